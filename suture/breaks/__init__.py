@@ -1,0 +1,16 @@
+"""The registry of numbered graph breaks.
+
+A family of breaks is a module of this package; a raise site names an entry and its fields:
+
+    from suture.breaks import Break, control_flow
+    raise Break(control_flow.TENSOR_BRANCH, tensor="y")
+
+`catalog` gives all entries, `page` their pages, `audit` checks the whole, `export` writes it out.
+"""
+
+from __future__ import annotations
+
+from suture.breaks.exception import Break
+from suture.breaks.registry import BreakType, Kind, RegistryError, Status
+
+__all__ = ["Break", "BreakType", "Kind", "RegistryError", "Status"]

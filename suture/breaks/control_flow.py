@@ -1,0 +1,101 @@
+"""Breaks where the way through the program hangs on something that a graph does not know."""
+
+from __future__ import annotations
+
+from suture.breaks.registry import Kind, define
+
+TENSOR_BRANCH = define(
+    "GB0170",
+    "Data-dependent branching",
+    message="branch on the value of {tensor}",
+    explanation=(
+        "Which side of the branch runs depends on the numbers in `{tensor}`, and those exist only "
+        "when the graph before it has run. The graph ends here, the branch is taken on the real "
+        "value, and each side is compiled on its own."
+    ),
+    hints=(
+        "torch.where, if both sides are cheap and have no side effects",
+        "torch.cond, if only one side may run",
+        "Branch on something that does not depend on data: a shape, a dtype, a Python flag.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+)
+
+TENSOR_ASSERT = define(
+    "GB0034",
+    "Data-dependent assertion failed (cannot compile partial graph)",
+    message="assert on the value of {tensor}",
+    explanation=(
+        "Whether the assertion holds is known only when `{tensor}` has been computed. Python "
+        "checks it at this line, so that a failure is raised where eager raises it."
+    ),
+    hints=(
+        "torch._assert_async(condition, message) keeps the check inside the graph.",
+        "Assert on shapes and dtypes instead: those are checked while compiling, at no cost.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+)
+
+UNKNOWN_ITERATOR = define(
+    "GB0160",
+    "Unsupported next() call",
+    message="next item of {iterator}",
+    explanation=(
+        "`{iterator}` was made outside the compiled code or by a type that suture has no model of, "
+        "so its next item is known only after asking it. Python takes the item; the body of a loop "
+        "over it is compiled once and used in every turn."
+    ),
+    hints=(
+        "Pass a list or a tuple instead of an iterator if it is short.",
+        "Make the iterator inside the compiled function.",
+        "Leave a loop over a data loader outside, and compile the step that its body makes.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+)
+
+UNKNOWN_TRUTH = define(
+    "GB0035",
+    "Data-dependent branching with non-constant __bool__",
+    message="truth of {value}",
+    explanation=(
+        "The truth of `{value}` is decided by its own `__bool__` or `__len__`, and what that gives "
+        "hangs on data or on code that cannot be captured."
+    ),
+    hints=(
+        "Compare with what is meant: `value is not None`, `value.flag`.",
+        "Let `__bool__` return a plain attribute.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+)
+
+GENERATOR_YIELD = define(
+    "GB0003",
+    "Attempt to trace generator",
+    message="{function} yields to its consumer",
+    explanation=(
+        "`{function}` is a generator that code outside the graph consumes: at each `yield` the "
+        "value is handed out and the function waits, so the graph ends there and the next begins "
+        "behind it. A generator that is consumed within the compiled function is captured whole."
+    ),
+    hints=(
+        "Consume the generator in the function that is compiled.",
+        "Return a list if all items are needed anyway.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+)
+
+UNBACKED_DECISION = define(
+    "GB2010",
+    "Decision on a data-dependent number",
+    message="{expression} depends on data",
+    explanation=(
+        "The number came out of a tensor (`item()`, `nonzero()`, a mask) and stayed symbolic in "
+        "the graph; here Python has to know whether `{expression}` holds. The graph ends so that "
+        "the real number can be looked at."
+    ),
+    hints=(
+        "torch._check(condition) states what is always true of the number.",
+        "Use torch.where or torch.cond instead of a Python branch.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+)

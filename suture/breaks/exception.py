@@ -1,0 +1,85 @@
+"""The exception that ends a graph: a break type and the fields of this one occurrence."""
+
+from __future__ import annotations
+
+from suture.breaks.registry import BreakType
+
+_LIMIT = 200  # characters of a field that a message shows
+
+
+class Break(Exception):
+    """A graph break, as `raise Break(control_flow.TENSOR_BRANCH, tensor="y")`.
+
+    There is none without an entry of the registry, and the fields are exactly those that the entry
+    names. Field values are turned into text at once, so that a break keeps no tensor and no frame
+    of the user's alive.
+    """
+
+    def __init__(self, type: BreakType, /, **fields: object) -> None:
+        if not isinstance(type, BreakType):
+            raise TypeError(f"a break needs an entry of the registry, not {type!r}")
+        _check_fields(type, fields)
+        self.type = type
+        self.fields = {name: _text(fields[name]) for name in type.fields}
+        super().__init__(type.number)
+
+    @property
+    def number(self) -> str:
+        """The number of the break's type, such as "GB0170"."""
+        return self.type.number
+
+    def message(self) -> str:
+        """What was met, in one line."""
+        return self._fill(self.type.message or self.type.type)
+
+    def context(self) -> str:
+        """Further detail for developers; may be empty."""
+        return self._fill(self.type.context)
+
+    def explanation(self) -> str:
+        """Why this ends a graph."""
+        return self._fill(self.type.explanation)
+
+    def hints(self) -> tuple[str, ...]:
+        """What a user can do about it; never empty."""
+        return tuple(self._fill(hint) for hint in self.type.hints)
+
+    def _fill(self, template: str) -> str:
+        return template.format_map(self.fields)
+
+    def __str__(self) -> str:
+        return f"{self.type.number} {self.type.type}: {self.message()}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (self.type.number, dict(self.fields))
+
+
+def _rebuild(number: str, fields: dict[str, str]) -> Break:
+    """The break of that number again, in a process that has the same registry."""
+    from suture.breaks.catalog import lookup
+
+    return Break(lookup(number), **fields)
+
+
+def _check_fields(type: BreakType, fields: dict[str, object]) -> None:
+    """Raise TypeError unless `fields` has exactly the names that `type` declares."""
+    given = set(fields)
+    wanted = set(type.fields)
+    if given == wanted:
+        return
+    problems = []
+    if wanted - given:
+        problems.append("lacks " + ", ".join(sorted(wanted - given)))
+    if given - wanted:
+        problems.append("does not know " + ", ".join(sorted(given - wanted)))
+    raise TypeError(f"{type.number} {' and '.join(problems)}")
+
+
+def _text(value: object) -> str:
+    """A field as one readable line; never raises, whatever the user's `__repr__` does."""
+    try:
+        text = value if isinstance(value, str) else repr(value)
+    except Exception:
+        text = f"<{type(value).__name__} whose repr() raises>"
+    text = " ".join(text.split())
+    return text if len(text) <= _LIMIT else text[: _LIMIT - 3] + "..."

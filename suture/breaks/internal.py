@@ -1,0 +1,70 @@
+"""Limits, backends, and errors of suture itself."""
+
+from __future__ import annotations
+
+from suture.breaks.registry import Kind, define
+
+INTERNAL_FAULT = define(
+    "GB2090",
+    "Error in suture",
+    message="{error} in {phase}",
+    context="at {where}",
+    explanation=(
+        "suture itself failed while it compiled this code; your program is not at fault. The code "
+        "runs in the plain interpreter from here, so the results are right."
+    ),
+    hints=(
+        "Please report it, with the traceback that SUTURE_LOGS=trace prints and, if you can, a "
+        "program that shows it.",
+        "Until it is mended, wrap the function with suture.disable to be rid of the message.",
+    ),
+    note="mending the error",
+)
+
+BACKEND_FAULT = define(
+    "GB0219",
+    "Backend compiler exception",
+    message="the backend {backend} failed: {error}",
+    explanation=(
+        "The graph was captured, but the backend `{backend}` could not compile it. The operations "
+        "are run one by one instead."
+    ),
+    hints=(
+        'Try backend="aot_eager" and then "eager" to find the layer that fails.',
+        "Report it to the backend, with the graph that SUTURE_LOGS=graphs shows.",
+    ),
+    note="a mend in the backend",
+)
+
+RECOMPILE_LIMIT = define(
+    "GB0039",
+    "Dynamo cache limit exceeded",
+    message="{function} was compiled {count} times",
+    context="the guard that failed last: {guard}",
+    explanation=(
+        "Each compilation fits the values that were seen. After {count} of them this place is "
+        "compiled no more, and calls that fit none of them run in the plain interpreter."
+    ),
+    hints=(
+        "SUTURE_LOGS=recompiles shows which guard fails each time.",
+        "Make what changes a tensor or a dynamic size: dynamic=True, mark_dynamic.",
+        "Raise suture.config.recompile_limit if that many forms are intended.",
+    ),
+    kind=Kind.RESOURCE_LIMIT,
+)
+
+UNROLL_LIMIT = define(
+    "GB2091",
+    "Loop too long to unroll",
+    message="a loop reached {count} turns",
+    explanation=(
+        "A loop over Python values is written out turn by turn in the graph. After {count} turns "
+        "the graph ends, and the body is compiled once and used for the turns that are left."
+    ),
+    hints=(
+        "Compute on whole tensors instead of their items.",
+        "torch.while_loop or scan keep a long loop inside one graph.",
+        "Raise suture.config.unroll_limit if a graph of that size is wanted.",
+    ),
+    kind=Kind.RESOURCE_LIMIT,
+)

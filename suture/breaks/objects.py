@@ -1,0 +1,126 @@
+"""Breaks at Python objects that suture cannot look into."""
+
+from __future__ import annotations
+
+from suture.breaks.registry import Kind, define
+
+UNKNOWN_ATTRIBUTE = define(
+    "GB2030",
+    "Attribute of an opaque object",
+    message="{object}.{attribute}",
+    explanation=(
+        "What `{attribute}` gives is decided by compiled code of `{object}`'s type, and asking for "
+        "it may have effects. Python reads it, and capture goes on with the value."
+    ),
+    hints=(
+        "Read the attribute before the compiled function and pass the value in.",
+        "Keep the value in a plain Python attribute.",
+    ),
+    note="a model in suture.variables for this type",
+)
+
+UNKNOWN_OPERATOR = define(
+    "GB2031",
+    "Operator on opaque objects",
+    message="{operator} on {operands}",
+    explanation=(
+        "The operator is carried out by compiled code of the operands' types, of which suture has "
+        "no model. Python carries it out, and capture goes on with the result."
+    ),
+    hints=(
+        "Do the computation before the compiled function and pass the result in.",
+        "Use plain numbers, strings or tensors.",
+    ),
+    note="a model in suture.variables for these types",
+)
+
+UNKNOWN_SUBSCRIPT = define(
+    "GB2032",
+    "Subscript of an opaque object",
+    message="{object}[{key}]",
+    explanation=(
+        "The item is looked up by compiled code of `{object}`'s type, of which suture has no "
+        "model. Python looks it up, and capture goes on with it."
+    ),
+    hints=(
+        "Copy what is needed into a list or a dict before the compiled function.",
+        "Pass the item itself as an argument.",
+    ),
+    note="a model in suture.variables for this type",
+)
+
+UNKNOWN_OBJECT = define(
+    "GB2033",
+    "Opaque object",
+    message="{operation} needs to look into {object}",
+    explanation=(
+        "`{object}` is of a type that suture has no model of. It may be carried around freely, but "
+        "this operation needs to know what is inside."
+    ),
+    hints=(
+        "Take out what is needed before the compiled function.",
+        "Put the operation into a function wrapped with suture.disable, if it must stay.",
+    ),
+    note="a model in suture.variables for this type",
+)
+
+MUTATION_OF_UNKNOWN = define(
+    "GB2034",
+    "Change of an opaque object",
+    message="{operation} changes {object}",
+    explanation=(
+        "Changes of objects are collected while the graph is built and put back when it has run. "
+        "`{object}` is of a type whose changes suture cannot describe, so Python makes this one at "
+        "its place."
+    ),
+    hints=(
+        "Return the new value, and store it outside the compiled function.",
+        "Store it in a plain attribute, list or dict.",
+    ),
+    note="a description of this type's changes in suture.effects",
+)
+
+CLASS_DEFINITION = define(
+    "GB0075",
+    "LOAD_BUILD_CLASS bytecode not supported",
+    message="class {name} is defined here",
+    explanation=(
+        "A `class` statement makes a new class each time it runs: metaclasses, decorators and "
+        "`__init_subclass__` may do anything. Python runs the statement."
+    ),
+    hints=(
+        "Define the class at module level, or outside the compiled function.",
+        "For a record of a few values, a tuple or a dict is enough.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+)
+
+CUSTOM_GETATTRIBUTE = define(
+    "GB0031",
+    "Custom __getattribute__ in nn.Module attribute access",
+    message="{type}.__getattribute__ answers for .{attribute}",
+    explanation=(
+        "`{type}` replaces the lookup of every attribute with a `__getattribute__` that cannot be "
+        "captured here, so Python reads `{attribute}`."
+    ),
+    hints=(
+        "Use __getattr__, which is asked only for attributes that do not exist.",
+        "Use a property for the one attribute that needs code.",
+    ),
+    note="following __getattribute__ with its side effects where it is not plain Python",
+)
+
+WEAKREF = define(
+    "GB2035",
+    "Weak reference to a value of the graph",
+    message="weak reference to {object}",
+    explanation=(
+        "A weak reference tells whether an object is still alive. `{object}` is made inside the "
+        "graph and is no real object yet, so there is nothing to refer to."
+    ),
+    hints=(
+        "Make the weak reference outside the compiled function.",
+        "Hold the object itself, or a key that stands for it.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+)
