@@ -1,0 +1,276 @@
+"""The options of suture: one declaration each, with its type, its default and what it means.
+
+Read an option as an attribute, `suture.config.recompile_limit`; set it the same way, or for the
+length of a block or of a function with `patch`:
+
+    with suture.config.patch(recompile_limit=2, strict=True):
+        ...
+
+Each option can also be given by the environment when suture is imported: `SUTURE_` and its name
+in capitals. A value always has the declared type and lies in the declared range; a name that is
+not an option raises AttributeError with the nearest ones. Options hold for the whole process, all
+threads included.
+
+Reading is as cheap as reading any module attribute: the values are the module's own attributes.
+"""
+
+import difflib
+import os
+import sys
+import types
+import typing
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+_PREFIX = "SUTURE_"
+
+
+@dataclass(frozen=True)
+class Option:
+    """What is said about an option beside its type and default.
+
+    `minimum` bounds an int from below; `also` names one more environment variable; `fixed` is set
+    for an option that is only read at import, and says what to use afterwards instead.
+    """
+
+    doc: str
+    minimum: int | None = None
+    also: str | None = None
+    fixed: str | None = None
+
+
+# Compiling again.
+
+recompile_limit: Annotated[
+    int, Option("How many variants one point may have before its frame is interpreted.", minimum=0)
+] = 8
+accumulated_recompile_limit: Annotated[
+    int, Option("How many variants all points of one code object may have together.", minimum=0)
+] = 256
+
+# Shapes and numbers.
+
+automatic_dynamic: Annotated[
+    bool, Option("When a size or a number differs on a later call, compile it as a symbol.")
+] = True
+assume_static: Annotated[
+    bool, Option("Take sizes as constants on the first call (unless `dynamic` says otherwise).")
+] = True
+dynamic_sources: Annotated[
+    str, Option("Comma-separated sources that are symbols from the first call on, as guards name them.")
+] = ""
+specialize_int: Annotated[bool, Option("Take Python ints as constants always.")] = False
+specialize_float: Annotated[bool, Option("Take Python floats as constants always.")] = False
+capture_scalar_outputs: Annotated[
+    bool, Option("Put `.item()` and its kin into the graph; otherwise they break it.")
+] = True
+capture_dynamic_output_shape_ops: Annotated[
+    bool, Option("Put operators such as `nonzero` into the graph; otherwise they break it.")
+] = True
+
+# How far tracing goes.
+
+inline_limit: Annotated[
+    int, Option("How deep calls are inlined; a deeper call is run by Python.", minimum=0)
+] = 200
+unroll_limit: Annotated[
+    int, Option("How many turns of one loop go into one graph before it is left.", minimum=1)
+] = 100_000
+
+# Faults.
+
+suppress_errors: Annotated[
+    bool, Option("After a fault of suture itself, run the frame in the interpreter and warn.")
+] = True
+strict: Annotated[
+    bool, Option("Raise on a fault of suture itself, whatever `suppress_errors` says.")
+] = False
+verify: Annotated[
+    bool, Option("Run eager beside each new variant on its first call and compare the results.")
+] = False
+repro_dir: Annotated[
+    str, Option("Folder for a runnable script of each graph that failed; empty: none is written.")
+] = ""
+
+# What is told.
+
+logs: Annotated[
+    str,
+    Option(
+        'What to log from the start, such as "breaks,+guards" (see suture.logs).',
+        fixed="call suture.set_logs(...)",
+    ),
+] = ""
+trace_dir: Annotated[
+    str,
+    Option(
+        "Folder for the structured trace and the timeline; empty: none is written.",
+        also="SUTURE_TRACE",
+    ),
+] = ""
+
+
+@dataclass(frozen=True)
+class Described:
+    """One option as `describe` lists it."""
+
+    name: str
+    type: type
+    default: bool | int | str
+    value: bool | int | str
+    doc: str
+    environment: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Declared:
+    """An option with the facts the module's own text gives: name, type and default."""
+
+    name: str
+    type: type
+    default: Any
+    option: Option
+
+    @property
+    def environment(self) -> tuple[str, ...]:
+        own = _PREFIX + self.name.upper()
+        return (own, self.option.also) if self.option.also else (own,)
+
+
+_TRUE = ("1", "true", "yes", "on")
+_FALSE = ("0", "false", "no", "off", "")
+
+
+def _checked(declared: _Declared, value: Any, label: str) -> Any:
+    """`value` if it fits the option; TypeError or ValueError naming `label` if it does not."""
+    kind = declared.type
+    if type(value) is not kind:
+        raise TypeError(f"{label} takes {kind.__name__}, not {type(value).__name__}: {value!r}")
+    minimum = declared.option.minimum
+    if minimum is not None and value < minimum:
+        raise ValueError(f"{label} must be at least {minimum}, not {value}")
+    return value
+
+
+def _parsed(declared: _Declared, text: str, variable: str) -> Any:
+    """The value that an environment variable gives; ValueError that names it if it gives none."""
+    word = text.strip()
+    value: Any = text
+    if declared.type is bool:
+        if word.lower() not in _TRUE + _FALSE:
+            raise ValueError(f"{variable}={text!r} is no truth value: use 1 or 0")
+        value = word.lower() in _TRUE
+    elif declared.type is int:
+        try:
+            value = int(word)
+        except ValueError:
+            raise ValueError(f"{variable}={text!r} is no integer") from None
+    return _checked(declared, value, variable)
+
+
+def _nearest(name: str) -> str:
+    """The end of an error message about an unknown option: the options that look like it."""
+    near = difflib.get_close_matches(name, _DECLARED, n=3)
+    if near:
+        return "did you mean " + " or ".join(near) + "?"
+    return "the options are " + ", ".join(_DECLARED)
+
+
+def _declared_options() -> dict[str, _Declared]:
+    """The options, in the order this file declares them."""
+    module = sys.modules[__name__]
+    found: dict[str, _Declared] = {}
+    for name, hint in typing.get_type_hints(module, include_extras=True).items():
+        if typing.get_origin(hint) is Annotated:
+            kind, option = typing.get_args(hint)
+            found[name] = _Declared(name, kind, getattr(module, name), option)
+    return found
+
+
+def _read_environment(environ: typing.Mapping[str, str]) -> dict[str, Any]:
+    """The options that `environ` sets; warns about a variable that looks like a misspelt one."""
+    values: dict[str, Any] = {}
+    known: set[str] = set()
+    for declared in _DECLARED.values():
+        for variable in declared.environment:
+            known.add(variable)
+            if variable in environ:
+                values[declared.name] = _parsed(declared, environ[variable], variable)
+    for variable in environ:
+        if variable.startswith(_PREFIX) and variable not in known:
+            near = difflib.get_close_matches(variable, known, n=1, cutoff=0.85)
+            if near:
+                warnings.warn(
+                    f"{variable} is no option of suture; did you mean {near[0]}?", stacklevel=2
+                )
+    return values
+
+
+def describe() -> tuple[Described, ...]:
+    """Every option with its type, default, present value, meaning and environment variables."""
+    values = vars(sys.modules[__name__])
+    return tuple(
+        Described(d.name, d.type, d.default, values[d.name], d.option.doc, d.environment)
+        for d in _DECLARED.values()
+    )
+
+
+def snapshot() -> dict[str, bool | int | str]:
+    """The present value of every option, by name."""
+    return {described.name: described.value for described in describe()}
+
+
+@contextmanager
+def patch(**values: bool | int | str) -> Iterator[None]:
+    """Set options for the length of a `with` block, or of each call of a decorated function.
+
+    All values are checked before any is set. On the way out each named option gets back the value
+    it had on the way in, also when the block raises.
+    """
+    module = sys.modules[__name__]
+    for name, value in values.items():
+        _settable(name, value)
+    before = {name: vars(module)[name] for name in values}
+    try:
+        vars(module).update(values)
+        yield
+    finally:
+        vars(module).update(before)
+
+
+def _settable(name: str, value: Any) -> None:
+    """Raise unless `suture.config.<name> = value` is allowed."""
+    declared = _DECLARED.get(name)
+    if declared is None:
+        raise AttributeError(f"suture.config has no option {name!r}: {_nearest(name)}")
+    if declared.option.fixed:
+        raise AttributeError(
+            f"suture.config.{name} is read when suture is imported "
+            f"({declared.environment[0]}); now {declared.option.fixed}"
+        )
+    _checked(declared, value, f"suture.config.{name}")
+
+
+class _ConfigModule(types.ModuleType):
+    """The module's class: setting is checked, and an unknown name is answered with near ones."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("__"):
+            _settable(name, value)
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"an option cannot be deleted: suture.config.{name}")
+
+    def __getattr__(self, name: str) -> typing.NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise AttributeError(f"suture.config has no option {name!r}: {_nearest(name)}")
+
+
+_DECLARED = _declared_options()
+vars(sys.modules[__name__]).update(_read_environment(os.environ))
+sys.modules[__name__].__class__ = _ConfigModule

@@ -1,0 +1,227 @@
+"""What happened while suture compiled: plain data, and a small bus that hands it to listeners.
+
+Rooms that do something say so with `emit`; reports, statistics, logs and the structured trace
+listen. An event never holds tensors, modules or frames: it can be kept for as long as one likes,
+pickled, and written as JSON with `as_record`.
+
+Emitting costs one attribute read while nobody listens; where even building the event is too much,
+ask `listening()` first. Listeners run at once, in the thread that emitted, in the order in which
+they subscribed. A listener that raises is reported by a warning in the log and the others still
+hear: looking at a program must not change what it does.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+_log = logging.getLogger("suture.events")
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A place in the user's source. Columns count from 0 as in `co_positions`; -1: not known."""
+
+    function: str
+    file: str
+    line: int
+    end_line: int = -1
+    column: int = -1
+    end_column: int = -1
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} in {self.function}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Base of all events: when (`time.perf_counter`) and in which thread.
+
+    `point` is the name of the point that was being compiled, "" where there is none.
+    """
+
+    point: str = ""
+    at: float = field(default_factory=time.perf_counter)
+    thread: int = field(default_factory=threading.get_ident)
+
+
+@dataclass(frozen=True, slots=True)
+class Traced(Event):
+    """A region was run symbolically, from `where` to a return, a break or a jump.
+
+    `inlined` names the functions that were entered; `lines` are the (file, line) pairs walked over.
+    """
+
+    where: Where
+    instructions: int
+    inlined: tuple[str, ...] = ()
+    lines: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Broke(Event):
+    """A graph break: the registry's number and type, this break's message and fields.
+
+    `where` is the innermost frame; `stack` the inlined frames, innermost first, `where` included.
+    `raised` is true when fullgraph turned it into an error.
+    """
+
+    number: str
+    type: str
+    message: str
+    where: Where
+    stack: tuple[Where, ...] = ()
+    fields: tuple[tuple[str, str], ...] = ()
+    raised: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Captured(Event):
+    """A region became a graph with this many operations. `text` is the graph as Python source.
+
+    `lines` are the (file, line) pairs that have an operation in it.
+    """
+
+    graph: str
+    where: Where
+    ops: int
+    inputs: int = 0
+    outputs: int = 0
+    lines: tuple[tuple[str, int], ...] = ()
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BackendCompiled(Event):
+    """A backend turned a graph into a callable, or failed (`error` is then its text)."""
+
+    backend: str
+    graph: str
+    ops: int
+    seconds: float
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Installed(Event):
+    """A variant was added to a point, with its guards as text and its source."""
+
+    variant: str
+    where: Where
+    guards: tuple[str, ...] = ()
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recompiled(Event):
+    """A point that had variants gets one more.
+
+    `reasons` holds one text for each variant that did not fit: the guard that failed first.
+    """
+
+    where: Where
+    reasons: tuple[str, ...]
+    variants: int
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreted(Event):
+    """A frame went on in the plain interpreter other than by the user's request."""
+
+    where: Where
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseTimed(Event):
+    """One phase of compiling ("decode", "trace", "guard", "backend", "emit", "install") ended.
+
+    It took `seconds` and began at `at`.
+    """
+
+    phase: str
+    seconds: float
+
+
+Listener = Callable[[Event], None]
+
+# Replaced as a whole under the lock and read without it: a reader always sees a complete tuple.
+_listeners: tuple[Listener, ...] = ()
+_lock = threading.Lock()
+
+
+def listening() -> bool:
+    """Whether anybody would hear an event."""
+    return bool(_listeners)
+
+
+def emit(event: Event) -> None:
+    """Hand `event` to every listener. Raises nothing that a listener raises, except interrupts."""
+    for listener in _listeners:
+        try:
+            listener(event)
+        except Exception:
+            _log.warning("a listener failed on %s", type(event).__name__, exc_info=True)
+
+
+def subscribe(listener: Listener) -> Callable[[], None]:
+    """Hear every event from now on; the result ends this subscription (calling it again is fine).
+
+    The same callable may be subscribed several times; each subscription ends by itself.
+    """
+
+    def entry(event: Event) -> None:
+        listener(event)
+
+    def unsubscribe() -> None:
+        global _listeners
+        with _lock:
+            _listeners = tuple(one for one in _listeners if one is not entry)
+
+    global _listeners
+    with _lock:
+        _listeners = (*_listeners, entry)
+    return unsubscribe
+
+
+@contextmanager
+def recorded(*kinds: type[Event]) -> Iterator[list[Event]]:
+    """The events of a `with` block, all threads included, as a list that grows while it runs.
+
+    With `kinds`, only events of these classes.
+    """
+    seen: list[Event] = []
+    wanted = kinds or (Event,)
+
+    def keep(event: Event) -> None:
+        if isinstance(event, wanted):
+            seen.append(event)
+
+    unsubscribe = subscribe(keep)
+    try:
+        yield seen
+    finally:
+        unsubscribe()
+
+
+@contextmanager
+def phase(name: str, point: str = "") -> Iterator[None]:
+    """Time a `with` block and emit it as PhaseTimed, also when the block raises."""
+    if not _listeners:
+        yield
+        return
+    began = time.perf_counter()
+    try:
+        yield
+    finally:
+        emit(PhaseTimed(name, time.perf_counter() - began, point=point, at=began))
+
+
+def as_record(event: Event) -> dict[str, Any]:
+    """The event as a dict of JSON values, with its class name under "event"."""
+    return {"event": type(event).__name__, **asdict(event)}

@@ -1,0 +1,25 @@
+"""The exceptions under the name torch gives this module: `suture.exc`."""
+
+from suture.errors import (
+    BackendFailed,
+    InternalError,
+    InvalidBackend,
+    RecompileError,
+    RecompileLimitExceeded,
+    SutureError,
+    Unsupported,
+    UnsupportedVersion,
+    UserError,
+)
+
+__all__ = [
+    "BackendFailed",
+    "InternalError",
+    "InvalidBackend",
+    "RecompileError",
+    "RecompileLimitExceeded",
+    "SutureError",
+    "Unsupported",
+    "UnsupportedVersion",
+    "UserError",
+]
