@@ -1,0 +1,22 @@
+"""From code objects to canonical instructions, control flow and liveness.
+
+All facts about the instruction sets of particular Pythons are in this room: ``decode`` gives every
+supported Python's bytecode in the one instruction set of ``CANONICAL``, with the original offsets.
+"""
+
+from .code import Code, decode, pair
+from .decoder import DecodeError
+from .flow import Handling
+from .instructions import CANONICAL, Effect, Handler, Instruction
+
+__all__ = [
+    "CANONICAL",
+    "Code",
+    "DecodeError",
+    "Effect",
+    "Handler",
+    "Handling",
+    "Instruction",
+    "decode",
+    "pair",
+]
