@@ -4,10 +4,11 @@ All facts about the instruction sets of particular Pythons are in this room: ``d
 supported Python's bytecode in the one instruction set of ``CANONICAL``, with the original offsets.
 """
 
+from .canonical import CANONICAL
 from .code import Code, decode, pair
 from .decoder import DecodeError
 from .flow import Handling
-from .instructions import CANONICAL, Effect, Handler, Instruction
+from .instructions import Effect, Handler, Instruction
 
 __all__ = [
     "CANONICAL",

@@ -51,12 +51,7 @@ class Code:
     entry = 0
 
     def __init__(self, code: CodeType) -> None:
-        walk = Walk(code)
-        walk.run(_RULES, _EXTENDED_ARG)
-        walk.resolve()
         self.code = code
-        self.instructions: tuple[Instruction, ...] = tuple(walk.instructions)
-        self._starts = walk.starts
         variables = code.co_varnames
         cells = tuple(name for name in code.co_cellvars if name not in variables)
         self.localsplus: tuple[str, ...] = variables + cells + code.co_freevars
@@ -64,6 +59,11 @@ class Code:
         self.cells = tuple(sorted(map(self.localsplus.index, code.co_cellvars)))
         first_free = self.nlocals + len(cells)
         self.frees = tuple(range(first_free, len(self.localsplus)))
+        walk = Walk(code, self.cells + self.frees)
+        walk.run(_RULES, _EXTENDED_ARG)
+        walk.resolve()
+        self.instructions: tuple[Instruction, ...] = tuple(walk.instructions)
+        self._starts = walk.starts
         self.is_generator = bool(
             code.co_flags
             & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR)
@@ -142,8 +142,8 @@ class Code:
 
 # Code objects compare by value, and equal ones (two lambdas alike on one line) are still two code
 # objects; so the memory goes by identity. A Code holds its code object, hence an id in `_known`
-# cannot come to mean another one while the entry lives. Whoever keeps a Code keeps its entry; beside
-# those, the `_KEPT` last decoded ones stay, so that short-lived code does not pile up.
+# cannot come to mean another one while the entry lives. Whoever keeps a Code keeps its entry;
+# beside those, the `_KEPT` last decoded ones stay, so that short-lived code does not pile up.
 _KEPT = 1024
 _known: WeakValueDictionary[int, Code] = WeakValueDictionary()
 _recent: dict[int, Code] = {}

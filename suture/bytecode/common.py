@@ -79,5 +79,5 @@ COMMON: dict[str, Rule] = {
     "CALL_FUNCTION_EX": meaning("CALL_FUNCTION_EX", lambda arg: bool(arg & 1)),
     "JUMP_FORWARD": forward("JUMP"),
     "JUMP_BACKWARD": backward("JUMP"),
-    "JUMP_BACKWARD_NO_INTERRUPT": backward("JUMP", True),
+    "JUMP_BACKWARD_NO_INTERRUPT": backward("JUMP"),
 }

@@ -27,14 +27,16 @@ class Walk:
     instructions  what was emitted, in order; ``target`` holds byte offsets until ``resolve``
     starts        byte offset of each original instruction, dropped ones and prefixes included, to
                   the index of the canonical instruction that runs when a frame is entered there
+    shared        slots that hold cells
     keywords      names of the keyword arguments of the call to come
     """
 
     __slots__ = ("code", "consts", "instructions", "keywords", "lasti", "names", "next_offset",
-                 "prefixed", "start", "starts")  # fmt: skip
+                 "prefixed", "shared", "start", "starts")  # fmt: skip
 
-    def __init__(self, code: CodeType) -> None:
+    def __init__(self, code: CodeType, shared: tuple[int, ...]) -> None:
         self.code = code
+        self.shared = shared
         self.consts = code.co_consts
         self.names = code.co_names
         self.instructions: list[Instruction] = []
@@ -67,8 +69,13 @@ class Walk:
             self.prefixed = False
             rule = rules[opcode]
             if rule is None:
-                raise DecodeError(f"opcode {opcode} at {self.lasti} in {self.code.co_qualname}")
+                raise self.unknown()
             rule(self, arg)
+
+    def unknown(self) -> DecodeError:
+        """The error for what stands at ``lasti``."""
+        number = self.code.co_code[self.lasti]
+        return DecodeError(f"opcode {number} at {self.lasti} in {self.code.co_qualname}")
 
     def emit(self, op: str, arg: int, val: Any = None, target: int | None = None) -> None:
         """Append a canonical instruction made from the original at ``lasti``."""
@@ -207,11 +214,11 @@ def forward(op: str, skip: int = 0) -> Rule:
     return rule
 
 
-def backward(op: str, val: Any = None) -> Rule:
+def backward(op: str) -> Rule:
     """Jump back by ``arg`` units."""
 
     def rule(walk: Walk, arg: int) -> None:
-        walk.emit(op, arg, val, walk.next_offset - 2 * arg)
+        walk.emit(op, arg, None, walk.next_offset - 2 * arg)
 
     return rule
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from .canonical import CANONICAL
 from .decoder import DecodeError
-from .instructions import CANONICAL, Instruction
+from .instructions import Instruction
 
 
 class Handling:
@@ -140,7 +141,9 @@ def loops(instructions: Sequence[Instruction]) -> list[bool]:
     """
     edges: list[list[int]] = []
     for inst in instructions:
-        out = [] if inst.op == "JUMP" and inst.val else list(successors(inst))
+        out = list(successors(inst))
+        if inst.op == "JUMP" and instructions[out[0]].op == "SEND":
+            out.clear()
         if inst.handler is not None:
             out.append(inst.handler.target)
         edges.append(out)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from .canonical import CANONICAL
 from .flow import successors
-from .instructions import CANONICAL, Instruction
+from .instructions import Instruction
 
 if TYPE_CHECKING:
     from .code import Code
