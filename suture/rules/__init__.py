@@ -1,0 +1,74 @@
+"""What the tracer does with a callable: inline it, make it a node, have Python run it, fold it.
+
+`lookup` answers for an object or a dotted name, `explain` shows the chain of rules that were
+asked, `listing` goes over a module. The marks are what users say about functions.
+"""
+
+from suture.rules.checks import check_inputs, check_result
+from suture.rules.errors import (
+    ConflictingMarks,
+    ConflictingRules,
+    RuleError,
+    SignatureMismatch,
+    UnknownName,
+)
+from suture.rules.lookup import clear_cache, explain, listing, lookup, lookup_frame
+from suture.rules.mark_table import forget_package, inline_package, run_package, unmark
+from suture.rules.marks import (
+    allow_in_graph,
+    assume_constant_result,
+    breaks_are_errors,
+    disable,
+    disallow_in_graph,
+    dont_skip_tracing,
+    error_on_graph_break,
+    forbid_in_graph,
+    graph_break,
+    ignore_logging_functions,
+    nonstrict_trace,
+    skip_frame,
+    substitute_in_graph,
+)
+from suture.rules.substitutes import substitute_of
+from suture.rules.verdict import CONSTANT, IN_GRAPH, INLINE, RUN, SPECIAL, Kind, Step, Verdict
+
+__all__ = [
+    "CONSTANT",
+    "INLINE",
+    "IN_GRAPH",
+    "RUN",
+    "SPECIAL",
+    "ConflictingMarks",
+    "ConflictingRules",
+    "Kind",
+    "RuleError",
+    "SignatureMismatch",
+    "Step",
+    "UnknownName",
+    "Verdict",
+    "allow_in_graph",
+    "assume_constant_result",
+    "breaks_are_errors",
+    "check_inputs",
+    "check_result",
+    "clear_cache",
+    "disable",
+    "disallow_in_graph",
+    "dont_skip_tracing",
+    "error_on_graph_break",
+    "explain",
+    "forbid_in_graph",
+    "forget_package",
+    "graph_break",
+    "ignore_logging_functions",
+    "inline_package",
+    "listing",
+    "lookup",
+    "lookup_frame",
+    "nonstrict_trace",
+    "run_package",
+    "skip_frame",
+    "substitute_in_graph",
+    "substitute_of",
+    "unmark",
+]

@@ -1,0 +1,206 @@
+"""Where marks are kept: by identity, weakly, with the place where each was set.
+
+Also the packages that the user named. `changed` tells `lookup` that its cache is stale.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from suture import config
+from suture.rules.errors import ConflictingMarks, RuleError, UnknownName
+from suture.rules.packages import PackageRule, PackageTable
+from suture.rules.verdict import (
+    CONSTANT,
+    IN_GRAPH,
+    INLINE,
+    RUN,
+    SPECIAL,
+    Kind,
+    Verdict,
+    place,
+)
+from suture.rules.wrapped import canonical, home
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One mark on one object."""
+
+    name: str
+    where: str
+    reason: str = ""
+    recursive: bool = True
+    target: Any = None
+
+
+# Mark -> (kind, what is said, handler for SPECIAL).
+MEANING: dict[str, tuple[Kind, str, str]] = {
+    "disable": (RUN, "the program disables it", ""),
+    "disallow_in_graph": (RUN, "the program keeps it out of graphs", ""),
+    "allow_in_graph": (IN_GRAPH, "the program allows it as one node", ""),
+    "nonstrict_trace": (SPECIAL, "one node, whose body the backend traces", "nonstrict_trace"),
+    "dont_skip_tracing": (INLINE, "the program wants it traced", ""),
+    "forbid_in_graph": (SPECIAL, "the program forbids it while tracing", "forbidden"),
+    "assume_constant_result": (
+        CONSTANT,
+        "the program says that its result never changes",
+        "assume_constant_result",
+    ),
+    "substitute_in_graph": (INLINE, "the program gives a function to trace instead", ""),
+    "ignore": (SPECIAL, "the program says that its calls do nothing while tracing", "ignored"),
+}
+
+_marks: dict[int, tuple[Callable[[], Any], Mark]] = {}
+_user_packages = PackageTable()
+_options = vars(config)  # a missing option reads as empty, and reading stays cheap
+_stale = [False]
+_config_seen: list[tuple[str, str] | None] = [None]
+
+
+def set_mark(obj: Any, mark: Mark) -> None:
+    """File a mark. A second, different one on the same object is an error that names both."""
+    obj = canonical(obj)
+    other = get_mark(obj)
+    if other is not None and (other.name, other.target) != (mark.name, mark.target):
+        raise ConflictingMarks(describe(obj), mark.name, mark.where, other.name, other.where)
+    key = id(obj)
+    try:
+        ref: Callable[[], Any] = weakref.ref(obj, lambda _: _marks.pop(key, None))
+    except TypeError:
+        ref = _Strong(obj)
+    _marks[key] = (ref, mark)
+    _stale[0] = True
+
+
+class _Strong:
+    """A reference like weakref's to an object that cannot have weak ones."""
+
+    def __init__(self, obj: Any) -> None:
+        self.obj = obj
+
+    def __call__(self) -> Any:
+        return self.obj
+
+
+def get_mark(obj: Any) -> Mark | None:
+    """The mark on exactly this object, or None."""
+    entry = _marks.get(id(obj))
+    return entry[1] if entry is not None and entry[0]() is obj else None
+
+
+def unmark(obj: Any) -> None:
+    """Take the mark on `obj` back, a substitute too; nothing happens if there is none."""
+    from suture.rules import substitutes
+
+    obj = canonical(obj)
+    mark = get_mark(obj)
+    if mark is not None:
+        del _marks[id(obj)]
+        _stale[0] = True
+        if mark.name == "substitute_in_graph":
+            substitutes.remove(obj)
+
+
+def verdict_of(obj: Any) -> Verdict | None:
+    """The verdict that the mark on `obj` means, or None."""
+    mark = get_mark(obj)
+    if mark is None:
+        return None
+    kind, reason, handler = MEANING[mark.name]
+    said = f"{reason}: {mark.reason}" if mark.reason else reason
+    return Verdict(
+        kind, said, f"mark {mark.name}", mark.where, handler or describe(obj), mark.target
+    )
+
+
+def describe(obj: Any) -> str:
+    """A name for messages: "package.module.function"."""
+    name = getattr(obj, "__qualname__", None) or repr(obj)
+    module = getattr(obj, "__module__", None) or home(obj)
+    return f"{module}.{name}" if module else str(name)
+
+
+def inline_package(name: str) -> None:
+    """Trace into everything that is defined in the module or package `name`."""
+    _name_package(INLINE, name, "the program wants it traced", place())
+
+
+def run_package(name: str) -> None:
+    """Python runs everything that is defined in the module or package `name`."""
+    _name_package(RUN, name, "the program has Python run it", place())
+
+
+def forget_package(name: str) -> None:
+    """Take back what `inline_package` or `run_package` said about `name`."""
+    _user_packages.rules.pop(name, None)
+    _stale[0] = True
+
+
+def _name_package(kind: Kind, name: str, reason: str, where: str) -> None:
+    if not isinstance(name, str):
+        raise RuleError(f"a package is named by a string, not by {name!r} (at {where})")
+    other = _user_packages.rules.get(name)
+    if other is not None and other.kind is not kind:
+        raise RuleError(
+            f"two rules disagree on the package {name}: {kind.value} at {where}, "
+            f"but {other.kind.value} at {other.where}"
+        )
+    if not _exists(name):
+        raise UnknownName(name, where, _packages_that_exist())
+    _user_packages.rules[name] = PackageRule(kind, name, reason, where)
+    _stale[0] = True
+
+
+def _exists(name: str) -> bool:
+    import sys
+
+    if name in sys.modules:
+        return True
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _packages_that_exist() -> list[str]:
+    import pkgutil
+    import sys
+
+    return sorted(set(sys.modules) | {module.name for module in pkgutil.iter_modules()})
+
+
+def package_rule(module: str) -> PackageRule | None:
+    """What the user said about the package of `module`: by a call, or by suture.config."""
+    return _user_packages.find(module)
+
+
+def _configured() -> tuple[str, str]:
+    return _options.get("inline_packages", ""), _options.get("run_packages", "")
+
+
+def changed() -> bool:
+    """Whether a mark or a package rule was set since the last time this was asked."""
+    given = _configured()
+    if given != _config_seen[0]:
+        _read_config(given)
+    was = _stale[0]
+    _stale[0] = False
+    return was
+
+
+def _read_config(given: tuple[str, str]) -> None:
+    before = _config_seen[0] or ("", "")
+    for old in before:
+        for name in filter(None, (part.strip() for part in old.split(","))):
+            forget_package(name)
+    _config_seen[0] = given
+    for kind, text in zip((INLINE, RUN), given):
+        option = "inline_packages" if kind is INLINE else "run_packages"
+        for name in filter(None, (part.strip() for part in text.split(","))):
+            _name_package(kind, name, f"suture.config.{option} names it", f"suture.config.{option}")
+    _stale[0] = True

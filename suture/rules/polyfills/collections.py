@@ -1,0 +1,1 @@
+"""Polyfills of collections."""

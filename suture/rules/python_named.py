@@ -1,0 +1,47 @@
+"""Single objects of Python's library and of other packages that need a rule of their own."""
+
+from __future__ import annotations
+
+from suture.rules.rows import constant, run, special
+
+special("inspect.signature", "signature", because="the signature of a traced function")
+special("functools.partial", "partial", because="a function with some arguments filled in")
+special("functools.lru_cache functools.cache", "lru_cache", because="makes a cached function")
+special("dataclasses.fields", "dataclass_fields", because="read from the class while tracing")
+special("weakref.ref", "weakref", because="a reference whose object the tracer knows")
+special("warnings.warn", "warn", because="text for a person, kept in order with the rest")
+special(
+    "random.random random.randint random.uniform random.randrange random.choice"
+    " random.shuffle random.sample random.gauss random.seed",
+    "random",
+    because="draws from the generator of Python, whose state is put back",
+)
+special("random.Random", "random_class", because="a generator of Python, with state")
+run(
+    "time.time time.perf_counter time.sleep time.monotonic time.process_time time.time_ns",
+    because="the clock is another one at each call",
+)
+run("copyreg.pickle copyreg.constructor", because="changes a registry of the process")
+constant(
+    "inspect.isfunction inspect.isclass inspect.ismethod inspect.isbuiltin",
+    because="a question about the type of an object",
+)
+constant("typing.get_type_hints typing.get_origin typing.get_args", because="a fact about a type")
+constant(
+    "re.compile re.match re.search re.fullmatch re.sub re.split re.findall re.escape",
+    because="text in, text out",
+)
+constant(
+    "os.path.join os.path.basename os.path.dirname os.path.splitext", because="text in, text out"
+)
+special(
+    "collections.deque collections.OrderedDict collections.defaultdict collections.Counter"
+    " types.MappingProxyType types.SimpleNamespace types.MethodType types.FunctionType",
+    "builtin_type",
+    because="a type of Python that the tracer models",
+)
+special(
+    "operator.itemgetter operator.attrgetter operator.methodcaller",
+    "getter",
+    because="a function made of a name, which the tracer applies",
+)

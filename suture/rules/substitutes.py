@@ -1,0 +1,108 @@
+"""Substitutes: a Python function that is traced in place of one that cannot be.
+
+`substitute(original)` files one; suture's own stand in `polyfills/`, one file per module, and
+are imported when an object of that module is asked about for the first time.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from suture.rules.errors import ConflictingMarks
+from suture.rules.verdict import place_of
+from suture.rules.wrapped import home
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Substitute:
+    """`replacement` is traced where `original` is called."""
+
+    original: Any
+    replacement: Callable[..., Any]
+    name: str
+    where: str
+
+
+# Module of an original -> file of polyfills. C helpers of a module count for the module.
+FILES = {
+    "builtins": "builtins",
+    "itertools": "itertools",
+    "functools": "functools",
+    "_functools": "functools",
+    "operator": "operator",
+    "_operator": "operator",
+    "heapq": "heapq",
+    "_heapq": "heapq",
+    "bisect": "bisect",
+    "_bisect": "bisect",
+    "math": "math",
+    "copy": "copy",
+    "collections": "collections",
+    "_collections": "collections",
+    "statistics": "statistics",
+    "_statistics": "statistics",
+    "typing": "typing",
+    "_typing": "typing",
+}
+
+_table: dict[int, Substitute] = {}
+_loaded: set[str] = set()
+
+
+def substitute(original: Any) -> Callable[[F], F]:
+    """Decorator: file the function as the substitute of `original`."""
+
+    def file(replacement: F) -> F:
+        add(original, replacement)
+        return replacement
+
+    return file
+
+
+def add(original: Any, replacement: Callable[..., Any]) -> None:
+    """File a substitute. Two different ones for one object are an error."""
+    from suture.rules.wrapped import canonical
+
+    key = canonical(original)
+    name = f"{home(key) or 'builtins'}.{getattr(key, '__qualname__', repr(key))}"
+    found = _table.get(id(key))
+    where = place_of(replacement.__code__)
+    if found is not None and found.replacement is not replacement:
+        raise ConflictingMarks(
+            name, "substitute_in_graph", where, "substitute_in_graph", found.where
+        )
+    _table[id(key)] = Substitute(key, replacement, name, where)
+
+
+def remove(original: Any) -> None:
+    """Take a substitute back."""
+    from suture.rules.wrapped import canonical
+
+    _table.pop(id(canonical(original)), None)
+
+
+def substitute_of(obj: Any) -> Substitute | None:
+    """The substitute filed for `obj`, or None."""
+    module = home(obj)
+    file = FILES.get(module)
+    if file is not None and file not in _loaded:
+        load(file)
+    return _table.get(id(obj))
+
+
+def load(file: str) -> None:
+    """Import one file of polyfills, if there is one."""
+    _loaded.add(file)
+    importlib.import_module(f"suture.rules.polyfills.{file}")
+
+
+def all_substitutes() -> list[Substitute]:
+    """Every substitute, suture's own polyfills loaded first."""
+    for file in set(FILES.values()) - _loaded:
+        load(file)
+    return list(_table.values())

@@ -1,0 +1,57 @@
+"""What of torch is folded while tracing: the result is a fact, guarded where it can change."""
+
+from __future__ import annotations
+
+from suture.rules.rows import constant
+
+constant(
+    "torch.is_complex torch.is_floating_point torch.promote_types torch.can_cast"
+    " torch.nn._reduction.get_enum torch.broadcast_shapes",
+    because="depends on the types and shapes of its arguments only",
+)
+constant(
+    "torch.device torch.finfo torch.iinfo torch.dtype torch.layout torch.memory_format"
+    " torch.qscheme",
+    because="makes a constant out of constants",
+)
+constant(
+    "torch.get_default_dtype torch.get_autocast_dtype torch.get_autocast_gpu_dtype"
+    " torch.get_autocast_cpu_dtype torch.is_autocast_enabled torch.is_autocast_cpu_enabled"
+    " torch.is_autocast_cache_enabled torch._C._is_any_autocast_enabled"
+    " torch.get_float32_matmul_precision torch.is_deterministic_algorithms_warn_only_enabled"
+    " torch.get_deterministic_debug_mode torch.is_warn_always_enabled"
+    " torch.is_anomaly_enabled torch.is_anomaly_check_nan_enabled"
+    " torch.get_num_threads torch.get_num_interop_threads"
+    " torch._C._get_cublas_allow_tf32 torch.__future__.get_overwrite_module_params_on_conversion",
+    because="reads a setting of torch; the setting is guarded",
+)
+constant(
+    "torch.cuda.is_available torch.cuda.get_device_properties torch.cuda.device_count"
+    " torch.cuda.get_device_capability torch.cuda.get_device_name torch.cuda.is_bf16_supported"
+    " torch.xpu.is_available torch.xpu.get_device_properties torch.accelerator.is_available"
+    " torch.accelerator.device_count torch.distributed.is_available"
+    " torch.backends.mps.is_available torch.backends.cudnn.is_available"
+    " torch.backends.mkldnn.is_available torch.backends.mkl.is_available"
+    " torch.backends.openmp.is_available torch.compiled_with_cxx11_abi"
+    " torch.is_vulkan_available torch._C._get_privateuse1_backend_name",
+    because="a fact about this machine and this build of torch",
+)
+constant(
+    "torch.cuda.current_device torch.cuda.is_initialized torch.xpu.current_device"
+    " torch.xpu.is_initialized torch.accelerator.current_device_index"
+    " torch.accelerator.current_accelerator torch._C._functorch.get_dynamic_layer_stack_depth",
+    because="state of the process that may change between calls: folded and guarded",
+)
+constant(
+    "torch._utils._get_device_index torch.autograd._is_checkpoint_valid",
+    because="turns constants into constants",
+)
+constant(
+    "torch.distributed.is_initialized torch.distributed.get_rank torch.distributed.get_world_size"
+    " torch.distributed.distributed_c10d._get_group_size_by_name"
+    " torch.distributed.distributed_c10d._resolve_group_name_by_ranks_and_tag"
+    " torch.distributed.distributed_c10d._get_group_tag"
+    " torch.distributed.distributed_c10d.get_process_group_ranks",
+    because="fixed for the life of a process group",
+    absent="builds without distributed",
+)

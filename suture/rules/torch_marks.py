@@ -1,0 +1,131 @@
+"""torch's own marks, recognised on sight: programs are full of them.
+
+Attributes are read off the object. torch's tables are looked at only if torch._dynamo has been
+imported by somebody else; nothing here imports it.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from suture.rules.mark_table import describe
+from suture.rules.verdict import CONSTANT, IN_GRAPH, INLINE, RUN, SPECIAL, Verdict, place_of
+
+_TABLES = (
+    "_nonstrict_trace_callable_ids",
+    "_leaf_function_ids",
+    "_disallowed_callable_ids",
+    "_allowed_callable_ids",
+    "_polyfilled_function_ids",
+)
+
+
+def _tables() -> Any:
+    return sys.modules.get("torch._dynamo.trace_rules")
+
+
+def token() -> tuple[int, ...] | None:
+    """Changes when a table of torch's marks does; None while torch._dynamo is not loaded."""
+    rules = _tables()
+    if rules is None:
+        return None
+    return tuple([len(getattr(rules, name, _EMPTY).function_ids or ()) for name in _TABLES])
+
+
+class _Empty:
+    function_ids: set[int] = set()
+
+
+_EMPTY = _Empty()
+
+
+def verdict_of(obj: Any) -> Verdict | None:
+    """The verdict that a mark of torch on `obj` means, or None."""
+    return _by_attribute(obj) or _by_table(obj)
+
+
+def _by_attribute(obj: Any) -> Verdict | None:
+    attributes = getattr(obj, "__dict__", None)
+    if not attributes:
+        return None
+    where = _where(obj)
+    if attributes.get("_torchdynamo_disable") and not _copied(obj, attributes):
+        message = attributes.get("_torchdynamo_disable_msg")
+        reason = "the program disables it" + (f": {message}" if message else "")
+        return Verdict(RUN, reason, "mark torch.compiler.disable", where, describe(obj))
+    if attributes.get("_dynamo_forbidden"):
+        reason = "the program forbids it while tracing"
+        return Verdict(SPECIAL, reason, "mark torch._dynamo.forbid_in_graph", where, "forbidden")
+    if attributes.get("_dynamo_marked_constant"):
+        reason = "the program says that its result never changes"
+        return Verdict(
+            CONSTANT,
+            reason,
+            "mark torch.compiler.assume_constant_result",
+            where,
+            "assume_constant_result",
+        )
+    return None
+
+
+def _copied(obj: Any, attributes: Any) -> bool:
+    """Whether `functools.wraps` copied the mark here from the function inside."""
+    owner = attributes.get("_torchdynamo_wrapper_id")
+    return owner is not None and owner != id(obj)
+
+
+def _by_table(obj: Any) -> Verdict | None:
+    rules = _tables()
+    if rules is None or getattr(obj, "__module__", None) == "torch._dynamo.decorators":
+        return None  # graph_break and its kin are in torch's tables, but have handlers here
+
+    def filed(table: str) -> bool:
+        return id(obj) in (getattr(rules, table, _EMPTY).function_ids or ())
+
+    where = _where(obj)
+    if filed("_nonstrict_trace_callable_ids"):
+        reason = "one node, whose body the backend traces"
+        return Verdict(
+            SPECIAL, reason, "mark torch._dynamo.nonstrict_trace", where, "nonstrict_trace", obj
+        )
+    if filed("_leaf_function_ids"):
+        reason = "one node, whose body Python runs"
+        return Verdict(
+            SPECIAL, reason, "mark torch._dynamo.leaf_function", where, "leaf_function", obj
+        )
+    if filed("_disallowed_callable_ids"):
+        reason = "the program keeps it out of graphs"
+        return Verdict(RUN, reason, "mark torch._dynamo.disallow_in_graph", where, describe(obj))
+    if filed("_allowed_callable_ids"):
+        reason = "the program allows it as one node"
+        return Verdict(IN_GRAPH, reason, "mark torch.compiler.allow_in_graph", where, describe(obj))
+    if filed("_polyfilled_function_ids"):
+        return _substituted(obj)
+    return None
+
+
+def _substituted(obj: Any) -> Verdict | None:
+    """A substitute that the program gave to torch; torch's own are not used."""
+    functions = sys.modules.get("torch._dynamo.variables.functions")
+    if functions is None:
+        return None
+    handlers = functions.PolyfilledFunctionVariable._get_polyfill_handlers()
+    wrapper = handlers.get(obj)
+    replacement = getattr(wrapper, "__torch_dynamo_polyfill__", None)
+    if replacement is None or replacement.__module__.startswith("torch."):
+        return None
+    reason = "the program gives a function to trace instead"
+    return Verdict(
+        INLINE,
+        reason,
+        "mark torch.compiler.substitute_in_graph",
+        place_of(replacement.__code__),
+        describe(obj),
+        replacement,
+    )
+
+
+def _where(obj: Any) -> str:
+    code = getattr(getattr(obj, "_torchdynamo_orig_callable", obj), "__code__", None)
+    return place_of(code) if code is not None else describe(obj)

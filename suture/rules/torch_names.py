@@ -1,0 +1,145 @@
+"""torch's operations, read from the installed torch: the one file of this room that touches
+torch's private parts. Tried on torch 2.11, 2.12 and 2.13.
+
+Nothing is imported or computed before `operations()` is asked for the first time.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from suture.rules.verdict import IN_GRAPH, Verdict, place
+
+# Modules in C that hold operations on tensors, and modules in C that hold everything else.
+OPERATION_MODULES = ("_nn", "_fft", "_linalg", "_special", "_sparse", "_nested")
+BINDING_MODULES = ("_cpu", "_cudnn", "_itt", "_verbose", "_te", "_jit_tree_views", "_autograd")
+
+C_METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType, types.BuiltinFunctionType)
+
+OPERATION = "an operation of torch: one node"
+FUNCTIONAL = "a function of torch that takes tensors: one node, its body is the backend's"
+METHOD = "a method of Tensor written in C: one node"
+BINDING = "a C function of torch: a node where it yields tensors, otherwise a break"
+OVERLOAD = "an operator of torch.ops: one node"
+
+
+class Operations:
+    """Objects of torch that go into the graph, by identity, with name and verdict."""
+
+    def __init__(self) -> None:
+        self.entries: dict[int, tuple[Any, Verdict]] = {}
+
+    def add(self, obj: Any, name: str, reason: str, rule: str) -> None:
+        if id(obj) not in self.entries:
+            verdict = Verdict(IN_GRAPH, reason, rule, _HERE, name)
+            self.entries[id(obj)] = (obj, verdict)
+
+    def get(self, obj: Any) -> Verdict | None:
+        entry = self.entries.get(id(obj))
+        return entry[1] if entry is not None else None
+
+
+_HERE = place(0)
+
+
+@functools.cache
+def operations() -> Operations:
+    """The table, built once; public names first, so that a verdict shows what people write."""
+    import torch
+
+    found = Operations()
+    for prefix, space in _operation_spaces(torch):
+        for name, obj in _builtins(space):
+            found.add(obj, f"{prefix}.{name}", OPERATION, "torch operation")
+    for name, obj in _functionals(torch):
+        found.add(obj, name, FUNCTIONAL, "torch function")
+    for name, obj in _tensor_methods(torch):
+        found.add(obj, f"torch.Tensor.{name}", METHOD, "Tensor method")
+    for prefix, space in _binding_spaces(torch):
+        for name, obj in _builtins(space):
+            found.add(obj, f"{prefix}.{name}", BINDING, "torch C function")
+    return found
+
+
+def _operation_spaces(torch: Any) -> Iterator[tuple[str, Any]]:
+    for name in ("fft", "linalg", "special"):
+        yield f"torch.{name}", getattr(torch, name)
+    yield "torch.nn.functional", torch.nn.functional
+    yield "torch", torch._C._VariableFunctions
+    for name in OPERATION_MODULES:
+        yield f"torch._C.{name}", getattr(torch._C, name)
+    yield "torch._VF", torch._VF
+
+
+def _binding_spaces(torch: Any) -> Iterator[tuple[str, Any]]:
+    yield "torch", torch
+    yield "torch._C", torch._C
+    for name in BINDING_MODULES:
+        if hasattr(torch._C, name):
+            yield f"torch._C.{name}", getattr(torch._C, name)
+
+
+def _builtins(space: Any) -> Iterator[tuple[str, Any]]:
+    for name in dir(space):
+        if name.startswith("__") and name.endswith("__") and not _is_operator_name(name):
+            continue
+        obj = getattr(space, name, None)
+        if isinstance(obj, types.BuiltinFunctionType) and _of_torch(obj):
+            yield name, obj
+
+
+def _is_operator_name(name: str) -> bool:
+    return name in ("__and__", "__or__", "__xor__", "__lshift__", "__rshift__")
+
+
+def _of_torch(obj: types.BuiltinFunctionType) -> bool:
+    return (obj.__module__ or "torch").partition(".")[0] == "torch"
+
+
+def _functionals(torch: Any) -> Iterator[tuple[str, Any]]:
+    """Python functions that torch lets tensor subclasses override, and torch.nn.functional."""
+    functional = torch.nn.functional
+    for name, obj in vars(functional).items():
+        own = getattr(obj, "__module__", None) == functional.__name__
+        if own and isinstance(obj, types.FunctionType) and not name.startswith("_"):
+            yield f"torch.nn.functional.{name}", obj
+    for space, functions in torch.overrides.get_overridable_functions().items():
+        if isinstance(space, type) or getattr(space, "__name__", "") == "Tensor":
+            continue
+        prefix = getattr(space, "__name__", type(space).__name__)
+        for obj in functions:
+            if isinstance(obj, types.FunctionType):
+                yield f"{prefix}.{obj.__name__}", obj
+
+
+def _tensor_methods(torch: Any) -> Iterator[tuple[str, Any]]:
+    for name in dir(torch.Tensor):
+        if name in ("__new__", "__init__", "__class__"):
+            continue
+        obj = getattr(torch.Tensor, name)
+        if isinstance(obj, C_METHODS):
+            yield name, obj
+
+
+def operator_verdict(obj: Any) -> Verdict | None:
+    """The verdict on an object of torch.ops (of torch itself or of a custom library), or None."""
+    from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
+
+    if isinstance(obj, HigherOrderOperator):
+        from suture.rules.verdict import SPECIAL
+
+        reason = "an operator that takes functions: its bodies become subgraphs"
+        return Verdict(SPECIAL, reason, "higher order operator", _HERE, f"higher_order.{obj._name}")
+    if isinstance(obj, (OpOverload, OpOverloadPacket)):
+        return Verdict(IN_GRAPH, OVERLOAD, "operator", _HERE, f"torch.ops.{str(obj)}")
+    return None
+
+
+def custom_operator(obj: Any) -> Any:
+    """The OpOverload that a `torch.library.custom_op` object calls, or None."""
+    from torch._library.custom_ops import CustomOpDef
+
+    return obj._opoverload if isinstance(obj, CustomOpDef) else None

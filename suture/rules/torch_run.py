@@ -1,0 +1,86 @@
+"""What of torch Python runs although it looks like an operation: one row each, with a reason."""
+
+from __future__ import annotations
+
+from suture.rules.rows import run
+
+run(
+    "torch.get_rng_state torch.set_rng_state torch.manual_seed torch.cuda.get_rng_state"
+    " torch.cuda.set_rng_state torch.cuda.manual_seed torch.cuda.manual_seed_all",
+    because="the state of a random generator is no value of the graph; a graph would lose it",
+)
+run(
+    "torch.xpu.get_rng_state torch.xpu.set_rng_state",
+    because="the state of a random generator is no value of the graph; a graph would lose it",
+    absent="builds without xpu",
+)
+run(
+    "torch._C.Generator.get_state torch._C.Generator.set_state torch._C.Generator.manual_seed"
+    " torch._C.Generator.seed torch._C.Generator.initial_seed torch._C.Generator.clone_state"
+    " torch._C.Generator.graphsafe_get_state torch._C.Generator.graphsafe_set_state"
+    " torch._C.Generator.get_offset torch._C.Generator.set_offset",
+    because="the state of a random generator is no value of the graph; a graph would lose it",
+)
+run(
+    "torch.nn.utils.rnn.pack_padded_sequence torch.nn.utils.rnn.pad_packed_sequence",
+    because="the shape of the result depends on the lengths' values",
+)
+run(
+    "torch._nested_tensor_from_mask", because="the shape of the result depends on the mask's values"
+)
+run(
+    "torch.sparse_coo_tensor torch.sparse_csr_tensor torch.sparse_csc_tensor torch.sparse_bsr_tensor"
+    " torch.sparse_bsc_tensor torch.sparse_compressed_tensor",
+    because="makes a sparse tensor, which backends cannot hold in a graph",
+)
+run(
+    "torch.resize_as_ torch.resize_as_sparse_",
+    because="changes the storage of its argument under all of its views",
+)
+run(
+    "torch.Tensor._make_wrapper_subclass torch.Tensor.__init__",
+    because="makes a tensor subclass object by object, not value by value",
+)
+run(
+    "torch._C._to_dlpack torch.to_dlpack torch.from_dlpack",
+    because="hands memory to another library",
+)
+run(
+    "torch._C._to_dlpack_versioned", because="hands memory to another library", absent="torch < 2.9"
+)
+run("torch.autograd.backward", because="runs the autograd engine, which writes .grad")
+run(
+    "torch.set_anomaly_enabled torch.set_autocast_cpu_dtype torch.set_autocast_cpu_enabled"
+    " torch.set_autocast_gpu_dtype torch.set_autocast_ipu_dtype torch.set_autocast_ipu_enabled"
+    " torch.set_autocast_xla_dtype torch.set_autocast_xla_enabled",
+    because="sets a mode of the process that a graph does not carry",
+)
+run(
+    "torch.set_num_threads torch.set_num_interop_threads torch.set_flush_denormal",
+    because="sets up the process; it must happen once, when it is called",
+)
+run("torch.cuda.set_device", because="changes the current device for all code that follows")
+run(
+    "torch.distributions.constraints.is_dependent torch.jit.isinstance",
+    because="asks about Python objects, not about tensors",
+)
+run(
+    "torch.distributed.destroy_process_group torch.distributed.init_process_group",
+    because="sets up or tears down processes",
+    absent="builds without distributed",
+)
+run(
+    "torch.distributed.device_mesh.DeviceMesh.__init__",
+    because="talks to other processes",
+    absent="builds without distributed",
+)
+run(
+    "torch.save torch.load torch.lobpcg torch.typename torch.get_file_path torch.classproperty"
+    " torch.nn.functional.boolean_dispatch",
+    because="files, text, or a loop that depends on values: nothing for a graph",
+)
+run(
+    "torch.miopen_ctc_loss",
+    because="a loss whose backend is chosen by values, and present on one platform only",
+    absent="torch < 2.13",
+)

@@ -1,0 +1,147 @@
+"""Wrapped callables find their function: what an object calls when it is called."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+import warnings
+from typing import Any
+
+from suture.rules.verdict import SPECIAL, Verdict, place
+
+_HERE = place(0)
+_LRU = type(functools.lru_cache(lambda: None))
+_warned: set[str] = set()
+
+
+class CachedFunctionWarning(UserWarning):
+    """A function under `functools.lru_cache` was traced: its cache is not looked at."""
+
+
+def canonical(obj: Any) -> Any:
+    """The object that rules are written about: a bound method's function, a bound C method's
+    descriptor, a staticmethod's or classmethod's function. Anything else comes back as it is."""
+    if isinstance(obj, types.MethodType):
+        return canonical(obj.__func__)
+    if isinstance(obj, (staticmethod, classmethod)):
+        return obj.__func__
+    if isinstance(obj, (types.BuiltinFunctionType, types.MethodWrapperType)):
+        owner = getattr(obj, "__self__", None)
+        if owner is None or isinstance(owner, types.ModuleType):
+            return obj
+        return _descriptor(owner, obj.__name__) or obj
+    return obj
+
+
+def _descriptor(owner: Any, name: str) -> Any:
+    bases = owner.__mro__ if isinstance(owner, type) else ()
+    for base in (*bases, *type(owner).__mro__):
+        found = base.__dict__.get(name)
+        if found is not None:
+            return found
+    return None
+
+
+def inner(obj: Any) -> tuple[Any, str] | None:
+    """(what is called in the end, how it was wrapped), or None if `obj` wraps nothing."""
+    if isinstance(obj, _LRU):
+        _warn_cached(obj)
+        return obj.__wrapped__, "functools.lru_cache"
+    if isinstance(obj, (functools.singledispatchmethod, functools.partialmethod)):
+        return obj.func, type(obj).__name__
+    return _compiled(obj) or _scripted(obj)
+
+
+def _compiled(obj: Any) -> tuple[Any, str] | None:
+    """A function that suture or torch compiled: inside a trace it is its original."""
+    core = sys.modules.get("suture._core")
+    if core is not None and isinstance(obj, getattr(core, "Compiled", ())):
+        return obj.function, "suture.compile"
+    attributes = getattr(obj, "__dict__", None)
+    if not attributes or "_torchdynamo_orig_callable" not in attributes:
+        return None
+    if attributes.get("_torchdynamo_disable"):
+        return None  # a mark, which the rules on marks speak about
+    return attributes["_torchdynamo_orig_callable"], "torch.compile"
+
+
+def _scripted(obj: Any) -> tuple[Any, str] | None:
+    attributes = getattr(obj, "__dict__", None) or {}
+    original = attributes.get("_torchdynamo_inline")
+    if original is None and type(obj).__name__ in ("ScriptFunction", "ScriptMethod"):
+        original = getattr(obj, "_torchdynamo_inline", None)
+    return None if original is None else (original, "torch.jit")
+
+
+def _warn_cached(obj: Any) -> None:
+    name = f"{obj.__module__}.{obj.__qualname__}"
+    if name in _warned or name.startswith("torch."):
+        return
+    _warned.add(name)
+    warnings.warn(
+        f"{name} is cached by functools.lru_cache; it is traced without its cache, so a result "
+        "that the cache held is computed again",
+        CachedFunctionWarning,
+        stacklevel=4,
+    )
+
+
+def partial_verdict(obj: Any) -> Verdict | None:
+    """The verdict on a `functools.partial` object, whose function is the target."""
+    if isinstance(obj, functools.partial):
+        reason = "a function with some arguments filled in; the rules are asked about the function"
+        return Verdict(SPECIAL, reason, "wrapped partial", _HERE, "partial", obj.func)
+    return None
+
+
+def call_method(obj: Any) -> Any:
+    """The `__call__` of a callable object's class, or None for functions and classes."""
+    if isinstance(obj, type) or has_code(obj):
+        return None
+    method = _descriptor(obj, "__call__")
+    method = getattr(method, "__func__", method)
+    return method if has_code(method) else None
+
+
+def has_code(obj: Any) -> bool:
+    """Whether `obj` is a function written in Python."""
+    return isinstance(getattr(obj, "__code__", None), types.CodeType)
+
+
+def can_be_traced(obj: Any) -> bool:
+    """Whether tracing into `obj` is possible at all: Python code, or a class made in Python."""
+    if isinstance(obj, type):
+        return bool(obj.__flags__ & _HEAP_TYPE) and not _made_in_c(obj)
+    return has_code(obj)
+
+
+_HEAP_TYPE = 1 << 9
+
+
+def _made_in_c(cls: type) -> bool:
+    return "__module__" not in cls.__dict__ or (
+        "__init__" not in cls.__dict__ and type(cls).__module__.startswith("pybind11")
+    )
+
+
+def home(obj: Any) -> str:
+    """The module whose code runs when `obj` is called; "" if nobody knows.
+
+    For a function that is where its code was compiled, not `__module__`: `functools.wraps`
+    copies the latter from the function inside.
+    """
+    if has_code(obj):
+        module = getattr(obj, "__globals__", {}).get("__name__")
+        return module or getattr(obj, "__module__", None) or ""
+    if isinstance(obj, type):
+        return obj.__module__ or ""
+    owner = getattr(obj, "__objclass__", None)
+    if owner is not None:
+        return owner.__module__ or ""
+    module = getattr(obj, "__module__", None)
+    if module:
+        return str(module)
+    if isinstance(getattr(obj, "__self__", None), type):
+        return obj.__self__.__module__ or ""
+    return type(obj).__module__ or ""
