@@ -60,7 +60,7 @@ assume_static: Annotated[
     bool, Option("Take sizes as constants on the first call (unless `dynamic` says otherwise).")
 ] = True
 dynamic_sources: Annotated[
-    str, Option("Comma-separated sources that are symbols from the first call on, as guards name them.")
+    str, Option("Sources, as guards name them, that are symbols from the first call on: a,b.")
 ] = ""
 specialize_int: Annotated[bool, Option("Take Python ints as constants always.")] = False
 specialize_float: Annotated[bool, Option("Take Python floats as constants always.")] = False
@@ -150,7 +150,7 @@ def _checked(declared: _Declared, value: Any, label: str) -> Any:
     if type(value) is not kind:
         raise TypeError(f"{label} takes {kind.__name__}, not {type(value).__name__}: {value!r}")
     minimum = declared.option.minimum
-    if minimum is not None and value < minimum:
+    if minimum is not None and isinstance(value, int) and value < minimum:
         raise ValueError(f"{label} must be at least {minimum}, not {value}")
     return value
 

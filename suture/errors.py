@@ -15,7 +15,7 @@ from __future__ import annotations
 import importlib
 import pickle
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 _joined = False
 
@@ -44,7 +44,7 @@ class _Base(RuntimeError):
     """Root of the family. CPython lets a class change its bases only if its first one is an
     ordinary class, which RuntimeError is not."""
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> _Base:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         join_torch()
         return super().__new__(cls, *args)
 

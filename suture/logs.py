@@ -54,7 +54,7 @@ class _StandardError(logging.StreamHandler[TextIO]):
     def stream(self) -> TextIO:  # type: ignore[override]
         return sys.stderr
 
-    def filter(self, record: logging.LogRecord) -> bool:  # type: ignore[override]
+    def filter(self, record: logging.LogRecord) -> bool:
         return not logging.getLogger().handlers and bool(super().filter(record))
 
 

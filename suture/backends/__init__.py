@@ -1,0 +1,28 @@
+"""Backends: what turns a graph into something to call.
+
+`configure` makes one object of what a user passes to `compile`; `compile_graph` puts one graph
+through it. Adding a backend is one file here with `@register_backend("name")`, imported below.
+"""
+
+from suture.backends import aot_eager, eager, inductor, noop
+from suture.backends.compile import compile_graph
+from suture.backends.configure import Backend, configure
+from suture.backends.record import Recorded, Recorder, count_ops
+from suture.backends.registry import CompilerFn, list_backends, lookup, register_backend
+
+__all__ = [
+    "Backend",
+    "CompilerFn",
+    "Recorded",
+    "Recorder",
+    "aot_eager",
+    "compile_graph",
+    "configure",
+    "count_ops",
+    "eager",
+    "inductor",
+    "list_backends",
+    "lookup",
+    "noop",
+    "register_backend",
+]

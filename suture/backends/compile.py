@@ -1,0 +1,158 @@
+"""One graph through one backend, with all that can go wrong there said clearly."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from suture import events
+from suture.backends import _torch
+from suture.backends.configure import Backend
+from suture.backends.record import count_ops
+from suture.errors import BackendFailed
+
+
+def compile_graph(
+    backend: Backend,
+    gm: torch.fx.GraphModule,
+    inputs: Sequence[Any],
+    *,
+    fake_mode: Any = None,
+    static: Sequence[int] = (),
+    function: str = "",
+    graph: str = "",
+    lines: Sequence[str] = (),
+    point: str = "",
+) -> Callable[..., Any]:
+    """The callable that `backend` makes of `gm`: graph inputs in, tuple or list of outputs out.
+
+    `inputs` are the example inputs, fake tensors of `fake_mode`, and ints or SymInts. `static` are
+    the positions of inputs that keep their address (parameters, buffers). `function`, `graph` and
+    `lines` are what a failure is described with; without `lines` they come from the nodes' stack
+    traces. The module belongs to the backend afterwards.
+
+    Raises BackendFailed, with the backend's exception as its cause; KeyboardInterrupt and the like
+    pass. A backend that declines the graph (torch's SkipFrame) gets it run as it is. Random number
+    generators and grad mode are afterwards as they were before. Emits BackendCompiled.
+    """
+    ops = count_ops(gm)
+    described = tuple(lines) or source_lines(gm)
+    compile_id = _torch.new_compile_id()
+    if static:
+        _torch.mark_static_inputs(gm, static, compile_id)
+    began = perf_counter()
+    failure = ""
+    try:
+        with _global_state_kept(), _torch.surroundings(fake_mode, compile_id):
+            compiled = backend(gm, list(inputs))
+        if not callable(compiled):
+            raise TypeError(f"the backend gave back {type(compiled).__name__}, not a callable")
+        return compiled
+    except Exception as error:
+        failure = f"{type(error).__name__}: {error}"
+        if _torch.declines(error):
+            run: Callable[..., Any] = gm.forward
+            return run
+        raise BackendFailed(
+            backend.name,
+            error,
+            function=function,
+            graph=graph,
+            lines=described,
+            hint=hint_for(error),
+        ) from error
+    finally:
+        if events.listening():
+            seconds = perf_counter() - began
+            events.emit(
+                events.BackendCompiled(backend.name, graph, ops, seconds, failure, point=point)
+            )
+
+
+@contextmanager
+def _global_state_kept() -> Iterator[None]:
+    """Puts back what a compiler might change under the user: generators, grad mode, dtype."""
+    python = random.getstate()
+    cpu = torch.get_rng_state()
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
+    grad = torch.is_grad_enabled()
+    dtype = torch.get_default_dtype()
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        torch.set_rng_state(cpu)
+        if cuda is not None:
+            torch.cuda.set_rng_state_all(cuda)
+        torch.set_grad_enabled(grad)
+        if torch.get_default_dtype() is not dtype:
+            torch.set_default_dtype(dtype)
+
+
+def source_lines(gm: torch.fx.GraphModule, limit: int = 8) -> tuple[str, ...]:
+    """The user's lines that a graph came from, each once, in order, as its nodes tell.
+
+    More than `limit` are cut in the middle, and the cut says how many are missing.
+    """
+    seen: dict[str, None] = {}
+    for node in gm.graph.nodes:
+        trace = node.stack_trace
+        if trace:
+            seen[_innermost(trace)] = None
+    found = list(seen)
+    if len(found) > limit:
+        half = limit // 2
+        missing = len(found) - 2 * half
+        found = [*found[:half], f"... {missing} more lines ...", *found[-half:]]
+    return tuple(found)
+
+
+def _innermost(trace: str) -> str:
+    """`File "f.py", line 3, in fn` and its source, the last of a formatted stack, on one line."""
+    tail = trace.rstrip().splitlines()
+    starts = [at for at, line in enumerate(tail) if line.lstrip().startswith('File "')]
+    return "  ".join(line.strip() for line in tail[starts[-1] if starts else -1 :])
+
+
+def hint_for(error: BaseException) -> str:
+    """What the user can do about a backend's failure, where its cause is a known one; else ""."""
+    for cause in _causes(error):
+        kind, text = type(cause).__name__, str(cause)
+        if kind == "InvalidCxxCompiler":
+            return _no_compiler()
+        if kind in ("CppCompileError", "CppBuildError") and "Python.h" in text:
+            return (
+                "Inductor's C++ code needs Python's header files (on Debian: "
+                "apt-get install python3-dev)"
+            )
+        if kind in ("TritonMissing", "GPUTooOldForTriton"):
+            return "Inductor needs a working Triton for this device; see the error above"
+    return ""
+
+
+def _no_compiler() -> str:
+    tried = os.environ.get("CXX") or "g++"
+    return (
+        f"Inductor needs a C++ compiler and found none that works (it tried {tried}). Install g++ "
+        "(on Debian: apt-get install g++) or name another compiler in the environment variable "
+        'CXX. Without one, backend="aot_eager" and backend="eager" still work'
+    )
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error and all that it was raised from, each once."""
+    waiting, seen = [error], set()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        linked = (one.__cause__, one.__context__, getattr(one, "inner_exception", None))
+        waiting.extend(link for link in linked if isinstance(link, BaseException))

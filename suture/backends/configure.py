@@ -1,0 +1,81 @@
+"""From what a user passes to `compile` (backend, mode, options) to one object to call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from suture.backends import _torch
+from suture.backends.inductor import Inductor
+from suture.backends.registry import CompilerFn, lookup
+from suture.errors import UserError
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A backend ready to be called with a graph. Equal if it would compile a graph the same way.
+
+    `guard_filter_fn` is the option of that name, which is about guards and not for the backend.
+    """
+
+    name: str
+    compiler: CompilerFn
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    guard_filter_fn: Callable[..., Any] | None = None
+
+    def __call__(self, gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+        return self.compiler(gm, inputs, **self.kwargs)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def reset(self) -> None:
+        """Let the backend drop what it keeps between calls, if it can."""
+        reset = getattr(self.compiler, "reset", None)
+        if reset is not None:
+            reset()
+
+
+def configure(
+    backend: str | CompilerFn | None = "inductor",
+    *,
+    mode: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    dynamic: bool | None = None,
+    name: str | None = None,
+) -> Backend:
+    """The backend that `compile` with these arguments means; checks them all.
+
+    As torch.compile has it: `mode` and `options` exclude each other (UserError); Inductor gets
+    them checked by torch; any other backend gets each as a keyword argument, if it was given.
+    `backend=None` is the process's default, which `torch` lets a program set.
+    """
+    if mode is not None and not isinstance(mode, str):
+        raise TypeError(f"mode is a string or None, not {type(mode).__name__}")
+    if options is not None and not isinstance(options, Mapping):
+        raise TypeError(f"options is a dict or None, not {type(options).__name__}")
+    if mode is not None and options is not None:
+        raise UserError("give either mode or options, not both: a mode is a set of options")
+    if backend is None:
+        backend = _torch.default_backend()
+    rest = dict(options or {})
+    guard_filter_fn = rest.pop("guard_filter_fn", None)
+    if backend == "inductor":
+        compiler: CompilerFn = Inductor(mode, rest, dynamic, name)
+        return Backend("inductor", compiler, guard_filter_fn=guard_filter_fn)
+    rest.pop("use_aoti", None)
+    kwargs: dict[str, Any] = {}
+    if mode and mode != "default":
+        kwargs["mode"] = mode
+    if rest:
+        kwargs["options"] = rest
+    return Backend(_name_of(backend), lookup(backend), kwargs, guard_filter_fn)
+
+
+def _name_of(backend: Any) -> str:
+    if isinstance(backend, str):
+        return backend
+    return getattr(backend, "__name__", None) or type(backend).__name__

@@ -1,0 +1,19 @@
+"""Small graphs with fake example inputs, as a tracer would hand them to a backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+
+def traced(
+    fn: Callable[..., Any], *inputs: torch.Tensor
+) -> tuple[torch.fx.GraphModule, list[Any], FakeTensorMode]:
+    """The graph of `fn`, which returns a tuple, and its inputs as fake tensors of one mode."""
+    mode = FakeTensorMode(shape_env=ShapeEnv(), static_shapes=True)
+    gm = torch.fx.symbolic_trace(fn)
+    return gm, [mode.from_tensor(one) for one in inputs], mode
