@@ -1,0 +1,90 @@
+# `make demo` and `make test` do all the set-up themselves, in .venv; a second call is fast.
+#
+#   PYTHON=python3.12   another interpreter
+#   TORCH=2.11.0        another torch
+#   SYSTEM_TORCH=1      use the torch that PYTHON already has (its site-packages are seen in .venv)
+
+PYTHON ?= python3.11
+TORCH ?= 2.13.0
+SYSTEM_TORCH ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+C_FILES := $(wildcard csrc/*.c csrc/*.h)
+BENCHMARKS := dispatch capture memory
+
+.DELETE_ON_ERROR:
+.PHONY: help demo test check format build sweep clean bench $(BENCHMARKS:%=bench-%)
+
+help:
+	@echo "make demo    set up, then compile a small transformer and show what happened"
+	@echo "make test    set up, check, then run the whole suite (ARGS=... goes to pytest)"
+	@echo "make check   ruff, mypy, clang-format"
+	@echo "make format  let ruff and clang-format rewrite the files"
+	@echo "make build   set up and build the core"
+	@echo "make sweep   real models against eager"
+	@echo "make bench   $(BENCHMARKS:%=bench-%)"
+	@echo "make clean   remove .venv, the build and the caches"
+
+demo: build
+	$(BIN)/python examples/demo.py
+
+test: check
+	$(BIN)/python -m pytest $(ARGS)
+
+check: build
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+ifneq ($(C_FILES),)
+	$(BIN)/clang-format --dry-run -Werror $(C_FILES)
+endif
+
+format: build
+	$(BIN)/ruff check --fix --quiet . || true
+	$(BIN)/ruff format .
+ifneq ($(C_FILES),)
+	$(BIN)/clang-format -i $(C_FILES)
+endif
+
+sweep: build
+	$(BIN)/python benchmarks/sweep.py $(ARGS)
+
+bench: $(BENCHMARKS:%=bench-%)
+
+$(BENCHMARKS:%=bench-%): bench-%: build
+	$(BIN)/python benchmarks/$*.py $(ARGS)
+
+build: $(VENV)/.made-core
+
+# One stamp per step of the set-up: what has not changed is not done again.
+
+$(VENV)/.made-venv:
+	@PYTHON="$(PYTHON)" sh tools/require.sh
+	rm -rf $(VENV)
+	$(PYTHON) -m venv $(if $(SYSTEM_TORCH),--system-site-packages) $(VENV)
+	@touch $@
+
+$(VENV)/.made-torch: $(VENV)/.made-venv
+ifeq ($(SYSTEM_TORCH),)
+	$(PIP) install torch==$(TORCH)
+else
+	@$(BIN)/python -c "import torch; print('using torch', torch.__version__)" || \
+	    { echo "SYSTEM_TORCH=1, but $(PYTHON) has no torch"; exit 1; }
+endif
+	@touch $@
+
+$(VENV)/.made-tools: $(VENV)/.made-torch pyproject.toml
+	$(PIP) install "setuptools>=77"
+	$(PIP) install --no-build-isolation --editable ".[test,check]"
+	@touch $@
+
+$(VENV)/.made-core: $(VENV)/.made-tools $(wildcard setup.py) $(C_FILES)
+	$(PIP) install --no-build-isolation --no-deps --editable .
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+	rm -f suture/*.so
+	find suture tests -name __pycache__ -type d -prune -exec rm -rf {} +
