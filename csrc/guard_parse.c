@@ -1,0 +1,356 @@
+/* From the description of a program (nested tuples) to its flat arrays. */
+
+#include "guards.h"
+
+#include <string.h>
+
+typedef struct {
+    Program *program;
+    int room_nodes, room_checks, room_labels;
+} Parser;
+
+typedef enum { ARG_NONE, ARG_ANY, ARG_STR, ARG_INDEX, ARG_CALLABLE, ARG_TUPLE, ARG_TYPE,
+               ARG_SPEC } ArgKind;
+
+typedef struct {
+    const char *name;
+    ArgKind arg;
+} Word;
+
+/* In the order of AccessKind. */
+static const Word access_words[] = {
+    {"slot", ARG_INDEX},    {"const", ARG_ANY},     {"attr", ARG_STR},   {"dict", ARG_NONE},
+    {"item", ARG_ANY},      {"index", ARG_INDEX},   {"cell", ARG_NONE},  {"type", ARG_NONE},
+    {"getitem", ARG_ANY},   {"key", ARG_INDEX},     {"call", ARG_CALLABLE},
+    {"closure", ARG_INDEX}, {"default", ARG_INDEX}, {"kwdefault", ARG_STR},
+    {"code", ARG_NONE},     {"mro_attr", ARG_STR},
+};
+
+/* In the order of CheckKind. */
+static const Word check_words[] = {
+    {"is", ARG_ANY},       {"weak", ARG_ANY},     {"type", ARG_TYPE},     {"equals", ARG_ANY},
+    {"len", ARG_INDEX},    {"keys", ARG_TUPLE},   {"no_key", ARG_ANY},    {"no_attr", ARG_STR},
+    {"tensor", ARG_SPEC},  {"int", ARG_NONE},     {"float", ARG_NONE},    {"bool", ARG_NONE},
+    {"unbound", ARG_NONE}, {"truth", ARG_CALLABLE},
+};
+
+static PyObject *
+place_text(const Place *place)
+{
+    PyObject *text = PyUnicode_FromString("");
+    for (; place && text; place = place->outer) {
+        PyObject *longer =
+            place->outer ? PyUnicode_FromFormat(".%s[%zd]%U", place->part, place->index, text)
+                         : PyUnicode_FromFormat("%s[%zd]%U", place->part, place->index, text);
+        Py_SETREF(text, longer);
+    }
+    return text;
+}
+
+/* Sets a ValueError "nodes[0].checks[1]: <message>"; returns -1. */
+int
+guard_wrong(const Place *place, const char *message, PyObject *what)
+{
+    PyObject *where = place_text(place);
+    if (where && what) {
+        PyErr_Format(PyExc_ValueError, "%U: %s, not %R", where, message, what);
+    }
+    else if (where) {
+        PyErr_Format(PyExc_ValueError, "%U: %s", where, message);
+    }
+    Py_XDECREF(where);
+    return -1;
+}
+
+/* Makes room for one more item of `size` bytes, zeroed.  NULL: MemoryError is set. */
+static void *
+one_more(void **items, int *n, int *room, size_t size)
+{
+    if (*n == *room) {
+        int wanted = *room ? *room * 2 : 8;
+        void *grown = PyMem_Realloc(*items, (size_t)wanted * size);
+        if (!grown) {
+            PyErr_NoMemory();
+            return NULL;
+        }
+        *items = grown;
+        *room = wanted;
+    }
+    return memset((char *)*items + (size_t)(*n)++ * size, 0, size);
+}
+
+static int
+find_word(const Word *words, size_t n, PyObject *name)
+{
+    for (size_t i = 0; PyUnicode_Check(name) && i < n; i++) {
+        if (PyUnicode_CompareWithASCIIString(name, words[i].name) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+/* Checks `arg` against its kind; *index is set for ARG_INDEX.  0 or -1. */
+static int
+check_arg(const Place *place, ArgKind kind, PyObject *arg, Py_ssize_t *index)
+{
+    switch (kind) {
+    case ARG_NONE:
+        return arg == Py_None ? 0 : guard_wrong(place, "takes no argument", arg);
+    case ARG_ANY:
+        return 0;
+    case ARG_STR:
+        return PyUnicode_Check(arg) ? 0 : guard_wrong(place, "takes a str", arg);
+    case ARG_INDEX:
+        if (!PyLong_CheckExact(arg)) {
+            return guard_wrong(place, "takes an int", arg);
+        }
+        *index = PyLong_AsSsize_t(arg);
+        return *index == -1 && PyErr_Occurred() ? -1 : 0;
+    case ARG_CALLABLE:
+        return PyCallable_Check(arg) ? 0 : guard_wrong(place, "takes a callable", arg);
+    case ARG_TUPLE:
+        return PyTuple_CheckExact(arg) ? 0 : guard_wrong(place, "takes a tuple", arg);
+    case ARG_TYPE:
+        return PyType_Check(arg) ? 0 : guard_wrong(place, "takes a type", arg);
+    case ARG_SPEC:
+        return Py_IS_TYPE(arg, guard_tensor_spec_type) ? 0
+                                                       : guard_wrong(place, "takes a TensorSpec", arg);
+    }
+    Py_UNREACHABLE();
+}
+
+int
+guard_parse_id(const Place *place, PyObject *item, int *out)
+{
+    long id = item == Py_None ? -1 : PyLong_CheckExact(item) ? PyLong_AsLong(item) : -2;
+    if (id < -1 || id > INT32_MAX) {
+        PyErr_Clear();
+        return guard_wrong(place, "an id is an int from 0 on", item);
+    }
+    *out = (int)id;
+    return 0;
+}
+
+/* (kind[, arg[, id]]) */
+static int
+parse_check(Parser *parser, const Place *place, PyObject *item)
+{
+    Program *program = parser->program;
+    if (!PyTuple_CheckExact(item) || PyTuple_GET_SIZE(item) < 1 || PyTuple_GET_SIZE(item) > 3) {
+        return guard_wrong(place, "a check is (kind, arg, id)", item);
+    }
+    int kind = find_word(check_words, Py_ARRAY_LENGTH(check_words), PyTuple_GET_ITEM(item, 0));
+    if (kind < 0) {
+        return guard_wrong(place, "unknown check", PyTuple_GET_ITEM(item, 0));
+    }
+    PyObject *arg = PyTuple_GET_SIZE(item) > 1 ? PyTuple_GET_ITEM(item, 1) : Py_None;
+    Check check = {.kind = kind, .id = -1, .arg = arg};
+    if (check_arg(place, check_words[kind].arg, arg, &check.count) < 0 ||
+        (PyTuple_GET_SIZE(item) == 3 && guard_parse_id(place, PyTuple_GET_ITEM(item, 2), &check.id) < 0)) {
+        return -1;
+    }
+    if (kind == CHECK_LEN && check.count < 0) {
+        return guard_wrong(place, "a length is an int from 0 on", arg);
+    }
+    if (kind == CHECK_WEAK && guard_hold_weakly(program, arg) < 0) {
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) {
+            return -1;
+        }
+        PyErr_Clear();
+        return guard_wrong(place, "takes an object that can be weakly referenced", arg);
+    }
+    if (kind == CHECK_NO_KEY && PyObject_Hash(arg) == -1) {
+        return -1;
+    }
+    Check *slot = one_more((void **)&program->checks, &program->n_checks, &parser->room_checks,
+                           sizeof(Check));
+    if (!slot) {
+        return -1;
+    }
+    *slot = check;
+    if (kind != CHECK_WEAK) {
+        Py_INCREF(arg);
+    }
+    return 0;
+}
+
+static int
+add_label(Parser *parser, const Place *place, PyObject *item, int *out)
+{
+    Program *program = parser->program;
+    int name = -1;
+    if (item == Py_None) {
+        return 0;
+    }
+    if (!PyLong_CheckExact(item) || guard_parse_id(place, item, &name) < 0) {
+        PyErr_Clear();
+        return guard_wrong(place, "a label is an int from 0 on", item);
+    }
+    for (int i = 0; i < program->n_labels; i++) {
+        if (program->label_names[i] == name) {
+            return guard_wrong(place, "the label is used twice", NULL);
+        }
+    }
+    int *slot = one_more((void **)&program->label_names, &program->n_labels, &parser->room_labels,
+                         sizeof(int));
+    if (!slot) {
+        return -1;
+    }
+    *slot = name;
+    *out = program->n_labels - 1;
+    return 0;
+}
+
+int
+guard_find_label(const Program *program, const Place *place, PyObject *item)
+{
+    long name = PyLong_CheckExact(item) ? PyLong_AsLong(item) : -1;
+    for (int i = 0; i < program->n_labels; i++) {
+        if (program->label_names[i] == name) {
+            return i;
+        }
+    }
+    PyErr_Clear();
+    return guard_wrong(place, "no node has this label", item);
+}
+
+/* The identity check of a node pins its object; a weakly pinned constant is not held. */
+static void
+settle_anchor(Program *program, Node *node)
+{
+    node->anchor = node->access == ACCESS_CONST;
+    for (int i = node->checks; i < node->checks + node->n_checks; i++) {
+        const Check *check = &program->checks[i];
+        if (check->kind == CHECK_IS || check->kind == CHECK_WEAK) {
+            node->anchor = true;
+        }
+        if (check->kind == CHECK_WEAK && node->access == ACCESS_CONST && node->arg == check->arg) {
+            node->index = (Py_ssize_t)(intptr_t)check->arg;
+            Py_CLEAR(node->arg);
+        }
+    }
+}
+
+static int parse_nodes(Parser *parser, const Place *outer, const char *part, PyObject *items);
+
+/* (accessor, arg, checks, children[, label[, id]]) */
+static int
+parse_node(Parser *parser, const Place *place, PyObject *item)
+{
+    Program *program = parser->program;
+    Py_ssize_t size = PyTuple_CheckExact(item) ? PyTuple_GET_SIZE(item) : 0;
+    if (size < 4 || size > 6) {
+        return guard_wrong(place, "a node is (accessor, arg, checks, children, label, id)", item);
+    }
+    PyObject *word = PyTuple_GET_ITEM(item, 0), *arg = PyTuple_GET_ITEM(item, 1);
+    int access = find_word(access_words, Py_ARRAY_LENGTH(access_words), word);
+    if (access < 0) {
+        return guard_wrong(place, "unknown accessor", word);
+    }
+    if ((access <= ACCESS_CONST) != (place->outer == NULL)) {
+        return guard_wrong(place, "slot and const are for roots, others for children", word);
+    }
+    int index = program->n_nodes;
+    Node *node = one_more((void **)&program->nodes, &program->n_nodes, &parser->room_nodes,
+                          sizeof(Node));
+    if (!node) {
+        return -1;
+    }
+    *node = (Node){.access = access, .id = -1, .label = -1, .checks = program->n_checks};
+    if (check_arg(place, access_words[access].arg, arg, &node->index) < 0) {
+        return -1;
+    }
+    if (node->index < 0 && access != ACCESS_INDEX) {
+        return guard_wrong(place, "takes an int from 0 on", arg);
+    }
+    if (access_words[access].arg != ARG_INDEX && access_words[access].arg != ARG_NONE) {
+        node->arg = Py_NewRef(arg);
+    }
+    if ((access == ACCESS_ITEM) && PyObject_Hash(arg) == -1) {
+        return -1;
+    }
+    if ((size > 4 && add_label(parser, place, PyTuple_GET_ITEM(item, 4), &node->label) < 0) ||
+        (size > 5 && guard_parse_id(place, PyTuple_GET_ITEM(item, 5), &node->id) < 0)) {
+        return -1;
+    }
+    PyObject *checks = PyTuple_GET_ITEM(item, 2);
+    if (!PyTuple_CheckExact(checks)) {
+        return guard_wrong(place, "checks are a tuple", checks);
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(checks); i++) {
+        Place inner = {place, "checks", i};
+        if (parse_check(parser, &inner, PyTuple_GET_ITEM(checks, i)) < 0) {
+            return -1;
+        }
+    }
+    node->n_checks = program->n_checks - node->checks;
+    settle_anchor(program, node);
+    int first = program->n_checks;
+    if (parse_nodes(parser, place, "children", PyTuple_GET_ITEM(item, 3)) < 0) {
+        return -1;
+    }
+    node = &program->nodes[index];
+    node->end = program->n_nodes;
+    if (node->id < 0 && node->n_checks) {
+        node->id = program->checks[node->checks].id;
+    }
+    else if (node->id < 0 && first < program->n_checks) {
+        node->id = program->checks[first].id;
+    }
+    return 0;
+}
+
+static int
+parse_nodes(Parser *parser, const Place *outer, const char *part, PyObject *items)
+{
+    if (!PyTuple_CheckExact(items)) {
+        Place place = {outer, part, 0};
+        return guard_wrong(&place, "nodes are a tuple", items);
+    }
+    if (Py_EnterRecursiveCall(" in the description of a guard program")) {
+        return -1;
+    }
+    int result = 0;
+    for (Py_ssize_t i = 0; result == 0 && i < PyTuple_GET_SIZE(items); i++) {
+        Place place = {outer, part, i};
+        result = parse_node(parser, &place, PyTuple_GET_ITEM(items, i));
+    }
+    Py_LeaveRecursiveCall();
+    return result;
+}
+
+/* Symbols are chained by the label they are read from. */
+static int
+chain_symbols(Program *program)
+{
+    program->label_symbols = PyMem_New(int, program->n_labels + 1);
+    if (!program->label_symbols) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (int i = 0; i < program->n_labels; i++) {
+        program->label_symbols[i] = -1;
+    }
+    for (int i = program->n_symbols - 1; i >= 0; i--) {
+        SymbolSource *symbol = &program->symbols[i];
+        symbol->next = program->label_symbols[symbol->label];
+        program->label_symbols[symbol->label] = i;
+    }
+    return 0;
+}
+
+/* Fills an empty program.  0, or -1 with a ValueError that names the wrong place. */
+int
+guard_parse(Program *program, PyObject *nodes, PyObject *same, PyObject *distinct, PyObject *exprs,
+            PyObject *states)
+{
+    Parser parser = {.program = program};
+    if (parse_nodes(&parser, NULL, "nodes", nodes) < 0 || guard_parse_same(program, same) < 0 ||
+        guard_parse_distinct(program, distinct) < 0 || guard_parse_exprs(program, exprs) < 0 ||
+        guard_parse_states(program, states) < 0) {
+        return -1;
+    }
+    program->simple = program->n_labels == 0;
+    return chain_symbols(program);
+}

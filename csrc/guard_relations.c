@@ -1,0 +1,189 @@
+/* Guards of the whole program: identities between nodes, torch's global state. */
+
+#include "guards.h"
+
+/* A zeroed array for `items`, which has to be a tuple; NULL with an error. */
+static void *
+array_for(PyObject *items, const char *part, size_t size)
+{
+    if (!PyTuple_CheckExact(items)) {
+        PyErr_Format(PyExc_ValueError, "%s: takes a tuple, not %R", part, items);
+        return NULL;
+    }
+    void *array = PyMem_Calloc((size_t)PyTuple_GET_SIZE(items) + 1, size);
+    return array ? array : PyErr_NoMemory();
+}
+
+/* ((label, label[, id]), ...) */
+int
+guard_parse_same(Program *program, PyObject *items)
+{
+    program->same = array_for(items, "same", sizeof(SamePair));
+    for (Py_ssize_t i = 0; program->same && i < PyTuple_GET_SIZE(items); i++) {
+        Place place = {NULL, "same", i};
+        PyObject *item = PyTuple_GET_ITEM(items, i);
+        Py_ssize_t size = PyTuple_CheckExact(item) ? PyTuple_GET_SIZE(item) : 0;
+        if (size < 2 || size > 3) {
+            return guard_wrong(&place, "takes (label, label, id)", item);
+        }
+        SamePair pair = {.id = -1};
+        pair.a = guard_find_label(program, &place, PyTuple_GET_ITEM(item, 0));
+        pair.b = pair.a < 0 ? -1 : guard_find_label(program, &place, PyTuple_GET_ITEM(item, 1));
+        if (pair.b < 0 || (size == 3 && guard_parse_id(&place, PyTuple_GET_ITEM(item, 2), &pair.id))) {
+            return -1;
+        }
+        program->same[program->n_same++] = pair;
+    }
+    return program->same ? 0 : -1;
+}
+
+/* ((labels[, id]), ...) */
+int
+guard_parse_distinct(Program *program, PyObject *items)
+{
+    program->distinct = array_for(items, "distinct", sizeof(DistinctSet));
+    for (Py_ssize_t i = 0; program->distinct && i < PyTuple_GET_SIZE(items); i++) {
+        Place place = {NULL, "distinct", i};
+        PyObject *item = PyTuple_GET_ITEM(items, i);
+        Py_ssize_t size = PyTuple_CheckExact(item) ? PyTuple_GET_SIZE(item) : 0;
+        if (size < 1 || size > 2 || !PyTuple_CheckExact(PyTuple_GET_ITEM(item, 0))) {
+            return guard_wrong(&place, "takes ((label, ...), id)", item);
+        }
+        PyObject *labels = PyTuple_GET_ITEM(item, 0);
+        DistinctSet *set = &program->distinct[program->n_distinct++];
+        set->id = -1;
+        set->labels = PyMem_New(int, PyTuple_GET_SIZE(labels) + 1);
+        if (!set->labels) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        for (; set->n < PyTuple_GET_SIZE(labels); set->n++) {
+            int label = guard_find_label(program, &place, PyTuple_GET_ITEM(labels, set->n));
+            if (label < 0) {
+                return -1;
+            }
+            set->labels[set->n] = label;
+        }
+        if (size == 2 && guard_parse_id(&place, PyTuple_GET_ITEM(item, 1), &set->id) < 0) {
+            return -1;
+        }
+    }
+    return program->distinct ? 0 : -1;
+}
+
+/* ((function, expected[, id]), ...) */
+int
+guard_parse_states(Program *program, PyObject *items)
+{
+    program->states = array_for(items, "torch_state", sizeof(TorchState));
+    for (Py_ssize_t i = 0; program->states && i < PyTuple_GET_SIZE(items); i++) {
+        Place place = {NULL, "torch_state", i};
+        PyObject *item = PyTuple_GET_ITEM(items, i);
+        Py_ssize_t size = PyTuple_CheckExact(item) ? PyTuple_GET_SIZE(item) : 0;
+        if (size < 2 || size > 3 || !PyCallable_Check(PyTuple_GET_ITEM(item, 0))) {
+            return guard_wrong(&place, "takes (function, expected, id)", item);
+        }
+        TorchState *state = &program->states[program->n_states++];
+        state->function = Py_NewRef(PyTuple_GET_ITEM(item, 0));
+        state->expected = Py_NewRef(PyTuple_GET_ITEM(item, 1));
+        state->id = -1;
+        if (PyCFunction_CheckExact(state->function) &&
+            PyCFunction_GET_FLAGS(state->function) == METH_NOARGS) {
+            state->direct = PyCFunction_GET_FUNCTION(state->function);
+            state->self = PyCFunction_GET_SELF(state->function);
+        }
+        if (size == 3 && guard_parse_id(&place, PyTuple_GET_ITEM(item, 2), &state->id) < 0) {
+            return -1;
+        }
+    }
+    return program->states ? 0 : -1;
+}
+
+static int
+state_failed(Run *run, const TorchState *state, PyObject *now)
+{
+    PyObject *text = NULL;
+    if (run->explain) {
+        PyObject *name = PyObject_GetAttrString(state->function, "__name__");
+        text = name ? PyUnicode_FromFormat("%S() was %R, is %R", name, state->expected, now) : NULL;
+        Py_XDECREF(name);
+    }
+    return guard_fail(run, state->id, text);
+}
+
+int
+guard_run_states(Run *run)
+{
+    const Program *program = run->program;
+    for (int i = 0; i < program->n_states; i++) {
+        const TorchState *state = &program->states[i];
+        PyObject *now = state->direct ? state->direct(state->self, NULL)
+                                      : PyObject_CallNoArgs(state->function);
+        if (!now) {
+            return guard_swallow() < 0 ? -1 : guard_fail(run, state->id, NULL);
+        }
+        int same = now == state->expected ? 1 : guard_same_constant(now, state->expected);
+        int result = same == 1 ? 1 : same < 0 ? guard_swallow() : state_failed(run, state, now);
+        Py_DECREF(now);
+        if (result != 1) {
+            return result;
+        }
+    }
+    return 1;
+}
+
+/* Whether no two of `n` pointers are equal; NULL means a node that was not reached. */
+static bool
+all_distinct(PyObject *const *values, const int *labels, int n)
+{
+    if (n <= 12) {
+        for (int i = 1; i < n; i++) {
+            for (int j = 0; j < i; j++) {
+                if (values[labels[i]] == values[labels[j]]) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+    size_t room = 32;
+    while (room < (size_t)n * 2) {
+        room *= 2;
+    }
+    PyObject **table = PyMem_Calloc(room, sizeof *table);
+    bool distinct = table != NULL;
+    for (int i = 0; distinct && i < n; i++) {
+        PyObject *value = values[labels[i]];
+        size_t at = ((uintptr_t)value >> 4) * 0x9E3779B97F4A7C15u >> 20 & (room - 1);
+        while (table[at] && table[at] != value) {
+            at = (at + 1) & (room - 1);
+        }
+        distinct = table[at] == NULL;
+        table[at] = value;
+    }
+    PyMem_Free(table);
+    return distinct;
+}
+
+int
+guard_run_identities(Run *run)
+{
+    const Program *program = run->program;
+    for (int i = 0; i < program->n_same; i++) {
+        const SamePair *pair = &program->same[i];
+        if (run->values[pair->a] != run->values[pair->b]) {
+            PyObject *text =
+                run->explain ? PyUnicode_FromString("were one object, are two") : NULL;
+            return guard_fail(run, pair->id, text);
+        }
+    }
+    for (int i = 0; i < program->n_distinct; i++) {
+        const DistinctSet *set = &program->distinct[i];
+        if (!all_distinct(run->values, set->labels, set->n)) {
+            PyObject *text =
+                run->explain ? PyUnicode_FromString("were different objects, two are one") : NULL;
+            return guard_fail(run, set->id, text);
+        }
+    }
+    return 1;
+}

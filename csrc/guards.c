@@ -1,0 +1,387 @@
+/* The type GuardProgram: making one, running one, letting go of one. */
+
+#include "guards.h"
+
+#include <structmember.h>
+
+#define SMALL 16 /* labels and symbols that fit on the C stack */
+
+PyTypeObject *suture_guard_program_type = NULL;
+static PyObject *core_module = NULL; /* borrowed: it owns this file's types */
+
+/* Frees all that the program holds.  Not while a check is under way. */
+static void
+drop_contents(Program *self)
+{
+    Program old = *self;
+    self->nodes = NULL;
+    self->checks = NULL;
+    self->label_symbols = NULL;
+    self->label_names = NULL;
+    self->symbols = NULL;
+    self->same = NULL;
+    self->distinct = NULL;
+    self->exprs = NULL;
+    self->states = NULL;
+    self->held = NULL;
+    self->n_nodes = self->n_checks = self->n_labels = self->n_symbols = 0;
+    self->n_same = self->n_distinct = self->n_exprs = self->n_states = 0;
+    for (int i = 0; i < old.n_nodes; i++) {
+        Py_XDECREF(old.nodes[i].arg);
+    }
+    for (int i = 0; i < old.n_checks; i++) {
+        if (old.checks[i].kind != CHECK_WEAK) {
+            Py_DECREF(old.checks[i].arg);
+        }
+    }
+    for (int i = 0; i < old.n_distinct; i++) {
+        PyMem_Free(old.distinct[i].labels);
+    }
+    for (int i = 0; i < old.n_exprs; i++) {
+        PyMem_Free(old.exprs[i].symbols);
+        PyMem_Free(old.exprs[i].code);
+        Py_XDECREF(old.exprs[i].function);
+    }
+    for (int i = 0; i < old.n_states; i++) {
+        Py_DECREF(old.states[i].function);
+        Py_DECREF(old.states[i].expected);
+    }
+    PyMem_Free(old.nodes);
+    PyMem_Free(old.checks);
+    PyMem_Free(old.label_symbols);
+    PyMem_Free(old.label_names);
+    PyMem_Free(old.symbols);
+    PyMem_Free(old.same);
+    PyMem_Free(old.distinct);
+    PyMem_Free(old.exprs);
+    PyMem_Free(old.states);
+    Py_XDECREF(old.held);
+}
+
+/* Called with the token as self when an object dies that the program holds weakly. */
+static PyObject *
+object_died(PyObject *token, PyObject *Py_UNUSED(reference))
+{
+    Program *program = PyCapsule_GetContext(token);
+    if (program) {
+        program->dead = true;
+        if (!program->running) {
+            Py_INCREF(program);
+            drop_contents(program);
+            Py_DECREF(program);
+        }
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef died_method = {"object_died", object_died, METH_O, NULL};
+
+/* Keeps a weak reference to `object` (borrowed) whose end is the end of the program. */
+int
+guard_hold_weakly(Program *self, PyObject *object)
+{
+    for (Py_ssize_t i = 0; self->held && i < PyList_GET_SIZE(self->held); i++) {
+        if (((PyWeakReference *)PyList_GET_ITEM(self->held, i))->wr_object == object) {
+            return 0;
+        }
+    }
+    if (!self->held && !(self->held = PyList_New(0))) {
+        return -1;
+    }
+    PyObject *callback = PyCFunction_New(&died_method, self->token);
+    PyObject *reference = callback ? PyWeakref_NewRef(object, callback) : NULL;
+    int result = reference ? PyList_Append(self->held, reference) : -1;
+    Py_XDECREF(callback);
+    Py_XDECREF(reference);
+    return result;
+}
+
+static PyObject *
+program_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"nodes", "same", "distinct", "exprs", "torch_state", NULL};
+    PyObject *nodes, *empty = PyTuple_New(0);
+    PyObject *same = empty, *distinct = empty, *exprs = empty, *states = empty;
+    Program *self = NULL;
+    if (!empty || !PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOOO:GuardProgram", names, &nodes,
+                                               &same, &distinct, &exprs, &states)) {
+        goto done;
+    }
+    if (!guard_unbound) {
+        guard_unbound = PyObject_GetAttrString(core_module, "UNBOUND");
+        if (!guard_unbound) {
+            goto done;
+        }
+    }
+    self = (Program *)type->tp_alloc(type, 0);
+    if (self) {
+        self->token = PyCapsule_New(&died_method, "suture.guards", NULL);
+        if (!self->token || PyCapsule_SetContext(self->token, self) < 0 ||
+            guard_parse(self, nodes, same, distinct, exprs, states) < 0) {
+            Py_CLEAR(self);
+        }
+    }
+done:
+    Py_XDECREF(empty);
+    return (PyObject *)self;
+}
+
+static int
+program_traverse(Program *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(self->held);
+    Py_VISIT(self->token);
+    for (int i = 0; i < self->n_nodes; i++) {
+        Py_VISIT(self->nodes[i].arg);
+    }
+    for (int i = 0; i < self->n_checks; i++) {
+        if (self->checks[i].kind != CHECK_WEAK) {
+            Py_VISIT(self->checks[i].arg);
+        }
+    }
+    for (int i = 0; i < self->n_exprs; i++) {
+        Py_VISIT(self->exprs[i].function);
+    }
+    for (int i = 0; i < self->n_states; i++) {
+        Py_VISIT(self->states[i].function);
+        Py_VISIT(self->states[i].expected);
+    }
+    return 0;
+}
+
+/* A program under check is referenced by the C stack, so it is never cleared meanwhile. */
+static int
+program_clear(Program *self)
+{
+    self->dead = true;
+    drop_contents(self);
+    return 0;
+}
+
+static void
+program_dealloc(Program *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    if (self->weakrefs) {
+        PyObject_ClearWeakRefs((PyObject *)self);
+    }
+    if (self->token) {
+        PyCapsule_SetContext(self->token, NULL);
+    }
+    drop_contents(self);
+    Py_CLEAR(self->token);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static int
+run_roots(Run *run)
+{
+    Program *program = run->program;
+    for (int i = 0; i < program->n_nodes; i = program->nodes[i].end) {
+        const Node *node = &program->nodes[i];
+        PyObject *value;
+        if (node->access == ACCESS_SLOT) {
+            if (node->index >= run->n_slots) {
+                return guard_explain_access(run, node, NULL);
+            }
+            value = run->slots[node->index] ? run->slots[node->index] : guard_unbound;
+        }
+        else {
+            value = node->arg ? node->arg : (PyObject *)(intptr_t)node->index;
+        }
+        int result = guard_walk(run, i, value);
+        if (result != 1) {
+            return result;
+        }
+    }
+    return 1;
+}
+
+static int
+run_all(Run *run)
+{
+    int result = run->program->n_states ? guard_run_states(run) : 1;
+    if (result == 1) {
+        result = run_roots(run);
+    }
+    if (result == 1 && !run->program->simple) {
+        result = guard_run_identities(run);
+        result = result == 1 ? guard_run_exprs(run) : result;
+    }
+    return result;
+}
+
+static int
+run_with_values(Run *run)
+{
+    PyObject *values[SMALL] = {NULL};
+    Symbol symbols[SMALL] = {{0}};
+    size_t n_values = (size_t)run->program->n_labels, n_symbols = (size_t)run->program->n_symbols;
+    run->values = n_values <= SMALL ? values : PyMem_Calloc(n_values, sizeof *values);
+    run->symbols = n_symbols <= SMALL ? symbols : PyMem_Calloc(n_symbols, sizeof *symbols);
+    int result = -1;
+    if (run->values && run->symbols) {
+        result = run_all(run);
+    }
+    else {
+        PyErr_NoMemory();
+    }
+    for (size_t i = 0; run->values && i < n_values; i++) {
+        Py_XDECREF(run->values[i]);
+    }
+    for (size_t i = 0; run->symbols && i < n_symbols; i++) {
+        Py_XDECREF(run->symbols[i].object);
+    }
+    if (run->values != values) {
+        PyMem_Free(run->values);
+    }
+    if (run->symbols != symbols) {
+        PyMem_Free(run->symbols);
+    }
+    return result;
+}
+
+/* Runs the program as `run` says.  User code may drop the program meanwhile. */
+static int
+run_program(Run *run)
+{
+    Program *program = run->program;
+    if (UNLIKELY(program->dead)) {
+        return 0;
+    }
+    Py_INCREF(program);
+    program->running++;
+    int result = program->simple ? run_all(run) : run_with_values(run);
+    if (--program->running == 0 && UNLIKELY(program->dead)) {
+        result = result < 0 ? result : 0;
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        drop_contents(program);
+        PyErr_Restore(type, value, traceback);
+    }
+    Py_DECREF(program);
+    return result;
+}
+
+int
+suture_guards_check(PyObject *program, PyObject *const *slots, Py_ssize_t n)
+{
+    Run run = {.program = (Program *)program, .slots = slots, .n_slots = n, .failed = -1};
+    return run_program(&run);
+}
+
+int
+suture_guards_dead(PyObject *program)
+{
+    return ((Program *)program)->dead;
+}
+
+static PyObject *
+program_check(PyObject *self, PyObject *const *args, Py_ssize_t n)
+{
+    int result = suture_guards_check(self, args, n);
+    return result < 0 ? NULL : PyBool_FromLong(result);
+}
+
+static PyObject *
+program_failing(PyObject *self, PyObject *const *args, Py_ssize_t n)
+{
+    Run run = {.program = (Program *)self, .slots = args, .n_slots = n, .walk = true, .failed = -1};
+    int result = run_program(&run);
+    Py_XDECREF(run.text);
+    if (result < 0) {
+        return NULL;
+    }
+    return result ? Py_NewRef(Py_None) : PyLong_FromLong(run.failed);
+}
+
+static PyObject *
+program_explain(PyObject *self, PyObject *const *args, Py_ssize_t n)
+{
+    Run run = {.program = (Program *)self, .slots = args, .n_slots = n, .walk = true,
+               .explain = true, .failed = -1};
+    int result = run_program(&run);
+    PyObject *answer = NULL;
+    if (result == 1) {
+        answer = Py_NewRef(Py_None);
+    }
+    else if (result == 0) {
+        const char *plain = ((Program *)self)->dead ? "an object it was made for is gone" : "fails";
+        answer = run.text ? Py_BuildValue("iO", run.failed, run.text)
+                          : Py_BuildValue("is", run.failed, plain);
+    }
+    Py_XDECREF(run.text);
+    return answer;
+}
+
+static PyObject *
+program_tensors(Program *self, void *Py_UNUSED(closure))
+{
+    long n = 0;
+    for (int i = 0; i < self->n_checks; i++) {
+        n += self->checks[i].kind == CHECK_TENSOR;
+    }
+    return PyLong_FromLong(n);
+}
+
+static PyMethodDef program_methods[] = {
+    {"check", (PyCFunction)(void (*)(void))program_check, METH_FASTCALL,
+     "check(*state): whether all guards hold"},
+    {"failing", (PyCFunction)(void (*)(void))program_failing, METH_FASTCALL,
+     "failing(*state): the id of the first guard that fails, or None"},
+    {"explain", (PyCFunction)(void (*)(void))program_explain, METH_FASTCALL,
+     "explain(*state): (id, what was and what is) of the first guard that fails, or None"},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef program_members[] = {
+    {"nodes", T_INT, offsetof(Program, n_nodes), READONLY, "how many nodes the program has"},
+    {"dead", T_BOOL, offsetof(Program, dead), READONLY, "whether it can never hold again"},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(Program, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyGetSetDef program_getset[] = {
+    {"tensors", (getter)program_tensors, NULL, "how many tensor checks the program has", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot program_slots[] = {
+    {Py_tp_doc, "GuardProgram(nodes, same=(), distinct=(), exprs=(), torch_state=())"},
+    {Py_tp_new, program_new},
+    {Py_tp_dealloc, program_dealloc},
+    {Py_tp_traverse, program_traverse},
+    {Py_tp_clear, program_clear},
+    {Py_tp_methods, program_methods},
+    {Py_tp_members, program_members},
+    {Py_tp_getset, program_getset},
+    {0, NULL},
+};
+
+static PyType_Spec program_spec = {
+    .name = "suture._core.GuardProgram",
+    .basicsize = sizeof(Program),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = program_slots,
+};
+
+int
+suture_guards_init(PyObject *module)
+{
+    core_module = module;
+    PyObject *type = PyType_FromSpec(&program_spec);
+    if (!type) {
+        return -1;
+    }
+    suture_guard_program_type = (PyTypeObject *)type;
+    PyObject *ops = guard_expr_ops();
+    int result = ops ? PyModule_AddObjectRef(module, "EXPR_OPS", ops) : -1;
+    Py_XDECREF(ops);
+    if (result < 0 || PyModule_AddObjectRef(module, "GuardProgram", type) < 0) {
+        return -1;
+    }
+    return guard_tensor_init(module);
+}
