@@ -1,0 +1,19 @@
+/* Frames of CPython 3.11. */
+#include <patchlevel.h>
+#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000
+
+#define Py_BUILD_CORE 1
+#include "core.h"
+#include "internals.h"
+
+#define FRAME_CODE(f) ((f)->f_code)
+#define FRAME_FUNCTION(f) ((f)->f_func)
+#define FRAME_NEXT(f) ((f)->prev_instr)
+#define NEXT_BEFORE 1
+#define SLOT_HIDDEN 0
+#define CALLER_CLEARS 1
+#define SUSPENDED_STATE(code, unit) FRAME_SUSPENDED
+
+#include "frames_shared.h"
+
+#endif

@@ -1,0 +1,318 @@
+/* The part of the frame files that is the same for every version. Included by frames_3xx.c, which
+ * defines before:
+ *
+ *   FRAME_CODE(f)          the code object
+ *   FRAME_FUNCTION(f)      the function object
+ *   FRAME_NEXT(f)          lvalue: the pointer to an instruction that the frame keeps
+ *   NEXT_BEFORE            1 if that pointer is one before the next instruction, 0 if it is at it
+ *   FRAME_SET_CODE(f, c)   stores a new reference to c, releasing the old one
+ *   SLOT_HIDDEN            flag of slots of inlined comprehensions, 0 where there are none
+ *   CALLER_CLEARS          1 if the caller of an evaluation function clears the frame
+ *   SUSPENDED_STATE(c, u)  state of a generator suspended behind the unit u of its code c
+ */
+
+PyCodeObject *
+suture_frame_code(suture_frame *frame)
+{
+    return FRAME_CODE(frame);
+}
+
+PyObject *
+suture_frame_function(suture_frame *frame)
+{
+    return (PyObject *)FRAME_FUNCTION(frame);
+}
+
+int
+suture_frame_last_unit(suture_frame *frame)
+{
+    return (int)(FRAME_NEXT(frame) - _PyCode_CODE(FRAME_CODE(frame))) - 1 + NEXT_BEFORE;
+}
+
+int
+suture_frame_is_start(suture_frame *frame)
+{
+    const int function_flags = CO_OPTIMIZED | CO_NEWLOCALS;
+    return frame->owner == FRAME_OWNED_BY_THREAD &&
+           (FRAME_CODE(frame)->co_flags & function_flags) == function_flags &&
+           PyFunction_Check(FRAME_FUNCTION(frame)) && suture_frame_last_unit(frame) == -1;
+}
+
+int
+suture_frame_is_generator(suture_frame *frame)
+{
+    return frame->owner == FRAME_OWNED_BY_GENERATOR;
+}
+
+PyObject **
+suture_frame_slots(suture_frame *frame)
+{
+    return frame->localsplus;
+}
+
+int
+suture_frame_used(suture_frame *frame)
+{
+    return frame->stacktop;
+}
+
+int
+suture_code_prefix(PyCodeObject *code)
+{
+    return code->_co_firsttraceable;
+}
+
+static inline int
+slot_kind(PyCodeObject *code, int i)
+{
+    return (unsigned char)PyBytes_AS_STRING(code->co_localspluskinds)[i];
+}
+
+int
+suture_code_slot_is_cell(PyCodeObject *code, int i)
+{
+    return (slot_kind(code, i) & (CO_FAST_CELL | CO_FAST_FREE)) != 0;
+}
+
+int
+suture_code_slot_is_free(PyCodeObject *code, int i)
+{
+    return (slot_kind(code, i) & CO_FAST_FREE) != 0;
+}
+
+int
+suture_code_slot_is_hidden(PyCodeObject *code, int i)
+{
+    return (slot_kind(code, i) & SLOT_HIDDEN) != 0;
+}
+
+int
+suture_code_yields_at(PyCodeObject *code, int unit)
+{
+    PyObject *bytes = PyCode_GetCode(code);
+    if (bytes == NULL) {
+        return -1;
+    }
+    int yields = (unsigned char)PyBytes_AS_STRING(bytes)[2 * unit] == YIELD_VALUE;
+    Py_DECREF(bytes);
+    return yields;
+}
+
+/* The cell for an empty cell slot: the function's own for a free variable, else an empty one.
+ * Result new; NULL with an error set. */
+static PyObject *
+missing_cell(PyObject *function, PyCodeObject *code, int i)
+{
+    PyObject *closure = PyFunction_GET_CLOSURE(function);
+    int first_free = code->co_nlocalsplus - code->co_nfreevars;
+    if (suture_code_slot_is_free(code, i) && closure != NULL) {
+        return Py_NewRef(PyTuple_GET_ITEM(closure, i - first_free));
+    }
+    return PyCell_New(NULL);
+}
+
+/* Makes the cells that `locals` lacks. NULL entries mean "as in locals". 0, or -1, error set and
+ * nothing left in `made` (room for co_nlocalsplus, zeroed by the caller). */
+static int
+make_missing_cells(PyObject *function, PyCodeObject *code, PyObject *locals, PyObject **made)
+{
+    for (int i = 0; i < code->co_nlocalsplus; i++) {
+        if (PyTuple_GET_ITEM(locals, i) != suture_unbound || !suture_code_slot_is_cell(code, i) ||
+            suture_code_slot_is_hidden(code, i)) {
+            continue;
+        }
+        made[i] = missing_cell(function, code, i);
+        if (made[i] == NULL) {
+            while (i-- > 0) {
+                Py_CLEAR(made[i]);
+            }
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Takes item i: a new reference, or the tuple's own with `move`. NULL for UNBOUND. */
+static inline PyObject *
+take_item(PyObject *tuple, Py_ssize_t i, int move)
+{
+    PyObject *value = PyTuple_GET_ITEM(tuple, i);
+    if (value == suture_unbound) {
+        return NULL;
+    }
+    if (move) {
+        PyTuple_SET_ITEM(tuple, i, NULL);
+        return value;
+    }
+    return Py_NewRef(value);
+}
+
+int
+suture_frame_fill(suture_frame *frame, PyObject *function, PyObject *locals, PyObject *stack,
+                  int unit, int move)
+{
+    PyCodeObject *code = FRAME_CODE(frame);
+    int nlocals = code->co_nlocalsplus;
+    int depth = (int)PyTuple_GET_SIZE(stack);
+    PyObject **made = NULL;
+    if (unit >= suture_code_prefix(code) && (code->co_ncellvars || code->co_nfreevars)) {
+        made = PyMem_Calloc(nlocals, sizeof(PyObject *));
+        if (made == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        if (make_missing_cells(function, code, locals, made) < 0) {
+            PyMem_Free(made);
+            return -1;
+        }
+    }
+    int used = frame->stacktop;
+    frame->stacktop = nlocals;
+    for (int i = nlocals; i < used; i++) {
+        Py_CLEAR(frame->localsplus[i]);
+    }
+    for (int i = 0; i < nlocals; i++) {
+        PyObject *value = take_item(locals, i, move);
+        if (value == NULL && made != NULL) {
+            value = made[i];
+        }
+        Py_XSETREF(frame->localsplus[i], value);
+    }
+    for (int i = 0; i < depth; i++) {
+        frame->localsplus[nlocals + i] = take_item(stack, i, move);
+    }
+    frame->stacktop = nlocals + depth;
+    PyMem_Free(made);
+    return 0;
+}
+
+void
+suture_frame_set_next(suture_frame *frame, int unit)
+{
+    FRAME_NEXT(frame) = _PyCode_CODE(FRAME_CODE(frame)) + unit - NEXT_BEFORE;
+}
+
+void
+suture_frame_set_raised(suture_frame *frame, int unit)
+{
+    /* The interpreter looks for a handler one unit before the next one. */
+    suture_frame_set_next(frame, unit + 1);
+}
+
+#if CALLER_CLEARS
+
+int
+suture_frames_init(void)
+{
+    return 0;
+}
+
+int
+suture_code_can_answer(PyCodeObject *Py_UNUSED(code))
+{
+    return 1;
+}
+
+PyObject *
+suture_frame_answer(PyThreadState *Py_UNUSED(tstate), suture_frame *Py_UNUSED(frame),
+                    PyObject *result)
+{
+    return result;
+}
+
+#else
+
+/* A code object without locals and the index of its RETURN_VALUE. A frame is answered by letting
+ * it run just that instruction: the interpreter then clears and pops the frame itself. */
+static PyCodeObject *answer_code;
+static int answer_unit;
+
+int
+suture_frames_init(void)
+{
+    PyObject *code = Py_CompileString("f()", "<suture>", Py_eval_input);
+    if (code == NULL) {
+        return -1;
+    }
+    answer_code = (PyCodeObject *)code;
+    answer_unit = (int)Py_SIZE(code) - 1;
+    if (_PyCode_CODE(answer_code)[answer_unit].op.code != RETURN_VALUE) {
+        PyErr_SetString(PyExc_SystemError, "unknown bytecode of an expression");
+        return -1;
+    }
+    return 0;
+}
+
+int
+suture_code_can_answer(PyCodeObject *code)
+{
+    return code->co_nlocalsplus + code->co_stacksize > 0;
+}
+
+PyObject *
+suture_frame_answer(PyThreadState *tstate, suture_frame *frame, PyObject *result)
+{
+    int used = frame->stacktop;
+    frame->stacktop = 0;
+    PyObject *type = NULL, *value = NULL, *traceback = NULL;
+    if (result == NULL) {
+        PyErr_Fetch(&type, &value, &traceback);
+    }
+    for (int i = 0; i < used; i++) {
+        Py_CLEAR(frame->localsplus[i]);
+    }
+    FRAME_SET_CODE(frame, answer_code);
+    if (result == NULL) {
+        suture_frame_set_next(frame, 0);
+        PyErr_Restore(type, value, traceback);
+        return _PyEval_EvalFrameDefault(tstate, frame, 1);
+    }
+    frame->localsplus[0] = result;
+    frame->stacktop = 1;
+    suture_frame_set_next(frame, answer_unit);
+    return _PyEval_EvalFrameDefault(tstate, frame, 0);
+}
+
+#endif
+
+suture_frame *
+suture_generator_frame(PyObject *generator)
+{
+    PyGenObject *gen = (PyGenObject *)generator;
+    return gen->gi_frame_state >= FRAME_COMPLETED ? NULL : (suture_frame *)gen->gi_iframe;
+}
+
+int
+suture_generator_running(PyObject *generator)
+{
+    return ((PyGenObject *)generator)->gi_frame_state == FRAME_EXECUTING;
+}
+
+void
+suture_generator_suspend(PyObject *generator, int unit, PyObject *handled)
+{
+    PyGenObject *gen = (PyGenObject *)generator;
+    suture_frame *frame = (suture_frame *)gen->gi_iframe;
+    suture_frame_set_next(frame, unit + 1);
+    gen->gi_frame_state = SUSPENDED_STATE(FRAME_CODE(frame), unit);
+    Py_XSETREF(gen->gi_exc_state.exc_value, Py_XNewRef(handled));
+}
+
+int
+suture_frame_object_at(PyFrameObject *object, PyCodeObject *code, int unit, PyObject *locals)
+{
+    suture_frame *frame = object->f_frame;
+    suture_frame_set_next(frame, unit + NEXT_BEFORE);
+    for (int i = 0; i < code->co_nlocalsplus; i++) {
+        PyObject *value = locals == NULL ? NULL : suture_to_slot(PyTuple_GET_ITEM(locals, i));
+        Py_XINCREF(value);
+        if (value == NULL && suture_code_slot_is_free(code, i)) {
+            value = PyCell_New(NULL);
+            if (value == NULL) {
+                return -1;
+            }
+        }
+        Py_XSETREF(frame->localsplus[i], value);
+    }
+    return 0;
+}

@@ -1,0 +1,94 @@
+/* The module suture._core. */
+#include "core.h"
+
+#include "guards.h"
+
+PyObject *suture_unbound;
+
+static PyObject *
+unbound_repr(PyObject *Py_UNUSED(self))
+{
+    return PyUnicode_FromString("UNBOUND");
+}
+
+/* Pickled and copied by name: there is one. */
+static PyObject *
+unbound_reduce(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
+{
+    return PyUnicode_FromString("UNBOUND");
+}
+
+static PyMethodDef unbound_methods[] = {
+    {"__reduce__", unbound_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyTypeObject unbound_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "suture._core.Unbound",
+    .tp_basicsize = sizeof(PyObject),
+    .tp_repr = unbound_repr,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_doc = "The type of UNBOUND, which stands for an empty slot of a frame.",
+    .tp_methods = unbound_methods,
+};
+
+/* Single-phase: the interpreter has one evaluation function, so there is one of us. */
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "suture._core",
+    .m_doc = "Frames that are entered anywhere, points, jumps, and guard programs.",
+    .m_size = -1,
+};
+
+static int
+add_types(PyObject *module)
+{
+    PyTypeObject *types[] = {&suture_point_type, &suture_jump_type, &suture_leave_type,
+                             &suture_compiled_type};
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(types); i++) {
+        if (PyModule_AddType(module, types[i]) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+add_functions(PyObject *module)
+{
+    PyMethodDef *tables[] = {suture_enter_methods, suture_generator_methods, suture_jump_methods,
+                             suture_point_methods, suture_hook_methods, suture_site_methods,
+                             suture_traceback_methods};
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(tables); i++) {
+        if (PyModule_AddFunctions(module, tables[i]) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+add_unbound(PyObject *module)
+{
+    if (PyType_Ready(&unbound_type) < 0) {
+        return -1;
+    }
+    suture_unbound = PyObject_New(PyObject, &unbound_type);
+    return suture_unbound == NULL ? -1
+                                  : PyModule_AddObjectRef(module, "UNBOUND", suture_unbound);
+}
+
+PyMODINIT_FUNC
+PyInit__core(void)
+{
+    PyObject *module = PyModule_Create(&definition);
+    if (module == NULL) {
+        return NULL;
+    }
+    if (add_unbound(module) < 0 || suture_frames_init() < 0 || suture_sites_init() < 0 ||
+        add_types(module) < 0 || add_functions(module) < 0 || suture_guards_init(module) < 0) {
+        Py_DECREF(module);
+        return NULL;
+    }
+    return module;
+}

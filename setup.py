@@ -1,0 +1,28 @@
+"""Builds suture._core from csrc/. SUTURE_ASAN=1 builds it with AddressSanitizer."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from setuptools import Extension, setup
+
+ROOT = Path(__file__).parent
+FLAGS = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-fvisibility=hidden"]
+ASAN = ["-fsanitize=address", "-fno-omit-frame-pointer", "-g", "-O1"]
+
+asan = os.environ.get("SUTURE_ASAN") == "1"
+sources = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("csrc/*.c"))
+headers = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("csrc/*.h"))
+
+setup(
+    ext_modules=[
+        Extension(
+            "suture._core",
+            sources=sources,
+            depends=headers,
+            extra_compile_args=FLAGS + (ASAN if asan else []),
+            extra_link_args=ASAN if asan else [],
+        )
+    ]
+)
