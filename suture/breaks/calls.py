@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suture.breaks.registry import Kind, define
+from suture.breaks.registry import Kind, captured, define, not_applicable, user_error
 
 PYTHON_FUNCTION_RUN = define(
     "GB0007",
@@ -136,4 +136,144 @@ NO_FAKE_KERNEL = define(
         "Use another operator that has one.",
     ),
     kind=Kind.USER_ERROR,
+)
+
+ARGUMENT_OUTSIDE_GRAPH = define(
+    "GB0055",
+    "Failed to convert args/kwargs to proxy",
+    message="{function} gets {argument}, which a graph cannot hold",
+    explanation=(
+        "A call that goes into the graph as a whole can take tensors, numbers, strings, and lists, "
+        "tuples and dicts of them. `{argument}` is none of these, so Python makes the call."
+    ),
+    hints=(
+        "Pass the tensors and numbers that the function needs instead of the object around them.",
+        "Register the object's class with torch.utils._pytree if it is a container of tensors.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+)
+
+NONSTRICT_LIMIT = define(
+    "GB0078",
+    "Limitation of `nonstrict_trace",
+    message="nonstrict_trace of {function}: {reason}",
+    explanation=(
+        "A function marked with `nonstrict_trace` goes into the graph without being looked into, "
+        "so it has to be a function that exists before the compiled function runs."
+    ),
+    hints=(
+        "Define the function at module level and decorate it there.",
+        "Without the decorator the function is followed like any other.",
+    ),
+    note="capturing functions that are made and marked within the compiled function",
+)
+
+UNITTEST_METHOD = define(
+    "GB0060",
+    "Failed to trace unittest method",
+    message="unittest.TestCase.{method}",
+    explanation=(
+        "`{method}` of unittest records warnings, logs or exceptions by changing state of the "
+        "whole process. Python runs it; the code under test inside it is compiled."
+    ),
+    hints=("Put the assertion into the test, around the call of the compiled function.",),
+    kind=Kind.FUNDAMENTAL,
+)
+
+ARGUMENT_TYPE_ERROR = user_error(
+    "GB0111",
+    "TypeError from user code",
+    explanation=(
+        "The call does not fit the function: an argument too many, one missing, a name that it "
+        "does not have. Eager raises the same TypeError."
+    ),
+    hints=("Compare the call with the signature of the function.",),
+)
+
+METHOD_ARGUMENTS = user_error(
+    "GB0117",
+    "Unhandled args for method",
+    explanation=(
+        "A method of a tensor got arguments that it does not take. Python makes the call, and the "
+        "TypeError is the one that eager raises."
+    ),
+    hints=("Look up the method's signature in torch's documentation.",),
+)
+
+BUILTIN_ARGUMENTS = user_error(
+    "GB0193",
+    "invalid call to builtin op handler",
+    explanation=(
+        "A builtin function was called with the wrong number or the wrong kind of arguments. Eager "
+        "raises the same TypeError."
+    ),
+    hints=("Check the call: help(name) shows what the builtin takes.",),
+)
+
+STAR_ARGUMENTS = captured(
+    "GB0167",
+    "Variadic function call with bad args/kwargs type",
+    explanation=(
+        "`f(*args, **kwargs)` takes any iterable and any mapping, as in eager: generators, dict "
+        "views, objects with `__iter__` or with `keys` and `__getitem__`."
+    ),
+    hints=("Nothing to change.",),
+)
+
+PARTIAL_KEYWORDS = captured(
+    "GB0186",
+    "functools.partial() with non-literal keyword",
+    explanation=(
+        "functools.partial is followed with whatever keywords it holds, also those given as "
+        "`**options`."
+    ),
+    hints=("Nothing to change.",),
+)
+
+WRAPS = captured(
+    "GB0187",
+    "functools.wraps",
+    explanation=(
+        "A decorator that uses functools.wraps may be applied inside the compiled function, also "
+        "to functions from outside: the wrapper is made in the graph's Python part."
+    ),
+    hints=(
+        "Nothing to change. Decorating once, outside, saves the work of doing it in each call.",
+    ),
+)
+
+INLINE_SKIPPED = not_applicable(
+    "GB0008",
+    "Attempted to inline function marked as skipped",
+    explanation=(
+        "A function that a rule leaves to Python was called from a function that is compiled. "
+        "suture reports this as GB0007, wherever the call stands."
+    ),
+    hints=(
+        "See GB0007.",
+        "`suture rules NAME` shows which rule applies to a function.",
+    ),
+    note="suture knows no difference between calling a function and inlining it",
+)
+
+INLINE_SKIPPED_OBJECT = not_applicable(
+    "GB0009",
+    "Attempted to inline function marked as skipped (SkipFunctionVariable)",
+    explanation=(
+        "A function that a rule leaves to Python was handed to another function as an argument and "
+        "called there. suture reports the call as GB0007."
+    ),
+    hints=("See GB0007.",),
+    note="what a function is called through makes no difference to the rule that applies",
+)
+
+INLINE_DISABLED = not_applicable(
+    "GB0099",
+    "Skip inlining `torch.compiler.disable()`d function",
+    explanation=(
+        "A disabled function was called from a function that is compiled. suture reports this as "
+        "GB0098, however deep the call stands."
+    ),
+    hints=("See GB0098.",),
+    note="suture knows no difference between calling a disabled function and inlining it",
 )

@@ -6,14 +6,24 @@ import difflib
 from types import ModuleType
 
 from suture.breaks import (
+    arrays,
+    autograd,
+    builtin_calls,
     calls,
+    containers,
     contexts,
     control_flow,
+    distributed,
+    dynamo_only,
+    raising,
     functorch,
     higher_order,
     internal,
+    modules,
     objects,
     python,
+    subclasses,
+    tensor_methods,
     tensors,
 )
 from suture.breaks.registry import BreakType, defined
@@ -21,13 +31,23 @@ from suture.breaks.registry import BreakType, defined
 FAMILIES: tuple[ModuleType, ...] = (
     control_flow,
     calls,
+    raising,
     tensors,
+    tensor_methods,
+    subclasses,
+    arrays,
+    autograd,
     objects,
+    builtin_calls,
+    containers,
+    modules,
     contexts,
     python,
     functorch,
     higher_order,
+    distributed,
     internal,
+    dynamo_only,
 )
 
 

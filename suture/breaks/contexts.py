@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suture.breaks.registry import Kind, define
+from suture.breaks.registry import Kind, captured, define, not_applicable
 
 UNKNOWN_MANAGER = define(
     "GB0142",
@@ -33,4 +33,45 @@ MODE_UNSUPPORTED = define(
         "Use torch.autocast, torch.no_grad or torch.set_grad_enabled, which graphs can carry.",
     ),
     kind=Kind.FUNDAMENTAL,
+)
+
+GENERATOR_MANAGER = captured(
+    "GB0221",
+    "non-generator contextlib.contextmanager",
+    explanation=(
+        "A function under contextlib.contextmanager need not contain a `yield` of its own: one "
+        "that returns a generator is followed as well."
+    ),
+    hints=("Nothing to change.",),
+)
+
+VERSION_COUNTER_MANAGER = captured(
+    "GB0209",
+    "torch.autograd._unsafe_preserve_version_counter escaped from compiled region",
+    explanation=(
+        "A context manager of torch that the compiled function makes can be returned or stored; "
+        "the real object is made at the end."
+    ),
+    hints=("Nothing to change. Making it where it is entered is easier to read.",),
+)
+
+PROFILER_MANAGER = captured(
+    "GB0212",
+    "torch.profiler object escaped from compiled region",
+    explanation=(
+        "A profiler's range, such as torch.profiler.record_function, can be made in the compiled "
+        "function and returned or stored."
+    ),
+    hints=("Nothing to change. Ranges around the compiled function cost nothing inside it.",),
+)
+
+BREAK_UNDER_MANAGER = not_applicable(
+    "GB0066",
+    "Graph break under GenericContextWrappingVariable",
+    explanation=(
+        "The program breaks inside a `with` block. suture goes on inside the block, with the real "
+        "context manager entered, and reports the number of the break itself."
+    ),
+    hints=("Look at the break that is reported inside the block.",),
+    note="a break inside `with` is an ordinary break",
 )

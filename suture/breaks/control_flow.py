@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suture.breaks.registry import Kind, define
+from suture.breaks.registry import Kind, captured, define, user_error
 
 TENSOR_BRANCH = define(
     "GB0170",
@@ -98,4 +98,82 @@ UNBACKED_DECISION = define(
         "Use torch.where or torch.cond instead of a Python branch.",
     ),
     kind=Kind.FUNDAMENTAL,
+)
+
+INDEX_OF_TENSOR = define(
+    "GB0218",
+    "unsupported index(Tensor)",
+    message="{tensor} is used as an index by Python",
+    explanation=(
+        "Python itself needs the number in `{tensor}`: as an index of a list, the end of a range, "
+        "a repeat count. The number exists only when the graph before it has run."
+    ),
+    hints=(
+        "Index tensors with tensors: torch.index_select, x[i], torch.gather stay in the graph.",
+        "Pass the number as a Python int from outside.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+)
+
+TENSOR_SLICE = define(
+    "GB0038",
+    "Dynamic slicing with Tensor arguments",
+    message="slice with the bounds {bounds}",
+    explanation=(
+        "The ends of the slice are numbers inside tensors, and how long the slice is decides the "
+        "shapes behind it. The graph ends so that the numbers can be read."
+    ),
+    hints=(
+        "Mask instead of cutting: torch.where(torch.arange(n) < end, x, 0) has a fixed shape.",
+        "Pass the bounds as Python ints.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+)
+
+SHAPE_ASSERT = user_error(
+    "GB0002",
+    "Assertion failed on symbolic shapes",
+    explanation=(
+        "The assertion is about shapes, so its outcome is known while compiling, and it does not "
+        "hold for this call. The AssertionError is raised where eager raises it."
+    ),
+    hints=(
+        "Check the shapes of the arguments against the assertion.",
+        "Assertions on shapes that hold cost nothing at run time: keep them.",
+    ),
+)
+
+ASSERT_MESSAGE = captured(
+    "GB0171",
+    "assert with non-string message",
+    explanation=(
+        "The message of a failing `assert` may be any object, as in eager: it becomes the argument "
+        "of the AssertionError."
+    ),
+    hints=("Nothing to change. A string reads best in a traceback.",),
+)
+
+THROW_INTO_GENERATOR = captured(
+    "GB0024",
+    "CLEANUP_THROW with StopIteration",
+    explanation=(
+        "throw() and close() on a generator that delegates with `yield from` reach the inner "
+        "generator, and a StopIteration out of it ends the delegation as Python defines it."
+    ),
+    hints=(
+        "Nothing to change: generators that the compiled function makes and consumes are captured.",
+    ),
+)
+
+SEND_TO_ITERATOR = captured(
+    "GB0094",
+    "SEND with bad type",
+    explanation=(
+        "`yield from` works over generators, lists, tuples, ranges and objects with `__iter__` "
+        "alike; each is followed into the graph."
+    ),
+    hints=(
+        "Nothing to change.",
+        "For an iterator made outside the compiled function, see GB0160.",
+    ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suture.breaks.registry import Kind, define
+from suture.breaks.registry import Kind, captured, define, not_applicable
 
 UNKNOWN_ATTRIBUTE = define(
     "GB2030",
@@ -123,4 +123,104 @@ WEAKREF = define(
         "Hold the object itself, or a key that stands for it.",
     ),
     kind=Kind.FUNDAMENTAL,
+)
+
+UNKNOWN_METHOD = define(
+    "GB0156",
+    "Unsupported method call",
+    message="{object}.{method}()",
+    explanation=(
+        "`{method}` is compiled code of `{object}`'s type, and suture has no model of what it "
+        "does. Python makes the call, and capture goes on with the result."
+    ),
+    hints=(
+        "Make the call before the compiled function and pass the result in.",
+        "Use a type of plain Python, or one that suture has a model of.",
+    ),
+    note="a model in suture.variables for this type",
+)
+
+DELETE_THROUGH_SUPER = captured(
+    "GB0004",
+    "Attempted super().__delattr__() on an object without mutation tracking",
+    explanation=(
+        "super().__delattr__(name) removes an attribute; the removal is put back when the graph "
+        "has run, whatever the object is."
+    ),
+    hints=("Nothing to change.",),
+)
+
+DELETE_COMPUTED_NAME = captured(
+    "GB0084",
+    "Non-constant attribute given to `super().__delattr__()`",
+    explanation="The name of the attribute may be computed: strings are known while compiling.",
+    hints=("Nothing to change.",),
+)
+
+SUPER_CALLABLE = captured(
+    "GB0006",
+    "Attempted to call a super() attribute that is not a function or method",
+    explanation=(
+        "What super() finds may be any callable: an object with `__call__`, a partial, a class. It "
+        "is called as Python calls it."
+    ),
+    hints=("Nothing to change.",),
+)
+
+SUPER_ATTRIBUTE = captured(
+    "GB0113",
+    "Unable to resolve super getattr",
+    explanation=(
+        "Attributes read through super() are found along the class order, properties and other "
+        "descriptors included."
+    ),
+    hints=("Nothing to change.",),
+)
+
+READ_DELETED = captured(
+    "GB0010",
+    "Attempted to read a deleted variable",
+    explanation=(
+        "Reading an attribute that was deleted before raises AttributeError inside the captured "
+        "code, and getattr with a default or an except clause answers it there."
+    ),
+    hints=(
+        "Nothing to change if the error is handled.",
+        "If it is not handled, eager raises it too: keep the attribute and set it to None.",
+    ),
+)
+
+SPECIAL_SETTERS = captured(
+    "GB0131",
+    "Unsupported __setitem__/__setattr__ inline attempt",
+    explanation=(
+        "A subclass of dict or list with its own `__setitem__`, and any class with its own "
+        "`__setattr__`, is followed into that method."
+    ),
+    hints=("Nothing to change.",),
+)
+
+GETATTRIBUTE_KEY = not_applicable(
+    "GB0032",
+    "Custom __getattribute__ in nn.Module dict key check",
+    explanation=(
+        "A module with a custom `__getattribute__` was asked whether it has an attribute. suture "
+        "makes one lookup for both questions, and reports GB0031 where it cannot be followed."
+    ),
+    hints=("See GB0031.",),
+    note="suture has no separate check for keys of a module's dict",
+)
+
+PARTIAL_STORE = not_applicable(
+    "GB0096",
+    "Should not compile partial graph (STORE_ATTR)",
+    explanation=(
+        "TorchDynamo met an attribute assignment at a place where it could not resume the "
+        "function. suture can go on behind any instruction, so there is no such place."
+    ),
+    hints=(
+        "Nothing to change: assignments to attributes are captured, and put back when the graph "
+        "has run.",
+    ),
+    note="every instruction is a place where capture can go on",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suture.breaks.registry import Kind, define
+from suture.breaks.registry import Kind, Status, captured, define, user_error
 
 UNKNOWN_INSTRUCTION = define(
     "GB0082",
@@ -16,7 +16,9 @@ UNKNOWN_INSTRUCTION = define(
         "Write the line in another way.",
         "Please report it: every instruction of CPython 3.11 and 3.12 ought to have a handler.",
     ),
-    note="a handler in suture.tracer.opcodes",
+    kind=None,
+    status=Status.CAPTURED,
+    note="a net for instructions of Python versions to come; today's are all handled",
 )
 
 IMPORT = define(
@@ -98,4 +100,109 @@ STAR_EXCEPT = define(
     ),
     hints=("Use a plain `except` where no exception group is expected.",),
     note="a model of splitting and joining exception groups",
+)
+
+DELETED_LOCAL = captured(
+    "GB0011",
+    "Attempted to read undefined local variable",
+    explanation=(
+        "Reading a variable that has no value at that point raises UnboundLocalError inside the "
+        "captured code, and an except clause answers it there."
+    ),
+    hints=(
+        "Nothing to change if the error is handled; if not, eager raises it too.",
+        "Set the variable to None before the branch that may skip it.",
+    ),
+)
+
+COMPREHENSION_ARGUMENT = captured(
+    "GB0012",
+    "Attempted to read undefined local variable (implicit)",
+    explanation=(
+        "The hidden argument of comprehensions and generator expressions is passed as Python "
+        "passes it, nested ones included."
+    ),
+    hints=("Nothing to change.",),
+)
+
+UNINITIALIZED_LOCAL = user_error(
+    "GB0076",
+    "LOAD_FAST_CHECK on uninitialized variable",
+    explanation=(
+        "A variable is read on a way through the function on which it was never set. Eager raises "
+        "the same UnboundLocalError."
+    ),
+    hints=("Set the variable before the branch or the loop that may leave it unset.",),
+)
+
+UNINITIALIZED_CELL = user_error(
+    "GB0091",
+    "Read uninitialized cell",
+    explanation=(
+        "An inner function reads a variable of the outer one before it is set. Eager raises the "
+        "same NameError."
+    ),
+    hints=("Set the variable before the inner function is called.",),
+)
+
+CELL_WRITE = captured(
+    "GB0169",
+    "Write to immutable cell",
+    explanation=(
+        "nonlocal variables can be written from inner functions; the cells of functions from "
+        "outside have their new values afterwards."
+    ),
+    hints=("Nothing to change.",),
+)
+
+FORMAT_NAMES = captured(
+    "GB0020",
+    "BUILD_STRING key conflict",
+    explanation=(
+        "f-strings are put together from their parts, whatever format strings they hold inside."
+    ),
+    hints=("Nothing to change.",),
+)
+
+FORMAT_PARTS = captured(
+    "GB0021",
+    "BUILD_STRING type error",
+    explanation=(
+        "The parts of an f-string may be any objects with a `__format__`, `__str__` or `__repr__` "
+        "in Python."
+    ),
+    hints=(
+        "Nothing to change.",
+        "A tensor inside an f-string needs its numbers: see GB0059.",
+    ),
+)
+
+IMPORT_RESULT = captured(
+    "GB0022",
+    "Bad import result",
+    explanation=(
+        "`import` gives what sys.modules holds under the name, also where a library has put an "
+        "object there that is no module."
+    ),
+    hints=("Nothing to change.",),
+)
+
+IMPORT_FAILURE = user_error(
+    "GB0069",
+    "Import failure",
+    explanation=(
+        "The import fails. Eager raises the same ImportError, and an except clause around it "
+        "handles it."
+    ),
+    hints=("Install the module, or import it at module level under try.",),
+)
+
+INTRINSIC = captured(
+    "GB0079",
+    "Missing CALL_INTRINSIC_1 handler",
+    explanation=(
+        "The small operations that newer Pythons fold into one instruction (unary plus, a list "
+        "into a tuple, a generator's StopIteration) are all handled."
+    ),
+    hints=("Nothing to change.",),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suture.breaks.registry import Kind, define, user_error
+from suture.breaks.registry import Kind, captured, define, not_applicable, user_error
 
 ITEM = define(
     "GB0124",
@@ -172,4 +172,167 @@ PRINT_TENSOR = define(
         "Put the call under a flag that is off in production: the branch costs nothing.",
     ),
     kind=Kind.FUNDAMENTAL,
+)
+
+FAKE_UNSUPPORTED = define(
+    "GB0087",
+    "NotImplementedError/UnsupportedFakeTensorException when running FX node",
+    message="{tensor} cannot be made a fake tensor: {error}",
+    explanation=(
+        "Graphs are built on fake tensors, which have a shape and a dtype and no data. torch "
+        "cannot make one of this kind of tensor (quantized tensors are the common case), so Python "
+        "runs what touches it."
+    ),
+    hints=(
+        "Dequantize before the compiled function, or quantize inside a custom operator.",
+        "Compile the part of the model that works on plain tensors.",
+    ),
+    note="support for this kind of tensor in torch's fake tensors",
+)
+
+UNSUPPORTED_VALUE = user_error(
+    "GB0112",
+    "TypeError when making fake tensor call",
+    explanation=(
+        "A torch operation was called with arguments that it does not take. Eager raises the same "
+        "TypeError at the same line."
+    ),
+    hints=(
+        "Check the types of the arguments: a list where a tensor is expected, a float for a dtype.",
+    ),
+)
+
+MISSING_METHOD = user_error(
+    "GB0081",
+    "Missing attribute when running call_method node",
+    explanation="The tensor has no method of that name. Eager raises the same AttributeError.",
+    hints=("Check the spelling, and the version of torch that the method came with.",),
+)
+
+NO_OVERLOAD = user_error(
+    "GB0049",
+    "Error when attempting to resolve op packet",
+    explanation=(
+        "No overload of the torch.ops operator takes these arguments. Eager raises the same error."
+    ),
+    hints=("Print torch.ops.namespace.name.overloads() and compare the schemas with the call.",),
+)
+
+BROADCAST = user_error(
+    "GB0182",
+    "failed to broadcast when attempting Tensor comparison op",
+    explanation=(
+        "The two tensors of a comparison have shapes that do not broadcast. Eager raises the same "
+        "RuntimeError."
+    ),
+    hints=("Print both shapes; unsqueeze or expand one of them.",),
+)
+
+NON_TENSOR_RESULT = captured(
+    "GB0208",
+    "torch.* op returned non-Tensor",
+    explanation=(
+        "Functions of torch that return Python values worked out from dtypes and shapes "
+        "(torch.result_type, torch.is_floating_point, torch.broadcast_shapes) are answered while "
+        "compiling."
+    ),
+    hints=(
+        "Nothing to change.",
+        "For values that depend on data, see GB0033.",
+    ),
+)
+
+BUILTIN_ON_TENSORS = captured(
+    "GB0213",
+    "unimplemented builtin op on tensor arguments",
+    explanation=(
+        "Python's operators and builtins that work on tensors in eager (abs, pow, sum, the "
+        "operator module) go into the graph as the torch operation they stand for."
+    ),
+    hints=("Nothing to change.",),
+)
+
+SIZE_COMPARISON = captured(
+    "GB0214",
+    "unsupported SymNode comparison op",
+    explanation=(
+        "Sizes may be compared in every way that ints can, `in` and `is` included; what the "
+        "comparison found is guarded."
+    ),
+    hints=("Nothing to change. Compare sizes with ==, not with `is`.",),
+)
+
+TENSOR_COMPARISON = captured(
+    "GB0215",
+    "unsupported Tensor comparison op",
+    explanation=(
+        "A tensor may be compared with anything: with None and other objects the answer is a "
+        "Python bool, as in eager; `is` asks for the same object."
+    ),
+    hints=("Nothing to change. `x is None` says what is meant better than `x == None`.",),
+)
+
+IS_INFERENCE = captured(
+    "GB0045",
+    "Encountered tensor.is_inference() during tracing",
+    explanation=(
+        "Whether a tensor was made in inference mode is known while compiling, and guarded."
+    ),
+    hints=("Nothing to change.",),
+)
+
+INFERENCE_MODE = captured(
+    "GB0046",
+    "Encountered torch.is_inference_mode_enabled during tracing",
+    explanation=(
+        "Whether inference mode is on is known while compiling; a call in the other mode gets its "
+        "own graph."
+    ),
+    hints=("Nothing to change.",),
+)
+
+IDENTITY = captured(
+    "GB0027",
+    "Cannot check Tensor object identity without its fake value",
+    explanation=(
+        "`x is y` on tensors asks for the same object. Which tensors are the same object is known "
+        "while compiling, and guarded for arguments."
+    ),
+    hints=("Nothing to change.",),
+)
+
+UNTAGGED_OPERATOR = captured(
+    "GB0043",
+    "Encountered non-PT2-compliant op",
+    explanation="A custom operator needs no tag: with a fake kernel it goes into the graph.",
+    hints=(
+        "Nothing to change.",
+        "torch.library.opcheck tests whether an operator is safe to compile.",
+    ),
+)
+
+DYNAMIC_SHAPE_NO_META = not_applicable(
+    "GB0037",
+    "Dynamic shape operator (no meta kernel)",
+    explanation=(
+        "The operator's result has a size that depends on data, and its fake kernel cannot express "
+        "that. suture reports every operator of this kind as GB0036."
+    ),
+    hints=(
+        "See GB0036.",
+        "torch.library.register_fake with ctx.new_dynamic_size() gives a custom operator a "
+        "dynamic size.",
+    ),
+    note="the distinction belongs to an option of TorchDynamo (capture_dynamic_output_shape_ops)",
+)
+
+NESTED_DYNAMIC = not_applicable(
+    "GB0044",
+    "Encountered strided NestedTensor in automatic dynamic dim determination",
+    explanation=(
+        "A strided nested tensor reached the choice of dynamic dimensions. suture reports strided "
+        "nested tensors as GB0016 before any dimension is looked at."
+    ),
+    hints=("See GB0016.",),
+    note="dimensions are chosen for dense tensors only",
 )

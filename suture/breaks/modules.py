@@ -1,0 +1,110 @@
+"""Situations at torch.nn.Module."""
+
+from __future__ import annotations
+
+from suture.breaks.registry import captured, define, user_error
+
+BACKWARD_HOOKS = define(
+    "GB0083",
+    "Module-level backwards hooks require compiled autograd.",
+    message="{module} has backward hooks",
+    explanation=(
+        "Backward hooks of a module are Python functions that the autograd engine calls, and they "
+        "need real tensors at the module's borders. Python calls the module; what is inside it is "
+        "compiled."
+    ),
+    hints=(
+        "Remove the hooks when they are not needed: handle.remove().",
+        "A torch.autograd.Function changes gradients inside the graph.",
+    ),
+    note="taking Python hooks into the backward graph",
+)
+
+MODULE_CONSTRUCTION = define(
+    "GB0162",
+    "Unsupported super().__init__() call",
+    message="{module} is made here",
+    explanation=(
+        "Making a module makes new parameters, and the module is a new object in each call. Python "
+        "makes it, and capture goes on behind."
+    ),
+    hints=(
+        "Make modules in __init__, and call them here.",
+        "torch.nn.functional has each layer as a function.",
+    ),
+    note="graphs that make parameters",
+)
+
+RNN = captured(
+    "GB0014",
+    "Attempted to wrap RNN, GRU, or LSTM",
+    explanation="RNN, GRU and LSTM modules go into the graph like other modules.",
+    hints=("Nothing to change.",),
+)
+
+MODULE_METHOD = captured(
+    "GB0121",
+    "UnspecializedNNModuleVariable missing method",
+    explanation=(
+        "The methods of torch.nn.Module itself (children, named_parameters, eval, get_submodule) "
+        "are followed like any Python code."
+    ),
+    hints=("Nothing to change.",),
+)
+
+MODULE_KEY = captured(
+    "GB0153",
+    "Unsupported key type for nn.Module.__getitem__",
+    explanation=(
+        "ModuleList, ModuleDict and Sequential may be indexed with computed ints, slices and "
+        "strings, and with objects that have `__index__`."
+    ),
+    hints=(
+        "Nothing to change.",
+        "An index inside a tensor is GB0218.",
+    ),
+)
+
+MODULE_ATTRIBUTE_TYPE = captured(
+    "GB0161",
+    "Unsupported nn.Module attribute type",
+    explanation="Attributes of modules, and of their classes, may be of any type.",
+    hints=("Nothing to change.",),
+)
+
+CHANGED_MODULE = captured(
+    "GB0189",
+    "getattr() on nn.Module with pending mutation",
+    explanation=(
+        "A module's attributes can be set and read again in the same function: reading sees what "
+        "was set."
+    ),
+    hints=("Nothing to change.",),
+)
+
+MODULE_ARGUMENTS = captured(
+    "GB0202",
+    "non-const argument in nn.Module method",
+    explanation="Methods of modules take any arguments, as other functions do.",
+    hints=("Nothing to change.",),
+)
+
+MODULE_GETATTR = captured(
+    "GB0211",
+    "torch.nn.Module with a non-function custom __getattr__",
+    explanation=(
+        "`__getattr__` of a module may be any callable that its class holds; it is called as "
+        "Python calls it."
+    ),
+    hints=("Nothing to change.",),
+)
+
+UNINITIALIZED = user_error(
+    "GB0119",
+    "Uninitialized nn.Module",
+    explanation=(
+        "The class's `__init__` does not call super().__init__(), so the module has no tables for "
+        "parameters and hooks. Eager raises the same AttributeError."
+    ),
+    hints=("Call super().__init__() first in __init__.",),
+)

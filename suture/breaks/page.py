@@ -1,0 +1,209 @@
+"""The pages of the registry: one Markdown file per entry, with a header, fixed headings, programs.
+
+A page reads:
+
+    ---
+    number: GB0170
+    status: break
+    kind: fundamental
+    breaks: GB0170
+    graphs: 2
+    ---
+    # GB0170 Data-dependent branching
+    ## What happened ... and the other headings, in the order of the status
+
+The program of a page is the first Python block below the heading that `PROGRAM` names for its
+status; it defines `fn` and `args`, a function that gives a tuple of fresh arguments. `breaks` holds
+the numbers that running it reports, in order, and `graphs` how many graphs it becomes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from suture.breaks.registry import BreakType, Status
+
+FOLDER = Path(__file__).parent / "pages"
+
+WHAT, WHY, FIX, LEAVE = "What happened", "Why", "After the fix", "When to leave it"
+
+PROGRAM = {
+    Status.BREAK: "A program that breaks",
+    Status.CAPTURED: "A program that is captured",
+    Status.ERROR: "A program that raises",
+    Status.NOT_APPLICABLE: "A program that shows it",
+}
+
+_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_NEEDS = ("cuda", "python3.12")
+
+
+class PageError(ValueError):
+    """A page that is missing, or that does not have the form every page has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page, taken apart. `sections` maps each heading to its text, in the order of the file.
+
+    `graphs` is None where the number is not stated. `raises` names the exception that eager raises,
+    for a status ERROR. `needs` says what the program needs beyond torch on a CPU; empty for most.
+    `runs` is False where no program can bring the situation about on purpose.
+    """
+
+    number: str
+    title: str
+    status: str
+    kind: str
+    breaks: tuple[str, ...]
+    graphs: int | None
+    raises: str
+    needs: str
+    runs: bool
+    sections: dict[str, str]
+    text: str
+
+    @property
+    def program(self) -> str:
+        """The source of the page's program."""
+        return self._block(PROGRAM[Status(self.status)])
+
+    @property
+    def fixed_program(self) -> str | None:
+        """The source of the program after the fix; None where there is nothing to fix."""
+        return self._block(FIX) if FIX in self.sections else None
+
+    def _block(self, heading: str) -> str:
+        found = _BLOCK.search(self.sections.get(heading, ""))
+        if found is None:
+            raise PageError(f"{self.number}: no Python block under {heading!r}")
+        return found.group(1)
+
+
+def headings(status: Status) -> tuple[str, ...]:
+    """The headings of a page of that status, in order.
+
+    Where nothing breaks there is nothing to fix and nothing to leave.
+    """
+    if status in (Status.BREAK, Status.ERROR):
+        return (WHAT, WHY, PROGRAM[status], FIX, LEAVE)
+    return (WHAT, WHY, PROGRAM[status])
+
+
+def path_of(entry: BreakType) -> Path:
+    """Where the page of `entry` is, or ought to be."""
+    return FOLDER / entry.page
+
+
+def read(entry: BreakType) -> Page:
+    """The page of `entry`. Raises PageError if it is missing or malformed."""
+    path = path_of(entry)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise PageError(f"{entry.number}: there is no page {entry.page}") from None
+    return parse(text)
+
+
+def parse(text: str) -> Page:
+    """Take the text of a page apart. Raises PageError if it has not the form of one."""
+    header, body = _split_header(text)
+    try:
+        number, status, kind = header["number"], header["status"], header["kind"]
+        graphs = header["graphs"]
+    except KeyError as exc:
+        raise PageError(f"the header of a page lacks {exc}") from None
+    title, sections = _split_sections(number, body)
+    needs = header.get("needs", "")
+    if needs and needs not in _NEEDS:
+        raise PageError(f"{number}: {needs!r} is not a thing that a page may need")
+    return Page(
+        number=number,
+        title=title,
+        status=status,
+        kind=kind,
+        breaks=tuple(header.get("breaks", "").replace(",", " ").split()),
+        graphs=int(graphs) if graphs.isdigit() else None,
+        raises=header.get("raises", ""),
+        needs=needs,
+        runs=header.get("runs", "yes") == "yes",
+        sections=sections,
+        text=text,
+    )
+
+
+def problems(entry: BreakType) -> list[str]:
+    """What is wrong with the page of `entry`, in sentences; empty if nothing is."""
+    try:
+        page = read(entry)
+        found = _disagreements(entry, page)
+        for source in filter(None, (page.program, page.fixed_program)):
+            compile(source, entry.page, "exec")
+    except PageError as exc:
+        return [str(exc)]
+    except SyntaxError as exc:
+        return [f"{entry.number}: its program does not compile: {exc}"]
+    return found
+
+
+def _disagreements(entry: BreakType, page: Page) -> list[str]:
+    """Where a page says something other than its entry."""
+    kind = entry.kind.value if entry.kind else "none"
+    wanted = {
+        "number": (page.number, entry.number),
+        "title": (page.title, f"{entry.number} {entry.type}"),
+        "status": (page.status, entry.status.value),
+        "kind": (page.kind, kind),
+        "headings": (tuple(page.sections), headings(entry.status)),
+    }
+    found = [
+        f"{entry.number}: its page says {name} {said!r}, the entry {meant!r}"
+        for name, (said, meant) in wanted.items()
+        if said != meant
+    ]
+    if entry.status is Status.BREAK and page.runs and entry.number not in page.breaks:
+        found.append(f"{entry.number}: its page's program does not break with that number")
+    if entry.status is Status.CAPTURED and (page.breaks or page.graphs != 1):
+        found.append(f"{entry.number}: its page's program is not one graph without a break")
+    if entry.status is Status.ERROR and not page.raises:
+        found.append(f"{entry.number}: its page does not say what eager raises")
+    return found
+
+
+def _split_header(text: str) -> tuple[dict[str, str], str]:
+    """The header's lines as a dict, and the text below it."""
+    match = re.match(r"---\n(.*?)\n---\n(.*)", text, re.DOTALL)
+    if match is None:
+        raise PageError("a page begins with a header between two lines of ---")
+    header: dict[str, str] = {}
+    for line in match.group(1).splitlines():
+        key, colon, value = line.partition(":")
+        if not colon:
+            raise PageError(f"not a line of a header: {line!r}")
+        header[key.strip()] = value.strip()
+    return header, match.group(2)
+
+
+def _split_sections(number: str, body: str) -> tuple[str, dict[str, str]]:
+    """The title, and the sections by heading. Lines inside code blocks are no headings."""
+    title, sections, heading, fenced = "", {}, None, False
+    lines: dict[str, list[str]] = {}
+    for line in body.splitlines():
+        if line.startswith("```"):
+            fenced = not fenced
+        if line.startswith("# ") and not fenced:
+            title = line[2:].strip()
+        elif line.startswith("## ") and not fenced:
+            heading = line[3:].strip()
+            if heading in lines:
+                raise PageError(f"{number}: the heading {heading!r} stands twice")
+            lines[heading] = []
+        elif heading is not None:
+            lines[heading].append(line)
+    for heading, block in lines.items():
+        sections[heading] = "\n".join(block).strip()
+        if not sections[heading]:
+            raise PageError(f"{number}: nothing below {heading!r}")
+    return title, sections

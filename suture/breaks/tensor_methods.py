@@ -1,0 +1,242 @@
+"""Breaks at single methods and attributes of tensors."""
+
+from __future__ import annotations
+
+from suture.breaks.registry import Kind, captured, define, user_error
+
+TOLIST = define(
+    "GB0109",
+    "Tensor.tolist() with non-integer tensor",
+    message="{tensor}.tolist()",
+    explanation=(
+        "tolist() turns the data of `{tensor}` into Python floats. They exist only when the graph "
+        "before it has run."
+    ),
+    hints=(
+        "Keep working on the tensor; torch.unbind(x) gives its items as tensors.",
+        "Call tolist() on what the compiled function returns.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+)
+
+GRAD_FN = define(
+    "GB0104",
+    "Tensor with grad_fn()",
+    message="{tensor}.grad_fn",
+    explanation=(
+        "grad_fn is the node of the autograd graph that made `{tensor}`. The nodes of a compiled "
+        "graph are made when it runs, so there is none to give while it is being built."
+    ),
+    hints=(
+        "Ask x.requires_grad if that is what matters.",
+        "Look at grad_fn of the result, outside the compiled function.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+)
+
+RETAIN_GRAD = define(
+    "GB0108",
+    "Tensor.retain_grad() with AOTDispatcher",
+    message="{tensor}.retain_grad()",
+    explanation=(
+        "retain_grad() asks autograd to keep the gradient of `{tensor}`, a value inside the graph. "
+        "The graph ends there, so that it becomes a real tensor whose gradient can be kept."
+    ),
+    hints=(
+        "Return the tensor, and call retain_grad() on it outside.",
+        "torch.autograd.grad(loss, y) gives the gradient of y without storing it.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+)
+
+REQUIRES_GRAD_CALL = define(
+    "GB0125",
+    "Unsupported Tensor.requires_grad_() call",
+    message="{tensor}.requires_grad_()",
+    explanation=(
+        "Whether a tensor takes part in autograd is fixed for a graph when it is compiled. Python "
+        "makes the change at this line, and the code behind it is compiled for the new state."
+    ),
+    hints=(
+        "Call requires_grad_() before the compiled function.",
+        "torch.func.grad takes gradients for any argument without marking it.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+)
+
+REQUIRES_GRAD_SET = define(
+    "GB0206",
+    "setattr() on Tensor.requires_grad",
+    message="{tensor}.requires_grad is set to {value}",
+    explanation=(
+        "Setting requires_grad makes a leaf of the autograd graph out of a tensor in the middle of "
+        "the work. Python makes the change, and the code behind it is compiled for the new state."
+    ),
+    hints=(
+        "Set requires_grad before the compiled function.",
+        "Use detach() to leave a tensor out of autograd.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+)
+
+RESIZE = define(
+    "GB0126",
+    "Unsupported Tensor.resize_() call",
+    message="{tensor}.resize_()",
+    explanation=(
+        "resize_() changes the size of a tensor's own storage, which other tensors may share. A "
+        "graph cannot describe that, so Python does it."
+    ),
+    hints=(
+        "Make a new tensor: torch.empty, x.new_zeros, torch.nn.functional.pad.",
+        "x.reshape(...) if the number of elements stays the same.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+)
+
+RESIZE_AS = define(
+    "GB0127",
+    "Unsupported Tensor.resize_as_() call",
+    message="{tensor}.resize_as_()",
+    explanation=(
+        "resize_as_() changes the size of a tensor's own storage to that of another tensor. A "
+        "graph cannot describe that, so Python does it."
+    ),
+    hints=(
+        "torch.empty_like(other) makes a tensor of that size.",
+        "x.view_as(other) if the number of elements is the same.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+)
+
+SET = define(
+    "GB0128",
+    "Unsupported Tensor.set_() call",
+    message="{tensor}.set_() with a storage",
+    explanation=(
+        "set_() points a tensor at other memory. Which tensors share memory is fixed for a graph, "
+        "so Python does it."
+    ),
+    hints=(
+        "x.copy_(y) changes the numbers and keeps the memory.",
+        "Bind the new tensor to the name or attribute instead of changing the old one.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+)
+
+SPARSE_RESIZE = define(
+    "GB0129",
+    "Unsupported Tensor.sparse_resize_() call",
+    message="{tensor}.sparse_resize_()",
+    explanation=(
+        "sparse_resize_() changes the size of a sparse tensor in place. Graphs hold no sparse "
+        "tensors; Python does it."
+    ),
+    hints=(
+        "Build a new sparse tensor from the indices and values, with the size that is wanted.",
+        "Prepare sparse tensors outside the compiled function.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+)
+
+SPARSE_CLEAR = define(
+    "GB0130",
+    "Unsupported Tensor.sparse_resize_and_clear_() call",
+    message="{tensor}.sparse_resize_and_clear_()",
+    explanation=(
+        "sparse_resize_and_clear_() empties a sparse tensor and changes its size in place. Graphs "
+        "hold no sparse tensors; Python does it."
+    ),
+    hints=(
+        "torch.sparse_coo_tensor(size=...) makes an empty one.",
+        "Prepare sparse tensors outside the compiled function.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+)
+
+SET_DATA = define(
+    "GB0056",
+    "Failed to mutate tensor data attribute",
+    message="{tensor}.data is set",
+    explanation=(
+        "Setting .data exchanges the memory of a tensor behind autograd's back. `{tensor}` was "
+        "made inside the graph, so Python does it on the real tensor."
+    ),
+    hints=(
+        "y = new_value.detach() does the same for a tensor that was just made.",
+        "y.copy_(new_value) under torch.no_grad() keeps the memory.",
+    ),
+    note="describing the exchange for tensors that the graph itself makes",
+)
+
+SET_DATA_DTYPE = define(
+    "GB0220",
+    "Failed to mutate tensor data attribute to different dtype",
+    message="{tensor}.data is set to a tensor of {dtype}",
+    explanation=(
+        "Setting .data to a tensor of another dtype changes the dtype of `{tensor}` for everyone "
+        "who holds it. Python does it, and the code behind it is compiled for the new dtype."
+    ),
+    hints=(
+        "Bind the converted tensor to a new name.",
+        "module.to(dtype) converts parameters, outside the compiled function.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+)
+
+SET_ATTRIBUTE = define(
+    "GB0058",
+    "Failed to set tensor attribute",
+    message="{tensor}.{attribute} is set",
+    explanation=(
+        "`{attribute}` is an attribute that torch's C code sets, with effects on the tensor's "
+        "memory or its place in autograd. Python sets it."
+    ),
+    hints=(
+        "Use the method that does the same: x.real.copy_(y) for x.real = y.",
+        "Set it outside the compiled function.",
+    ),
+    note="a torch operation to stand for the assignment in the graph",
+)
+
+INPLACE_VIEW = captured(
+    "GB0072",
+    "Inplace op on input tensor",
+    explanation=(
+        "In-place operations that change the shape of an argument (unsqueeze_, t_, squeeze_) go "
+        "into the graph, and the argument has its new shape afterwards."
+    ),
+    hints=("Nothing to change. The form without underscore leaves the caller's tensor alone.",),
+)
+
+RANDOM = captured(
+    "GB0107",
+    "Tensor.random_ op",
+    explanation=(
+        "random_() goes into the graph and draws from torch's generator in the same order as eager."
+    ),
+    hints=("Nothing to change.",),
+)
+
+UNIFORM_FROM = captured(
+    "GB0110",
+    "Tensor.uniform_ op called with `from` keyword",
+    explanation=(
+        "`from` is a reserved word in Python, so it has to be given as `**{{'from': low}}`; the "
+        "call goes into the graph all the same."
+    ),
+    hints=("Nothing to change. x.uniform_(low, high) is easier to read.",),
+)
+
+LIST_BY_TENSOR = user_error(
+    "GB0070",
+    "Indexing list with non-scalar tensor",
+    explanation=(
+        "A list was indexed with a tensor of more than one element. Eager raises the same "
+        "TypeError."
+    ),
+    hints=(
+        "Stack the list into one tensor and index that: torch.stack(items)[index].",
+        "Index with one element: items[int(index[0])].",
+    ),
+)
