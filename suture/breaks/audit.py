@@ -89,7 +89,7 @@ class _Scanner(ast.NodeVisitor):
                 assert node.module is not None
                 self.constants[local] = (node.module.rpartition(".")[2], alias.name)
 
-    def visit_Call(self, node: ast.Call) -> None:  # noqa: N802
+    def visit_Call(self, node: ast.Call) -> None:
         if isinstance(node.func, ast.Name) and node.func.id in self.breaks and node.args:
             target = self._target(node.args[0])
             if target is not None:
@@ -103,14 +103,14 @@ class _Scanner(ast.NodeVisitor):
                 self._add(node.args[0], ("", repr(node.args[0].value)), None)
         self.generic_visit(node)
 
-    def visit_Attribute(self, node: ast.Attribute) -> None:  # noqa: N802
+    def visit_Attribute(self, node: ast.Attribute) -> None:
         target = self._target(node)
         if target is None:
             self.generic_visit(node)
         else:
             self._add(node, target, None)
 
-    def visit_Name(self, node: ast.Name) -> None:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> None:
         target = self._target(node)
         if target is not None:
             self._add(node, target, None)

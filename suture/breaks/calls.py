@@ -16,7 +16,7 @@ PYTHON_FUNCTION_RUN = define(
     hints=(
         "Move the call out of the compiled function, or to a place where no tensors are pending.",
         "If it is ordinary Python that works on tensors, let it be looked into with a rule: "
-        'suture.rules.inline("{module}").',
+        'suture.rules.inline_package("{module}").',
         "If it is an operation of your own, register it with torch.library.custom_op.",
     ),
     kind=Kind.FUNDAMENTAL,
@@ -118,7 +118,7 @@ INLINE_DEPTH = define(
     ),
     hints=(
         "Turn the recursion into a loop.",
-        "Raise suture.config.inline_depth if the depth is intended and the graph may grow.",
+        "Raise suture.config.inline_limit if the depth is intended and the graph may grow.",
     ),
     kind=Kind.RESOURCE_LIMIT,
 )

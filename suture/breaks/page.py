@@ -14,11 +14,15 @@ A page reads:
 
 The program of a page is the first Python block below the heading that `PROGRAM` names for its
 status; it defines `fn` and `args`, a function that gives a tuple of fresh arguments. `breaks` holds
-the numbers that running it reports, in order, and `graphs` how many graphs it becomes.
+the numbers that running it reports, in order, and `graphs` how many graphs it becomes. The header
+may also say `raises` (the exception of eager), `config` (options that the program is run under),
+`needs` (a device or a Python version), `fixed` (how many graphs the fixed program becomes, if not
+one), and `runs: no` where the situation cannot be brought about on purpose.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,9 +52,7 @@ class PageError(ValueError):
 class Page:
     """A page, taken apart. `sections` maps each heading to its text, in the order of the file.
 
-    `graphs` is None where the number is not stated. `raises` names the exception that eager raises,
-    for a status ERROR. `needs` says what the program needs beyond torch on a CPU; empty for most.
-    `runs` is False where no program can bring the situation about on purpose.
+    `graphs` and `fixed` are None where the number is not stated.
     """
 
     number: str
@@ -59,7 +61,9 @@ class Page:
     kind: str
     breaks: tuple[str, ...]
     graphs: int | None
+    fixed: int | None
     raises: str
+    config: dict[str, object]
     needs: str
     runs: bool
     sections: dict[str, str]
@@ -125,8 +129,10 @@ def parse(text: str) -> Page:
         status=status,
         kind=kind,
         breaks=tuple(header.get("breaks", "").replace(",", " ").split()),
-        graphs=int(graphs) if graphs.isdigit() else None,
+        graphs=_count(graphs),
+        fixed=_count(header.get("fixed", "1")),
         raises=header.get("raises", ""),
+        config=_options(number, header.get("config", "")),
         needs=needs,
         runs=header.get("runs", "yes") == "yes",
         sections=sections,
@@ -170,6 +176,23 @@ def _disagreements(entry: BreakType, page: Page) -> list[str]:
     if entry.status is Status.ERROR and not page.raises:
         found.append(f"{entry.number}: its page does not say what eager raises")
     return found
+
+
+def _count(text: str) -> int | None:
+    """A number of graphs, or None for a text such as "any"."""
+    return int(text) if text.isdigit() else None
+
+
+def _options(number: str, text: str) -> dict[str, object]:
+    """`name=value, name=value` as a dict; values are Python literals."""
+    options: dict[str, object] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, _, value = part.partition("=")
+        try:
+            options[name.strip()] = ast.literal_eval(value.strip())
+        except (SyntaxError, ValueError):
+            raise PageError(f"{number}: {part!r} sets no option") from None
+    return options
 
 
 def _split_header(text: str) -> tuple[dict[str, str], str]:

@@ -14,7 +14,7 @@ ITEM = define(
     ),
     hints=(
         "Keep the value a tensor: a tensor of no dimensions works in arithmetic as a number does.",
-        "suture.config.capture_scalars = True keeps the number symbolic, inside the graph.",
+        "suture.config.capture_scalar_outputs = True (the default) keeps the number in the graph.",
         "Read numbers for logging after the compiled function has returned.",
     ),
     kind=Kind.FUNDAMENTAL,
@@ -46,7 +46,8 @@ DYNAMIC_SHAPE_OP = define(
     ),
     hints=(
         "Use a form with a fixed shape: torch.where(mask, x, 0) for x[mask], topk for nonzero.",
-        "suture.config.capture_dynamic_shapes = True keeps the size symbolic, inside the graph.",
+        "suture.config.capture_dynamic_output_shape_ops = True (the default) keeps the size in "
+        "the graph.",
     ),
     kind=Kind.FUNDAMENTAL,
 )
@@ -311,19 +312,20 @@ UNTAGGED_OPERATOR = captured(
     ),
 )
 
-DYNAMIC_SHAPE_NO_META = not_applicable(
+DYNAMIC_SHAPE_NO_META = define(
     "GB0037",
     "Dynamic shape operator (no meta kernel)",
+    message="the shape of {operator}'s result depends on data, and its fake kernel cannot say how",
     explanation=(
-        "The operator's result has a size that depends on data, and its fake kernel cannot express "
-        "that. suture reports every operator of this kind as GB0036."
+        "The size of the result depends on the numbers in the input. Operators such as `nonzero` "
+        "have a fake kernel that gives such a size a symbol; `{operator}` has none, so it runs "
+        "before capture goes on."
     ),
     hints=(
-        "See GB0036.",
-        "torch.library.register_fake with ctx.new_dynamic_size() gives a custom operator a "
-        "dynamic size.",
+        "Use an operator with a fixed shape: torch.linalg.solve for torch.linalg.lstsq.",
+        "For an operator of your own, torch.library.register_fake with ctx.new_dynamic_size().",
     ),
-    note="the distinction belongs to an option of TorchDynamo (capture_dynamic_output_shape_ops)",
+    note="a fake kernel with a symbolic size for this operator, in torch",
 )
 
 NESTED_DYNAMIC = not_applicable(
