@@ -2,7 +2,7 @@
 #
 #   PYTHON=python3.12   another interpreter
 #   TORCH=2.11.0        another torch
-#   SYSTEM_TORCH=1      use the torch that PYTHON already has (its site-packages are seen in .venv)
+#   SYSTEM_TORCH=1      use the torch that PYTHON already has; .venv then sees PYTHON's packages
 
 PYTHON ?= python3.11
 TORCH ?= 2.13.0
@@ -10,7 +10,7 @@ SYSTEM_TORCH ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 C_FILES := $(wildcard csrc/*.c csrc/*.h)
 BENCHMARKS := dispatch capture memory
 
@@ -34,16 +34,16 @@ test: check
 	$(BIN)/python -m pytest $(ARGS)
 
 check: build
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m mypy
 ifneq ($(C_FILES),)
 	$(BIN)/clang-format --dry-run -Werror $(C_FILES)
 endif
 
 format: build
-	$(BIN)/ruff check --fix --quiet . || true
-	$(BIN)/ruff format .
+	$(BIN)/python -m ruff check --fix --quiet . || true
+	$(BIN)/python -m ruff format .
 ifneq ($(C_FILES),)
 	$(BIN)/clang-format -i $(C_FILES)
 endif
@@ -70,8 +70,11 @@ $(VENV)/.made-torch: $(VENV)/.made-venv
 ifeq ($(SYSTEM_TORCH),)
 	$(PIP) install torch==$(TORCH)
 else
-	@$(BIN)/python -c "import torch; print('using torch', torch.__version__)" || \
-	    { echo "SYSTEM_TORCH=1, but $(PYTHON) has no torch"; exit 1; }
+	@# By path, because PYTHON may itself be in a virtual environment, which venv looks through.
+	@$(PYTHON) -c "import os, torch; print(os.path.dirname(os.path.dirname(torch.__file__)))" \
+	    > $(VENV)/torch.pth || { echo "SYSTEM_TORCH=1, but $(PYTHON) has no torch" >&2; exit 1; }
+	mv $(VENV)/torch.pth $$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")
+	$(BIN)/python -c "import torch; print('using torch', torch.__version__)"
 endif
 	@touch $@
 
