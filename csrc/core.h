@@ -16,6 +16,8 @@ typedef struct suture_entry suture_entry;
 typedef struct {
     int active;                   /* frames that start are offered to the frame callback */
     int compiled;                 /* a trampoline entered by compiled code is running */
+    int scopes;                   /* calls under way that keep the hook installed and active */
+    int holds;                    /* set_hook_active(True) keeps it installed */
     suture_entry *pending;        /* the entry whose frame has yet to arrive, or NULL */
     suture_frame *chaining;       /* the frame handed to the hook installed before ours, or NULL */
     PyObject *context;            /* borrowed from who set it; NULL outside compiled code */
@@ -99,7 +101,7 @@ typedef struct {
     PyObject *locals;   /* tuple */
     PyObject *stack;    /* tuple */
     PyObject *exc;      /* may be NULL */
-    PyObject *handled;  /* may be NULL */
+    PyObject *handled;  /* an exception, None for nothing handled, NULL for as it is */
 } suture_leave;
 
 extern PyTypeObject suture_jump_type;

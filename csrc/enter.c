@@ -121,7 +121,7 @@ call_for_frame(suture_entry *entry)
         entry->collecting = PyGC_Disable();
     }
     PyObject *result =
-        _PyFunction_Vectorcall(entry->function, args, code->co_argcount, kwnames);
+        suture_function_call(entry->function, args, code->co_argcount, kwnames);
     if (entry->collecting) {
         PyGC_Enable();
     }
@@ -197,8 +197,10 @@ suture_enter(PyObject *function, Py_ssize_t offset, PyObject *locals, PyObject *
     handled_scope scope = show_for_frame(thread, PyThreadState_Get(), handled);
     suture_hook_need();
     thread->pending = &entry;
-    thread->active = thread->compiled;
+    thread->active = entry.held;
+    thread->scopes += entry.held;
     PyObject *result = call_for_frame(&entry);
+    thread->scopes -= entry.held;
     if (thread->pending == &entry || entry.held) {
         suture_hook_release();
     }
@@ -277,7 +279,9 @@ call_active(PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
     int active = thread->active;
     suture_hook_need();
     thread->active = 1;
+    thread->scopes++;
     PyObject *result = PyObject_Vectorcall(args[0], args + 1, nargs - 1, kwnames);
+    thread->scopes--;
     thread->active = active;
     suture_hook_release();
     return result;

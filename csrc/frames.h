@@ -49,6 +49,10 @@ void suture_frame_set_next(suture_frame *frame, int unit);
 /* The exception about to be thrown into the frame was raised by the instruction at `unit`. */
 void suture_frame_set_raised(suture_frame *frame, int unit);
 
+/* Calls the function itself, whatever its vectorcall slot says: makes a frame of its code. */
+PyObject *suture_function_call(PyObject *function, PyObject *const *args, size_t nargs,
+                               PyObject *kwnames);
+
 /* 1 if a frame of this code can be answered without being run. */
 int suture_code_can_answer(PyCodeObject *code);
 /* Result of an evaluation function for a frame that did not run: `result` (stolen; NULL if an

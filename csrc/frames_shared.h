@@ -199,13 +199,36 @@ suture_frame_set_raised(suture_frame *frame, int unit)
     suture_frame_set_next(frame, unit + 1);
 }
 
-#if CALLER_CLEARS
+/* A small code object, and the vectorcall slot that every function starts with (its name is not
+ * exported by all versions). */
+static PyCodeObject *small_code;
+static vectorcallfunc function_call;
 
 int
 suture_frames_init(void)
 {
+    small_code = (PyCodeObject *)Py_CompileString("f()", "<suture>", Py_eval_input);
+    PyObject *globals = PyDict_New();
+    PyObject *function = NULL;
+    if (small_code != NULL && globals != NULL) {
+        function = PyFunction_New((PyObject *)small_code, globals);
+    }
+    Py_XDECREF(globals);
+    if (function == NULL) {
+        return -1;
+    }
+    function_call = ((PyFunctionObject *)function)->vectorcall;
+    Py_DECREF(function);
     return 0;
 }
+
+PyObject *
+suture_function_call(PyObject *function, PyObject *const *args, size_t nargs, PyObject *kwnames)
+{
+    return function_call(function, args, nargs, kwnames);
+}
+
+#if CALLER_CLEARS
 
 int
 suture_code_can_answer(PyCodeObject *Py_UNUSED(code))
@@ -222,27 +245,8 @@ suture_frame_answer(PyThreadState *Py_UNUSED(tstate), suture_frame *Py_UNUSED(fr
 
 #else
 
-/* A code object without locals and the index of its RETURN_VALUE. A frame is answered by letting
- * it run just that instruction: the interpreter then clears and pops the frame itself. */
-static PyCodeObject *answer_code;
-static int answer_unit;
-
-int
-suture_frames_init(void)
-{
-    PyObject *code = Py_CompileString("f()", "<suture>", Py_eval_input);
-    if (code == NULL) {
-        return -1;
-    }
-    answer_code = (PyCodeObject *)code;
-    answer_unit = (int)Py_SIZE(code) - 1;
-    if (_PyCode_CODE(answer_code)[answer_unit].op.code != RETURN_VALUE) {
-        PyErr_SetString(PyExc_SystemError, "unknown bytecode of an expression");
-        return -1;
-    }
-    return 0;
-}
-
+/* A frame is answered by letting it run just the RETURN_VALUE that ends the small code object,
+ * which has no locals: the interpreter then clears and pops the frame itself. */
 int
 suture_code_can_answer(PyCodeObject *code)
 {
@@ -261,7 +265,7 @@ suture_frame_answer(PyThreadState *tstate, suture_frame *frame, PyObject *result
     for (int i = 0; i < used; i++) {
         Py_CLEAR(frame->localsplus[i]);
     }
-    FRAME_SET_CODE(frame, answer_code);
+    FRAME_SET_CODE(frame, small_code);
     if (result == NULL) {
         suture_frame_set_next(frame, 0);
         PyErr_Restore(type, value, traceback);
@@ -269,7 +273,7 @@ suture_frame_answer(PyThreadState *tstate, suture_frame *frame, PyObject *result
     }
     frame->localsplus[0] = result;
     frame->stacktop = 1;
-    suture_frame_set_next(frame, answer_unit);
+    suture_frame_set_next(frame, (int)Py_SIZE(small_code) - 1);
     return _PyEval_EvalFrameDefault(tstate, frame, 0);
 }
 

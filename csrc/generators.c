@@ -27,7 +27,7 @@ fresh_generator(PyObject *function, PyCodeObject *code, PyObject *locals)
         return NULL;
     }
     PyObject *const *args = ((PyTupleObject *)locals)->ob_item;
-    return _PyFunction_Vectorcall(function, args, code->co_argcount, kwnames);
+    return suture_function_call(function, args, code->co_argcount, kwnames);
 }
 
 PyDoc_STRVAR(suspend_doc,
@@ -157,7 +157,10 @@ follow_leave(PyThreadState *tstate, suture_frame *frame, PyObject *answer)
                                    leave->stack, unit, 0);
     }
     if (filled == 0) {
-        Py_XSETREF(tstate->exc_info->exc_value, Py_XNewRef(leave->handled));
+        if (leave->handled != NULL) {
+            PyObject *handled = leave->handled == Py_None ? NULL : leave->handled;
+            Py_XSETREF(tstate->exc_info->exc_value, Py_XNewRef(handled));
+        }
         if (leave->exc == NULL) {
             suture_frame_set_next(frame, unit);
         } else {

@@ -54,12 +54,12 @@ static PyObject *
 chain(suture_thread *thread, PyThreadState *tstate, suture_frame *frame, int throwflag)
 {
     if (previous == NULL || previous == _PyEval_EvalFrameDefault || thread->chaining == frame) {
-        thread->chaining = NULL;
         return _PyEval_EvalFrameDefault(tstate, frame, throwflag);
     }
+    suture_frame *outer = thread->chaining;
     thread->chaining = frame;
     PyObject *result = previous(tstate, frame, throwflag);
-    thread->chaining = NULL;
+    thread->chaining = outer;
     return result;
 }
 
@@ -184,13 +184,16 @@ set_hook_active(PyObject *Py_UNUSED(module), PyObject *value)
     if (active < 0) {
         return NULL;
     }
-    int before = suture_this_thread.active;
-    if (active && !before) {
+    suture_thread *thread = &suture_this_thread;
+    int before = thread->active;
+    thread->active = active;
+    if (active && !thread->holds && thread->scopes == 0) {
+        thread->holds = 1;
         suture_hook_need();
-    } else if (before && !active) {
+    } else if (!active && thread->holds) {
+        thread->holds = 0;
         suture_hook_release();
     }
-    suture_this_thread.active = active;
     return PyBool_FromLong(before);
 }
 

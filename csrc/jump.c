@@ -130,23 +130,20 @@ PyTypeObject suture_jump_type = {
 };
 
 PyDoc_STRVAR(leave_doc,
-             "leave(offset, locals, stack, function=None, exc=None, handled=None)\n--\n\n"
+             "leave(offset, locals, stack, function=None, exc=None, handled=...)\n--\n\n"
              "Go on in CPython's interpreter: in a fresh frame of function, or in the generator\n"
              "frame that is being resumed.");
 
-/* 0 if the optional parts are what they must be; None becomes NULL. -1 with an error set. */
+/* 0 if the parts are what they must be; -1 with an error set. Arguments borrowed, may be NULL. */
 static int
-check_leave(PyObject **function, PyObject **exc, PyObject **handled)
+check_leave(PyObject *function, PyObject *exc, PyObject *handled)
 {
-    *function = *function == Py_None ? NULL : *function;
-    *exc = *exc == Py_None ? NULL : *exc;
-    *handled = *handled == Py_None ? NULL : *handled;
-    if (*function != NULL && !PyFunction_Check(*function)) {
+    if (function != NULL && !PyFunction_Check(function)) {
         PyErr_SetString(PyExc_TypeError, "function must be a function or None");
         return -1;
     }
-    if ((*exc != NULL && !PyExceptionInstance_Check(*exc)) ||
-        (*handled != NULL && !PyExceptionInstance_Check(*handled))) {
+    if ((exc != NULL && !PyExceptionInstance_Check(exc)) ||
+        (handled != NULL && handled != Py_None && !PyExceptionInstance_Check(handled))) {
         PyErr_SetString(PyExc_TypeError, "exc and handled must be exceptions or None");
         return -1;
     }
@@ -158,11 +155,15 @@ leave(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"offset", "locals", "stack", "function", "exc", "handled", NULL};
     Py_ssize_t offset;
-    PyObject *locals, *stack, *function = Py_None, *exc = Py_None, *handled = Py_None;
+    PyObject *locals, *stack, *function = Py_None, *exc = Py_None, *handled = NULL;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "nO!O!|OOO:leave", names, &offset,
                                      &PyTuple_Type, &locals, &PyTuple_Type, &stack, &function,
-                                     &exc, &handled) ||
-        check_leave(&function, &exc, &handled) < 0) {
+                                     &exc, &handled)) {
+        return NULL;
+    }
+    function = function == Py_None ? NULL : function;
+    exc = exc == Py_None ? NULL : exc;
+    if (check_leave(function, exc, handled) < 0) {
         return NULL;
     }
     suture_leave *made = PyObject_New(suture_leave, &suture_leave_type);

@@ -47,8 +47,9 @@ perform_leave(suture_leave *leave)
     } else {
         int move = Py_REFCNT(leave) == 1 && Py_REFCNT(leave->locals) == 1 &&
                    Py_REFCNT(leave->stack) == 1 && leave->locals != leave->stack;
+        PyObject *handled = leave->handled == Py_None ? NULL : leave->handled;
         result = suture_enter(leave->function, leave->offset, leave->locals, leave->stack,
-                              leave->exc, leave->handled, move);
+                              leave->exc, handled, move);
     }
     Py_DECREF(leave);
     return result;
@@ -68,6 +69,9 @@ trampoline(suture_thread *thread, PyObject *point, PyObject *const *state, Py_ss
     PyObject *result = follow(point, state, n);
     if (performs && result != NULL && Py_TYPE(result) == &suture_leave_type) {
         result = perform_leave((suture_leave *)result);
+    }
+    if (saved.active) {
+        suture_hook_recheck();
     }
     thread->active = saved.active;
     thread->exc_item = saved.exc_item;
