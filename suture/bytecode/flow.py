@@ -76,22 +76,29 @@ _State = tuple[tuple[_Tag, ...], tuple[int, ...]]
 
 
 def handlings(instructions: Sequence[Instruction]) -> list[tuple[Handling, ...]]:
-    """The exceptions being handled on entry of each instruction, outermost first."""
+    """The exceptions being handled on entry of each instruction, outermost first.
+
+    A handler is entered as an instruction that can raise leaves the stack; where it covers none
+    such, as any of those it covers does.
+    """
     if not any(inst.op == "PUSH_EXC_INFO" for inst in instructions):
         return [()] * len(instructions)
     states: list[_State | None] = [None] * len(instructions)
     work: list[tuple[int, _State]] = [(0, ((), ()))]
-    while work:
-        index, state = work.pop()
+    unlikely: list[tuple[int, _State]] = []
+    while work or unlikely:
+        index, state = work.pop() if work else unlikely.pop()
         if states[index] is not None:
             continue
         states[index] = state
         inst = instructions[index]
         stack, regions = state
         effect = CANONICAL[inst.op]
-        if (handler := inst.handler) is not None and effect.raises:
-            pushed: tuple[_Tag, ...] = (None,) * (handler.lasti + 1)
-            work.append((handler.target, (stack[: handler.depth] + pushed, regions)))
+        if (handler := inst.handler) is not None:
+            cut = stack[: handler.depth]
+            open_ = tuple(region for region in regions if (region, False) in cut)
+            entered = (cut + (None,) * (handler.lasti + 1), open_)
+            (work if effect.raises else unlikely).append((handler.target, entered))
         if effect.jumps and inst.target is not None:
             pops, pushes = effect.counts_taken(inst)
             kept = stack[: len(stack) - pops]
