@@ -1,4 +1,5 @@
-"""The private parts of torch that this room uses. Tried on torch 2.11 to 2.13.
+"""The private parts of torch that this room uses. Run on torch 2.13; the names and signatures
+used here were compared with the sources of 2.11 and 2.12.
 
 What a torch backend expects of its surroundings, and `surroundings` provides:
 
@@ -9,7 +10,8 @@ What a torch backend expects of its surroundings, and `surroundings` provides:
   its logs carry it.
 - no dispatch modes of the user and no frame hook of TorchDynamo: both would see the operations and
   the frames of the compiler itself.
-- TorchDynamo's compile lock: Inductor's global state is shared with torch.compile in the process.
+- TorchDynamo's compile lock, once TorchDynamo has been imported: Inductor's global state is shared
+  with torch.compile in the process. Two threads of suture need a lock of their own.
 
 The example inputs are fake tensors of that mode, with ints and SymInts where the graph takes them.
 Inductor owns the graph module afterwards and may change it.
