@@ -27,8 +27,11 @@ suture_entry_matches(const suture_entry *entry, suture_frame *frame)
 void
 suture_raise_again(PyObject *exc)
 {
-    PyErr_Restore(Py_NewRef((PyObject *)Py_TYPE(exc)), Py_NewRef(exc),
-                  PyException_GetTraceback(exc));
+    PyObject *traceback = PyException_GetTraceback(exc);
+    if (traceback == Py_None) {
+        Py_CLEAR(traceback);
+    }
+    PyErr_Restore(Py_NewRef((PyObject *)Py_TYPE(exc)), Py_NewRef(exc), traceback);
 }
 
 PyObject *

@@ -3,6 +3,17 @@
 
 #include <frameobject.h>
 
+/* The first traceback entry of an exception (borrowed). New; NULL, no error set, for none. */
+static PyObject *
+first_entry(PyObject *exc)
+{
+    PyObject *entry = PyException_GetTraceback(exc);
+    if (entry == Py_None) {
+        Py_CLEAR(entry);
+    }
+    return entry;
+}
+
 /* A frame object that looks as if it stood at `unit`. Arguments borrowed (locals may be NULL),
  * result new. */
 static PyObject *
@@ -53,7 +64,7 @@ add_traceback(PyObject *Py_UNUSED(module), PyObject *args)
     if (frame == NULL) {
         return NULL;
     }
-    PyObject *next = PyException_GetTraceback(exc);
+    PyObject *next = first_entry(exc);
     PyObject *entry =
         PyObject_CallFunction((PyObject *)&PyTraceBack_Type, "OOii", next ? next : Py_None, frame,
                               offset, PyCode_Addr2Line(code, offset));
@@ -94,7 +105,7 @@ strip_traceback(PyObject *Py_UNUSED(module), PyObject *args)
         PyErr_SetString(PyExc_TypeError, "exc must be an exception");
         return NULL;
     }
-    PyObject *first = PyException_GetTraceback(exc);
+    PyObject *first = first_entry(exc);
     PyObject *entry = first;
     while (entry != NULL && entry_is_of(entry, code)) {
         entry = (PyObject *)((PyTracebackObject *)entry)->tb_next;

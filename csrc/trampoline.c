@@ -45,8 +45,9 @@ perform_leave(suture_leave *leave)
     if (leave->function == NULL) {
         PyErr_SetString(PyExc_TypeError, "leave() needs a function outside of a generator frame");
     } else {
-        int move = Py_REFCNT(leave) == 1 && Py_REFCNT(leave->locals) == 1 &&
-                   Py_REFCNT(leave->stack) == 1 && leave->locals != leave->stack;
+        /* Values nobody else can reach any more move into the frame, which can then drop them. */
+        int own_stack = PyTuple_GET_SIZE(leave->stack) == 0 || Py_REFCNT(leave->stack) == 1;
+        int move = Py_REFCNT(leave) == 1 && Py_REFCNT(leave->locals) == 1 && own_stack;
         PyObject *handled = leave->handled == Py_None ? NULL : leave->handled;
         result = suture_enter(leave->function, leave->offset, leave->locals, leave->stack,
                               leave->exc, handled, move);
