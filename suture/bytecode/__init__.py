@@ -2,6 +2,10 @@
 
 All facts about the instruction sets of particular Pythons are in this room: ``decode`` gives every
 supported Python's bytecode in the one instruction set of ``CANONICAL``, with the original offsets.
+
+A new Python is one file ``py3xx.py`` (its facts at the head, then ``RULES``: a rule for each of its
+opcodes) and its line in ``code.py``; ``tests/bytecode/plain_runner.py`` then has to pass on it.
+A new canonical instruction is one line in ``canonical.py``.
 """
 
 from .canonical import CANONICAL

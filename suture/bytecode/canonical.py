@@ -216,7 +216,7 @@ CANONICAL: dict[str, Effect] = {
     "POP_EXCEPT": _quiet(1, 0, "previous -- ; previous is being handled from now on"),
     "CHECK_EXC_MATCH": Effect(1, 1, "exc, type -- exc, bool"),
     "CHECK_EG_MATCH": Effect(
-        2, 2, "exc, type -- rest, matched ; both None where nothing matched or is left"
+        2, 2, "exc, type -- rest, matched ; matched is being handled now; or exc, None: no match"
     ),
     "PREP_RERAISE_STAR": Effect(2, 1, "original, excs -- exc ; what except* has to raise, or None"),
     # pattern matching

@@ -6,6 +6,7 @@ import importlib
 import inspect
 import opcode
 import sys
+import threading
 from functools import cached_property
 from types import CodeType
 from typing import TypeVar
@@ -121,7 +122,7 @@ class Code:
 
     @cached_property
     def _live(self) -> list[int]:
-        return live_slots(self)
+        return live_slots(self.code, self.instructions, self.localsplus, self.frees)
 
     @cached_property
     def _depths(self) -> list[int | None]:
@@ -147,6 +148,7 @@ class Code:
 _KEPT = 1024
 _known: WeakValueDictionary[int, Code] = WeakValueDictionary()
 _recent: dict[int, Code] = {}
+_lock = threading.Lock()
 
 
 def decode(code: CodeType) -> Code:
@@ -155,10 +157,11 @@ def decode(code: CodeType) -> Code:
     found = _recent.get(key)
     if found is not None:
         return found
-    found = _known.get(key)
-    if found is None:
-        found = _known[key] = Code(code)
-    while len(_recent) >= _KEPT:
-        _recent.pop(next(iter(_recent)), None)
-    _recent[key] = found
+    with _lock:
+        found = _known.get(key)
+        if found is None:
+            found = _known[key] = Code(code)
+        while len(_recent) >= _KEPT:
+            del _recent[next(iter(_recent))]
+        _recent[key] = found
     return found

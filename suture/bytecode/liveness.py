@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from types import CodeType
 
 from .canonical import CANONICAL
 from .flow import successors
 from .instructions import Instruction
-
-if TYPE_CHECKING:
-    from .code import Code
 
 # Instructions that look at a slot. Deleting is looking: it raises where the slot is unbound.
 READS = frozenset(
@@ -23,20 +21,23 @@ READS = frozenset(
 # Instructions behind which the slot's old content does not matter.
 WRITES = frozenset(("STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR"))
 
-# A function that mentions one of these may look at any of its own locals.
-LOOKS_AT_LOCALS = frozenset(
-    ("locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe", "stack", "breakpoint",
-     "set_trace")
-)  # fmt: skip
+# A function that calls one of these builtins, or that gets at frames by one of these functions,
+# may look at any of its own locals.
+LOCALS_BUILTINS = frozenset(("locals", "vars", "dir", "eval", "exec", "breakpoint"))
+FRAME_FUNCTIONS = frozenset(("_getframe", "currentframe", "set_trace"))
 
 
-def live_slots(code: Code) -> list[int]:
+def live_slots(
+    code: CodeType,
+    instructions: Sequence[Instruction],
+    localsplus: tuple[str, ...],
+    frees: tuple[int, ...],
+) -> list[int]:
     """For each instruction the set of slots live on its entry, as a bit mask."""
-    instructions = code.instructions
-    always, prefix = _always_live(code)
-    arguments = (1 << argument_count(code)) - 1
-    frees = sum(1 << slot for slot in code.frees)
-    gen, keep = _transfer(instructions, arguments, frees)
+    always, prefix = _always_live(code, instructions, localsplus, frees)
+    arguments = (1 << _argument_count(code)) - 1
+    copied = sum(1 << slot for slot in frees)
+    gen, keep = _transfer(instructions, arguments, copied)
     live = [0] * len(instructions)
     flows = [_flow(inst) for inst in instructions]
     changed = True
@@ -58,11 +59,10 @@ def live_slots(code: Code) -> list[int]:
     return live
 
 
-def argument_count(code: Code) -> int:
+def _argument_count(code: CodeType) -> int:
     """How many slots hold arguments when the function starts."""
-    raw = code.code
-    flags = raw.co_flags
-    return raw.co_argcount + raw.co_kwonlyargcount + bool(flags & 4) + bool(flags & 8)
+    star = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return code.co_argcount + code.co_kwonlyargcount + star
 
 
 def _flow(inst: Instruction) -> tuple[tuple[int, ...], int | None]:
@@ -72,7 +72,7 @@ def _flow(inst: Instruction) -> tuple[tuple[int, ...], int | None]:
 
 
 def _transfer(
-    instructions: Sequence[Instruction], arguments: int, frees: int
+    instructions: Sequence[Instruction], arguments: int, copied: int
 ) -> tuple[list[int], list[int]]:
     """What each instruction makes live, and what it leaves live of what is live behind it."""
     gen = [0] * len(instructions)
@@ -84,7 +84,7 @@ def _transfer(
         if op in WRITES:
             keep[index] = ~(1 << inst.val)
         elif op == "COPY_FREE_VARS":
-            keep[index] = ~frees
+            keep[index] = ~copied
         elif op == "MAKE_CELL":
             slot = 1 << inst.val
             keep[index] = ~slot
@@ -92,28 +92,39 @@ def _transfer(
     return gen, keep
 
 
-def _always_live(code: Code) -> tuple[int, int]:
+def _always_live(
+    code: CodeType,
+    instructions: Sequence[Instruction],
+    localsplus: tuple[str, ...],
+    frees: tuple[int, ...],
+) -> tuple[int, int]:
     """The slots live everywhere behind the function's prefix, and where the prefix ends.
 
     Cells and free variables that are mentioned at all: other functions share them. The first
     argument and ``__class__`` where ``super()`` is called: it finds them in the frame. Everything
     where the function may look at its own locals.
     """
+    if _looks_at_locals(code, instructions):
+        mask = (1 << len(localsplus)) - 1
+    else:
+        shared = {inst.val for inst in instructions if inst.op == "MAKE_CELL"}.union(frees)
+        mask = 0
+        for inst in instructions:
+            if inst.op in READS and inst.val in shared:
+                mask |= 1 << inst.val
+        if "super" in code.co_names and "__class__" in code.co_freevars:
+            mask |= 1 | 1 << localsplus.index("__class__")
     prefix = 0
-    cells = set(code.frees)
-    for inst in code.instructions:
-        if inst.op not in ("COPY_FREE_VARS", "MAKE_CELL"):
-            break
+    while instructions[prefix].op in ("COPY_FREE_VARS", "MAKE_CELL"):
         prefix += 1
-        if inst.op == "MAKE_CELL":
-            cells.add(inst.val)
-    names = code.code.co_names
-    if not LOOKS_AT_LOCALS.isdisjoint(names):
-        return (1 << len(code.localsplus)) - 1, prefix
-    mask = 0
-    for inst in code.instructions:
-        if inst.op in READS and inst.val in cells:
-            mask |= 1 << inst.val
-    if "super" in names and "__class__" in code.code.co_freevars:
-        mask |= 1 | 1 << code.localsplus.index("__class__")
     return mask, prefix
+
+
+def _looks_at_locals(code: CodeType, instructions: Sequence[Instruction]) -> bool:
+    if not FRAME_FUNCTIONS.isdisjoint(code.co_names):
+        return True
+    # The name alone does not tell: `model.eval()` is no call of the builtin.
+    return not LOCALS_BUILTINS.isdisjoint(code.co_names) and any(
+        inst.op in ("LOAD_GLOBAL", "LOAD_NAME") and inst.val in LOCALS_BUILTINS
+        for inst in instructions
+    )
