@@ -73,7 +73,7 @@ def returns_tensors(fn: Any, where: str) -> None:
     if returned in _NO_TENSORS or typing.get_origin(returned) in (set, frozenset):
         raise RuleError(
             f"allow_in_graph at {where}: {describe(fn)} ({place_of(target.__code__)}) returns "
-            f"{getattr(returned, '__name__', returned)}; a node yields tensors or containers of them"
+            f"{getattr(returned, '__name__', returned)}; a node yields trees of tensors"
         )
 
 

@@ -18,6 +18,7 @@ import sys
 import types
 import weakref
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from suture.rules import mark_table, packages, torch_marks, wrapped
@@ -84,10 +85,13 @@ def listing(under: str) -> list[tuple[str, Verdict]]:
 def lookup_frame(code: types.CodeType, globals: Mapping[str, Any]) -> Verdict:
     """The verdict on a frame that starts on its own, below a function that Python runs.
 
-    Marks and named rules are about objects and are not asked. torch's own Python, even what
-    tracing goes into, is run when it arrives like this: it was called by torch.
+    Rules on single objects are not asked, but a mark on the function is. torch's own Python,
+    even what tracing goes into, is run when it arrives like this: it was called by torch.
     """
     module = str(globals.get("__name__", ""))
+    marked = mark_table.verdict_of_code(code)
+    if marked is not None:
+        return marked
     for rule in (_user_packages, _run_packages):
         verdict = rule(_Home(module))
         if verdict is not None:
@@ -148,16 +152,13 @@ def _wrapped(obj: Any) -> Verdict | None:
     if found is not None:
         inside, how = found
         verdict = lookup(inside)
-        return _about(verdict, verdict.target or inside, f"{how}, then {verdict.rule}")
+        rule = f"{how}, then {verdict.rule}"
+        return replace(verdict, rule=rule, target=verdict.target or inside)
     method = wrapped.call_method(obj)
     if method is not None and _operation(obj) is None:
         verdict = lookup(method)
-        return _about(verdict, verdict.target or method, f"__call__, then {verdict.rule}")
+        return replace(verdict, rule=f"__call__, then {verdict.rule}", target=None)
     return None
-
-
-def _about(verdict: Verdict, target: Any, rule: str) -> Verdict:
-    return Verdict(verdict.kind, verdict.reason, rule, verdict.where, verdict.name, target)
 
 
 def _substitute(obj: Any) -> Verdict | None:
@@ -165,7 +166,7 @@ def _substitute(obj: Any) -> Verdict | None:
     if found is None:
         return None
     builtin = _builtin(obj)
-    if builtin is not None and builtin.kind is SPECIAL:
+    if builtin is not None:  # the handler, or folding, comes first; the target is the way out
         return builtin.with_target(found.replacement)
     reason = "written in C; a Python version of it is traced instead"
     return Verdict(
@@ -252,6 +253,14 @@ def _inline_packages(obj: Any) -> Verdict | None:
     return rule.verdict() if rule is not None and _traceable(obj) else None
 
 
+def _generated(obj: Any) -> Verdict | None:
+    """Methods that dataclasses and namedtuples write belong to no file, whatever package asked."""
+    code = getattr(obj, "__code__", None)
+    if code is None or code.co_filename != "<string>":
+        return None
+    return Verdict(INLINE, "generated code that sets and reads fields", "generated", _HERE)
+
+
 def _run_packages(obj: Any) -> Verdict | None:
     module = _module_of(obj)
     rule = packages.to_run.find(module) or packages.standard_library(module)
@@ -287,6 +296,7 @@ CHAIN: tuple[tuple[str, Rule], ...] = (
     ("builtins", _builtin),
     ("the user's packages", _user_packages),
     ("packages to inline", _inline_packages),
+    ("generated code", _generated),
     ("packages to run", _run_packages),
     ("torch as a whole", _torch),
     ("code to trace", _no_code),

@@ -9,6 +9,7 @@ import importlib.util
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 from suture import config
@@ -24,7 +25,7 @@ from suture.rules.verdict import (
     Verdict,
     place,
 )
-from suture.rules.wrapped import canonical, home
+from suture.rules.wrapped import canonical, has_code, home
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ MEANING: dict[str, tuple[Kind, str, str]] = {
 }
 
 _marks: dict[int, tuple[Callable[[], Any], Mark]] = {}
+_codes: dict[int, tuple[Callable[[], Any], Mark]] = {}
 _user_packages = PackageTable()
 _options = vars(config)  # a missing option reads as empty, and reading stays cheap
 _stale = [False]
@@ -68,13 +70,19 @@ def set_mark(obj: Any, mark: Mark) -> None:
     other = get_mark(obj)
     if other is not None and (other.name, other.target) != (mark.name, mark.target):
         raise ConflictingMarks(describe(obj), mark.name, mark.where, other.name, other.where)
+    _file(_marks, obj, mark)
+    if has_code(obj) and mark.name != "substitute_in_graph":
+        _file(_codes, obj.__code__, mark)
+    _stale[0] = True
+
+
+def _file(table: dict[int, tuple[Callable[[], Any], Mark]], obj: Any, mark: Mark) -> None:
     key = id(obj)
     try:
-        ref: Callable[[], Any] = weakref.ref(obj, lambda _: _marks.pop(key, None))
+        ref: Callable[[], Any] = weakref.ref(obj, lambda _: table.pop(key, None))
     except TypeError:
         ref = _Strong(obj)
-    _marks[key] = (ref, mark)
-    _stale[0] = True
+    table[key] = (ref, mark)
 
 
 class _Strong:
@@ -101,6 +109,7 @@ def unmark(obj: Any) -> None:
     mark = get_mark(obj)
     if mark is not None:
         del _marks[id(obj)]
+        _codes.pop(id(getattr(obj, "__code__", None)), None)
         _stale[0] = True
         if mark.name == "substitute_in_graph":
             substitutes.remove(obj)
@@ -116,6 +125,17 @@ def verdict_of(obj: Any) -> Verdict | None:
     return Verdict(
         kind, said, f"mark {mark.name}", mark.where, handler or describe(obj), mark.target
     )
+
+
+def verdict_of_code(code: CodeType) -> Verdict | None:
+    """The verdict on a frame of a marked function that starts on its own: traced if the mark says
+    so, run by Python under every other mark."""
+    entry = _codes.get(id(code))
+    if entry is None or entry[0]() is not code:
+        return None
+    mark = entry[1]
+    kind = INLINE if MEANING[mark.name][0] is INLINE else RUN
+    return Verdict(kind, MEANING[mark.name][1], f"mark {mark.name}", mark.where, code.co_qualname)
 
 
 def describe(obj: Any) -> str:

@@ -83,19 +83,20 @@ _inline("suture.rules.polyfills", because="written to be traced in place of C fu
 _inline(
     "torch.nn",
     because="modules, hooks, initialisation: Python around operations, to be traced",
-    but_not=("torch.nn.parallel", "torch.nn.cpp"),
+    but_not=("torch.nn.cpp",),
 )
 _inline(
     "torch.optim",
     because="optimizer steps are Python around operations, to be traced",
-    but_not=("torch.optim.lr_scheduler", "torch.optim.swa_utils"),
+    but_not=("torch.optim.lr_scheduler",),
 )
 _inline(
     "torch.distributions torch.sparse torch.testing torch.random torch.return_types",
     because="Python around operations, to be traced",
 )
 _inline(
-    "torch._tensor torch._tensor_str torch.overrides torch._ops torch._decomp torch._refs torch._prims",
+    "torch._tensor torch.overrides torch._ops torch._decomp torch._refs"
+    " torch._prims torch._prims_common torch.functional",
     because="Tensor methods and operators that torch itself writes in Python",
 )
 _inline(

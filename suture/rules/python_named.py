@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 from suture.rules.rows import constant, run, special
+from suture.rules.verdict import INLINE
 
-special("inspect.signature", "signature", because="the signature of a traced function")
+special(
+    "inspect.signature",
+    "signature",
+    because="the signature of a traced function",
+    otherwise=INLINE,
+)
 special("functools.partial", "partial", because="a function with some arguments filled in")
-special("functools.lru_cache functools.cache", "lru_cache", because="makes a cached function")
-special("dataclasses.fields", "dataclass_fields", because="read from the class while tracing")
+special(
+    "functools.lru_cache functools.cache",
+    "lru_cache",
+    because="makes a cached function",
+    otherwise=INLINE,
+)
+special(
+    "dataclasses.fields",
+    "dataclass_fields",
+    because="read from the class while tracing",
+    otherwise=INLINE,
+)
 special("weakref.ref", "weakref", because="a reference whose object the tracer knows")
 special("warnings.warn", "warn", because="text for a person, kept in order with the rest")
 special(
@@ -39,9 +55,4 @@ special(
     " types.MappingProxyType types.SimpleNamespace types.MethodType types.FunctionType",
     "builtin_type",
     because="a type of Python that the tracer models",
-)
-special(
-    "operator.itemgetter operator.attrgetter operator.methodcaller",
-    "getter",
-    because="a function made of a name, which the tracer applies",
 )

@@ -29,6 +29,7 @@ class Row:
     reason: str
     where: str
     handler: str = ""
+    otherwise: Kind = RUN
     absent: str = ""  # why the name may be missing from the installed torch
 
     @property
@@ -37,7 +38,8 @@ class Row:
 
     def verdict(self) -> Verdict:
         shown = self.handler or self.name
-        return Verdict(self.kind, self.reason, f"named {self.name}", self.where, shown)
+        rule = f"named {self.name}"
+        return Verdict(self.kind, self.reason, rule, self.where, shown, otherwise=self.otherwise)
 
     def find(self) -> Any:
         """The object, or MISSING. Imports nothing; the module must be loaded."""
@@ -72,11 +74,18 @@ def split_name(dotted: str) -> tuple[str, str]:
 _tables: list[Row] = []
 
 
-def _rows(kind: Kind, names: str, because: str, handler: str = "", absent: str = "") -> None:
+def _rows(
+    kind: Kind,
+    names: str,
+    because: str,
+    handler: str = "",
+    otherwise: Kind = RUN,
+    absent: str = "",
+) -> None:
     where = place(2)
     for name in names.split():
         module, attribute = split_name(name)
-        _tables.append(Row(kind, module, attribute, because, where, handler, absent))
+        _tables.append(Row(kind, module, attribute, because, where, handler, otherwise, absent))
 
 
 def inline(names: str, *, because: str, absent: str = "") -> None:
@@ -99,9 +108,12 @@ def constant(names: str, *, because: str, absent: str = "") -> None:
     _rows(CONSTANT, names, because, absent=absent)
 
 
-def special(names: str, handler: str, *, because: str, absent: str = "") -> None:
-    """The calls room has a handler for each of these, filed under `handler`."""
-    _rows(SPECIAL, names, because, handler, absent)
+def special(
+    names: str, handler: str, *, because: str, otherwise: Kind = RUN, absent: str = ""
+) -> None:
+    """The calls room may have a handler for each of these, filed under `handler`; where it has
+    none, `otherwise` holds."""
+    _rows(SPECIAL, names, because, handler, otherwise, absent)
 
 
 class NamedTable:
@@ -165,15 +177,19 @@ def _is_loaded(name: str) -> bool:
     )
 
 
+TABLES = (
+    "torch_run",
+    "torch_constant",
+    "torch_graph",
+    "torch_inline",
+    "torch_modes",
+    "torch_special",
+    "python_named",
+)
+
+
 def table_rows() -> list[Row]:
     """Every row of every table module, in the order of the files."""
-    for table in (
-        "torch_run",
-        "torch_constant",
-        "torch_graph",
-        "torch_inline",
-        "torch_special",
-        "python_named",
-    ):
+    for table in TABLES:
         importlib.import_module(f"suture.rules.{table}")
     return list(_tables)

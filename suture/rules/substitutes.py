@@ -28,26 +28,22 @@ class Substitute:
     where: str
 
 
-# Module of an original -> file of polyfills. C helpers of a module count for the module.
-FILES = {
-    "builtins": "builtins",
-    "itertools": "itertools",
-    "functools": "functools",
-    "_functools": "functools",
-    "operator": "operator",
-    "_operator": "operator",
-    "heapq": "heapq",
-    "_heapq": "heapq",
-    "bisect": "bisect",
-    "_bisect": "bisect",
-    "math": "math",
-    "copy": "copy",
-    "collections": "collections",
-    "_collections": "collections",
-    "statistics": "statistics",
-    "_statistics": "statistics",
-    "typing": "typing",
-    "_typing": "typing",
+# Module of an original -> files of polyfills. C helpers of a module count for the module.
+FILES: dict[str, tuple[str, ...]] = {
+    "builtins": ("builtins",),
+    "itertools": ("itertools", "combinatorics"),
+    "functools": ("functools",),
+    "_functools": ("functools",),
+    "operator": ("operator",),
+    "_operator": ("operator",),
+    "heapq": ("heapq",),
+    "_heapq": ("heapq",),
+    "bisect": ("bisect",),
+    "_bisect": ("bisect",),
+    "math": ("math",),
+    "copy": ("copy",),
+    "collections": ("collections",),
+    "_collections": ("collections",),
 }
 
 _table: dict[int, Substitute] = {}
@@ -89,9 +85,9 @@ def remove(original: Any) -> None:
 def substitute_of(obj: Any) -> Substitute | None:
     """The substitute filed for `obj`, or None."""
     module = home(obj)
-    file = FILES.get(module)
-    if file is not None and file not in _loaded:
-        load(file)
+    for file in FILES.get(module, ()):
+        if file not in _loaded:
+            load(file)
     return _table.get(id(obj))
 
 
@@ -103,6 +99,6 @@ def load(file: str) -> None:
 
 def all_substitutes() -> list[Substitute]:
     """Every substitute, suture's own polyfills loaded first."""
-    for file in set(FILES.values()) - _loaded:
+    for file in sorted({file for files in FILES.values() for file in files} - _loaded):
         load(file)
     return list(_table.values())

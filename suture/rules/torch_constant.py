@@ -5,7 +5,8 @@ from __future__ import annotations
 from suture.rules.rows import constant
 
 constant(
-    "torch.is_complex torch.is_floating_point torch.promote_types torch.can_cast"
+    "torch.is_complex torch.is_floating_point torch.is_signed torch.is_same_size torch.is_conj"
+    " torch.is_neg torch.is_inference torch.promote_types torch.can_cast torch.result_type"
     " torch.nn._reduction.get_enum torch.broadcast_shapes",
     because="depends on the types and shapes of its arguments only",
 )
@@ -54,4 +55,13 @@ constant(
     " torch.distributed.distributed_c10d.get_process_group_ranks",
     because="fixed for the life of a process group",
     absent="builds without distributed",
+)
+constant(
+    "torch._C._nn._parse_to",
+    because="turns the arguments of Module.to into a device, a dtype and flags",
+)
+constant(
+    "torch._functorch.predispatch.lazy_load_decompositions",
+    because="fills a table of torch, once; nothing depends on when",
+    absent="torch < 2.9",
 )

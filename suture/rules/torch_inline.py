@@ -9,7 +9,7 @@ inline(
     because="takes a function of the user, which is traced with it",
 )
 inline(
-    "torch.cond torch.vmap torch.while_loop torch.sym_fresh_size torch.set_printoptions",
+    "torch.cond torch.vmap torch.while_loop torch.sym_fresh_size",
     because="checks its arguments in Python, then calls what has a rule of its own",
 )
 inline(

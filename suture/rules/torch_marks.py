@@ -34,7 +34,7 @@ def token() -> tuple[int, ...] | None:
 
 
 class _Empty:
-    function_ids: set[int] = set()
+    function_ids: frozenset[int] = frozenset()
 
 
 _EMPTY = _Empty()
@@ -87,13 +87,11 @@ def _by_table(obj: Any) -> Verdict | None:
     if filed("_nonstrict_trace_callable_ids"):
         reason = "one node, whose body the backend traces"
         return Verdict(
-            SPECIAL, reason, "mark torch._dynamo.nonstrict_trace", where, "nonstrict_trace", obj
+            SPECIAL, reason, "mark torch._dynamo.nonstrict_trace", where, "nonstrict_trace"
         )
     if filed("_leaf_function_ids"):
         reason = "one node, whose body Python runs"
-        return Verdict(
-            SPECIAL, reason, "mark torch._dynamo.leaf_function", where, "leaf_function", obj
-        )
+        return Verdict(SPECIAL, reason, "mark torch._dynamo.leaf_function", where, "leaf_function")
     if filed("_disallowed_callable_ids"):
         reason = "the program keeps it out of graphs"
         return Verdict(RUN, reason, "mark torch._dynamo.disallow_in_graph", where, describe(obj))

@@ -11,11 +11,14 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from suture.rules.verdict import IN_GRAPH, Verdict, place
+from suture.rules.verdict import CONSTANT, IN_GRAPH, SPECIAL, Kind, Verdict, place
 
 # Modules in C that hold operations on tensors, and modules in C that hold everything else.
 OPERATION_MODULES = ("_nn", "_fft", "_linalg", "_special", "_sparse", "_nested")
 BINDING_MODULES = ("_cpu", "_cudnn", "_itt", "_verbose", "_te", "_jit_tree_views", "_autograd")
+
+# How a C function that reads the state of the process is named.
+GETTERS = ("_get_", "_is_", "_has_", "get_", "is_", "has_")
 
 C_METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType, types.BuiltinFunctionType)
 
@@ -23,6 +26,7 @@ OPERATION = "an operation of torch: one node"
 FUNCTIONAL = "a function of torch that takes tensors: one node, its body is the backend's"
 METHOD = "a method of Tensor written in C: one node"
 BINDING = "a C function of torch: a node where it yields tensors, otherwise a break"
+SETTING = "reads a setting of torch: folded, and guarded"
 OVERLOAD = "an operator of torch.ops: one node"
 
 
@@ -32,9 +36,9 @@ class Operations:
     def __init__(self) -> None:
         self.entries: dict[int, tuple[Any, Verdict]] = {}
 
-    def add(self, obj: Any, name: str, reason: str, rule: str) -> None:
+    def add(self, obj: Any, name: str, reason: str, rule: str, kind: Kind = IN_GRAPH) -> None:
         if id(obj) not in self.entries:
-            verdict = Verdict(IN_GRAPH, reason, rule, _HERE, name)
+            verdict = Verdict(kind, reason, rule, _HERE, name)
             self.entries[id(obj)] = (obj, verdict)
 
     def get(self, obj: Any) -> Verdict | None:
@@ -60,7 +64,10 @@ def operations() -> Operations:
         found.add(obj, f"torch.Tensor.{name}", METHOD, "Tensor method")
     for prefix, space in _binding_spaces(torch):
         for name, obj in _builtins(space):
-            found.add(obj, f"{prefix}.{name}", BINDING, "torch C function")
+            if name.startswith(GETTERS):
+                found.add(obj, f"{prefix}.{name}", SETTING, "torch setting", CONSTANT)
+            else:
+                found.add(obj, f"{prefix}.{name}", BINDING, "torch C function")
     return found
 
 
@@ -129,12 +136,10 @@ def operator_verdict(obj: Any) -> Verdict | None:
     from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
 
     if isinstance(obj, HigherOrderOperator):
-        from suture.rules.verdict import SPECIAL
-
         reason = "an operator that takes functions: its bodies become subgraphs"
         return Verdict(SPECIAL, reason, "higher order operator", _HERE, f"higher_order.{obj._name}")
     if isinstance(obj, (OpOverload, OpOverloadPacket)):
-        return Verdict(IN_GRAPH, OVERLOAD, "operator", _HERE, f"torch.ops.{str(obj)}")
+        return Verdict(IN_GRAPH, OVERLOAD, "operator", _HERE, f"torch.ops.{obj!s}")
     return None
 
 

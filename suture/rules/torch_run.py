@@ -5,7 +5,8 @@ from __future__ import annotations
 from suture.rules.rows import run
 
 run(
-    "torch.get_rng_state torch.set_rng_state torch.manual_seed torch.cuda.get_rng_state"
+    "torch.get_rng_state torch.set_rng_state torch.manual_seed torch.random.manual_seed"
+    " torch.cuda.get_rng_state"
     " torch.cuda.set_rng_state torch.cuda.manual_seed torch.cuda.manual_seed_all",
     because="the state of a random generator is no value of the graph; a graph would lose it",
 )
@@ -29,8 +30,8 @@ run(
     "torch._nested_tensor_from_mask", because="the shape of the result depends on the mask's values"
 )
 run(
-    "torch.sparse_coo_tensor torch.sparse_csr_tensor torch.sparse_csc_tensor torch.sparse_bsr_tensor"
-    " torch.sparse_bsc_tensor torch.sparse_compressed_tensor",
+    "torch.sparse_coo_tensor torch.sparse_csr_tensor torch.sparse_csc_tensor"
+    " torch.sparse_bsr_tensor torch.sparse_bsc_tensor torch.sparse_compressed_tensor",
     because="makes a sparse tensor, which backends cannot hold in a graph",
 )
 run(
@@ -83,4 +84,8 @@ run(
     "torch.miopen_ctc_loss",
     because="a loss whose backend is chosen by values, and present on one platform only",
     absent="torch < 2.13",
+)
+run(
+    "torch.Tensor.__repr__ torch.Tensor.__format__ torch.set_printoptions",
+    because="text about values, which are there only when the graph has run",
 )

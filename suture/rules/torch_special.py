@@ -1,151 +1,9 @@
-"""What of torch has a handler in the calls room: the handler's name, and why."""
+"""Operations and values of torch that have a handler in the calls room, and why."""
 
 from __future__ import annotations
 
 from suture.rules.rows import special
-
-# Marks that speak to the compiler. torch's own set the same as suture's.
-
-special(
-    "suture.rules.marks.graph_break", "graph_break", because="the program asks for a break here"
-)
-special(
-    "suture.rules.marks.skip_frame",
-    "skip_frame",
-    because="the program asks that Python runs this frame",
-)
-special("torch._dynamo.graph_break", "graph_break", because="the program asks for a break here")
-special(
-    "torch._dynamo.skip_frame torch._dynamo.decorators.skip_frame",
-    "skip_frame",
-    because="the program asks that Python runs this frame",
-    absent="torch < 2.9",
-)
-special(
-    "torch._dynamo.decorators.step_unsupported",
-    "step_unsupported",
-    because="the program asks for a break that cannot go on",
-    absent="torch < 2.9",
-)
-special(
-    "suture.rules.marks.error_on_graph_break",
-    "error_on_graph_break",
-    because="from here on a break is an error, or is one no longer",
-)
-special(
-    "torch._dynamo.error_on_graph_break",
-    "error_on_graph_break",
-    because="from here on a break is an error, or is one no longer",
-    absent="torch < 2.9",
-)
-special(
-    "torch.compiler.is_compiling torch.compiler.is_dynamo_compiling torch._utils.is_compiling",
-    "is_compiling",
-    because="true while tracing",
-)
-special(
-    "torch._dynamo.external_utils.is_compiling",
-    "is_compiling",
-    because="true while tracing",
-    absent="torch's compiler",
-)
-special("torch.compiler.is_exporting", "is_exporting", because="false: suture does not export")
-special(
-    "torch._dynamo.eval_frame._is_in_optimized_module",
-    "is_compiling",
-    because="true while tracing",
-    absent="torch < 2.10",
-)
-special(
-    "torch.nn.modules.activation._is_make_fx_tracing",
-    "is_compiling",
-    because="true while tracing: it keeps fused paths, which hide operations, out of the graph",
-)
-special(
-    "torch.jit.is_scripting torch.jit.is_tracing torch._C._is_tracing torch.onnx.is_in_onnx_export"
-    " torch.fx._symbolic_trace.is_fx_tracing",
-    "is_other_tracing",
-    because="false: another tracer, which is not the one at work",
-)
-special(
-    "torch.fx._symbolic_trace.is_fx_symbolic_tracing",
-    "is_other_tracing",
-    because="false: another tracer, which is not the one at work",
-    absent="torch < 2.9",
-)
-special("torch._C._get_tracing_state", "no_tracing_state", because="None: no jit tracer is at work")
-
-# Modes: read from and written to the state of the tracer.
-
-special("torch.is_grad_enabled", "is_grad_enabled", because="a mode the tracer follows")
-special(
-    "torch.is_inference_mode_enabled",
-    "is_inference_mode_enabled",
-    because="a mode the tracer follows",
-)
-special(
-    "torch.no_grad torch.enable_grad torch.set_grad_enabled torch.inference_mode"
-    " torch.autograd.forward_ad._set_fwd_grad_enabled",
-    "grad_mode",
-    because="a mode the tracer follows",
-)
-special(
-    "torch._C._set_grad_enabled",
-    "set_grad_enabled",
-    because="a mode the tracer follows",
-)
-special(
-    "torch.autograd.grad_mode._enter_inference_mode torch.autograd.grad_mode._exit_inference_mode",
-    "inference_mode",
-    because="a mode the tracer follows",
-)
-special(
-    "torch.autocast torch.cpu.amp.autocast torch.cuda.amp.autocast",
-    "autocast",
-    because="a mode the tracer follows",
-)
-special(
-    "torch.autocast_increment_nesting torch.autocast_decrement_nesting torch.clear_autocast_cache"
-    " torch.set_autocast_enabled torch.set_autocast_cache_enabled torch.set_autocast_dtype",
-    "autocast_state",
-    because="a mode the tracer follows",
-)
-special(
-    "torch.use_deterministic_algorithms torch.are_deterministic_algorithms_enabled",
-    "deterministic",
-    because="a mode the tracer follows",
-)
-special(
-    "torch.get_default_device torch.set_default_device",
-    "default_device",
-    because="a mode the tracer follows",
-)
-special(
-    "torch._C.DisableTorchFunction torch._C.DisableTorchFunctionSubclass",
-    "torch_function_mode",
-    because="a mode the tracer follows",
-)
-special(
-    "torch._C._is_torch_function_enabled torch._C._is_torch_function_all_disabled"
-    " torch._C._is_torch_function_mode_enabled torch._C._len_torch_function_stack"
-    " torch._C._get_function_stack_at torch._C._push_on_torch_function_stack"
-    " torch._C._pop_torch_function_stack",
-    "torch_function_stack",
-    because="a mode the tracer follows",
-)
-special(
-    "torch._C._skip_one_hop_torch_function",
-    "torch_function_stack",
-    because="a mode the tracer follows",
-    absent="torch < 2.12",
-)
-special(
-    "torch.profiler.record_function torch.autograd.profiler.record_function"
-    " torch.profiler.profile torch.autograd.profiler.profile",
-    "profiler",
-    because="measures; it changes no value, so it is entered at run time or left out",
-)
-special("torch.random.fork_rng", "fork_rng", because="saves and restores the generators' state")
+from suture.rules.verdict import CONSTANT, IN_GRAPH, INLINE
 
 # Questions about tensors, answered by what the tracer knows.
 
@@ -153,8 +11,14 @@ special(
     "torch.is_tensor torch.overrides.is_tensor_like",
     "is_tensor",
     because="answered from the type of the argument",
+    otherwise=INLINE,
 )
-special("torch.is_storage", "is_storage", because="answered from the type of the argument")
+special(
+    "torch.is_storage",
+    "is_storage",
+    because="answered from the type of the argument",
+    otherwise=INLINE,
+)
 special("torch.numel torch.Tensor.numel", "numel", because="answered from the shape")
 special(
     "torch.Tensor.register_hook torch.Tensor.register_post_accumulate_grad_hook",
@@ -166,6 +30,7 @@ special(
     " torch._C._has_torch_function_variadic",
     "has_torch_function",
     because="answered from the types of the arguments",
+    otherwise=CONSTANT,
 )
 special(
     "torch._C._dispatch_keys torch._C._dispatch_tls_local_include_set"
@@ -191,8 +56,14 @@ special(
     "torch.tensor torch.as_tensor torch.asarray torch.scalar_tensor",
     "make_tensor",
     because="a constant tensor, or one made of traced numbers",
+    otherwise=IN_GRAPH,
 )
-special("torch.from_numpy", "from_numpy", because="a tensor over the memory of an array")
+special(
+    "torch.from_numpy",
+    "from_numpy",
+    because="a tensor over the memory of an array",
+    otherwise=IN_GRAPH,
+)
 special("torch.Tensor", "tensor_class", because="makes a tensor, or a subclass of it")
 special(
     "torch.Generator torch._C.Generator", "generator", because="an object with state of its own"
@@ -212,6 +83,7 @@ special(
     " torch._check_tensor_all_with",
     "check",
     because="a condition that holds while tracing, or becomes a check in the graph",
+    otherwise=INLINE,
 )
 special(
     "torch.fx.experimental.symbolic_shapes.guard_size_oblivious"
@@ -224,6 +96,7 @@ special(
     "symbolic_shape",
     because="a question about a symbolic size",
     absent="differs by release",
+    otherwise=INLINE,
 )
 special(
     "torch.fx.experimental.symbolic_shapes.statically_known_false"
@@ -234,10 +107,11 @@ special(
     "symbolic_shape",
     because="a question about a symbolic size",
     absent="torch < 2.13",
+    otherwise=INLINE,
 )
 special(
-    "torch._dynamo.mark_dynamic torch._dynamo.maybe_mark_dynamic torch._dynamo.decorators.mark_unbacked"
-    " torch._dynamo.mark_static_address",
+    "torch._dynamo.mark_dynamic torch._dynamo.maybe_mark_dynamic torch._dynamo.mark_static_address"
+    " torch._dynamo.decorators.mark_unbacked",
     "mark_tensor",
     because="a mark on a tensor, kept for the next call",
     absent="torch's compiler",
@@ -246,7 +120,12 @@ special(
 # Autograd, transforms, kernels.
 
 special("torch.autograd.grad", "autograd_grad", because="differentiates a part of the graph")
-special("torch.jit.annotate", "annotate", because="its second argument, unchanged")
+special(
+    "torch.jit.annotate",
+    "annotate",
+    because="its second argument, unchanged",
+    otherwise=INLINE,
+)
 special(
     "torch._functorch.vmap.vmap_impl torch._functorch.eager_transforms.grad_impl"
     " torch._functorch.eager_transforms.jacrev torch._functorch.eager_transforms.jacfwd"
@@ -254,21 +133,25 @@ special(
     " torch._functorch.eager_transforms.hessian torch._functorch.eager_transforms.linearize",
     "func_transform",
     because="a transform of a function of the user",
+    otherwise=INLINE,
 )
 special(
     "torch._functorch.functional_call.functional_call",
     "functional_call",
     because="calls a module with other parameters",
+    otherwise=INLINE,
 )
 special(
     "torch.nn.utils.stateless._reparametrize_module",
     "reparametrize",
     because="exchanges a module's parameters for a while",
+    otherwise=INLINE,
 )
 special(
     "torch._C._functorch.peek_interpreter_stack torch._functorch.pyfunctorch.coerce_cinterpreter",
     "func_interpreter",
     because="an object of the torch.func machinery, real while tracing",
+    otherwise=CONSTANT,
 )
 special("torch.library.wrap_triton", "wrap_triton", because="a triton kernel as an operator")
 special(
@@ -281,16 +164,37 @@ special(
     "torch._C._autograd._unsafe_set_version_counter",
     "version_counter",
     because="written behind the graph",
+    otherwise=IN_GRAPH,
 )
 special(
     "torch.distributed.tensor._api.DTensor.from_local",
     "dtensor",
     because="a sharded tensor",
     absent="builds without distributed",
+    otherwise=INLINE,
 )
 special("torch.compile", "compile", because="the function it was given, traced with the rest")
 special(
     "torch.utils._pytree.tree_is_leaf torch.utils._pytree._get_node_type",
     "pytree",
     because="a question about the type of a container",
+    otherwise=INLINE,
+)
+special(
+    "torch._C._functorch._grad_increment_nesting torch._C._functorch._grad_decrement_nesting"
+    " torch._C._functorch.set_inplace_requires_grad_allowed",
+    "func_nesting",
+    because="a level of a torch.func transform that the tracer follows",
+    otherwise=IN_GRAPH,
+)
+special(
+    "torch.autograd.Function.apply",
+    "autograd_function",
+    because="forward and backward are functions of the user; both are traced",
+)
+special(
+    "torch.utils.checkpoint.checkpoint",
+    "checkpoint",
+    because="a part of the graph that is computed again in the backward",
+    otherwise=INLINE,
 )

@@ -42,7 +42,9 @@ class Verdict:
     rule    the rule that spoke, such as "named torch.manual_seed" or "package numpy"
     where   the place of that rule, "file:line"
     name    SPECIAL: the handler's name; otherwise the dotted name of the object, if known
-    target  what is traced instead of the object (a substitute, a wrapped function), or None
+    target  what is traced instead of the object (a substitute, a wrapped function), or None;
+            for SPECIAL and CONSTANT what to trace where no handler applies or nothing folds
+    otherwise  SPECIAL: what happens where no handler is filed under `name`
     """
 
     kind: Kind
@@ -51,6 +53,7 @@ class Verdict:
     where: str
     name: str = ""
     target: Any = None
+    otherwise: Kind = Kind.RUN
 
     def with_target(self, target: Any) -> Verdict:
         """This verdict, spoken about `target`, which the object wraps."""

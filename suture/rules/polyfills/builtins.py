@@ -1,1 +1,221 @@
-"""Polyfills of builtins."""
+"""Builtins that go over an iterable, as loops."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from suture.rules.substitutes import substitute
+
+_MISSING = object()
+
+
+@substitute(builtins.any)
+def any(iterable: Iterable[Any], /) -> bool:
+    for item in iterable:  # noqa: SIM110  (this is what any is)
+        if item:
+            return True
+    return False
+
+
+@substitute(builtins.all)
+def all(iterable: Iterable[Any], /) -> bool:
+    for item in iterable:  # noqa: SIM110  (this is what all is)
+        if not item:
+            return False
+    return True
+
+
+@substitute(builtins.sum)
+def sum(iterable: Iterable[Any], /, start: Any = 0) -> Any:
+    """Left to right. Floats are added as they come, without the correction of later Pythons."""
+    if isinstance(start, str):
+        raise TypeError("sum() can't sum strings [use ''.join(seq) instead]")
+    if isinstance(start, (bytes, bytearray)):
+        kind = "bytes" if isinstance(start, bytes) else "bytearray"
+        raise TypeError(f"sum() can't sum {kind} [use b''.join(seq) instead]")
+    total = start
+    for item in iterable:
+        total = total + item
+    return total
+
+
+def _extreme(
+    name: str,
+    better: Callable[[Any, Any], bool],
+    args: tuple[Any, ...],
+    key: Callable[[Any], Any] | None,
+    default: Any,
+) -> Any:
+    if not args:
+        raise TypeError(f"{name} expected at least 1 argument, got 0")
+    if len(args) > 1 and default is not _MISSING:
+        raise TypeError(f"Cannot specify a default for {name}() with multiple positional arguments")
+    iterator = iter(args if len(args) > 1 else args[0])
+    best = next(iterator, _MISSING)
+    if best is _MISSING:
+        if default is _MISSING:
+            raise ValueError(f"{name}() arg is an empty sequence")
+        return default
+    if key is None:
+        for item in iterator:
+            if better(item, best):
+                best = item
+        return best
+    best_key = key(best)
+    for item in iterator:
+        item_key = key(item)
+        if better(item_key, best_key):
+            best, best_key = item, item_key
+    return best
+
+
+@substitute(builtins.min)
+def min(*args: Any, key: Callable[[Any], Any] | None = None, default: Any = _MISSING) -> Any:
+    return _extreme("min", lambda item, best: item < best, args, key, default)
+
+
+@substitute(builtins.max)
+def max(*args: Any, key: Callable[[Any], Any] | None = None, default: Any = _MISSING) -> Any:
+    return _extreme("max", lambda item, best: item > best, args, key, default)
+
+
+@substitute(builtins.sorted)
+def sorted(
+    iterable: Iterable[Any], /, *, key: Callable[[Any], Any] | None = None, reverse: bool = False
+) -> list[Any]:
+    """A merge of halves: stable, and asks `<` only, as the original does."""
+    items = [(item if key is None else key(item), item) for item in iterable]
+    if reverse:
+        items = items[::-1]
+    items = _merge_sorted(items)
+    if reverse:
+        items = items[::-1]
+    return [item for _, item in items]
+
+
+def _merge_sorted(items: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    width = 1
+    while width < len(items):
+        merged: list[tuple[Any, Any]] = []
+        for start in range(0, len(items), 2 * width):
+            middle = start + width
+            merged += _merge(items[start:middle], items[middle : middle + width])
+        items = merged
+        width *= 2
+    return items
+
+
+def _merge(left: list[tuple[Any, Any]], right: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    merged = []
+    i = j = 0
+    while i < len(left) and j < len(right):
+        if right[j][0] < left[i][0]:
+            merged.append(right[j])
+            j += 1
+        else:
+            merged.append(left[i])
+            i += 1
+    return merged + left[i:] + right[j:]
+
+
+@substitute(builtins.enumerate)
+def enumerate(iterable: Iterable[Any], start: int = 0) -> Iterator[tuple[int, Any]]:
+    return _enumerate(iter(iterable), start)
+
+
+def _enumerate(iterator: Iterator[Any], number: int) -> Iterator[tuple[int, Any]]:
+    for item in iterator:
+        yield number, item
+        number += 1
+
+
+@substitute(builtins.map)
+def map(function: Callable[..., Any], iterable: Iterable[Any], /, *more: Iterable[Any]) -> Any:
+    if not more:
+        return _map_one(function, iter(iterable))
+    return _map_many(function, [iter(each) for each in (iterable, *more)])
+
+
+def _map_one(function: Callable[..., Any], iterator: Iterator[Any]) -> Iterator[Any]:
+    for item in iterator:
+        yield function(item)
+
+
+def _map_many(function: Callable[..., Any], iterators: list[Iterator[Any]]) -> Iterator[Any]:
+    for items in _zip(iterators):
+        yield function(*items)
+
+
+@substitute(builtins.filter)
+def filter(function: Callable[[Any], Any] | None, iterable: Iterable[Any], /) -> Iterator[Any]:
+    return _filter(function, iter(iterable))
+
+
+def _filter(function: Callable[[Any], Any] | None, iterator: Iterator[Any]) -> Iterator[Any]:
+    for item in iterator:
+        if item if function is None else function(item):
+            yield item
+
+
+@substitute(builtins.zip)
+def zip(*iterables: Iterable[Any], strict: bool = False) -> Iterator[tuple[Any, ...]]:
+    iterators = [iter(each) for each in iterables]
+    return _zip_strict(iterators) if strict else _zip(iterators)
+
+
+def _zip(iterators: list[Iterator[Any]]) -> Iterator[tuple[Any, ...]]:
+    while iterators:
+        items = []
+        for iterator in iterators:
+            item = next(iterator, _MISSING)
+            if item is _MISSING:
+                return
+            items.append(item)
+        yield tuple(items)
+
+
+def _zip_strict(iterators: list[Iterator[Any]]) -> Iterator[tuple[Any, ...]]:
+    while iterators:
+        items: list[Any] = []
+        for iterator in iterators:
+            item = next(iterator, _MISSING)
+            if item is _MISSING:
+                _check_all_ended(iterators, len(items))
+                return
+            items.append(item)
+        yield tuple(items)
+
+
+def _check_all_ended(iterators: list[Iterator[Any]], ended: int) -> None:
+    """Raise as zip(strict=True) does when the iterator at index `ended` was the first to end."""
+    if ended:
+        others = "argument 1" if ended == 1 else f"arguments 1-{ended}"
+        raise ValueError(f"zip() argument {ended + 1} is shorter than {others}")
+    for index, iterator in _enumerate(iter(iterators), 0):
+        if index and next(iterator, _MISSING) is not _MISSING:
+            others = "argument 1" if index == 1 else f"arguments 1-{index}"
+            raise ValueError(f"zip() argument {index + 1} is longer than {others}")
+
+
+@substitute(builtins.reversed)
+def reversed(sequence: Sequence[Any], /) -> Iterator[Any]:
+    method = getattr(type(sequence), "__reversed__", _MISSING)
+    if method is None:
+        raise TypeError(f"{type(sequence).__name__!r} object is not reversible")
+    if method is not _MISSING:
+        return method(sequence)
+    if not hasattr(type(sequence), "__getitem__") or not hasattr(type(sequence), "__len__"):
+        raise TypeError(f"{type(sequence).__name__!r} object is not reversible")
+    return _backwards(sequence, len(sequence) - 1)
+
+
+def _backwards(sequence: Sequence[Any], index: int) -> Iterator[Any]:
+    while index >= 0:
+        try:
+            item = sequence[index]
+        except (IndexError, StopIteration):
+            return
+        yield item
+        index -= 1

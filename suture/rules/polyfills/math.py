@@ -1,1 +1,217 @@
-"""Polyfills of math."""
+"""math: the functions that are loops or formulas over operators.
+
+Symbolic sizes and floats have the operators, not the C functions. Results in floating point are
+those of the formula; they may differ from the original in the last digit.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from suture.rules.substitutes import substitute
+
+
+@substitute(math.prod)
+def prod(iterable: Iterable[Any], /, *, start: Any = 1) -> Any:
+    total = start
+    for item in iterable:
+        total = total * item
+    return total
+
+
+@substitute(math.fsum)
+def fsum(seq: Iterable[Any], /) -> float:
+    """Exact: the sum is kept as floats that do not overlap, and rounded once at the end."""
+    parts: list[float] = []
+    special = 0.0
+    for item in seq:
+        value = float(item)
+        if value - value != 0.0:  # inf or nan
+            special += value
+            continue
+        kept = 0
+        for part in parts:
+            if abs(value) < abs(part):
+                value, part = part, value
+            high = value + part
+            low = part - (high - value)
+            if low:
+                parts[kept] = low
+                kept += 1
+            value = high
+        parts[kept:] = [value]
+    if special != 0.0 or special != special:
+        return special
+    return _round_parts(parts)
+
+
+def _round_parts(parts: list[float]) -> float:
+    """The float nearest to the sum of `parts`, which grow and do not overlap; ties to even."""
+    if not parts:
+        return 0.0
+    rest = parts[:-1]
+    total = parts[-1]
+    while rest:
+        part = rest.pop()
+        before = total
+        total = before + part
+        low = part - (total - before)
+        if low:
+            if rest and ((low < 0.0 and rest[-1] < 0.0) or (low > 0.0 and rest[-1] > 0.0)):
+                twice = low * 2.0
+                rounded = total + twice
+                if twice == rounded - total:
+                    total = rounded
+            break
+    return total
+
+
+@substitute(math.hypot)
+def hypot(*coordinates: Any) -> float:
+    return _length([abs(each) for each in coordinates])
+
+
+@substitute(math.dist)
+def dist(p: Sequence[Any], q: Sequence[Any], /) -> float:
+    if len(p) != len(q):
+        raise ValueError("both points must have the same number of dimensions")
+    return _length([abs(a - b) for a, b in zip(p, q)])
+
+
+def _length(sizes: list[Any]) -> float:
+    """Scaled by the largest, so that squares neither overflow nor vanish."""
+    largest = 0.0
+    for size in sizes:
+        if size == math.inf:
+            return math.inf
+        if size != size:
+            largest = math.nan
+        elif size > largest:
+            largest = size
+    if largest != largest or largest == 0.0:
+        return float(largest)
+    total = 0.0
+    for size in sizes:
+        total = total + (size / largest) ** 2
+    return largest * math.sqrt(total)
+
+
+@substitute(math.gcd)
+def gcd(*integers: Any) -> int:
+    total = 0
+    for each in integers:
+        value = abs(operator.index(each))
+        while value:
+            total, value = value, total % value
+    return total
+
+
+@substitute(math.lcm)
+def lcm(*integers: Any) -> int:
+    total = 1
+    for each in integers:
+        value = abs(operator.index(each))
+        total = total // gcd(total, value) * value if value and total else 0
+    return total
+
+
+@substitute(math.factorial)
+def factorial(n: Any, /) -> int:
+    n = operator.index(n)
+    if n < 0:
+        raise ValueError("factorial() not defined for negative values")
+    total = 1
+    for factor in range(2, n + 1):
+        total *= factor
+    return total
+
+
+@substitute(math.comb)
+def comb(n: Any, k: Any, /) -> int:
+    n, k = operator.index(n), operator.index(k)
+    if n < 0:
+        raise ValueError("n must be a non-negative integer")
+    if k < 0:
+        raise ValueError("k must be a non-negative integer")
+    if k > n:
+        return 0
+    total = 1
+    for step in range(min(k, n - k)):
+        total = total * (n - step) // (step + 1)
+    return total
+
+
+@substitute(math.perm)
+def perm(n: Any, k: Any = None, /) -> int:
+    if k is None:
+        return factorial(n)
+    n, k = operator.index(n), operator.index(k)
+    if n < 0:
+        raise ValueError("n must be a non-negative integer")
+    if k < 0:
+        raise ValueError("k must be a non-negative integer")
+    total = 1
+    for step in range(k):
+        total *= n - step
+    return total
+
+
+@substitute(math.isqrt)
+def isqrt(n: Any, /) -> int:
+    n = operator.index(n)
+    if n < 0:
+        raise ValueError("isqrt() argument must be nonnegative")
+    guess = 1 << (n.bit_length() + 1) // 2
+    while guess * guess > n:
+        guess = (guess + n // guess) // 2
+    return guess
+
+
+@substitute(math.isclose)
+def isclose(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> bool:
+    if rel_tol < 0.0 or abs_tol < 0.0:
+        raise ValueError("tolerances must be non-negative")
+    if a == b:
+        return True
+    if abs(a) == math.inf or abs(b) == math.inf:
+        return False
+    apart = abs(b - a)
+    return apart <= abs(rel_tol * b) or apart <= abs(rel_tol * a) or apart <= abs_tol
+
+
+@substitute(math.degrees)
+def degrees(x: Any, /) -> Any:
+    return x * (180.0 / math.pi)
+
+
+@substitute(math.radians)
+def radians(x: Any, /) -> Any:
+    return x * (math.pi / 180.0)
+
+
+@substitute(math.isnan)
+def isnan(x: Any, /) -> bool:
+    return bool(x != x)
+
+
+@substitute(math.isinf)
+def isinf(x: Any, /) -> bool:
+    return bool(abs(x) == math.inf)
+
+
+@substitute(math.isfinite)
+def isfinite(x: Any, /) -> bool:
+    return bool(x == x and abs(x) != math.inf)
+
+
+if hasattr(math, "sumprod"):
+
+    @substitute(math.sumprod)
+    def sumprod(p: Iterable[Any], q: Iterable[Any], /) -> Any:
+        total: Any = 0
+        for a, b in zip(p, q, strict=True):
+            total = total + a * b
+        return total

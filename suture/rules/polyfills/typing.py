@@ -1,1 +1,0 @@
-"""Polyfills of typing."""
