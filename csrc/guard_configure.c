@@ -73,7 +73,10 @@ guard_configure(PyObject *Py_UNUSED(module), PyObject *args)
     Py_XDECREF(device);
     Py_XDECREF(size);
     guard_torch.quiet = guard_torch.values ? attribute_of("torch._C", "DisableTorchFunction") : NULL;
-    if (!guard_torch.quiet ||
+    guard_torch.keys = guard_torch.quiet ? attribute_of("torch._C", "_dispatch_keys") : NULL;
+    guard_torch.mode_depth =
+        guard_torch.keys ? attribute_of("torch._C", "_len_torch_function_stack") : NULL;
+    if (!guard_torch.mode_depth ||
         (PyTuple_GET_SIZE(types) && find_exchange(PyTuple_GET_ITEM(types, 0)) < 0)) {
         return NULL;
     }
@@ -86,7 +89,22 @@ guard_configure(PyObject *Py_UNUSED(module), PyObject *args)
         !guard_torch.is_conj || !guard_torch.is_inference) {
         guard_torch.exchange = NULL;
     }
+    if (guard_find_layout() < 0) {
+        return NULL;
+    }
     guard_torch.types = Py_NewRef(types);
     guard_torch.base = (PyTypeObject *)Py_NewRef(base);
     Py_RETURN_NONE;
+}
+
+/* tensor_layout() -> dict of where a tensor's facts were found, for reports and tests. */
+PyObject *
+guard_layout_report(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
+{
+    const TensorLayout *l = &guard_layout;
+    return Py_BuildValue("{s:N,s:N,s:i,s:i,s:i,s:i,s:K,s:i,s:i,s:i}", "known",
+                         PyBool_FromLong(l->known), "grad_known", PyBool_FromLong(l->grad_known),
+                         "body", l->body, "sizes", l->sizes, "keys", l->keys, "kind", l->kind,
+                         "kind_mask", (unsigned long long)l->kind_mask, "autograd", l->autograd,
+                         "flag", l->flag, "function", l->function);
 }

@@ -201,6 +201,9 @@ guard_walk(Run *run, int index, PyObject *value)
 {
     Program *program = run->program;
     const Node *node = &program->nodes[index];
+    if (node->anchor && !run->walk) {
+        return guard_anchor(run, index, value);
+    }
     const Check *check = &program->checks[node->checks];
     for (int i = 0; i < node->n_checks; i++, check++) {
         int holds = guard_check_holds(check, value);

@@ -1,8 +1,6 @@
 /* From the description of a program (nested tuples) to its flat arrays. */
 
-#include "guards.h"
-
-#include <string.h>
+#include "guard_state.h"
 
 typedef struct {
     Program *program;
@@ -15,10 +13,10 @@ typedef enum { ARG_NONE, ARG_ANY, ARG_STR, ARG_INDEX, ARG_CALLABLE, ARG_TUPLE, A
 typedef struct {
     const char *name;
     ArgKind arg;
-} Word;
+} Entry;
 
 /* In the order of AccessKind. */
-static const Word access_words[] = {
+static const Entry access_words[] = {
     {"slot", ARG_INDEX},    {"const", ARG_ANY},     {"attr", ARG_STR},   {"dict", ARG_NONE},
     {"item", ARG_ANY},      {"index", ARG_INDEX},   {"cell", ARG_NONE},  {"type", ARG_NONE},
     {"getitem", ARG_ANY},   {"key", ARG_INDEX},     {"call", ARG_CALLABLE},
@@ -27,7 +25,7 @@ static const Word access_words[] = {
 };
 
 /* In the order of CheckKind. */
-static const Word check_words[] = {
+static const Entry check_words[] = {
     {"is", ARG_ANY},       {"weak", ARG_ANY},     {"type", ARG_TYPE},     {"equals", ARG_ANY},
     {"len", ARG_INDEX},    {"keys", ARG_TUPLE},   {"no_key", ARG_ANY},    {"no_attr", ARG_STR},
     {"tensor", ARG_SPEC},  {"int", ARG_NONE},     {"float", ARG_NONE},    {"bool", ARG_NONE},
@@ -62,25 +60,8 @@ guard_wrong(const Place *place, const char *message, PyObject *what)
     return -1;
 }
 
-/* Makes room for one more item of `size` bytes, zeroed.  NULL: MemoryError is set. */
-static void *
-one_more(void **items, int *n, int *room, size_t size)
-{
-    if (*n == *room) {
-        int wanted = *room ? *room * 2 : 8;
-        void *grown = PyMem_Realloc(*items, (size_t)wanted * size);
-        if (!grown) {
-            PyErr_NoMemory();
-            return NULL;
-        }
-        *items = grown;
-        *room = wanted;
-    }
-    return memset((char *)*items + (size_t)(*n)++ * size, 0, size);
-}
-
 static int
-find_word(const Word *words, size_t n, PyObject *name)
+find_word(const Entry *words, size_t n, PyObject *name)
 {
     for (size_t i = 0; PyUnicode_Check(name) && i < n; i++) {
         if (PyUnicode_CompareWithASCIIString(name, words[i].name) == 0) {
@@ -163,7 +144,7 @@ parse_check(Parser *parser, const Place *place, PyObject *item)
     if (kind == CHECK_NO_KEY && PyObject_Hash(arg) == -1) {
         return -1;
     }
-    Check *slot = one_more((void **)&program->checks, &program->n_checks, &parser->room_checks,
+    Check *slot = guard_grow((void **)&program->checks, &program->n_checks, &parser->room_checks,
                            sizeof(Check));
     if (!slot) {
         return -1;
@@ -192,7 +173,7 @@ add_label(Parser *parser, const Place *place, PyObject *item, int *out)
             return guard_wrong(place, "the label is used twice", NULL);
         }
     }
-    int *slot = one_more((void **)&program->label_names, &program->n_labels, &parser->room_labels,
+    int *slot = guard_grow((void **)&program->label_names, &program->n_labels, &parser->room_labels,
                          sizeof(int));
     if (!slot) {
         return -1;
@@ -219,11 +200,11 @@ guard_find_label(const Program *program, const Place *place, PyObject *item)
 static void
 settle_anchor(Program *program, Node *node)
 {
-    node->anchor = node->access == ACCESS_CONST;
+    node->anchor = node->access == ACCESS_CONST && guard_can_watch();
     for (int i = node->checks; i < node->checks + node->n_checks; i++) {
         const Check *check = &program->checks[i];
         if (check->kind == CHECK_IS || check->kind == CHECK_WEAK) {
-            node->anchor = true;
+            node->anchor = guard_can_watch();
         }
         if (check->kind == CHECK_WEAK && node->access == ACCESS_CONST && node->arg == check->arg) {
             node->index = (Py_ssize_t)(intptr_t)check->arg;
@@ -252,7 +233,7 @@ parse_node(Parser *parser, const Place *place, PyObject *item)
         return guard_wrong(place, "slot and const are for roots, others for children", word);
     }
     int index = program->n_nodes;
-    Node *node = one_more((void **)&program->nodes, &program->n_nodes, &parser->room_nodes,
+    Node *node = guard_grow((void **)&program->nodes, &program->n_nodes, &parser->room_nodes,
                           sizeof(Node));
     if (!node) {
         return -1;

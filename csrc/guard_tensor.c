@@ -9,7 +9,7 @@ PyTypeObject *guard_tensor_spec_type = NULL;
 
 static const char *const fact_names[] = {
     "type",          "dtype", "device", "layout", "sizes", "strides",
-    "requires_grad", "conj",  "neg",    "inference",
+    "requires_grad", "conj",  "neg",    "inference", "keys",
 };
 
 /* Whether `value` has exactly one of the plain tensor types. */
@@ -54,6 +54,29 @@ method_is(PyMethodDescrObject *descriptor, PyObject *value, bool expected)
     return got ? got == (expected ? Py_True : Py_False) : -1;
 }
 
+/* Whether a torch function mode would see a call. */
+static int
+modes_active(void)
+{
+    PyObject *depth = PyObject_CallNoArgs(guard_torch.mode_depth);
+    int active = depth ? PyObject_IsTrue(depth) : -1;
+    Py_XDECREF(depth);
+    return active;
+}
+
+int
+guard_requires_grad(PyObject *tensor)
+{
+    int active = modes_active();
+    if (active == 0) {
+        return getter_is(guard_torch.requires_grad, tensor, Py_True);
+    }
+    Facts facts = {0};
+    int answer = active < 0 ? -1 : guard_read_facts(tensor, &facts);
+    guard_drop_facts(&facts);
+    return answer < 0 ? -1 : facts.requires_grad;
+}
+
 /* What DLPack does not tell.  1, 0, -1: error. */
 static int
 flags_hold(const TensorSpec *spec, PyObject *value)
@@ -76,6 +99,10 @@ flags_hold(const TensorSpec *spec, PyObject *value)
     if (holds == 1 && spec->checked & FACT_INFERENCE) {
         holds = method_is(guard_torch.is_inference, value, was->inference);
     }
+    if (holds == 1 && spec->checked & FACT_KEYS) {
+        uint64_t keys;
+        holds = guard_dispatch_keys(value, &keys) < 0 ? -1 : keys == was->keys;
+    }
     return holds;
 }
 
@@ -84,7 +111,7 @@ static int
 fast_holds(const TensorSpec *spec, PyObject *value)
 {
     DLTensor is;
-    if (guard_torch.exchange(value, &is) != 0) {
+    if (modes_active() != 0 || guard_torch.exchange(value, &is) != 0) {
         return -1;
     }
     const Facts *was = &spec->facts;
@@ -110,6 +137,44 @@ fast_holds(const TensorSpec *spec, PyObject *value)
     return flags_hold(spec, value);
 }
 
+static void
+settle_kind(TensorSpec *spec, PyObject *value)
+{
+    const char *body = ((const char *const *)value)[guard_layout.body];
+    spec->direct.kind = guard_word(body, guard_layout.kind) & guard_layout.kind_mask;
+}
+
+/* Prepares the comparison by words.  All facts have to be asked for. */
+static void
+settle_direct(TensorSpec *self, PyObject *example)
+{
+    const Facts *facts = &self->facts;
+    if (!guard_layout.grad_known || !guard_plain_tensor(example) || !facts->has_sizes ||
+        !facts->has_strides || self->checked != FACT_ALL ||
+        facts->ndim > DIRECT_DIMS) {
+        return;
+    }
+    DirectSpec *direct = &self->direct;
+    direct->keys = facts->keys;
+    direct->ndim = (uint64_t)facts->ndim;
+    direct->requires_grad = facts->requires_grad;
+    settle_kind(self, example);
+    for (int i = 0; i < facts->ndim; i++) {
+        if (self->fixed_size[i]) {
+            direct->dim[direct->n] = (uint8_t)i;
+            direct->value[direct->n++] = facts->sizes[i];
+        }
+    }
+    direct->n_sizes = direct->n;
+    for (int i = 0; i < facts->ndim; i++) {
+        if (self->fixed_stride[i]) {
+            direct->dim[direct->n] = (uint8_t)i;
+            direct->value[direct->n++] = facts->strides[i];
+        }
+    }
+    self->direct_known = guard_direct_holds(direct, example) == 1;
+}
+
 static PyObject *
 slow_compare(const TensorSpec *spec, PyObject *value)
 {
@@ -130,10 +195,26 @@ slow_compare(const TensorSpec *spec, PyObject *value)
 int
 guard_tensor_holds(PyObject *spec_object, PyObject *value)
 {
-    const TensorSpec *spec = (const TensorSpec *)spec_object;
+    TensorSpec *spec = (TensorSpec *)spec_object;
+    if (LIKELY(spec->direct_known && Py_TYPE(value) == spec->type)) {
+        int holds = guard_direct_holds(&spec->direct, value);
+        if (LIKELY(holds != 2)) {
+            return holds;
+        }
+    }
+    return guard_tensor_looks(spec, value);
+}
+
+/* The same without reading memory; remembers the flags of a tensor that agrees. */
+int
+guard_tensor_looks(TensorSpec *spec, PyObject *value)
+{
     if (LIKELY(spec->fast && Py_TYPE(value) == spec->type)) {
         int holds = fast_holds(spec, value);
         if (LIKELY(holds >= 0)) {
+            if (holds && spec->direct_known) {
+                settle_kind(spec, value);
+            }
             return holds;
         }
         PyErr_Clear();
@@ -156,7 +237,17 @@ guard_tensor_mismatch(PyObject *spec, PyObject *value)
 int
 guard_tensor_number(PyObject *tensor, int kind, int dim, int64_t *out)
 {
-    if (kind != SYMBOL_OFFSET && guard_plain_tensor(tensor)) {
+    bool plain = kind != SYMBOL_OFFSET && guard_plain_tensor(tensor);
+    if (plain && guard_layout.known) {
+        const char *body = ((const char *const *)tensor)[guard_layout.body];
+        const int64_t *strides, *sizes = guard_sizes(body, &strides);
+        if ((uint64_t)dim < guard_word(body, guard_layout.sizes - 8)) {
+            *out = kind == SYMBOL_SIZE ? sizes[dim] : strides[dim];
+            return 1;
+        }
+        return 0;
+    }
+    if (plain && guard_torch.exchange) {
         DLTensor is;
         if (guard_torch.exchange(tensor, &is) == 0) {
             if (dim < is.ndim) {
@@ -272,6 +363,7 @@ spec_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     settle_fast(self, example);
+    settle_direct(self, example);
     return (PyObject *)self;
 }
 
@@ -368,6 +460,8 @@ static PyType_Spec spec_spec = {
 static PyMethodDef functions[] = {
     {"configure_tensors", guard_configure, METH_VARARGS,
      "configure_tensors(tensor_types, tensor_base): once, after torch is imported"},
+    {"tensor_layout", guard_layout_report, METH_NOARGS,
+     "tensor_layout(): where in memory a tensor's facts were found"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -48,6 +48,18 @@ numbers(PyObject *items, int64_t *out, int *n, bool *there)
     return guard_swallow();
 }
 
+/* The raw bits of the dispatch key set.  0, or -1 with an error. */
+int
+guard_dispatch_keys(PyObject *tensor, uint64_t *out)
+{
+    PyObject *set = PyObject_CallOneArg(guard_torch.keys, tensor);
+    PyObject *raw = set ? PyObject_CallMethod(set, "raw_repr", NULL) : NULL;
+    *out = raw ? PyLong_AsUnsignedLongLongMask(raw) : 0;
+    Py_XDECREF(set);
+    Py_XDECREF(raw);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
 static int
 read_all(PyObject *tensor, Facts *out)
 {
@@ -65,6 +77,9 @@ read_all(PyObject *tensor, Facts *out)
         return -1;
     }
     out->has_strides = out->has_strides && n == out->ndim;
+    if (guard_dispatch_keys(tensor, &out->keys) < 0) {
+        return -1;
+    }
     if (flag(tensor, "requires_grad", false, &out->requires_grad) < 0 ||
         flag(tensor, "is_conj", true, &out->conj) < 0 ||
         flag(tensor, "is_neg", true, &out->neg) < 0 ||
@@ -189,6 +204,10 @@ guard_compare_facts(const TensorSpec *spec, PyTypeObject *type, const Facts *is)
     }
     if (spec->checked & FACT_INFERENCE && was->inference != is->inference) {
         return flag_text("is_inference()", was->inference);
+    }
+    if (spec->checked & FACT_KEYS && was->keys != is->keys) {
+        return PyUnicode_FromFormat("dispatch keys were %llx, are %llx",
+                                    (unsigned long long)was->keys, (unsigned long long)is->keys);
     }
     Py_RETURN_NONE;
 }

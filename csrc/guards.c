@@ -1,6 +1,6 @@
 /* The type GuardProgram: making one, running one, letting go of one. */
 
-#include "guards.h"
+#include "guard_state.h"
 
 #include <structmember.h>
 
@@ -27,6 +27,7 @@ drop_contents(Program *self)
     self->n_nodes = self->n_checks = self->n_labels = self->n_symbols = 0;
     self->n_same = self->n_distinct = self->n_exprs = self->n_states = 0;
     for (int i = 0; i < old.n_nodes; i++) {
+        guard_trail_release(old.nodes[i].trail);
         Py_XDECREF(old.nodes[i].arg);
     }
     for (int i = 0; i < old.n_checks; i++) {
@@ -327,6 +328,16 @@ program_tensors(Program *self, void *Py_UNUSED(closure))
     return PyLong_FromLong(n);
 }
 
+static PyObject *
+program_watched(Program *self, void *Py_UNUSED(closure))
+{
+    long n = 0;
+    for (int i = 0; i < self->n_nodes; i++) {
+        n += self->nodes[i].trail ? guard_watched(self->nodes[i].trail) : 0;
+    }
+    return PyLong_FromLong(n);
+}
+
 static PyMethodDef program_methods[] = {
     {"check", (PyCFunction)(void (*)(void))program_check, METH_FASTCALL,
      "check(*state): whether all guards hold"},
@@ -346,6 +357,8 @@ static PyMemberDef program_members[] = {
 
 static PyGetSetDef program_getset[] = {
     {"tensors", (getter)program_tensors, NULL, "how many tensor checks the program has", NULL},
+    {"watched", (getter)program_watched, NULL,
+     "how many dicts are watched instead of being walked", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -372,6 +385,9 @@ int
 suture_guards_init(PyObject *module)
 {
     core_module = module;
+    if (guard_watch_init() < 0) {
+        return -1;
+    }
     PyObject *type = PyType_FromSpec(&program_spec);
     if (!type) {
         return -1;

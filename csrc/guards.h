@@ -201,6 +201,10 @@ int guard_note_value(Run *run, int label, PyObject *value);
 int guard_fail(Run *run, int id, PyObject *text);
 int guard_explain_access(Run *run, const Node *node, PyObject *base);
 
+/* guard_state.c */
+int guard_anchor(Run *run, int index, PyObject *value);
+void guard_trail_release(Trail *trail);
+
 /* guard_checks.c */
 int guard_check_holds(const Check *check, PyObject *value);
 int guard_same_constant(PyObject *a, PyObject *b);
