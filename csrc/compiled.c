@@ -252,7 +252,7 @@ static PyMemberDef compiled_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-#define SHARED(name) \
+#define SHARED(name)                                                                               \
     {name, (getter)compiled_get_shared, (setter)compiled_set_shared, NULL, (void *)name}
 
 static PyGetSetDef compiled_getset[] = {

@@ -14,15 +14,15 @@ typedef struct suture_entry suture_entry;
 
 /* One per thread. Everything here is saved and put back by whoever changes it. */
 typedef struct {
-    int active;                   /* frames that start are offered to the frame callback */
-    int compiled;                 /* a trampoline entered by compiled code is running */
-    int scopes;                   /* calls under way that keep the hook installed and active */
-    int holds;                    /* set_hook_active(True) keeps it installed */
-    suture_entry *pending;        /* the entry whose frame has yet to arrive, or NULL */
-    suture_frame *chaining;       /* the frame handed to the hook installed before ours, or NULL */
-    PyObject *context;            /* borrowed from who set it; NULL outside compiled code */
-    _PyErr_StackItem *exc_item;   /* where the running trampoline found its exception state */
-    PyObject *exc_base;           /* borrowed: the exception handled when it was entered, or NULL */
+    int active;                 /* frames that start are offered to the frame callback */
+    int compiled;               /* a trampoline entered by compiled code is running */
+    int scopes;                 /* calls under way that keep the hook installed and active */
+    int holds;                  /* set_hook_active(True) keeps it installed */
+    suture_entry *pending;      /* the entry whose frame has yet to arrive, or NULL */
+    suture_frame *chaining;     /* the frame handed to the hook installed before ours, or NULL */
+    PyObject *context;          /* borrowed from who set it; NULL outside compiled code */
+    _PyErr_StackItem *exc_item; /* where the running trampoline found its exception state */
+    PyObject *exc_base;         /* borrowed: the exception handled when it was entered, or NULL */
 } suture_thread;
 
 extern _Thread_local suture_thread suture_this_thread;
@@ -98,10 +98,10 @@ typedef struct {
     PyObject_HEAD
     PyObject *function; /* may be NULL */
     Py_ssize_t offset;
-    PyObject *locals;   /* tuple */
-    PyObject *stack;    /* tuple */
-    PyObject *exc;      /* may be NULL */
-    PyObject *handled;  /* an exception, None for nothing handled, NULL for as it is */
+    PyObject *locals;  /* tuple */
+    PyObject *stack;   /* tuple */
+    PyObject *exc;     /* may be NULL */
+    PyObject *handled; /* an exception, None for nothing handled, NULL for as it is */
 } suture_leave;
 
 extern PyTypeObject suture_jump_type;
@@ -121,8 +121,8 @@ extern PyMethodDef suture_point_methods[];
 PyObject *suture_trampoline(suture_thread *thread, PyObject *point, PyObject *const *state,
                             Py_ssize_t n);
 /* The same, but a Leave that ends the jumps is the result. */
-PyObject *suture_trampoline_to_leave(suture_thread *thread, PyObject *point,
-                                     PyObject *const *state, Py_ssize_t n);
+PyObject *suture_trampoline_to_leave(suture_thread *thread, PyObject *point, PyObject *const *state,
+                                     Py_ssize_t n);
 
 /* compiled.c, bind.c */
 extern PyTypeObject suture_compiled_type;

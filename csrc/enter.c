@@ -48,8 +48,8 @@ suture_entry_run(suture_thread *thread, PyThreadState *tstate, suture_frame *fra
     }
     int unit = entry->unit;
     PyObject *exc = entry->exc;
-    if (suture_frame_fill(frame, entry->function, entry->locals, entry->stack, unit,
-                          entry->move) < 0) {
+    if (suture_frame_fill(frame, entry->function, entry->locals, entry->stack, unit, entry->move) <
+        0) {
         return suture_frame_answer(tstate, frame, NULL);
     }
     if (exc == NULL) {
@@ -123,8 +123,7 @@ call_for_frame(suture_entry *entry)
     if (code->co_flags & CO_VARKEYWORDS) {
         entry->collecting = PyGC_Disable();
     }
-    PyObject *result =
-        suture_function_call(entry->function, args, code->co_argcount, kwnames);
+    PyObject *result = suture_function_call(entry->function, args, code->co_argcount, kwnames);
     if (entry->collecting) {
         PyGC_Enable();
     }
@@ -220,8 +219,8 @@ optional_arguments(const char *const *names, PyObject *const *args, Py_ssize_t n
                    PyObject *kwnames, Py_ssize_t required, Py_ssize_t count, PyObject **out)
 {
     if (nargs < required || nargs > required + count) {
-        PyErr_Format(PyExc_TypeError, "%zd to %zd positional arguments expected, got %zd",
-                     required, required + count, nargs);
+        PyErr_Format(PyExc_TypeError, "%zd to %zd positional arguments expected, got %zd", required,
+                     required + count, nargs);
         return -1;
     }
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -263,8 +262,7 @@ enter(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs, PyOb
         return NULL;
     }
     if (!PyFunction_Check(args[0])) {
-        PyErr_Format(PyExc_TypeError, "a function expected, not %.100s",
-                     Py_TYPE(args[0])->tp_name);
+        PyErr_Format(PyExc_TypeError, "a function expected, not %.100s", Py_TYPE(args[0])->tp_name);
         return NULL;
     }
     Py_ssize_t offset = PyLong_AsSsize_t(args[1]);

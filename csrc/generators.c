@@ -100,8 +100,8 @@ resume_at(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     }
     suture_frame *frame = suture_generator_frame(generator);
     if (frame == NULL || suture_generator_running(generator)) {
-        PyErr_SetString(PyExc_ValueError, frame == NULL ? "the generator has finished"
-                                                        : "the generator is running");
+        PyErr_SetString(PyExc_ValueError,
+                        frame == NULL ? "the generator has finished" : "the generator is running");
         return NULL;
     }
     PyCodeObject *code = suture_frame_code(frame);
@@ -153,8 +153,8 @@ follow_leave(PyThreadState *tstate, suture_frame *frame, PyObject *answer)
     if (Py_TYPE(answer) != &suture_leave_type || leave->function != NULL) {
         PyErr_SetString(PyExc_TypeError, "compiled code of a generator must leave() to its frame");
     } else if (suture_check_state(code, leave->offset, leave->locals, leave->stack) == 0) {
-        filled = suture_frame_fill(frame, suture_frame_function(frame), leave->locals,
-                                   leave->stack, unit, 0);
+        filled = suture_frame_fill(frame, suture_frame_function(frame), leave->locals, leave->stack,
+                                   unit, 0);
     }
     if (filled == 0) {
         if (leave->handled != NULL) {
@@ -183,8 +183,8 @@ suture_generator_run(suture_thread *thread, PyThreadState *tstate, suture_frame 
     }
     int compiled = thread->compiled, active = thread->active;
     thread->compiled = 1;
-    PyObject *answer = suture_trampoline_to_leave(
-        thread, point, ((PyTupleObject *)state)->ob_item, PyTuple_GET_SIZE(state));
+    PyObject *answer = suture_trampoline_to_leave(thread, point, ((PyTupleObject *)state)->ob_item,
+                                                  PyTuple_GET_SIZE(state));
     Py_DECREF(state);
     int raised = answer == NULL ? -1 : follow_leave(tstate, frame, answer);
     thread->active = 1;

@@ -6,9 +6,9 @@
 
 _Thread_local suture_thread suture_this_thread;
 
-static Py_ssize_t needed;                /* reasons to be installed, over all threads */
-static int permanent;                    /* one of them is set_frame_permanent(True) */
-static _PyFrameEvalFunction previous;    /* what was installed before us; never ours */
+static Py_ssize_t needed;             /* reasons to be installed, over all threads */
+static int permanent;                 /* one of them is set_frame_permanent(True) */
+static _PyFrameEvalFunction previous; /* what was installed before us; never ours */
 
 static PyObject *eval_hook(PyThreadState *tstate, suture_frame *frame, int throwflag);
 
@@ -115,8 +115,7 @@ offer_start(suture_thread *thread, PyThreadState *tstate, suture_frame *frame, P
 
 /* The same for a generator's frame that is resumed. */
 static int
-offer_resumed(suture_thread *thread, PyThreadState *tstate, suture_frame *frame,
-              PyObject **result)
+offer_resumed(suture_thread *thread, PyThreadState *tstate, suture_frame *frame, PyObject **result)
 {
     PyObject *point, *outer = thread->context;
     PyCodeObject *code = suture_frame_code(frame);

@@ -1,6 +1,6 @@
 /* What a variant can answer besides a value: Jump (go on at a point) and Leave (go on in CPython's
- * interpreter). Both are short-lived and hold plain references; neither takes part in cycles that
- * the collector would have to find, because the trampoline consumes them at once. */
+ * interpreter). Both are short-lived and never change, so, like tuples, they are traversed by the
+ * collector and need not be cleared by it. */
 #include "core.h"
 
 #include <structmember.h>
@@ -44,11 +44,12 @@ allocate_jump(Py_ssize_t n)
         jump = kept_jumps[--kept_count];
     } else {
         Py_ssize_t room = n < KEPT_CAPACITY ? KEPT_CAPACITY : n;
-        jump = PyObject_Malloc(offsetof(jump_object, state) + room * sizeof(PyObject *));
+        jump = PyObject_GC_NewVar(jump_object, &suture_jump_type, room);
         if (jump == NULL) {
-            PyErr_NoMemory();
             return NULL;
         }
+        Py_SET_SIZE(jump, n);
+        return jump;
     }
     return (jump_object *)PyObject_InitVar((PyVarObject *)jump, &suture_jump_type, n);
 }
@@ -70,12 +71,24 @@ jump(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
     for (Py_ssize_t i = 1; i < nargs; i++) {
         made->state[i - 1] = Py_NewRef(args[i]);
     }
+    PyObject_GC_Track(made);
     return (PyObject *)made;
+}
+
+static int
+jump_traverse(jump_object *jump, visitproc visit, void *arg)
+{
+    Py_VISIT(jump->point);
+    for (Py_ssize_t i = 0; i < Py_SIZE(jump); i++) {
+        Py_VISIT(jump->state[i]);
+    }
+    return 0;
 }
 
 static void
 jump_dealloc(jump_object *jump)
 {
+    PyObject_GC_UnTrack(jump);
     Py_ssize_t n = Py_SIZE(jump);
     Py_DECREF(jump->point);
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -84,7 +97,7 @@ jump_dealloc(jump_object *jump)
     if (n <= KEPT_CAPACITY && kept_count < KEPT_JUMPS) {
         kept_jumps[kept_count++] = jump;
     } else {
-        PyObject_Free(jump);
+        PyObject_GC_Del(jump);
     }
 }
 
@@ -123,7 +136,8 @@ PyTypeObject suture_jump_type = {
     .tp_itemsize = sizeof(PyObject *),
     .tp_dealloc = (destructor)jump_dealloc,
     .tp_repr = (reprfunc)jump_repr,
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_traverse = (traverseproc)jump_traverse,
     .tp_doc = "Made by jump(); a variant returns it to go on at a point.",
     .tp_members = jump_members,
     .tp_getset = jump_getset,
@@ -156,9 +170,8 @@ leave(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     static char *names[] = {"offset", "locals", "stack", "function", "exc", "handled", NULL};
     Py_ssize_t offset;
     PyObject *locals, *stack, *function = Py_None, *exc = Py_None, *handled = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "nO!O!|OOO:leave", names, &offset,
-                                     &PyTuple_Type, &locals, &PyTuple_Type, &stack, &function,
-                                     &exc, &handled)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "nO!O!|OOO:leave", names, &offset, &PyTuple_Type,
+                                     &locals, &PyTuple_Type, &stack, &function, &exc, &handled)) {
         return NULL;
     }
     function = function == Py_None ? NULL : function;
@@ -166,7 +179,7 @@ leave(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     if (check_leave(function, exc, handled) < 0) {
         return NULL;
     }
-    suture_leave *made = PyObject_New(suture_leave, &suture_leave_type);
+    suture_leave *made = PyObject_GC_New(suture_leave, &suture_leave_type);
     if (made == NULL) {
         return NULL;
     }
@@ -176,18 +189,31 @@ leave(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     made->function = Py_XNewRef(function);
     made->exc = Py_XNewRef(exc);
     made->handled = Py_XNewRef(handled);
+    PyObject_GC_Track(made);
     return (PyObject *)made;
+}
+
+static int
+leave_traverse(suture_leave *leave, visitproc visit, void *arg)
+{
+    Py_VISIT(leave->locals);
+    Py_VISIT(leave->stack);
+    Py_VISIT(leave->function);
+    Py_VISIT(leave->exc);
+    Py_VISIT(leave->handled);
+    return 0;
 }
 
 static void
 leave_dealloc(suture_leave *leave)
 {
+    PyObject_GC_UnTrack(leave);
     Py_DECREF(leave->locals);
     Py_DECREF(leave->stack);
     Py_XDECREF(leave->function);
     Py_XDECREF(leave->exc);
     Py_XDECREF(leave->handled);
-    PyObject_Free(leave);
+    PyObject_GC_Del(leave);
 }
 
 static PyMemberDef leave_members[] = {
@@ -202,7 +228,8 @@ PyTypeObject suture_leave_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "suture._core.Leave",
     .tp_basicsize = sizeof(suture_leave),
     .tp_dealloc = (destructor)leave_dealloc,
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_traverse = (traverseproc)leave_traverse,
     .tp_doc = "Made by leave(); a variant returns it to go on in CPython's interpreter.",
     .tp_members = leave_members,
 };

@@ -56,8 +56,8 @@ add_types(PyObject *module)
 static int
 add_functions(PyObject *module)
 {
-    PyMethodDef *tables[] = {suture_enter_methods, suture_generator_methods, suture_jump_methods,
-                             suture_point_methods, suture_hook_methods, suture_site_methods,
+    PyMethodDef *tables[] = {suture_enter_methods,    suture_generator_methods, suture_jump_methods,
+                             suture_point_methods,    suture_hook_methods,      suture_site_methods,
                              suture_traceback_methods};
     for (size_t i = 0; i < Py_ARRAY_LENGTH(tables); i++) {
         if (PyModule_AddFunctions(module, tables[i]) < 0) {
@@ -74,8 +74,7 @@ add_unbound(PyObject *module)
         return -1;
     }
     suture_unbound = PyObject_New(PyObject, &unbound_type);
-    return suture_unbound == NULL ? -1
-                                  : PyModule_AddObjectRef(module, "UNBOUND", suture_unbound);
+    return suture_unbound == NULL ? -1 : PyModule_AddObjectRef(module, "UNBOUND", suture_unbound);
 }
 
 PyMODINIT_FUNC

@@ -10,9 +10,9 @@ typedef struct {
     PyObject *name;    /* str */
     PyObject *on_miss; /* callable */
     PyObject *data;    /* anything, None at first */
-    PyObject *table;   /* tuple (variant, guards, variant, guards, ...), most recent first; replaced,
-                          never changed, so a dispatch can go on with the one it holds */
-    Py_ssize_t last;   /* index in table of the variant that hit last */
+    PyObject *table; /* tuple (variant, guards, variant, guards, ...), most recent first; replaced,
+                        never changed, so a dispatch can go on with the one it holds */
+    Py_ssize_t last; /* index in table of the variant that hit last */
     PyObject *weakrefs;
 } point_object;
 

@@ -40,8 +40,8 @@ add_traceback(PyObject *Py_UNUSED(module), PyObject *args)
     PyObject *exc, *globals, *locals = Py_None;
     PyCodeObject *code;
     int offset;
-    if (!PyArg_ParseTuple(args, "OO!O!i|O:add_traceback", &exc, &PyCode_Type, &code,
-                          &PyDict_Type, &globals, &offset, &locals)) {
+    if (!PyArg_ParseTuple(args, "OO!O!i|O:add_traceback", &exc, &PyCode_Type, &code, &PyDict_Type,
+                          &globals, &offset, &locals)) {
         return NULL;
     }
     if (!PyExceptionInstance_Check(exc)) {
@@ -54,8 +54,8 @@ add_traceback(PyObject *Py_UNUSED(module), PyObject *args)
     if (wrong || (locals != NULL && suture_check_state(code, offset, locals, empty) < 0)) {
         Py_XDECREF(empty);
         if (!PyErr_Occurred()) {
-            PyErr_Format(PyExc_ValueError, "%U has no instruction at offset %d",
-                         code->co_qualname, offset);
+            PyErr_Format(PyExc_ValueError, "%U has no instruction at offset %d", code->co_qualname,
+                         offset);
         }
         return NULL;
     }

@@ -29,8 +29,8 @@ follow(PyObject *point, PyObject *const *state, Py_ssize_t n)
         if (++turns % JUMPS_BETWEEN_SIGNALS == 0 && PyErr_CheckSignals() < 0) {
             result = NULL;
         } else {
-            result = dispatch(suture_jump_point(jump), suture_jump_state(jump),
-                              suture_jump_size(jump));
+            result =
+                dispatch(suture_jump_point(jump), suture_jump_state(jump), suture_jump_size(jump));
         }
         Py_DECREF(jump);
     }
