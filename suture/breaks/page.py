@@ -14,10 +14,10 @@ A page reads:
 
 The program of a page is the first Python block below the heading that `PROGRAM` names for its
 status; it defines `fn` and `args`, a function that gives a tuple of fresh arguments. `breaks` holds
-the numbers that running it reports, in order, and `graphs` how many graphs it becomes. The header
-may also say `raises` (the exception of eager), `config` (options that the program is run under),
-`needs` (a device or a Python version), `fixed` (how many graphs the fixed program becomes, if not
-one), and `runs: no` where the situation cannot be brought about on purpose.
+the numbers that running it reports, in order (after the word `any`: among others), and `graphs` how
+many graphs it becomes. The header may also say `raises` (the exception of eager), `config` (options
+that the program is run under), `needs` (a device or a Python version), `fixed` (how many graphs the
+fixed program becomes, if not one), and `runs: no` where no program can bring the situation about.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class PageError(ValueError):
 class Page:
     """A page, taken apart. `sections` maps each heading to its text, in the order of the file.
 
-    `graphs` and `fixed` are None where the number is not stated.
+    `graphs` and `fixed` are None where the number is not stated. `in_order` is False where `breaks`
+    names only some of the breaks that the program meets.
     """
 
     number: str
@@ -60,6 +61,7 @@ class Page:
     status: str
     kind: str
     breaks: tuple[str, ...]
+    in_order: bool
     graphs: int | None
     fixed: int | None
     raises: str
@@ -120,6 +122,7 @@ def parse(text: str) -> Page:
     except KeyError as exc:
         raise PageError(f"the header of a page lacks {exc}") from None
     title, sections = _split_sections(number, body)
+    breaks = header.get("breaks", "").replace(",", " ").split()
     needs = header.get("needs", "")
     if needs and needs not in _NEEDS:
         raise PageError(f"{number}: {needs!r} is not a thing that a page may need")
@@ -128,7 +131,8 @@ def parse(text: str) -> Page:
         title=title,
         status=status,
         kind=kind,
-        breaks=tuple(header.get("breaks", "").replace(",", " ").split()),
+        breaks=tuple(word for word in breaks if word != "any"),
+        in_order="any" not in breaks,
         graphs=_count(graphs),
         fixed=_count(header.get("fixed", "1")),
         raises=header.get("raises", ""),
