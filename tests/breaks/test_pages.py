@@ -126,9 +126,7 @@ HEADER = "---\nnumber: GB0001\nstatus: captured\nkind: none\nbreaks:\ngraphs: 1\
 
 class TestParse:
     def test_header_and_sections(self):
-        text = (
-            HEADER + "# GB0001 Title\n\n## Why\n\ntext\n\n```python\n# no heading\n## none\n```\n"
-        )
+        body = "# GB0001 Title\n\n## Why\n\ntext\n\n```python\n# no heading\n## none\n```\n"
         found = page.parse(HEADER + body)
         assert (found.number, found.title, found.graphs) == ("GB0001", "GB0001 Title", 1)
         assert list(found.sections) == ["Why"]
