@@ -1,10 +1,9 @@
 /* Checks on one object, and what "equals" means. */
 
 #include "guards.h"
+#include "core.h"
 
 #include <string.h>
-
-PyObject *guard_unbound = NULL;
 
 static bool
 same_bits(double a, double b)
@@ -93,14 +92,11 @@ guard_same_constant(PyObject *a, PyObject *b)
     }
     if (type == &PyTuple_Type || (PyTuple_Check(a) && guard_is_value_type(type))) {
         result = same_tuples(a, b);
-    }
-    else if (type == &PyFrozenSet_Type) {
+    } else if (type == &PyFrozenSet_Type) {
         result = same_sets(a, b);
-    }
-    else if (type == &PyRange_Type || type == &PySlice_Type) {
+    } else if (type == &PyRange_Type || type == &PySlice_Type) {
         result = same_attributes(a, b);
-    }
-    else if (guard_is_value_type(type)) {
+    } else if (guard_is_value_type(type)) {
         result = PyObject_RichCompareBool(a, b, Py_EQ);
     }
     Py_LeaveRecursiveCall();
@@ -130,8 +126,8 @@ same_keys(PyObject *value, PyObject *keys)
     if (!PyODict_Check(value)) {
         Py_ssize_t at = 0;
         PyObject *unused;
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys) && PyDict_Next(value, &at, &seen, &unused);
-             i++) {
+        for (Py_ssize_t i = 0;
+             i < PyTuple_GET_SIZE(keys) && PyDict_Next(value, &at, &seen, &unused); i++) {
             Py_INCREF(seen);
             int same = guard_same_constant(seen, PyTuple_GET_ITEM(keys, i));
             Py_DECREF(seen);
@@ -204,7 +200,7 @@ check_raw(const Check *check, PyObject *value)
     case CHECK_BOOL:
         return PyBool_Check(value);
     case CHECK_UNBOUND:
-        return value == guard_unbound;
+        return value == suture_unbound;
     case CHECK_TRUTH:
         return predicate(check->arg, value);
     }
@@ -222,8 +218,7 @@ guard_check_holds(const Check *check, PyObject *value)
 static PyObject *
 type_name(PyObject *type)
 {
-    return PyType_Check(type) ? PyObject_GetAttrString(type, "__qualname__")
-                              : PyObject_Repr(type);
+    return PyType_Check(type) ? PyObject_GetAttrString(type, "__qualname__") : PyObject_Repr(type);
 }
 
 static PyObject *

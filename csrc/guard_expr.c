@@ -6,7 +6,7 @@
 
 /* The opcodes, in the order of their numbers; suture._core.EXPR_OPS maps the names. */
 typedef enum {
-    OP_CONST, /* followed by the number */
+    OP_CONST,  /* followed by the number */
     OP_SYMBOL, /* followed by the index of the symbol */
     OP_ADD,
     OP_SUB,
@@ -66,8 +66,12 @@ guard_read_symbol(const SymbolSource *source, PyObject *value, Symbol *out)
 static bool
 floor_divide(int64_t a, int64_t b, int64_t *quotient, int64_t *rest)
 {
-    if (b == 0 || (a == INT64_MIN && b == -1)) {
+    if (b == 0) {
         return false;
+    }
+    if (b == -1) {
+        *rest = 0;
+        return !__builtin_sub_overflow((int64_t)0, a, quotient);
     }
     *quotient = a / b;
     *rest = a % b;
@@ -112,7 +116,7 @@ binary(ExprOp op, int64_t a, int64_t b, int64_t *out)
     case OP_FLOORDIV:
         return floor_divide(a, b, out, &other);
     case OP_MOD:
-        return floor_divide(a, b, &other, out);
+        return floor_divide(a, b, &other, out) || b == -1;
     case OP_POW:
         return power(a, b, out);
     case OP_MIN:
@@ -158,23 +162,19 @@ evaluate(const Expression *expr, const Symbol *symbols)
         ExprOp op = (ExprOp)expr->code[i];
         if (op == OP_CONST) {
             stack[top++] = expr->code[++i];
-        }
-        else if (op == OP_SYMBOL) {
+        } else if (op == OP_SYMBOL) {
             const Symbol *symbol = &symbols[expr->symbols[expr->code[++i]]];
             if (!symbol->known) {
                 return false;
             }
             stack[top++] = symbol->number;
-        }
-        else if (op == OP_NEG) {
+        } else if (op == OP_NEG) {
             if (__builtin_sub_overflow((int64_t)0, stack[top - 1], &stack[top - 1])) {
                 return false;
             }
-        }
-        else if (op == OP_NOT) {
+        } else if (op == OP_NOT) {
             stack[top - 1] = !stack[top - 1];
-        }
-        else {
+        } else {
             top--;
             if (!binary(op, stack[top - 1], stack[top], &stack[top - 1])) {
                 return false;
@@ -306,7 +306,8 @@ parse_code(const Program *program, const Place *place, PyObject *code, Expressio
         if (op <= OP_SYMBOL) {
             i++;
             if (i == out->n_code) {
-                return guard_wrong(place, "the code ends in an operation without its operand", NULL);
+                return guard_wrong(place, "the code ends in an operation without its operand",
+                                   NULL);
             }
             if (op == OP_SYMBOL &&
                 (out->code[i] < 0 || out->code[i] >= out->n_symbols ||
@@ -315,8 +316,7 @@ parse_code(const Program *program, const Place *place, PyObject *code, Expressio
                                    PyTuple_GET_ITEM(code, i));
             }
             depth++;
-        }
-        else if (op != OP_NEG && op != OP_NOT) {
+        } else if (op != OP_NEG && op != OP_NOT) {
             depth--;
         }
         if (depth < 1 || depth > MAX_DEPTH) {

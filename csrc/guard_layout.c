@@ -53,7 +53,8 @@ static const char probe_source[] =
     "        c = make(torch.complex64)\n"
     "        with torch.inference_mode():\n"
     "            inside = make()\n"
-    "        keys = [make(), c, c.conj(), c.conj().imag, inside, devices[1], leaf[0], leaf[0].t()]\n"
+    "        keys = [make(), c, c.conj(), c.conj().imag, inside, devices[1], leaf[0], "
+    "leaf[0].t()]\n"
     "    return shapes, dtypes, devices, alike, plain, leaf, frozen, made, keys\n";
 
 enum { SHAPES, DTYPES, DEVICES, ALIKE, PLAIN, LEAF, FROZEN, MADE, KEYS, N_LISTS };
@@ -77,7 +78,8 @@ block_size(const void *block)
 static PyObject *
 probe(const Probes *probes, int list, Py_ssize_t i)
 {
-    return i < PyList_GET_SIZE(probes->lists[list]) ? PyList_GET_ITEM(probes->lists[list], i) : NULL;
+    return i < PyList_GET_SIZE(probes->lists[list]) ? PyList_GET_ITEM(probes->lists[list], i)
+                                                    : NULL;
 }
 
 static const char *

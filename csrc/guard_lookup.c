@@ -50,6 +50,10 @@ note_lookup(Trail *trail, Noted *noted, PyObject *object)
     if (dict && !*dict) {
         Py_XDECREF(PyObject_GenericGetDict(object, NULL));
     }
+    int own = guard_own_table(object);
+    if (own != 1) {
+        return own;
+    }
     if (dict) {
         if (!*dict || guard_note_word(trail, dict, (uintptr_t)*dict, -1) < 0 ||
             guard_watch(trail, *dict, noted->node) < 0) {

@@ -141,9 +141,9 @@ int
 guard_explain_access(Run *run, const Node *node, PyObject *base)
 {
     static const char *const what[] = {
-        "slot",  "constant", "attribute", "__dict__", "item",    "index",   "cell contents", "type",
-        "subscript", "key",  "call",      "closure",  "default", "keyword default", "code",
-        "class attribute",
+        "slot", "constant",        "attribute", "__dict__", "item",    "index",   "cell contents",
+        "type", "subscript",       "key",       "call",     "closure", "default", "keyword default",
+        "code", "class attribute",
     };
     PyObject *text = NULL;
     if (run->explain) {

@@ -7,8 +7,16 @@ typedef struct {
     int room_nodes, room_checks, room_labels;
 } Parser;
 
-typedef enum { ARG_NONE, ARG_ANY, ARG_STR, ARG_INDEX, ARG_CALLABLE, ARG_TUPLE, ARG_TYPE,
-               ARG_SPEC } ArgKind;
+typedef enum {
+    ARG_NONE,
+    ARG_ANY,
+    ARG_STR,
+    ARG_INDEX,
+    ARG_CALLABLE,
+    ARG_TUPLE,
+    ARG_TYPE,
+    ARG_SPEC
+} ArgKind;
 
 typedef struct {
     const char *name;
@@ -17,18 +25,17 @@ typedef struct {
 
 /* In the order of AccessKind. */
 static const Entry access_words[] = {
-    {"slot", ARG_INDEX},    {"const", ARG_ANY},     {"attr", ARG_STR},   {"dict", ARG_NONE},
-    {"item", ARG_ANY},      {"index", ARG_INDEX},   {"cell", ARG_NONE},  {"type", ARG_NONE},
-    {"getitem", ARG_ANY},   {"key", ARG_INDEX},     {"call", ARG_CALLABLE},
-    {"closure", ARG_INDEX}, {"default", ARG_INDEX}, {"kwdefault", ARG_STR},
-    {"code", ARG_NONE},     {"mro_attr", ARG_STR},
+    {"slot", ARG_INDEX},    {"const", ARG_ANY},     {"attr", ARG_STR},      {"dict", ARG_NONE},
+    {"item", ARG_ANY},      {"index", ARG_INDEX},   {"cell", ARG_NONE},     {"type", ARG_NONE},
+    {"getitem", ARG_ANY},   {"key", ARG_INDEX},     {"call", ARG_CALLABLE}, {"closure", ARG_INDEX},
+    {"default", ARG_INDEX}, {"kwdefault", ARG_STR}, {"code", ARG_NONE},     {"mro_attr", ARG_STR},
 };
 
 /* In the order of CheckKind. */
 static const Entry check_words[] = {
-    {"is", ARG_ANY},       {"weak", ARG_ANY},     {"type", ARG_TYPE},     {"equals", ARG_ANY},
-    {"len", ARG_INDEX},    {"keys", ARG_TUPLE},   {"no_key", ARG_ANY},    {"no_attr", ARG_STR},
-    {"tensor", ARG_SPEC},  {"int", ARG_NONE},     {"float", ARG_NONE},    {"bool", ARG_NONE},
+    {"is", ARG_ANY},       {"weak", ARG_ANY},       {"type", ARG_TYPE},  {"equals", ARG_ANY},
+    {"len", ARG_INDEX},    {"keys", ARG_TUPLE},     {"no_key", ARG_ANY}, {"no_attr", ARG_STR},
+    {"tensor", ARG_SPEC},  {"int", ARG_NONE},       {"float", ARG_NONE}, {"bool", ARG_NONE},
     {"unbound", ARG_NONE}, {"truth", ARG_CALLABLE},
 };
 
@@ -37,9 +44,9 @@ place_text(const Place *place)
 {
     PyObject *text = PyUnicode_FromString("");
     for (; place && text; place = place->outer) {
-        PyObject *longer =
-            place->outer ? PyUnicode_FromFormat(".%s[%zd]%U", place->part, place->index, text)
-                         : PyUnicode_FromFormat("%s[%zd]%U", place->part, place->index, text);
+        PyObject *longer = place->outer
+                               ? PyUnicode_FromFormat(".%s[%zd]%U", place->part, place->index, text)
+                               : PyUnicode_FromFormat("%s[%zd]%U", place->part, place->index, text);
         Py_SETREF(text, longer);
     }
     return text;
@@ -52,8 +59,7 @@ guard_wrong(const Place *place, const char *message, PyObject *what)
     PyObject *where = place_text(place);
     if (where && what) {
         PyErr_Format(PyExc_ValueError, "%U: %s, not %R", where, message, what);
-    }
-    else if (where) {
+    } else if (where) {
         PyErr_Format(PyExc_ValueError, "%U: %s", where, message);
     }
     Py_XDECREF(where);
@@ -95,8 +101,9 @@ check_arg(const Place *place, ArgKind kind, PyObject *arg, Py_ssize_t *index)
     case ARG_TYPE:
         return PyType_Check(arg) ? 0 : guard_wrong(place, "takes a type", arg);
     case ARG_SPEC:
-        return Py_IS_TYPE(arg, guard_tensor_spec_type) ? 0
-                                                       : guard_wrong(place, "takes a TensorSpec", arg);
+        return Py_IS_TYPE(arg, guard_tensor_spec_type)
+                   ? 0
+                   : guard_wrong(place, "takes a TensorSpec", arg);
     }
     Py_UNREACHABLE();
 }
@@ -128,7 +135,8 @@ parse_check(Parser *parser, const Place *place, PyObject *item)
     PyObject *arg = PyTuple_GET_SIZE(item) > 1 ? PyTuple_GET_ITEM(item, 1) : Py_None;
     Check check = {.kind = kind, .id = -1, .arg = arg};
     if (check_arg(place, check_words[kind].arg, arg, &check.count) < 0 ||
-        (PyTuple_GET_SIZE(item) == 3 && guard_parse_id(place, PyTuple_GET_ITEM(item, 2), &check.id) < 0)) {
+        (PyTuple_GET_SIZE(item) == 3 &&
+         guard_parse_id(place, PyTuple_GET_ITEM(item, 2), &check.id) < 0)) {
         return -1;
     }
     if (kind == CHECK_LEN && check.count < 0) {
@@ -145,7 +153,7 @@ parse_check(Parser *parser, const Place *place, PyObject *item)
         return -1;
     }
     Check *slot = guard_grow((void **)&program->checks, &program->n_checks, &parser->room_checks,
-                           sizeof(Check));
+                             sizeof(Check));
     if (!slot) {
         return -1;
     }
@@ -174,7 +182,7 @@ add_label(Parser *parser, const Place *place, PyObject *item, int *out)
         }
     }
     int *slot = guard_grow((void **)&program->label_names, &program->n_labels, &parser->room_labels,
-                         sizeof(int));
+                           sizeof(int));
     if (!slot) {
         return -1;
     }
@@ -233,8 +241,8 @@ parse_node(Parser *parser, const Place *place, PyObject *item)
         return guard_wrong(place, "slot and const are for roots, others for children", word);
     }
     int index = program->n_nodes;
-    Node *node = guard_grow((void **)&program->nodes, &program->n_nodes, &parser->room_nodes,
-                          sizeof(Node));
+    Node *node =
+        guard_grow((void **)&program->nodes, &program->n_nodes, &parser->room_nodes, sizeof(Node));
     if (!node) {
         return -1;
     }
@@ -275,8 +283,7 @@ parse_node(Parser *parser, const Place *place, PyObject *item)
     node->end = program->n_nodes;
     if (node->id < 0 && node->n_checks) {
         node->id = program->checks[node->checks].id;
-    }
-    else if (node->id < 0 && first < program->n_checks) {
+    } else if (node->id < 0 && first < program->n_checks) {
         node->id = program->checks[first].id;
     }
     return 0;

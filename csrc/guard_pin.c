@@ -56,14 +56,14 @@ guard_note_type(Trail *trail, PyTypeObject *type)
     }
     (void)_PyType_Lookup(type, any); /* gives the type a version */
     bool valid = type->tp_version_tag != 0;
-#ifdef Py_TPFLAGS_VALID_VERSION_TAG
+#if PY_VERSION_HEX < 0x030D0000
     valid = valid && PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG);
 #endif
     if (!valid) {
         return 0;
     }
-    PyTypeObject **slot = guard_grow((void **)&trail->types, &trail->n_types, &trail->room_types,
-                                     sizeof *slot);
+    PyTypeObject **slot =
+        guard_grow((void **)&trail->types, &trail->n_types, &trail->room_types, sizeof *slot);
     if (!slot) {
         return -1;
     }
@@ -286,16 +286,16 @@ pin_children(Run *run, Trail *trail, Noted *noted, PyObject *base)
 {
     const Node *nodes = run->program->nodes;
     for (int child = noted->node + 1; child < nodes[noted->node].end; child = nodes[child].end) {
-        PyObject *seen = guard_access(&nodes[child], base), *value = NULL;
+        int own = nodes[child].access == ACCESS_DICT ? guard_own_table(base) : 1;
+        PyObject *seen = own < 0 ? NULL : guard_access(&nodes[child], base), *value = NULL;
         if (!seen) {
             return guard_swallow();
         }
-        int pinned = pin_child(trail, noted, &nodes[child], base, &value);
+        int pinned = own ? pin_child(trail, noted, &nodes[child], base, &value) : 0;
         int result = -1;
         if (pinned == 1) {
             result = value == seen ? guard_pin(run, trail, child, value) : 0;
-        }
-        else if (pinned == 0 && note_live(trail, base, child, -1) == 0) {
+        } else if (pinned == 0 && note_live(trail, base, child, -1) == 0) {
             result = guard_walk(run, child, seen);
         }
         Py_DECREF(seen);

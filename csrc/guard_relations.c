@@ -29,7 +29,8 @@ guard_parse_same(Program *program, PyObject *items)
         SamePair pair = {.id = -1};
         pair.a = guard_find_label(program, &place, PyTuple_GET_ITEM(item, 0));
         pair.b = pair.a < 0 ? -1 : guard_find_label(program, &place, PyTuple_GET_ITEM(item, 1));
-        if (pair.b < 0 || (size == 3 && guard_parse_id(&place, PyTuple_GET_ITEM(item, 2), &pair.id))) {
+        if (pair.b < 0 ||
+            (size == 3 && guard_parse_id(&place, PyTuple_GET_ITEM(item, 2), &pair.id))) {
             return -1;
         }
         program->same[program->n_same++] = pair;
@@ -53,7 +54,8 @@ guard_parse_distinct(Program *program, PyObject *items)
         DistinctSet *set = &program->distinct[program->n_distinct++];
         set->id = -1;
         set->labels = PyMem_New(int, PyTuple_GET_SIZE(labels) + 1);
-        if (!set->labels) {
+        set->known = PyMem_Calloc((size_t)PyTuple_GET_SIZE(labels) + 1, sizeof *set->known);
+        if (!set->labels || !set->known) {
             PyErr_NoMemory();
             return -1;
         }
@@ -117,8 +119,8 @@ guard_run_states(Run *run)
     const Program *program = run->program;
     for (int i = 0; i < program->n_states; i++) {
         const TorchState *state = &program->states[i];
-        PyObject *now = state->direct ? state->direct(state->self, NULL)
-                                      : PyObject_CallNoArgs(state->function);
+        PyObject *now =
+            state->direct ? state->direct(state->self, NULL) : PyObject_CallNoArgs(state->function);
         if (!now) {
             return guard_swallow() < 0 ? -1 : guard_fail(run, state->id, NULL);
         }
@@ -132,29 +134,19 @@ guard_run_states(Run *run)
     return 1;
 }
 
-/* Whether no two of `n` pointers are equal; NULL means a node that was not reached. */
+/* Whether no two of the values are one, from scratch: by hashing their addresses. */
 static bool
-all_distinct(PyObject *const *values, const int *labels, int n)
+all_distinct(PyObject *const *values, const DistinctSet *set)
 {
-    if (n <= 12) {
-        for (int i = 1; i < n; i++) {
-            for (int j = 0; j < i; j++) {
-                if (values[labels[i]] == values[labels[j]]) {
-                    return false;
-                }
-            }
-        }
-        return true;
-    }
     size_t room = 32;
-    while (room < (size_t)n * 2) {
+    while (room < (size_t)set->n * 2) {
         room *= 2;
     }
     PyObject **table = PyMem_Calloc(room, sizeof *table);
     bool distinct = table != NULL;
-    for (int i = 0; distinct && i < n; i++) {
-        PyObject *value = values[labels[i]];
-        size_t at = ((uintptr_t)value >> 4) * 0x9E3779B97F4A7C15u >> 20 & (room - 1);
+    for (int i = 0; distinct && i < set->n; i++) {
+        PyObject *value = values[set->labels[i]];
+        size_t at = ((uintptr_t)value >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 32 & (room - 1);
         while (table[at] && table[at] != value) {
             at = (at + 1) & (room - 1);
         }
@@ -165,6 +157,44 @@ all_distinct(PyObject *const *values, const int *labels, int n)
     return distinct;
 }
 
+/* The same, given that the addresses in set->known are distinct: those that are new are
+   compared with all others.  Addresses are compared as numbers, nothing is read from them. */
+static bool
+still_distinct(PyObject *const *values, DistinctSet *set)
+{
+    int fresh[8], n_fresh = 0;
+    for (int i = 0; i < set->n; i++) {
+        if (values[set->labels[i]] != set->known[i]) {
+            if (n_fresh == (int)Py_ARRAY_LENGTH(fresh)) {
+                return all_distinct(values, set);
+            }
+            fresh[n_fresh++] = i;
+        }
+    }
+    for (int k = 0; k < n_fresh; k++) {
+        PyObject *value = values[set->labels[fresh[k]]];
+        for (int i = 0; i < set->n; i++) {
+            if (values[set->labels[i]] == value && i != fresh[k]) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool
+distinct_holds(PyObject *const *values, DistinctSet *set)
+{
+    bool known = set->n > 0 && set->known[0];
+    if (!(known ? still_distinct(values, set) : all_distinct(values, set))) {
+        return false;
+    }
+    for (int i = 0; i < set->n; i++) {
+        set->known[i] = values[set->labels[i]];
+    }
+    return true;
+}
+
 int
 guard_run_identities(Run *run)
 {
@@ -172,14 +202,13 @@ guard_run_identities(Run *run)
     for (int i = 0; i < program->n_same; i++) {
         const SamePair *pair = &program->same[i];
         if (run->values[pair->a] != run->values[pair->b]) {
-            PyObject *text =
-                run->explain ? PyUnicode_FromString("were one object, are two") : NULL;
+            PyObject *text = run->explain ? PyUnicode_FromString("were one object, are two") : NULL;
             return guard_fail(run, pair->id, text);
         }
     }
     for (int i = 0; i < program->n_distinct; i++) {
-        const DistinctSet *set = &program->distinct[i];
-        if (!all_distinct(run->values, set->labels, set->n)) {
+        DistinctSet *set = &program->distinct[i];
+        if (!distinct_holds(run->values, set)) {
             PyObject *text =
                 run->explain ? PyUnicode_FromString("were different objects, two are one") : NULL;
             return guard_fail(run, set->id, text);

@@ -93,7 +93,8 @@ look_again(Run *run, const Trail *trail, int owner)
     const Node *node = &program->nodes[owner];
     PyObject *base = Py_NewRef(trail->values[owner - trail->first]);
     int result = checks_hold(program, node, base);
-    for (int child = owner + 1; result == 1 && child < node->end; child = program->nodes[child].end) {
+    for (int child = owner + 1; result == 1 && child < node->end;
+         child = program->nodes[child].end) {
         PyObject *was = trail->values[child - trail->first];
         if (!was) {
             continue;
@@ -101,8 +102,7 @@ look_again(Run *run, const Trail *trail, int owner)
         PyObject *is = guard_access(&program->nodes[child], base);
         if (!is) {
             result = guard_swallow();
-        }
-        else if (is != was) {
+        } else if (is != was) {
             result = checks_hold(program, &program->nodes[child], is);
             result = result == 1 ? AGAIN : result;
         }

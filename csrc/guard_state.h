@@ -85,6 +85,7 @@ int guard_watch_init(void);
 bool guard_can_watch(void);
 int guard_watch(Trail *trail, PyObject *dict, int owner);
 void guard_unwatch(Trail *trail);
+int guard_own_table(PyObject *object);
 int guard_watched(const Trail *trail);
 
 /* guard_state.c */

@@ -1,16 +1,9 @@
-/* TensorSpec: what a tensor has to look like, and the fast way to check it. */
+/* Comparing a tensor with its spec: by words, by DLPack and C getters, or as Python does. */
 
 #include "guard_tensor.h"
 
 #include <stddef.h>
 #include <string.h>
-
-PyTypeObject *guard_tensor_spec_type = NULL;
-
-static const char *const fact_names[] = {
-    "type",          "dtype", "device", "layout", "sizes", "strides",
-    "requires_grad", "conj",  "neg",    "inference", "keys",
-};
 
 /* Whether `value` has exactly one of the plain tensor types. */
 bool
@@ -84,8 +77,8 @@ flags_hold(const TensorSpec *spec, PyObject *value)
     const Facts *was = &spec->facts;
     int holds = 1;
     if (spec->checked & FACT_REQUIRES_GRAD) {
-        holds = getter_is(guard_torch.requires_grad, value,
-                          was->requires_grad ? Py_True : Py_False);
+        holds =
+            getter_is(guard_torch.requires_grad, value, was->requires_grad ? Py_True : Py_False);
     }
     if (holds == 1 && spec->byte_dtype && spec->checked & FACT_DTYPE) {
         holds = getter_is(guard_torch.dtype, value, was->dtype);
@@ -137,42 +130,12 @@ fast_holds(const TensorSpec *spec, PyObject *value)
     return flags_hold(spec, value);
 }
 
-static void
-settle_kind(TensorSpec *spec, PyObject *value)
+/* Takes the dtype and device word over from a tensor that agrees. */
+void
+guard_settle_kind(TensorSpec *spec, PyObject *value)
 {
     const char *body = ((const char *const *)value)[guard_layout.body];
     spec->direct.kind = guard_word(body, guard_layout.kind) & guard_layout.kind_mask;
-}
-
-/* Prepares the comparison by words.  All facts have to be asked for. */
-static void
-settle_direct(TensorSpec *self, PyObject *example)
-{
-    const Facts *facts = &self->facts;
-    if (!guard_layout.grad_known || !guard_plain_tensor(example) || !facts->has_sizes ||
-        !facts->has_strides || self->checked != FACT_ALL ||
-        facts->ndim > DIRECT_DIMS) {
-        return;
-    }
-    DirectSpec *direct = &self->direct;
-    direct->keys = facts->keys;
-    direct->ndim = (uint64_t)facts->ndim;
-    direct->requires_grad = facts->requires_grad;
-    settle_kind(self, example);
-    for (int i = 0; i < facts->ndim; i++) {
-        if (self->fixed_size[i]) {
-            direct->dim[direct->n] = (uint8_t)i;
-            direct->value[direct->n++] = facts->sizes[i];
-        }
-    }
-    direct->n_sizes = direct->n;
-    for (int i = 0; i < facts->ndim; i++) {
-        if (self->fixed_stride[i]) {
-            direct->dim[direct->n] = (uint8_t)i;
-            direct->value[direct->n++] = facts->strides[i];
-        }
-    }
-    self->direct_known = guard_direct_holds(direct, example) == 1;
 }
 
 static PyObject *
@@ -213,13 +176,12 @@ guard_tensor_looks(TensorSpec *spec, PyObject *value)
         int holds = fast_holds(spec, value);
         if (LIKELY(holds >= 0)) {
             if (holds && spec->direct_known) {
-                settle_kind(spec, value);
+                guard_settle_kind(spec, value);
             }
             return holds;
         }
         PyErr_Clear();
-    }
-    else if (spec->checked & FACT_TYPE && Py_TYPE(value) != spec->type) {
+    } else if (spec->checked & FACT_TYPE && Py_TYPE(value) != spec->type) {
         return 0;
     }
     PyObject *text = slow_compare(spec, value);
@@ -260,220 +222,12 @@ guard_tensor_number(PyObject *tensor, int kind, int dim, int64_t *out)
     if (!guard_torch.base || !PyObject_TypeCheck(tensor, guard_torch.base)) {
         return 0;
     }
-    PyObject *number = kind == SYMBOL_OFFSET
-                           ? PyObject_CallMethod(tensor, "storage_offset", NULL)
-                           : PyObject_CallMethod(tensor, kind == SYMBOL_SIZE ? "size" : "stride",
-                                                 "i", dim);
+    PyObject *number =
+        kind == SYMBOL_OFFSET
+            ? PyObject_CallMethod(tensor, "storage_offset", NULL)
+            : PyObject_CallMethod(tensor, kind == SYMBOL_SIZE ? "size" : "stride", "i", dim);
     *out = number && PyLong_Check(number) ? PyLong_AsLongLong(number) : -1;
     int got = number && PyLong_Check(number) && !PyErr_Occurred();
     Py_XDECREF(number);
     return got ? 1 : PyErr_Occurred() ? -1 : 0;
-}
-
-/* Marks the dimensions named in `dims` as not fixed. */
-static int
-release_dims(PyObject *dims, bool *fixed, int ndim, const char *what)
-{
-    for (int i = 0; i < ndim; i++) {
-        fixed[i] = true;
-    }
-    for (Py_ssize_t i = 0; dims && i < PyTuple_GET_SIZE(dims); i++) {
-        long dim = PyLong_AsLong(PyTuple_GET_ITEM(dims, i));
-        if (dim < 0 || dim >= ndim) {
-            if (!PyErr_Occurred()) {
-                PyErr_Format(PyExc_ValueError, "%s: no dimension %ld in a tensor of %d", what, dim,
-                             ndim);
-            }
-            return -1;
-        }
-        fixed[dim] = false;
-    }
-    return 0;
-}
-
-static int
-parse_facts(PyObject *names, int *out)
-{
-    *out = names == Py_None ? FACT_ALL : 0;
-    PyObject *items = names == Py_None ? PyTuple_New(0) : PySequence_Tuple(names);
-    for (Py_ssize_t i = 0; items && i < PyTuple_GET_SIZE(items); i++) {
-        PyObject *name = PyTuple_GET_ITEM(items, i);
-        int bit = 0;
-        for (size_t k = 0; PyUnicode_Check(name) && k < Py_ARRAY_LENGTH(fact_names); k++) {
-            if (PyUnicode_CompareWithASCIIString(name, fact_names[k]) == 0) {
-                bit = 1 << k;
-            }
-        }
-        if (!bit) {
-            PyErr_Format(PyExc_ValueError, "check: unknown fact of a tensor %R", name);
-            Py_CLEAR(items);
-            break;
-        }
-        *out |= bit;
-    }
-    Py_XDECREF(items);
-    return items ? 0 : -1;
-}
-
-/* Whether DLPack can tell this tensor from every other with the same types. */
-static void
-settle_fast(TensorSpec *self, PyObject *example)
-{
-    DLTensor is;
-    if (!guard_plain_tensor(example) || !guard_torch.exchange) {
-        return;
-    }
-    if (guard_torch.exchange(example, &is) != 0) {
-        PyErr_Clear();
-        return;
-    }
-    self->fast = true;
-    self->dl_dtype = is.dtype;
-    self->dl_device = is.device;
-    self->byte_dtype = is.dtype.code <= 1 && is.dtype.bits == 8;
-}
-
-static PyObject *
-spec_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
-{
-    static char *names[] = {"example", "dynamic_sizes", "dynamic_strides", "check", NULL};
-    PyObject *example, *sizes = NULL, *strides = NULL, *check = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O!O!O:TensorSpec", names, &example,
-                                     &PyTuple_Type, &sizes, &PyTuple_Type, &strides, &check)) {
-        return NULL;
-    }
-    if (!guard_torch.base) {
-        PyErr_SetString(PyExc_RuntimeError, "configure_tensors has not been called");
-        return NULL;
-    }
-    if (!PyObject_TypeCheck(example, guard_torch.base)) {
-        PyErr_Format(PyExc_TypeError, "TensorSpec takes a tensor, not %s",
-                     Py_TYPE(example)->tp_name);
-        return NULL;
-    }
-    TensorSpec *self = (TensorSpec *)type->tp_alloc(type, 0);
-    if (!self) {
-        return NULL;
-    }
-    self->type = (PyTypeObject *)Py_NewRef(Py_TYPE(example));
-    if (parse_facts(check, &self->checked) < 0 || guard_read_facts(example, &self->facts) < 0 ||
-        release_dims(sizes, self->fixed_size, self->facts.ndim, "dynamic_sizes") < 0 ||
-        release_dims(strides, self->fixed_stride, self->facts.ndim, "dynamic_strides") < 0) {
-        Py_DECREF(self);
-        return NULL;
-    }
-    settle_fast(self, example);
-    settle_direct(self, example);
-    return (PyObject *)self;
-}
-
-static int
-spec_traverse(TensorSpec *self, visitproc visit, void *arg)
-{
-    Py_VISIT(Py_TYPE(self));
-    Py_VISIT(self->type);
-    return 0;
-}
-
-static void
-spec_dealloc(TensorSpec *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    PyObject_GC_UnTrack(self);
-    Py_CLEAR(self->type);
-    guard_drop_facts(&self->facts);
-    type->tp_free(self);
-    Py_DECREF(type);
-}
-
-/* "[4, *]": a star for a dimension that is not fixed. */
-static PyObject *
-dims_text(const int64_t *numbers, const bool *fixed, int n)
-{
-    PyObject *text = PyUnicode_FromString("[");
-    for (int i = 0; text && i < n; i++) {
-        const char *comma = i ? ", " : "";
-        Py_SETREF(text, fixed[i] ? PyUnicode_FromFormat("%U%s%lld", text, comma,
-                                                        (long long)numbers[i])
-                                 : PyUnicode_FromFormat("%U%s*", text, comma));
-    }
-    PyObject *whole = text ? PyUnicode_FromFormat("%U]", text) : NULL;
-    Py_XDECREF(text);
-    return whole;
-}
-
-static PyObject *
-spec_repr(TensorSpec *self)
-{
-    const Facts *facts = &self->facts;
-    PyObject *sizes = dims_text(facts->sizes, self->fixed_size, facts->ndim);
-    PyObject *strides = dims_text(facts->strides, self->fixed_stride, facts->ndim);
-    PyObject *text = NULL;
-    if (sizes && strides) {
-        text = PyUnicode_FromFormat("TensorSpec(%s, %S, %S, size %U, stride %U%s%s%s%s)",
-                                    self->type->tp_name, facts->dtype, facts->device, sizes,
-                                    strides, facts->requires_grad ? ", requires_grad" : "",
-                                    facts->conj ? ", conj" : "", facts->neg ? ", neg" : "",
-                                    facts->inference ? ", inference" : "");
-    }
-    Py_XDECREF(sizes);
-    Py_XDECREF(strides);
-    return text;
-}
-
-static PyObject *
-spec_mismatch(PyObject *self, PyObject *value)
-{
-    return guard_tensor_mismatch(self, value);
-}
-
-static PyObject *
-spec_holds(PyObject *self, PyObject *value)
-{
-    int holds = guard_tensor_holds(self, value);
-    return holds < 0 ? NULL : PyBool_FromLong(holds);
-}
-
-static PyMethodDef spec_methods[] = {
-    {"mismatch", spec_mismatch, METH_O, "mismatch(tensor): how it differs, or None"},
-    {"holds", spec_holds, METH_O, "holds(tensor): whether it agrees"},
-    {NULL, NULL, 0, NULL},
-};
-
-static PyType_Slot spec_slots[] = {
-    {Py_tp_doc, "TensorSpec(example, dynamic_sizes=(), dynamic_strides=(), check=None)"},
-    {Py_tp_new, spec_new},
-    {Py_tp_dealloc, spec_dealloc},
-    {Py_tp_traverse, spec_traverse},
-    {Py_tp_repr, spec_repr},
-    {Py_tp_methods, spec_methods},
-    {0, NULL},
-};
-
-static PyType_Spec spec_spec = {
-    .name = "suture._core.TensorSpec",
-    .basicsize = sizeof(TensorSpec),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = spec_slots,
-};
-
-static PyMethodDef functions[] = {
-    {"configure_tensors", guard_configure, METH_VARARGS,
-     "configure_tensors(tensor_types, tensor_base): once, after torch is imported"},
-    {"tensor_layout", guard_layout_report, METH_NOARGS,
-     "tensor_layout(): where in memory a tensor's facts were found"},
-    {NULL, NULL, 0, NULL},
-};
-
-int
-guard_tensor_init(PyObject *module)
-{
-    guard_tensor_spec_type = (PyTypeObject *)PyType_FromSpec(&spec_spec);
-    if (!guard_tensor_spec_type) {
-        return -1;
-    }
-    if (PyModule_AddObjectRef(module, "TensorSpec", (PyObject *)guard_tensor_spec_type) < 0) {
-        return -1;
-    }
-    return PyModule_AddFunctions(module, functions);
 }

@@ -78,9 +78,9 @@ typedef struct {
     PyTypeObject *type; /* owned */
     bool direct_known;  /* `direct` decides */
     DirectSpec direct;
-    int checked;        /* bits of Fact */
-    bool fast;          /* an exact tensor type that DLPack describes */
-    bool byte_dtype;    /* DLPack does not tell int4 from int8 */
+    int checked;     /* bits of Fact */
+    bool fast;       /* an exact tensor type that DLPack describes */
+    bool byte_dtype; /* DLPack does not tell int4 from int8 */
     DLDataType dl_dtype;
     DLDevice dl_device;
     bool fixed_size[MAX_DIMS], fixed_stride[MAX_DIMS];
@@ -104,15 +104,15 @@ extern TensorAccess guard_torch;
 
 /* Where a plain tensor keeps what, in bytes from its C++ object (guard_layout.c). */
 typedef struct {
-    bool known;      /* all but the autograd part */
+    bool known; /* all but the autograd part */
     bool grad_known;
-    int body;        /* word of the Python object that points to the C++ object */
-    int sizes;       /* or, beyond five, a pointer to them; one word before, their number */
+    int body;  /* word of the Python object that points to the C++ object */
+    int sizes; /* or, beyond five, a pointer to them; one word before, their number */
     int keys;
-    int kind;        /* word with dtype, device and flags */
+    int kind; /* word with dtype, device and flags */
     uint64_t kind_mask;
-    int autograd;    /* pointer to the autograd data, NULL where there are none */
-    void *leaf_table; /* first word of the autograd data of a tensor that is no view */
+    int autograd;       /* pointer to the autograd data, NULL where there are none */
+    void *leaf_table;   /* first word of the autograd data of a tensor that is no view */
     int flag, function; /* in there: the byte requires_grad, the pointer grad_fn */
 } TensorLayout;
 
@@ -191,6 +191,7 @@ guard_direct_holds(const DirectSpec *spec, PyObject *value)
     return required == spec->requires_grad;
 }
 
+void guard_settle_kind(TensorSpec *spec, PyObject *value);
 int guard_tensor_looks(TensorSpec *spec, PyObject *value);
 bool guard_plain_tensor(PyObject *value);
 

@@ -70,10 +70,10 @@ read_all(PyObject *tensor, Facts *out)
         return -1;
     }
     int n = 0;
-    if (numbers(PyObject_GetAttrString(tensor, "shape"), out->sizes, &out->ndim,
-                &out->has_sizes) < 0 ||
-        numbers(PyObject_CallMethod(tensor, "stride", NULL), out->strides, &n,
-                &out->has_strides) < 0) {
+    if (numbers(PyObject_GetAttrString(tensor, "shape"), out->sizes, &out->ndim, &out->has_sizes) <
+            0 ||
+        numbers(PyObject_CallMethod(tensor, "stride", NULL), out->strides, &n, &out->has_strides) <
+            0) {
         return -1;
     }
     out->has_strides = out->has_strides && n == out->ndim;
@@ -106,8 +106,7 @@ guard_read_facts(PyObject *tensor, Facts *out)
     PyObject *left = PyObject_CallMethod(quiet, "__exit__", "OOO", Py_None, Py_None, Py_None);
     if (left) {
         PyErr_Restore(type, value, traceback);
-    }
-    else {
+    } else {
         Py_XDECREF(type);
         Py_XDECREF(value);
         Py_XDECREF(traceback);

@@ -63,8 +63,7 @@ dict_changes(PyDict_WatchEvent event, PyObject *dict, PyObject *Py_UNUSED(key),
             watch->dict = NULL;
             *link = watch->next;
             n_watches--;
-        }
-        else {
+        } else {
             link = &watch->next;
         }
     }
@@ -127,8 +126,8 @@ guard_watch(Trail *trail, PyObject *dict, int owner)
         return -1;
     }
     Watch **head = &buckets[bucket_of(dict)];
-    *watch = (Watch){.dict = dict, .trail = trail, .next = *head, .owner = owner,
-                     .position = trail->n_words};
+    *watch = (Watch){
+        .dict = dict, .trail = trail, .next = *head, .owner = owner, .position = trail->n_words};
     *head = *slot = watch;
     n_watches++;
     return PyDict_Watch(watcher, dict);
@@ -168,6 +167,39 @@ guard_unwatch(Trail *trail)
 }
 
 #endif
+
+/* Whether stores to attributes of `object` will be noticed in its dict.  1, 0, or -1.
+
+   On 3.13 an instance dict may share the values inside the object, and a store to an
+   attribute then tells no watcher.  Putting an item in and popping it gives the dict a table
+   of its own; that is invisible as long as nobody but the object holds the dict. */
+int
+guard_own_table(PyObject *object)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject **slot = _PyObject_GetDictPtr(object);
+    PyObject *dict = slot ? *slot : NULL;
+    if (!dict || !((PyDictObject *)dict)->ma_values) {
+        return 1;
+    }
+    if (Py_REFCNT(dict) != 1) {
+        return 0;
+    }
+    static PyObject *key = NULL;
+    if (!key && !(key = PyUnicode_InternFromString("\x00suture"))) {
+        return -1;
+    }
+    if (PyDict_SetItem(dict, key, Py_None) < 0) {
+        return -1;
+    }
+    PyObject *popped = PyObject_CallMethod(dict, "popitem", NULL);
+    Py_XDECREF(popped);
+    return popped ? !((PyDictObject *)dict)->ma_values : -1;
+#else
+    (void)object;
+    return 1;
+#endif
+}
 
 /* How many dicts the trail depends on. */
 int

@@ -3,15 +3,13 @@
 #include "guard_state.h"
 
 #include <structmember.h>
-
-#define SMALL 16 /* labels and symbols that fit on the C stack */
+#include <time.h>
 
 PyTypeObject *suture_guard_program_type = NULL;
-static PyObject *core_module = NULL; /* borrowed: it owns this file's types */
 
 /* Frees all that the program holds.  Not while a check is under way. */
-static void
-drop_contents(Program *self)
+void
+guard_drop_contents(Program *self)
 {
     Program old = *self;
     self->nodes = NULL;
@@ -37,6 +35,7 @@ drop_contents(Program *self)
     }
     for (int i = 0; i < old.n_distinct; i++) {
         PyMem_Free(old.distinct[i].labels);
+        PyMem_Free(old.distinct[i].known);
     }
     for (int i = 0; i < old.n_exprs; i++) {
         PyMem_Free(old.exprs[i].symbols);
@@ -68,7 +67,7 @@ object_died(PyObject *token, PyObject *Py_UNUSED(reference))
         program->dead = true;
         if (!program->running) {
             Py_INCREF(program);
-            drop_contents(program);
+            guard_drop_contents(program);
             Py_DECREF(program);
         }
     }
@@ -107,12 +106,6 @@ program_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (!empty || !PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOOO:GuardProgram", names, &nodes,
                                                &same, &distinct, &exprs, &states)) {
         goto done;
-    }
-    if (!guard_unbound) {
-        guard_unbound = PyObject_GetAttrString(core_module, "UNBOUND");
-        if (!guard_unbound) {
-            goto done;
-        }
     }
     self = (Program *)type->tp_alloc(type, 0);
     if (self) {
@@ -156,7 +149,7 @@ static int
 program_clear(Program *self)
 {
     self->dead = true;
-    drop_contents(self);
+    guard_drop_contents(self);
     return 0;
 }
 
@@ -171,113 +164,10 @@ program_dealloc(Program *self)
     if (self->token) {
         PyCapsule_SetContext(self->token, NULL);
     }
-    drop_contents(self);
+    guard_drop_contents(self);
     Py_CLEAR(self->token);
     type->tp_free(self);
     Py_DECREF(type);
-}
-
-static int
-run_roots(Run *run)
-{
-    Program *program = run->program;
-    for (int i = 0; i < program->n_nodes; i = program->nodes[i].end) {
-        const Node *node = &program->nodes[i];
-        PyObject *value;
-        if (node->access == ACCESS_SLOT) {
-            if (node->index >= run->n_slots) {
-                return guard_explain_access(run, node, NULL);
-            }
-            value = run->slots[node->index] ? run->slots[node->index] : guard_unbound;
-        }
-        else {
-            value = node->arg ? node->arg : (PyObject *)(intptr_t)node->index;
-        }
-        int result = guard_walk(run, i, value);
-        if (result != 1) {
-            return result;
-        }
-    }
-    return 1;
-}
-
-static int
-run_all(Run *run)
-{
-    int result = run->program->n_states ? guard_run_states(run) : 1;
-    if (result == 1) {
-        result = run_roots(run);
-    }
-    if (result == 1 && !run->program->simple) {
-        result = guard_run_identities(run);
-        result = result == 1 ? guard_run_exprs(run) : result;
-    }
-    return result;
-}
-
-static int
-run_with_values(Run *run)
-{
-    PyObject *values[SMALL] = {NULL};
-    Symbol symbols[SMALL] = {{0}};
-    size_t n_values = (size_t)run->program->n_labels, n_symbols = (size_t)run->program->n_symbols;
-    run->values = n_values <= SMALL ? values : PyMem_Calloc(n_values, sizeof *values);
-    run->symbols = n_symbols <= SMALL ? symbols : PyMem_Calloc(n_symbols, sizeof *symbols);
-    int result = -1;
-    if (run->values && run->symbols) {
-        result = run_all(run);
-    }
-    else {
-        PyErr_NoMemory();
-    }
-    for (size_t i = 0; run->values && i < n_values; i++) {
-        Py_XDECREF(run->values[i]);
-    }
-    for (size_t i = 0; run->symbols && i < n_symbols; i++) {
-        Py_XDECREF(run->symbols[i].object);
-    }
-    if (run->values != values) {
-        PyMem_Free(run->values);
-    }
-    if (run->symbols != symbols) {
-        PyMem_Free(run->symbols);
-    }
-    return result;
-}
-
-/* Runs the program as `run` says.  User code may drop the program meanwhile. */
-static int
-run_program(Run *run)
-{
-    Program *program = run->program;
-    if (UNLIKELY(program->dead)) {
-        return 0;
-    }
-    Py_INCREF(program);
-    program->running++;
-    int result = program->simple ? run_all(run) : run_with_values(run);
-    if (--program->running == 0 && UNLIKELY(program->dead)) {
-        result = result < 0 ? result : 0;
-        PyObject *type, *value, *traceback;
-        PyErr_Fetch(&type, &value, &traceback);
-        drop_contents(program);
-        PyErr_Restore(type, value, traceback);
-    }
-    Py_DECREF(program);
-    return result;
-}
-
-int
-suture_guards_check(PyObject *program, PyObject *const *slots, Py_ssize_t n)
-{
-    Run run = {.program = (Program *)program, .slots = slots, .n_slots = n, .failed = -1};
-    return run_program(&run);
-}
-
-int
-suture_guards_dead(PyObject *program)
-{
-    return ((Program *)program)->dead;
 }
 
 static PyObject *
@@ -291,7 +181,7 @@ static PyObject *
 program_failing(PyObject *self, PyObject *const *args, Py_ssize_t n)
 {
     Run run = {.program = (Program *)self, .slots = args, .n_slots = n, .walk = true, .failed = -1};
-    int result = run_program(&run);
+    int result = guard_run_program(&run);
     Py_XDECREF(run.text);
     if (result < 0) {
         return NULL;
@@ -302,20 +192,50 @@ program_failing(PyObject *self, PyObject *const *args, Py_ssize_t n)
 static PyObject *
 program_explain(PyObject *self, PyObject *const *args, Py_ssize_t n)
 {
-    Run run = {.program = (Program *)self, .slots = args, .n_slots = n, .walk = true,
-               .explain = true, .failed = -1};
-    int result = run_program(&run);
+    Run run = {.program = (Program *)self,
+               .slots = args,
+               .n_slots = n,
+               .walk = true,
+               .explain = true,
+               .failed = -1};
+    int result = guard_run_program(&run);
     PyObject *answer = NULL;
     if (result == 1) {
         answer = Py_NewRef(Py_None);
-    }
-    else if (result == 0) {
+    } else if (result == 0) {
         const char *plain = ((Program *)self)->dead ? "an object it was made for is gone" : "fails";
         answer = run.text ? Py_BuildValue("iO", run.failed, run.text)
                           : Py_BuildValue("is", run.failed, plain);
     }
     Py_XDECREF(run.text);
     return answer;
+}
+
+/* time(turns, *state): nanoseconds a check takes on average, without any call from Python. */
+static PyObject *
+program_time(PyObject *self, PyObject *const *args, Py_ssize_t n)
+{
+    long turns = n > 0 ? PyLong_AsLong(args[0]) : 0;
+    if (turns <= 0) {
+        if (!PyErr_Occurred()) {
+            PyErr_SetString(PyExc_ValueError, "time takes a number of turns, then the state");
+        }
+        return NULL;
+    }
+    struct timespec from, to;
+    timespec_get(&from, TIME_UTC);
+    for (long i = 0; i < turns; i++) {
+        int result = suture_guards_check(self, args + 1, n - 1);
+        if (result != 1) {
+            if (result == 0) {
+                PyErr_SetString(PyExc_ValueError, "the guards do not hold");
+            }
+            return NULL;
+        }
+    }
+    timespec_get(&to, TIME_UTC);
+    double spent = (double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec);
+    return PyFloat_FromDouble(spent / (double)turns);
 }
 
 static PyObject *
@@ -345,6 +265,8 @@ static PyMethodDef program_methods[] = {
      "failing(*state): the id of the first guard that fails, or None"},
     {"explain", (PyCFunction)(void (*)(void))program_explain, METH_FASTCALL,
      "explain(*state): (id, what was and what is) of the first guard that fails, or None"},
+    {"time", (PyCFunction)(void (*)(void))program_time, METH_FASTCALL,
+     "time(turns, *state): nanoseconds per check"},
     {NULL, NULL, 0, NULL},
 };
 
@@ -357,8 +279,8 @@ static PyMemberDef program_members[] = {
 
 static PyGetSetDef program_getset[] = {
     {"tensors", (getter)program_tensors, NULL, "how many tensor checks the program has", NULL},
-    {"watched", (getter)program_watched, NULL,
-     "how many dicts are watched instead of being walked", NULL},
+    {"watched", (getter)program_watched, NULL, "how many dicts are watched instead of being walked",
+     NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -384,7 +306,6 @@ static PyType_Spec program_spec = {
 int
 suture_guards_init(PyObject *module)
 {
-    core_module = module;
     if (guard_watch_init() < 0) {
         return -1;
     }

@@ -88,7 +88,7 @@ typedef struct {
 } SymbolSource;
 
 typedef struct {
-    bool known;     /* `number` holds the value (false: an int beyond 64 bits, a float) */
+    bool known; /* `number` holds the value (false: an int beyond 64 bits, a float) */
     int64_t number;
     PyObject *object; /* owned; NULL: it is `number` */
 } Symbol;
@@ -98,11 +98,11 @@ typedef struct Trail Trail;
 typedef struct {
     int access; /* AccessKind */
     int id;
-    int label;     /* index into Run.values, or -1 */
-    int end;       /* one past the last node of the subtree */
-    int checks;    /* first check */
+    int label;  /* index into Run.values, or -1 */
+    int end;    /* one past the last node of the subtree */
+    int checks; /* first check */
     int n_checks;
-    bool anchor;   /* an identity check or a constant root pins the object */
+    bool anchor; /* an identity check or a constant root pins the object */
     Py_ssize_t index;
     PyObject *arg; /* owned; NULL for a constant root that is held weakly */
     Trail *trail;  /* anchors: what was recorded, or NULL */
@@ -115,6 +115,7 @@ typedef struct {
 typedef struct {
     int *labels;
     int n, id;
+    PyObject **known; /* addresses last found distinct, only ever compared */
 } DistinctSet;
 
 typedef struct {
@@ -122,8 +123,8 @@ typedef struct {
     int n_symbols;
     int *symbols; /* indices into Program.symbols */
     int n_code;
-    int64_t *code;  /* NULL: call `function` */
-    int depth;      /* of the operand stack */
+    int64_t *code; /* NULL: call `function` */
+    int depth;     /* of the operand stack */
     PyObject *function;
 } Expression;
 
@@ -155,11 +156,11 @@ typedef struct Program {
     int n_exprs;
     TorchState *states;
     int n_states;
-    PyObject *held;   /* list of weak references, or NULL */
-    PyObject *token;  /* capsule known to their callbacks; its pointer is this program */
-    int running;      /* checks under way: nothing may be freed meanwhile */
+    PyObject *held;  /* list of weak references, or NULL */
+    PyObject *token; /* capsule known to their callbacks; its pointer is this program */
+    int running;     /* checks under way: nothing may be freed meanwhile */
     bool dead;
-    bool simple;      /* neither labels, expressions nor identities between nodes */
+    bool simple; /* neither labels, expressions nor identities between nodes */
 } Program;
 
 /* One check of a program.  Lives on the C stack. */
@@ -169,10 +170,10 @@ typedef struct {
     Py_ssize_t n_slots;
     PyObject **values; /* by label, owned, NULL until reached */
     Symbol *symbols;
-    bool explain;    /* build `text` for the first failure */
-    bool walk;       /* look at everything, use no trail */
-    int failed;      /* id of the first failing guard */
-    PyObject *text;  /* owned */
+    bool explain;   /* build `text` for the first failure */
+    bool walk;      /* look at everything, use no trail */
+    int failed;     /* id of the first failing guard */
+    PyObject *text; /* owned */
 } Run;
 
 /* Where in a description we are, innermost first, for error messages. */
@@ -189,7 +190,11 @@ int guard_find_label(const Program *program, const Place *place, PyObject *item)
 int guard_parse(Program *program, PyObject *nodes, PyObject *same, PyObject *distinct,
                 PyObject *exprs, PyObject *states);
 
+/* guard_run.c */
+int guard_run_program(Run *run);
+
 /* guards.c */
+void guard_drop_contents(Program *program);
 int guard_hold_weakly(Program *program, PyObject *object);
 
 /* guard_nodes.c.  Results as for suture_guards_check unless said otherwise. */
@@ -209,7 +214,6 @@ void guard_trail_release(Trail *trail);
 int guard_check_holds(const Check *check, PyObject *value);
 int guard_same_constant(PyObject *a, PyObject *b);
 PyObject *guard_check_text(const Check *check, PyObject *value);
-extern PyObject *guard_unbound;
 
 /* guard_expr.c */
 int guard_parse_exprs(Program *program, PyObject *items);
