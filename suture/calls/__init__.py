@@ -1,0 +1,35 @@
+"""What calling and operating on things does, by family. Each file holds one part of the tracer
+or a table of handlers; importing the package fills the tables."""
+
+from suture.calls import builtins, specials  # noqa: F401
+from suture.calls.attributes import Attributes
+from suture.calls.classes import Classes
+from suture.calls.contexts import Contexts
+from suture.calls.conversions import Conversions
+from suture.calls.exceptions import Exceptions
+from suture.calls.functions import Functions
+from suture.calls.generators import Generators
+from suture.calls.globals import Globals
+from suture.calls.iteration import Iteration
+from suture.calls.operators import Operators
+from suture.calls.symbols import Symbols
+from suture.calls.tensors import Tensors
+from suture.calls.wrapping import Wrapping
+
+PARTS = (
+    Attributes,
+    Classes,
+    Contexts,
+    Conversions,
+    Exceptions,
+    Functions,
+    Generators,
+    Globals,
+    Iteration,
+    Operators,
+    Symbols,
+    Tensors,
+    Wrapping,
+)
+
+__all__ = ["PARTS"]

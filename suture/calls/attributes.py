@@ -1,0 +1,456 @@
+"""Attribute access, as CPython does it: type, instance, descriptors, __getattr__."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import torch
+
+from suture.breaks import Break, objects
+from suture.calls.part import Part
+from suture.variables import (
+    DELETED,
+    Builtin,
+    BuiltinMethod,
+    Class,
+    Constant,
+    Dict,
+    Function,
+    Method,
+    Object,
+    Raise,
+    Raised,
+    Super,
+)
+
+MISSING = object()
+_C_CALLABLES = (
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.BuiltinFunctionType,
+    types.ClassMethodDescriptorType,
+)
+
+
+def find_in_mro(cls: type, name: str) -> Any:
+    """What `cls` or a base defines under `name`, unbound; MISSING if nothing."""
+    for base in cls.__mro__:
+        found = base.__dict__.get(name, MISSING)
+        if found is not MISSING:
+            return found
+    return MISSING
+
+
+def is_data_descriptor(raw: Any) -> bool:
+    kind = type(raw)
+    return hasattr(kind, "__set__") or hasattr(kind, "__delete__")
+
+
+class Attributes(Part):
+    """The part of the tracer that reads, writes and deletes attributes."""
+
+    guards: Any
+    effects: Any
+
+    # ---- entrances
+
+    def getattr(self, obj: Any, name: str) -> Any:
+        """The attribute, with whatever code that takes run to its end."""
+        return self.finish(obj.getattr(self, name))
+
+    def tail_getattr(self, obj: Any, name: str) -> Any:
+        """The attribute as the last act of an instruction: may be a frame to run first."""
+        return obj.getattr(self, name)
+
+    def setattr(self, obj: Any, name: str, value: Any) -> None:
+        obj.setattr(self, name, value)
+
+    def delattr(self, obj: Any, name: str) -> None:
+        obj.delattr(self, name)
+
+    def hasattr(self, obj: Any, name: str) -> bool:
+        try:
+            self.getattr(obj, name)
+        except Raised as raised:
+            if issubclass(raised.exception.python_type(), AttributeError):
+                return False
+            raise
+        return True
+
+    # ---- classes
+
+    def type_lookup(self, cls: type, name: str) -> Any:
+        """What the class says about `name`, unbound and guarded; MISSING if nothing."""
+        known = self._type_lookups.get((cls, name))
+        if known is not None:
+            return known[0]
+        raw = find_in_mro(cls, name)
+        source = self.pinned(cls)
+        if cls.__flags__ & (1 << 8) == 0:  # not immutable: a heap type, whose contents can change
+            if raw is MISSING:
+                self.guards.add(source, "no_attr", name)
+            else:
+                self.guards.add(source.child("mro_attr", name), "is", raw)
+        self._type_lookups[(cls, name)] = (raw,)
+        return raw
+
+    def class_attribute(self, cls: Class, name: str) -> Any:
+        """`cls.name` for a class that exists."""
+        value, meta = cls.value, type(cls.value)
+        if name == "__class__":
+            return self.wrap(meta, None)
+        if name == "__dict__":
+            raise Break(objects.UNKNOWN_ATTRIBUTE, object=cls.describe(), attribute=name)
+        if name in ("__name__", "__qualname__", "__module__", "__doc__") and meta is type:
+            return Constant(getattr(value, name))
+        if name in ("__mro__", "__bases__"):
+            from suture.variables import Tuple
+
+            return Tuple([self.wrap(c, None) for c in getattr(value, name)])
+        in_meta = self.type_lookup(meta, name) if meta is not type else find_in_mro(type, name)
+        if in_meta is not MISSING and is_data_descriptor(in_meta):
+            return self.bind(in_meta, cls, meta, name)
+        raw = self.type_lookup(value, name)
+        if raw is not MISSING:
+            return self.bind(raw, None, value, name, cls)
+        if in_meta is not MISSING:
+            return self.bind(in_meta, cls, meta, name)
+        getter = self.type_lookup(meta, "__getattr__") if meta is not type else MISSING
+        if getter is not MISSING:
+            return self.tail_call(self.wrap(getter, None), [cls, Constant(name)], {})
+        return self.raise_(
+            AttributeError, f"type object '{value.__name__}' has no attribute '{name}'"
+        )
+
+    def class_source(self, cls: type, name: str) -> Any:
+        return self.pinned(cls).child("mro_attr", name)
+
+    def bind(self, raw: Any, obj: Any, cls: type, name: str, owner_class: Any = None) -> Any:
+        """`raw`, found in a class, as seen through an instance (or through the class itself)."""
+        kind = type(raw)
+        if kind is types.FunctionType:
+            fn = Function(raw, self.pinned(raw))
+            return fn if obj is None else Method(fn, obj)
+        if kind is staticmethod:
+            return self.wrap(raw.__func__, None)
+        if kind is classmethod:
+            of = owner_class if owner_class is not None else self.wrap(cls, None)
+            return Method(self.wrap(raw.__func__, None), of)
+        if kind is property:
+            if obj is None:
+                return self.wrap(raw, None)
+            if raw.fget is None:
+                return self.raise_(AttributeError, f"property '{name}' of '{cls.__name__}' object has no getter")
+            return self.tail_call(self.wrap(raw.fget, None), [obj], {})
+        if isinstance(raw, _C_CALLABLES):
+            return self._bind_c(raw, obj, cls, name)
+        if kind in (types.MemberDescriptorType, types.GetSetDescriptorType):
+            return self._bind_field(raw, obj, cls, name)
+        getter = find_in_mro(kind, "__get__")
+        if getter is not MISSING and not isinstance(getter, types.WrapperDescriptorType):
+            args = [self.wrap(raw, None), obj or Constant(None), self.wrap(cls, None)]
+            return self.tail_call(self.wrap(getter, None), args, {})
+        if getter is not MISSING and not isinstance(raw, type):
+            if obj is None:
+                return self.wrap(raw, None)
+            return self._bind_unknown(raw, obj, cls, name)
+        return self.wrap(raw, self.class_source(cls, name))
+
+    def _bind_c(self, raw: Any, obj: Any, cls: type, name: str) -> Any:
+        if isinstance(raw, types.ClassMethodDescriptorType):
+            return Method(Builtin(raw, self.pinned(raw)), self.wrap(cls, None))
+        fn = self.wrap(raw, None)
+        if obj is None or isinstance(raw, types.BuiltinFunctionType):
+            return fn
+        storage = getattr(obj, "storage", None)
+        if storage is not None and hasattr(type(storage), "m_" + name):
+            return BuiltinMethod(storage, name)
+        return Method(fn, obj)
+
+    def _bind_field(self, raw: Any, obj: Any, cls: type, name: str) -> Any:
+        """A slot or a C field of an instance."""
+        if obj is None:
+            return self.wrap(raw, None)
+        if name == "__dict__" and isinstance(obj, Object):
+            return self.instance_dict(obj)
+        if isinstance(obj, Object):
+            set_here = obj.attrs.get(name)
+            if set_here is not None and set_here is not DELETED:
+                return set_here
+            if obj.value is not None and set_here is None:
+                try:
+                    value = raw.__get__(obj.value, cls)
+                except AttributeError:
+                    self.guards.add(obj.source, "no_attr", name)
+                    value = MISSING
+                if value is not MISSING:
+                    return self.wrap(value, obj.source.attr(name))
+            return self.raise_(
+                AttributeError, f"'{cls.__name__}' object has no attribute '{name}'"
+            )
+        if isinstance(obj, Raise):
+            return obj.attrs.get(name) or Constant(None)
+        raise Break(objects.UNKNOWN_ATTRIBUTE, object=obj.describe(), attribute=name)
+
+    def _bind_unknown(self, raw: Any, obj: Any, cls: type, name: str) -> Any:
+        raise Break(objects.UNKNOWN_ATTRIBUTE, object=obj.describe(), attribute=name)
+
+    # ---- instances
+
+    def instance_attribute(self, obj: Any, name: str) -> Any:
+        """`obj.name` for an instance of a class with Python attributes."""
+        cls = obj.python_type()
+        if name == "__class__":
+            custom = find_in_mro(cls, "__class__")
+            if isinstance(custom, types.GetSetDescriptorType):
+                return self.wrap(cls, None)
+        custom = self.type_lookup(cls, "__getattribute__")
+        if custom not in _PLAIN_GETATTRIBUTE and isinstance(custom, types.FunctionType):
+            return self._custom_getattribute(obj, custom, name)
+        return self.plain_attribute(obj, name)
+
+    def _custom_getattribute(self, obj: Any, custom: Any, name: str) -> Any:
+        try:
+            return self.call(self.wrap(custom, None), [obj, Constant(name)], {})
+        except Raised as raised:
+            if issubclass(raised.exception.python_type(), AttributeError):
+                return self._fallback(obj, name)
+            raise
+
+    def plain_attribute(self, obj: Any, name: str) -> Any:
+        """What object.__getattribute__ does, then __getattr__."""
+        cls = obj.python_type()
+        raw = self.type_lookup(cls, name)
+        if raw is not MISSING and is_data_descriptor(raw):
+            if type(raw) is property:
+                return self._property(raw, obj, cls, name)
+            return self.bind(raw, obj, cls, name)
+        found = self.instance_value(obj, name)
+        if found is not MISSING:
+            return found
+        if raw is not MISSING:
+            return self.bind(raw, obj, cls, name)
+        return self._fallback(obj, name)
+
+    def _property(self, raw: Any, obj: Any, cls: type, name: str) -> Any:
+        if self.type_lookup(cls, "__getattr__") is MISSING:
+            return self.bind(raw, obj, cls, name)
+        try:
+            return self.finish(self.bind(raw, obj, cls, name))
+        except Raised as raised:
+            if issubclass(raised.exception.python_type(), AttributeError):
+                return self._fallback(obj, name)
+            raise
+
+    def _fallback(self, obj: Any, name: str) -> Any:
+        cls = obj.python_type()
+        getter = self.type_lookup(cls, "__getattr__")
+        if getter is torch.nn.Module.__getattr__:
+            return self._nn_attribute(obj, name)
+        if getter is not MISSING:
+            return self.tail_call(self.wrap(getter, None), [obj, Constant(name)], {})
+        return self.raise_(AttributeError, f"'{cls.__name__}' object has no attribute '{name}'")
+
+    def _nn_attribute(self, obj: Any, name: str) -> Any:
+        """nn.Module keeps parameters, buffers and children in dicts of their own."""
+        key = Constant(name)
+        for part in ("_parameters", "_buffers", "_modules"):
+            table = self.instance_value(obj, part)
+            if isinstance(table, Dict):
+                found = table.get(self, key)
+                if found is not None:
+                    return found
+        return self.raise_(
+            AttributeError, f"'{obj.python_type().__name__}' object has no attribute '{name}'"
+        )
+
+    def instance_value(self, obj: Any, name: str) -> Any:
+        """What the instance itself holds under `name`; MISSING if nothing."""
+        held = obj.attrs.get(name)
+        if held is not None:
+            if held is DELETED:
+                return MISSING
+            return self.realize(held)
+        value = getattr(obj, "value", None)
+        if value is None:
+            return MISSING
+        try:
+            table = object.__getattribute__(value, "__dict__")
+        except AttributeError:
+            return MISSING
+        source = obj.source.instance_dict()
+        if name in table:
+            return self.wrap(table[name], source.item(name))
+        self.guards.add(source, "no_key", name)
+        return MISSING
+
+    def instance_dict(self, obj: Any) -> Any:
+        """`obj.__dict__`."""
+        from suture.calls.instance_dict import InstanceDict
+
+        return InstanceDict(obj)
+
+    def instance_set_attribute(self, obj: Any, name: str, value: Any) -> None:
+        cls = obj.python_type()
+        setter = self.type_lookup(cls, "__setattr__")
+        if setter is torch.nn.Module.__setattr__ and not self._nn_special(obj, name, value):
+            setter = object.__setattr__
+        if isinstance(setter, types.FunctionType):
+            self.call(self.wrap(setter, None), [obj, Constant(name), value], {})
+            return
+        self.plain_set_attribute(obj, name, value)
+
+    def _nn_special(self, obj: Any, name: str, value: Any) -> bool:
+        """Whether nn.Module.__setattr__ does more than an ordinary store here."""
+        if isinstance(value, Object) and issubclass(value.cls, torch.nn.Module):
+            return True
+        if issubclass(value.python_type(), torch.nn.Parameter):
+            return True
+        for part in ("_parameters", "_buffers", "_modules"):
+            table = self.instance_value(obj, part)
+            if isinstance(table, Dict) and table.get(self, Constant(name)) is not None:
+                return True
+        return False
+
+    def plain_set_attribute(self, obj: Any, name: str, value: Any) -> None:
+        """What object.__setattr__ does."""
+        cls = obj.python_type()
+        raw = self.type_lookup(cls, name)
+        if raw is not MISSING:
+            if type(raw) is property:
+                if raw.fset is None:
+                    self.raise_(AttributeError, f"property '{name}' of '{cls.__name__}' object has no setter")
+                self.call(self.wrap(raw.fset, None), [obj, value], {})
+                return
+            setter = find_in_mro(type(raw), "__set__")
+            if isinstance(setter, types.FunctionType):
+                self.call(self.wrap(setter, None), [self.wrap(raw, None), obj, value], {})
+                return
+            if name in ("__class__", "__dict__"):
+                raise Break(
+                    objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe()
+                )
+        if isinstance(obj, Raise) or isinstance(obj, Object):
+            if isinstance(obj, Object) and raw is MISSING and not _has_dict(cls):
+                self.raise_(AttributeError, f"'{cls.__name__}' object has no attribute '{name}'")
+            obj.touch(self)
+            obj.attrs.pop(name, None)
+            obj.attrs[name] = value
+            return
+        raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe())
+
+    def instance_delete_attribute(self, obj: Any, name: str) -> None:
+        cls = obj.python_type()
+        deleter = self.type_lookup(cls, "__delattr__")
+        if isinstance(deleter, types.FunctionType):
+            self.call(self.wrap(deleter, None), [obj, Constant(name)], {})
+            return
+        self.plain_delete_attribute(obj, name)
+
+    def plain_delete_attribute(self, obj: Any, name: str) -> None:
+        cls = obj.python_type()
+        raw = self.type_lookup(cls, name)
+        if type(raw) is property and raw.fdel is not None:
+            self.call(self.wrap(raw.fdel, None), [obj], {})
+            return
+        slot = isinstance(raw, types.MemberDescriptorType)
+        present = self._bind_field(raw, obj, cls, name) if slot else self.instance_value(obj, name)
+        if present is MISSING:
+            self.raise_(AttributeError, f"'{cls.__name__}' object has no attribute '{name}'")
+        obj.touch(self)
+        on_real = obj.value is not None and _really_has(obj.value, name, slot)
+        if on_real:
+            obj.attrs.pop(name, None)
+            obj.attrs[name] = DELETED
+        else:
+            obj.attrs.pop(name, None)
+
+    # ---- super, modules, other real objects
+
+    def super_attribute(self, sup: Super, name: str) -> Any:
+        owner = sup.owner
+        of_class = isinstance(owner, Class) and not issubclass(owner.python_type(), sup.after)
+        cls = owner.value if of_class else owner.python_type()
+        mro = cls.__mro__
+        for base in mro[mro.index(sup.after) + 1 :]:
+            raw = base.__dict__.get(name, MISSING)
+            if raw is MISSING:
+                continue
+            if base.__flags__ & (1 << 8) == 0:
+                source = self.pinned(base).child("mro_attr", name)
+                self.guards.add(source, "is", raw)
+            if of_class and not isinstance(raw, classmethod):
+                return self.bind(raw, None, cls, name, owner)
+            if isinstance(owner, Class) and isinstance(raw, (classmethod, types.ClassMethodDescriptorType)):
+                return self.bind(raw, None, cls, name, owner)
+            return self.bind(raw, owner, cls, name)
+        return self.raise_(AttributeError, f"'super' object has no attribute '{name}'")
+
+    def module_attribute(self, module: Any, name: str) -> Any:
+        """An attribute of a Python module: its dict, then the module's own __getattr__."""
+        namespace = module.value.__dict__
+        changed, value = self.effects.load_global(namespace, name)
+        if changed:
+            return value if value is not None else self.raise_(AttributeError, name)
+        if name in namespace:
+            source = self.pinned(namespace, module.value.__name__).item(name)
+            return self.wrap(namespace[name], source)
+        if name == "__dict__":
+            return self.wrap(namespace, self.pinned(namespace, module.value.__name__))
+        try:
+            value = getattr(module.value, name)
+        except AttributeError as error:
+            return self.raise_(AttributeError, *error.args)
+        return self.wrap(value, module.source.attr(name))
+
+    def object_attribute(self, variable: Any, value: Any, name: str) -> Any:
+        """An attribute of a real object that is known by identity (function, C object)."""
+        try:
+            found = getattr(value, name)
+        except AttributeError as error:
+            if variable.source is not None:
+                self.guards.add(variable.source, "no_attr", name)
+            return self.raise_(AttributeError, *error.args)
+        if isinstance(found, types.MethodWrapperType) or (
+            isinstance(found, types.BuiltinFunctionType)
+            and getattr(found, "__self__", None) is value
+        ):
+            raw = find_in_mro(type(value), name)
+            if raw is not MISSING:
+                return Method(Builtin(raw, self.pinned(raw)), variable)
+            return Builtin(found, self.pinned(found))
+        source = variable.source.attr(name) if variable.source is not None else None
+        if source is None:
+            source = self.pinned(value).attr(name)
+        if name == "__dict__" and isinstance(variable, Function):
+            source = variable.source.instance_dict()
+        return self.wrap(found, source)
+
+    def object_set_attribute(self, variable: Any, value: Any, name: str, new: Any) -> None:
+        raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=variable.describe())
+
+    def container_attribute(self, obj: Any, name: str) -> Any:
+        """An attribute of an iterator, a view, a generator."""
+        kind = obj.python_type()
+        if name == "__class__":
+            return self.wrap(kind, None)
+        if hasattr(type(obj), "m_" + name) or hasattr(kind, name):
+            return BuiltinMethod(obj, name)
+        return self.raise_(AttributeError, f"'{kind.__name__}' object has no attribute '{name}'")
+
+    def method(self, fn: Any, owner: Any) -> Any:
+        return Method(fn, owner)
+
+
+_PLAIN_GETATTRIBUTE = (object.__getattribute__, MISSING)
+
+
+def _has_dict(cls: type) -> bool:
+    return cls.__dictoffset__ != 0
+
+
+def _really_has(value: Any, name: str, slot: bool) -> bool:
+    if slot:
+        return hasattr(value, name)
+    return name in getattr(value, "__dict__", {})

@@ -1,0 +1,521 @@
+"""Python's builtin functions."""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from typing import Any
+
+import torch
+
+from suture.breaks import Break, calls, objects, python, tensors
+from suture.calls.attributes import MISSING
+from suture.calls.table import handles
+from suture.variables import (
+    END,
+    Builtin,
+    Class,
+    Constant,
+    Enumerate,
+    Filter,
+    Function,
+    List,
+    Map,
+    Method,
+    Object,
+    Opaque,
+    Raised,
+    Sequence,
+    Slice,
+    Super,
+    Symbol,
+    Tensor,
+    Zip,
+)
+
+
+@handles(len)
+def _len(tx: Any, args: Any, kwargs: Any) -> Any:
+    return tx.length(args[0])
+
+
+@handles(isinstance)
+def _isinstance(tx: Any, args: Any, kwargs: Any) -> Any:
+    obj, classes = args
+    return Constant(_instance_of(tx, obj, classes))
+
+
+def _instance_of(tx: Any, obj: Any, classes: Any) -> bool:
+    cls = obj.python_type()
+    for kind in _class_list(tx, classes):
+        check = type(kind).__instancecheck__ if isinstance(kind, type) else None
+        if check is type.__instancecheck__ or cls is kind:
+            if issubclass(cls, kind) or _claims(tx, obj, kind):
+                return True
+        elif isinstance(obj, Tensor):
+            example = obj.example if obj.example is not None else obj.value
+            if isinstance(example, kind):
+                return True
+        elif check is not None and isinstance(check, type(_len)):
+            if _custom_check(tx, obj, kind):
+                return True
+        elif issubclass(cls, kind):
+            return True
+    return False
+
+
+def _custom_check(tx: Any, obj: Any, kind: Any) -> bool:
+    """A metaclass with an __instancecheck__ of its own (abstract classes, typing, torch)."""
+    try:
+        return isinstance(obj.real(), kind)
+    except LookupError:
+        pass
+    try:
+        return bool(issubclass(obj.python_type(), kind))
+    except TypeError:
+        raise Break(objects.UNKNOWN_OBJECT, operation="isinstance", object=obj.describe()) from None
+
+
+def _claims(tx: Any, obj: Any, kind: type) -> bool:
+    """Whether `obj.__class__` says it is a `kind` though its type is not."""
+    if not isinstance(obj, Object) or obj.value is None:
+        return False
+    claimed = type(obj.value).__dict__.get("__class__")
+    return isinstance(claimed, property) and isinstance(obj.value, kind)
+
+
+def _class_list(tx: Any, classes: Any) -> list[Any]:
+    if isinstance(classes, Sequence):
+        return [k for item in classes.unpacked(tx) for k in _class_list(tx, item)]
+    real = classes.constant() if classes.is_constant() else classes.real()
+    args = getattr(real, "__args__", None)
+    if type(real).__name__ == "UnionType" and args:
+        return [type(None) if a is None else a for a in args]
+    return [real]
+
+
+@handles(issubclass)
+def _issubclass(tx: Any, args: Any, kwargs: Any) -> Any:
+    cls, classes = args
+    if not isinstance(cls, Class):
+        return tx.raise_(TypeError, "issubclass() arg 1 must be a class")
+    return tx.folded(lambda: issubclass(cls.value, tuple(_class_list(tx, classes))))
+
+
+@handles(callable)
+def _callable(tx: Any, args: Any, kwargs: Any) -> Any:
+    obj = args[0]
+    if isinstance(obj, (Function, Method, Class, Builtin)):
+        return Constant(callable(obj.real()) if isinstance(obj, Builtin) else True)
+    return Constant(hasattr(obj.python_type(), "__call__"))
+
+
+@handles(type)
+def _type(tx: Any, args: Any, kwargs: Any) -> Any:
+    if len(args) == 1:
+        return tx.wrap(args[0].python_type(), None)
+    raise Break(objects.CLASS_DEFINITION, name=args[0].describe())
+
+
+@handles(builtins.__build_class__)
+def _build_class(tx: Any, args: Any, kwargs: Any) -> Any:
+    raise Break(objects.CLASS_DEFINITION, name=args[1].describe())
+
+
+@handles(getattr)
+def _getattr(tx: Any, args: Any, kwargs: Any) -> Any:
+    name = tx.constant_value(args[1])
+    if type(name) is not str:
+        return tx.raise_(TypeError, "attribute name must be string")
+    if len(args) < 3:
+        return tx.tail_getattr(args[0], name)
+    try:
+        return tx.getattr(args[0], name)
+    except Raised as raised:
+        if issubclass(raised.exception.python_type(), AttributeError):
+            return args[2]
+        raise
+
+
+@handles(setattr)
+def _setattr(tx: Any, args: Any, kwargs: Any) -> Any:
+    tx.setattr(args[0], tx.constant_value(args[1]), args[2])
+    return Constant(None)
+
+
+@handles(delattr)
+def _delattr(tx: Any, args: Any, kwargs: Any) -> Any:
+    tx.delattr(args[0], tx.constant_value(args[1]))
+    return Constant(None)
+
+
+@handles(hasattr)
+def _hasattr(tx: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(tx.hasattr(args[0], tx.constant_value(args[1])))
+
+
+@handles(object.__setattr__)
+def _object_setattr(tx: Any, args: Any, kwargs: Any) -> Any:
+    tx.plain_set_attribute(args[0], tx.constant_value(args[1]), args[2])
+    return Constant(None)
+
+
+@handles(object.__delattr__)
+def _object_delattr(tx: Any, args: Any, kwargs: Any) -> Any:
+    tx.plain_delete_attribute(args[0], tx.constant_value(args[1]))
+    return Constant(None)
+
+
+@handles(object.__getattribute__)
+def _object_getattribute(tx: Any, args: Any, kwargs: Any) -> Any:
+    obj, name = args[0], tx.constant_value(args[1])
+    if not isinstance(obj, Object):
+        return tx.tail_getattr(obj, name)
+    cls = obj.python_type()
+    raw = tx.type_lookup(cls, name)
+    found = tx.instance_value(obj, name)
+    if raw is not MISSING and (found is MISSING or hasattr(type(raw), "__set__")):
+        return tx.bind(raw, obj, cls, name)
+    if found is MISSING:
+        return tx.raise_(AttributeError, f"'{cls.__name__}' object has no attribute '{name}'")
+    return found
+
+
+@handles(object.__init__, object.__init_subclass__)
+def _object_init(tx: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(None)
+
+
+@handles(object.__new__)
+def _object_new(tx: Any, args: Any, kwargs: Any) -> Any:
+    return Object(None, args[0].real())
+
+
+@handles(tuple.__new__, str.__new__, int.__new__, float.__new__, list.__new__, dict.__new__,
+         set.__new__, frozenset.__new__)
+def _storage_new(tx: Any, args: Any, kwargs: Any) -> Any:
+    cls = args[0].real()
+    if cls in (tuple, str, int, float, list, dict, set, frozenset):
+        return tx.call(args[0], args[1:], kwargs)
+    storage = tx.new_storage(cls, args[1:])
+    return Object(None, cls, None, storage)
+
+
+@handles(dict.__init__, list.__init__, set.__init__)
+def _storage_init(tx: Any, args: Any, kwargs: Any) -> Any:
+    tx.storage_init(args[0], None, args[1:], kwargs)
+    return Constant(None)
+
+
+@handles(BaseException.__init__, Exception.__init__)
+def _exception_init(tx: Any, args: Any, kwargs: Any) -> Any:
+    args[0].args = list(args[1:])
+    return Constant(None)
+
+
+@handles(super)
+def _super(tx: Any, args: Any, kwargs: Any) -> Any:
+    if not args:
+        frame = tx.frames[-1]
+        names = frame.code.localsplus
+        cell = frame.locals[names.index("__class__")]
+        owner = frame.locals[0]
+        cls = tx.load_cell(cell)
+        from suture.variables import Cell
+
+        owner = tx.load_cell(owner) if isinstance(owner, Cell) else tx.realize(owner)
+        return Super(cls.real(), owner)
+    return Super(args[0].real(), args[1])
+
+
+@handles(id)
+def _id(tx: Any, args: Any, kwargs: Any) -> Any:
+    try:
+        real = args[0].real()
+    except LookupError:
+        raise Break(calls.C_FUNCTION, function="id") from None
+    if args[0].source is not None:
+        tx.fix(args[0].source, real)
+    return Constant(id(real))
+
+
+@handles(hash)
+def _hash(tx: Any, args: Any, kwargs: Any) -> Any:
+    if args[0].is_constant():
+        return tx.fold(hash, args, kwargs)
+    if isinstance(args[0], Object) and tx.type_lookup(args[0].cls, "__hash__") is not object.__hash__:
+        return tx.finish(tx.call_type_method(args[0], "__hash__", [], {}))
+    raise Break(calls.C_FUNCTION, function="hash")
+
+
+@handles(iter)
+def _iter(tx: Any, args: Any, kwargs: Any) -> Any:
+    if len(args) == 2:
+        raise Break(calls.C_FUNCTION, function="iter with a sentinel")
+    return tx.iterate(args[0])
+
+
+@handles(next)
+def _next(tx: Any, args: Any, kwargs: Any) -> Any:
+    if isinstance(args[0], (Object, Opaque)) and not hasattr(args[0].python_type(), "__next__"):
+        return tx.raise_(TypeError, f"'{args[0].python_type().__name__}' object is not an iterator")
+    item = tx.advance(args[0])
+    if item is not END:
+        return item
+    return args[1] if len(args) > 1 else tx.raise_(StopIteration)
+
+
+@handles(enumerate)
+def _enumerate(tx: Any, args: Any, kwargs: Any) -> Any:
+    start = args[1] if len(args) > 1 else kwargs.get("start", Constant(0))
+    return Enumerate(tx.iterate(args[0] if args else kwargs["iterable"]), start)
+
+
+@handles(zip)
+def _zip(tx: Any, args: Any, kwargs: Any) -> Any:
+    strict = kwargs.get("strict")
+    return Zip([tx.iterate(a) for a in args], bool(strict is not None and tx.truth(strict)))
+
+
+@handles(map)
+def _map(tx: Any, args: Any, kwargs: Any) -> Any:
+    return Map(args[0], [tx.iterate(a) for a in args[1:]])
+
+
+@handles(filter)
+def _filter(tx: Any, args: Any, kwargs: Any) -> Any:
+    return Filter(args[0], tx.iterate(args[1]))
+
+
+@handles(reversed)
+def _reversed(tx: Any, args: Any, kwargs: Any) -> Any:
+    value = args[0]
+    if isinstance(value, Constant):
+        return tx.list_iterator([tx.known(v) for v in reversed(value.constant())])
+    own = getattr(type(value), "m___reversed__", None)
+    if own is not None:
+        return own(value, tx)
+    if isinstance(value, Object):
+        if tx.type_lookup(value.cls, "__reversed__") is not MISSING:
+            return tx.finish(tx.call_type_method(value, "__reversed__", [], {}))
+        count = tx.integer(tx.length(value))
+        return tx.list_iterator([tx.getitem(value, Constant(i)) for i in range(count - 1, -1, -1)])
+    if isinstance(value, Tensor):
+        return tx.list_iterator(list(reversed(tx.tensor_rows(value))))
+    raise Break(calls.C_FUNCTION, function="reversed")
+
+
+@handles(range)
+def _range(tx: Any, args: Any, kwargs: Any) -> Any:
+    return tx.folded(lambda: range(*[tx.integer(a) for a in args]))
+
+
+@handles(slice)
+def _slice(tx: Any, args: Any, kwargs: Any) -> Any:
+    none = Constant(None)
+    if len(args) == 1:
+        return Slice(none, args[0], none)
+    return Slice(args[0], args[1], args[2] if len(args) > 2 else none)
+
+
+def _sum(tx: Any, args: Any, kwargs: Any) -> Any:
+    total = args[1] if len(args) > 1 else kwargs.get("start", Constant(0))
+    for item in tx.elements(args[0]):
+        total = tx.binary("add", total, item)
+    return total
+
+
+handles(sum)(_sum)
+
+
+@handles(any)
+def _any(tx: Any, args: Any, kwargs: Any) -> Any:
+    iterator = tx.iterate(args[0])
+    while (item := tx.advance(iterator)) is not END:
+        if tx.truth(item):
+            return Constant(True)
+    return Constant(False)
+
+
+@handles(all)
+def _all(tx: Any, args: Any, kwargs: Any) -> Any:
+    iterator = tx.iterate(args[0])
+    while (item := tx.advance(iterator)) is not END:
+        if not tx.truth(item):
+            return Constant(False)
+    return Constant(True)
+
+
+def _extreme(name: str, symbol: str) -> Any:
+    def handler(tx: Any, args: Any, kwargs: Any) -> Any:
+        items = tx.elements(args[0]) if len(args) == 1 else list(args)
+        if not items:
+            if "default" in kwargs:
+                return kwargs["default"]
+            return tx.raise_(ValueError, f"{name}() arg is an empty sequence")
+        key = kwargs.get("key")
+        if key is not None and key.is_constant() and key.constant() is None:
+            key = None
+        if key is None and any(isinstance(i, Symbol) for i in items):
+            return _symbol_extreme(tx, name, items)
+        best, best_key = items[0], items[0] if key is None else tx.call(key, [items[0]], {})
+        for item in items[1:]:
+            item_key = item if key is None else tx.call(key, [item], {})
+            if tx.truth(tx.compare(symbol, item_key, best_key)):
+                best, best_key = item, item_key
+        return best
+
+    return handler
+
+
+def _symbol_extreme(tx: Any, name: str, items: list[Any]) -> Any:
+    target = torch.sym_max if name == "max" else torch.sym_min
+    best = items[0]
+    for item in items[1:]:
+        best = tx.call_torch(target, [best, item], {})
+    return best
+
+
+handles(max)(_extreme("max", ">"))
+handles(min)(_extreme("min", "<"))
+
+
+@handles(sorted)
+def _sorted(tx: Any, args: Any, kwargs: Any) -> Any:
+    return List(tx.sorted(tx.elements(args[0]), kwargs.get("key"), kwargs.get("reverse")))
+
+
+@handles(abs)
+def _abs(tx: Any, args: Any, kwargs: Any) -> Any:
+    return tx.unary("abs", args[0])
+
+
+@handles(divmod)
+def _divmod(tx: Any, args: Any, kwargs: Any) -> Any:
+    return tx.binary("divmod", args[0], args[1])
+
+
+@handles(pow)
+def _pow(tx: Any, args: Any, kwargs: Any) -> Any:
+    if len(args) == 2 and not kwargs:
+        return tx.binary("pow", args[0], args[1])
+    return tx.fold(pow, args, kwargs)
+
+
+@handles(round)
+def _round(tx: Any, args: Any, kwargs: Any) -> Any:
+    value = args[0]
+    if isinstance(value, Symbol):
+        if len(args) == 1 and not kwargs:
+            return tx.symbol_round(value, "round")
+        return tx.fold(round, [Constant(tx.specialise(value)), *args[1:]], kwargs)
+    if isinstance(value, Tensor):
+        named = {"decimals": args[1]} if len(args) > 1 else {}
+        return tx.add_node("call_method", "round", [value], named)
+    if value.is_constant():
+        return tx.fold(round, args, kwargs)
+    return tx.call_type_method(value, "__round__", args[1:], kwargs)
+
+
+@handles(print)
+def _print(tx: Any, args: Any, kwargs: Any) -> Any:
+    named = ", ".join(a.describe() for a in args)
+    raise Break(tensors.PRINT_TENSOR, builtin="print", arguments=named)
+
+
+@handles(repr, ascii)
+def _repr(tx: Any, args: Any, kwargs: Any) -> Any:
+    return tx.convert_value(args[0], "repr")
+
+
+@handles(format)
+def _format(tx: Any, args: Any, kwargs: Any) -> Any:
+    return tx.format_value(args[0], None, args[1] if len(args) > 1 else None)
+
+
+for _pure in (chr, ord, bin, hex, oct):
+    handles(_pure)(lambda tx, args, kwargs, f=_pure: tx.fold(f, args, kwargs))
+
+
+@handles(locals, globals, vars, dir)
+def _namespace(tx: Any, args: Any, kwargs: Any) -> Any:
+    raise Break(python.LOCALS_CALL, call="locals()")
+
+
+@handles(exec, eval, compile)
+def _exec(tx: Any, args: Any, kwargs: Any) -> Any:
+    raise Break(python.EXEC_EVAL, call="exec()")
+
+
+@handles(open, input, breakpoint)
+def _open(tx: Any, args: Any, kwargs: Any) -> Any:
+    raise Break(calls.C_FUNCTION, function="open")
+
+
+# ---- operator functions that are operators
+
+
+def _operator(name: str) -> None:
+    handles(getattr(operator, name))(lambda tx, args, kwargs: tx.binary(name, args[0], args[1]))
+
+
+for _name in (
+    "add sub mul truediv floordiv mod pow matmul lshift rshift and_ or_ xor"
+    " iadd isub imul itruediv ifloordiv imod ipow imatmul ilshift irshift iand ior ixor"
+).split():
+    _operator(_name)
+for _name, _symbol in (("lt", "<"), ("le", "<="), ("eq", "=="), ("ne", "!="), ("gt", ">"), ("ge", ">=")):
+    handles(getattr(operator, _name))(
+        lambda tx, args, kwargs, s=_symbol: tx.compare(s, args[0], args[1])
+    )
+for _name in ("neg", "pos", "invert"):
+    handles(getattr(operator, _name))(lambda tx, args, kwargs, n=_name: tx.unary(n, args[0]))
+
+
+@handles(operator.getitem)
+def _getitem(tx: Any, args: Any, kwargs: Any) -> Any:
+    return tx.tail_getitem(args[0], args[1])
+
+
+@handles(operator.setitem)
+def _setitem(tx: Any, args: Any, kwargs: Any) -> Any:
+    tx.setitem(args[0], args[1], args[2])
+    return Constant(None)
+
+
+@handles(operator.delitem)
+def _delitem(tx: Any, args: Any, kwargs: Any) -> Any:
+    tx.delitem(args[0], args[1])
+    return Constant(None)
+
+
+@handles(operator.contains)
+def _contains(tx: Any, args: Any, kwargs: Any) -> Any:
+    return tx.contains(args[0], args[1])
+
+
+@handles(operator.not_)
+def _not(tx: Any, args: Any, kwargs: Any) -> Any:
+    return tx.negate(tx.to_bool(args[0]))
+
+
+@handles(operator.truth)
+def _truth(tx: Any, args: Any, kwargs: Any) -> Any:
+    return tx.to_bool(args[0])
+
+
+@handles(operator.is_)
+def _is(tx: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(tx.same(args[0], args[1]))
+
+
+@handles(operator.is_not)
+def _is_not(tx: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(not tx.same(args[0], args[1]))
+
+
+@handles(operator.index)
+def _index(tx: Any, args: Any, kwargs: Any) -> Any:
+    return args[0] if isinstance(args[0], Symbol) else Constant(tx.integer(args[0]))
+
+

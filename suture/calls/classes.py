@@ -1,0 +1,131 @@
+"""Calling a class: making instances."""
+
+from __future__ import annotations
+
+import collections
+import enum
+import types
+from typing import Any
+
+import torch
+
+from suture import rules
+from suture.breaks import Break, calls
+from suture.calls.attributes import MISSING, find_in_mro
+from suture.calls.part import Part
+from suture.calls.table import handler_of
+from suture.variables import Class, Constant, Deque, Dict, List, Object, Raise, Set, Tuple
+
+
+class Classes(Part):
+    """The part of the tracer that makes objects."""
+
+    def call_class(self, cls: Class, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        real = cls.value
+        handler = handler_of(real)
+        if handler is not None:
+            return handler(self, args, kwargs)
+        meta_call = self.type_lookup(type(real), "__call__") if type(real) is not type else None
+        if isinstance(meta_call, types.FunctionType):
+            if issubclass(real, enum.Enum):
+                return self.fold(real, args, kwargs)
+            return self.tail_call(self.wrap(meta_call, None), [cls, *args], kwargs)
+        verdict = rules.lookup(real)
+        if verdict.kind is not rules.INLINE or verdict.target is not None:
+            if not self._made_here(real):
+                return self.by_verdict(verdict, real, cls, args, kwargs)
+        return self.make_instance(cls, args, kwargs)
+
+    def _made_here(self, real: type) -> bool:
+        """Classes whose instances are plain enough to make whatever package they come from."""
+        return issubclass(real, BaseException) and real.__module__ == "builtins"
+
+    def make_instance(self, cls: Class, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """What type.__call__ does: __new__, then __init__."""
+        real = cls.value
+        if issubclass(real, torch.Tensor):
+            raise Break(calls.UNSUPPORTED_CALLABLE, callable=cls.describe(), arguments="")
+        new = self.type_lookup(real, "__new__")
+        new = new.__func__ if isinstance(new, staticmethod) else new
+        if isinstance(new, types.FunctionType):
+            made = self.call(self.wrap(new, None), [cls, *args], kwargs)
+            if not issubclass(made.python_type(), real):
+                return made
+        else:
+            made = self.allocate(cls, new, args, kwargs)
+        init = self.type_lookup(made.python_type(), "__init__")
+        if isinstance(init, types.FunctionType):
+            return self.call_init(made, self.wrap(init, None), args, kwargs)
+        if init is object.__init__ or init is MISSING or isinstance(made, Raise):
+            return made
+        self.storage_init(made, init, args, kwargs)
+        return made
+
+    def call_init(self, made: Any, init: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Run __init__; the caller gets the object, not what __init__ returns."""
+        pending = self.tail_call(init, [made, *args], kwargs)
+        frame = getattr(pending, "frame", None)
+        if frame is None or isinstance(pending, Object):
+            return made
+        frame.deliver = made
+        return pending
+
+    def allocate(self, cls: Class, new: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """What a C __new__ does, for the types we know."""
+        real = cls.value
+        if issubclass(real, BaseException):
+            return Raise(real, list(args))
+        if new is object.__new__ or new is MISSING:
+            if (args or kwargs) and find_in_mro(real, "__init__") is object.__init__:
+                self.raise_(TypeError, f"{real.__name__}() takes no arguments")
+            return Object(None, real)
+        storage = self.new_storage(real, args)
+        if storage is None:
+            raise Break(
+                calls.UNSUPPORTED_CALLABLE,
+                callable=cls.describe(),
+                arguments=", ".join(a.describe() for a in args),
+            )
+        return Object(None, real, None, storage)
+
+    def new_storage(self, real: type, args: list[Any]) -> Any:
+        """The builtin part of a new object of a class that derives from a builtin type."""
+        if issubclass(real, tuple):
+            return Tuple(list(self.unpack(args[0])) if args else [])
+        if issubclass(real, collections.OrderedDict):
+            return Dict(None, None, collections.OrderedDict)
+        if issubclass(real, collections.defaultdict):
+            return Dict(None, None, collections.defaultdict)
+        if issubclass(real, dict):
+            return Dict()
+        if issubclass(real, list):
+            return List([])
+        if issubclass(real, collections.deque):
+            return Deque([])
+        if issubclass(real, frozenset):
+            made = Set(None, None, frozenset)
+            for item in self.unpack(args[0]) if args else []:
+                made.add(self, item)
+            return made
+        if issubclass(real, set):
+            return Set()
+        for base in (int, float, str, bytes, complex):
+            if issubclass(real, base):
+                return Constant(base(*[self.constant_value(a) for a in args]))
+        return None
+
+    def storage_init(self, made: Any, init: Any, args: list[Any], kwargs: Any) -> None:
+        """The C __init__ of a container on the builtin part of an object."""
+        storage = getattr(made, "storage", None)
+        if isinstance(storage, Dict):
+            if storage.kind is collections.defaultdict and args:
+                storage.factory, args = args[0], args[1:]
+            storage.m_update(self, *args, **kwargs)
+        elif isinstance(storage, List):
+            if args:
+                storage.m_extend(self, args[0])
+        elif isinstance(storage, Set):
+            if args and storage.kind is set:
+                storage.m_update(self, args[0])
+        elif not isinstance(storage, (Constant, Tuple)) and init is not object.__init__:
+            raise Break(calls.UNSUPPORTED_CALLABLE, callable=made.describe(), arguments="")

@@ -1,0 +1,258 @@
+"""Constructors of builtin types, text and sorting."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import operator
+from typing import Any
+
+import torch
+
+from suture.breaks import Break, objects, tensors
+from suture.calls.attributes import MISSING
+from suture.calls.part import Part
+from suture.calls.table import handles
+from suture.variables import (
+    Constant,
+    Deque,
+    Dict,
+    List,
+    Object,
+    Partial,
+    Set,
+    Size,
+    Symbol,
+    Tensor,
+    Tuple,
+    is_literal,
+)
+
+
+@handles(bool)
+def _bool(tx: Any, args: Any, kwargs: Any) -> Any:
+    return tx.to_bool(args[0]) if args else Constant(False)
+
+
+@handles(int)
+def _int(tx: Any, args: Any, kwargs: Any) -> Any:
+    return _number(tx, int, "__int__", args, kwargs)
+
+
+@handles(float)
+def _float(tx: Any, args: Any, kwargs: Any) -> Any:
+    return _number(tx, float, "__float__", args, kwargs)
+
+
+@handles(complex)
+def _complex(tx: Any, args: Any, kwargs: Any) -> Any:
+    return _number(tx, complex, "__complex__", args, kwargs)
+
+
+def _number(tx: Any, kind: type, method: str, args: list[Any], kwargs: Any) -> Any:
+    if not args or kwargs:
+        return tx.fold(kind, args, kwargs)
+    value = args[0]
+    if isinstance(value, Symbol):
+        if value.python_type() is kind:
+            return value
+        if value.python_type() is bool or kind is complex:
+            return Constant(kind(tx.specialise(value)))
+        return tx.call_torch(torch.sym_float if kind is float else torch.sym_int, [value], {})
+    if isinstance(value, Tensor):
+        return tx.tensor_to_number(value, method)
+    if isinstance(value, Object) and not isinstance(value.storage, Constant):
+        for name in (method, "__index__"):
+            if tx.type_lookup(value.cls, name) is not MISSING:
+                return tx.call_type_method(value, name, [], {})
+    if isinstance(value, Object):
+        return tx.fold(kind, [value.storage, *args[1:]], kwargs)
+    return tx.fold(kind, args, kwargs)
+
+
+@handles(str)
+def _str(tx: Any, args: Any, kwargs: Any) -> Any:
+    if len(args) == 1 and not kwargs:
+        return tx.convert_value(args[0], "str")
+    return tx.fold(str, args, kwargs)
+
+
+@handles(bytes, bytearray, memoryview)
+def _bytes(tx: Any, args: Any, kwargs: Any) -> Any:
+    return tx.fold(bytes, args, kwargs)
+
+
+@handles(tuple)
+def _tuple(tx: Any, args: Any, kwargs: Any) -> Any:
+    if not args:
+        return Tuple([])
+    return args[0] if type(args[0]) is Tuple else Tuple(tx.elements(args[0]))
+
+
+@handles(list)
+def _list(tx: Any, args: Any, kwargs: Any) -> Any:
+    return List(tx.elements(args[0]) if args else [])
+
+
+@handles(torch.Size)
+def _size(tx: Any, args: Any, kwargs: Any) -> Any:
+    return Size(tx.elements(args[0]) if args else [])
+
+
+@handles(collections.deque)
+def _deque(tx: Any, args: Any, kwargs: Any) -> Any:
+    limit = args[1] if len(args) > 1 else kwargs.get("maxlen", Constant(None))
+    made = Deque([], None, tx.constant_value(limit))
+    if args:
+        made.m_extend(tx, args[0])
+    return made
+
+
+@handles(set)
+def _set(tx: Any, args: Any, kwargs: Any) -> Any:
+    return _make_set(tx, set, args)
+
+
+@handles(frozenset)
+def _frozenset(tx: Any, args: Any, kwargs: Any) -> Any:
+    return _make_set(tx, frozenset, args)
+
+
+def _make_set(tx: Any, kind: type, args: list[Any]) -> Any:
+    made = Set(None, None, kind)
+    for item in tx.elements(args[0]) if args else []:
+        made.add(tx, item)
+    return made
+
+
+@handles(dict)
+def _dict(tx: Any, args: Any, kwargs: Any) -> Any:
+    made = Dict()
+    made.m_update(tx, *args, **kwargs)
+    return made
+
+
+@handles(collections.OrderedDict)
+def _ordered(tx: Any, args: Any, kwargs: Any) -> Any:
+    made = Dict(None, None, collections.OrderedDict)
+    made.m_update(tx, *args, **kwargs)
+    return made
+
+
+@handles(collections.defaultdict)
+def _defaultdict(tx: Any, args: Any, kwargs: Any) -> Any:
+    factory = args[0] if args else None
+    if factory is not None and factory.is_constant():
+        factory = None
+    made = Dict(None, None, collections.defaultdict, None, factory)
+    made.m_update(tx, *args[1:], **kwargs)
+    return made
+
+
+@handles(object)
+def _object(tx: Any, args: Any, kwargs: Any) -> Any:
+    return Object(None, object)
+
+
+@handles(functools.partial)
+def _partial(tx: Any, args: Any, kwargs: Any) -> Any:
+    fn, rest = args[0], args[1:]
+    if isinstance(fn, Partial) and fn.cls is functools.partial:
+        return Partial(fn.fn, [*fn.args, *rest], {**fn.keywords, **kwargs})
+    return Partial(fn, rest, dict(kwargs))
+
+
+class Conversions(Part):
+    """The part of the tracer that makes text and sorts."""
+
+    def wrap_known(self, value: Any) -> Any:
+        """The variable of a value computed while tracing: no guard, nothing to read again."""
+        if is_literal(value):
+            return Constant(value)
+        kind = type(value)
+        if kind is tuple:
+            return Tuple([self.wrap_known(v) for v in value])
+        if kind is list:
+            return List([self.wrap_known(v) for v in value])
+        if kind is torch.Size:
+            return Size([self.wrap_known(v) for v in value])
+        if kind is dict:
+            return Dict({k: (self.wrap_known(k), self.wrap_known(v)) for k, v in value.items()})
+        if kind in (set, frozenset):
+            made = Set(None, None, kind)
+            for item in value:
+                made.add(self, self.wrap_known(item))
+            return made
+        return self.wrap(value, None)
+
+    def convert_value(self, value: Any, how: str) -> Any:
+        """str(), repr() or ascii() of a value."""
+        real = {"str": str, "repr": repr, "ascii": ascii}[how]
+        if isinstance(value, Object) and not isinstance(value.storage, Constant):
+            name = "__str__" if how == "str" else "__repr__"
+            raw = self.type_lookup(value.cls, name)
+            if raw is object.__str__:
+                raw = self.type_lookup(value.cls, "__repr__")
+                name = "__repr__"
+            if isinstance(raw, type(_bool)):
+                return self.finish(self.call_type_method(value, name, [], {}))
+        if isinstance(value, Tensor):
+            raise Break(tensors.PRINT_TENSOR, builtin=how, arguments=value.describe())
+        if isinstance(value, Object) and isinstance(value.storage, Constant):
+            if value.value is None:
+                raise Break(objects.UNKNOWN_OBJECT, operation=f"{how}()", object=value.describe())
+            return Constant(real(value.value))
+        from suture.variables import Raise
+
+        if isinstance(value, Raise) and how == "str":
+            if not value.args:
+                return Constant("")
+            if len(value.args) == 1 and not issubclass(value.cls, KeyError):
+                return self.convert_value(value.args[0], "str")
+        known = self.constant_value(value)
+        return self.folded(lambda: real(known))
+
+    def format_value(self, value: Any, conversion: str | None, spec: Any) -> Any:
+        """A field of an f-string, or format()."""
+        if conversion is not None:
+            value = self.convert_value(value, conversion)
+        if isinstance(value, Tensor):
+            raise Break(tensors.PRINT_TENSOR, builtin="format", arguments=value.describe())
+        if isinstance(value, Object) and not isinstance(value.storage, Constant):
+            raw = self.type_lookup(value.cls, "__format__")
+            if isinstance(raw, type(_bool)):
+                given = spec if spec is not None else Constant("")
+                return self.finish(self.call_type_method(value, "__format__", [given], {}))
+            if spec is None or self.constant_value(spec) == "":
+                return self.convert_value(value, "str")
+        known = value.value if isinstance(value, Object) else self.constant_value(value)
+        text = "" if spec is None else self.constant_value(spec)
+        return self.folded(lambda: format(known, text))
+
+    def format_percent(self, left: Any, right: Any) -> Any:
+        """`"..." % values` with values that are all known."""
+        known = self.constant_value(right)
+        return self.folded(lambda: operator.mod(self.constant_value(left), known))
+
+    def sorted(self, items: list[Any], key: Any, reverse: Any) -> list[Any]:
+        """The items in order; a stable merge of comparisons the program would make."""
+        if key is not None and key.is_constant() and key.constant() is None:
+            key = None
+        keys = items if key is None else [self.call(key, [i], {}) for i in items]
+        backwards = reverse is not None and self.truth(reverse)
+        wrapped = [_Sortable(self, k, i) for k, i in zip(keys, items)]
+        return [w.item for w in sorted(wrapped, reverse=backwards)]
+
+
+class _Sortable:
+    """Lets Python's sort ask the tracer which of two values is less."""
+
+    __slots__ = ("tx", "key", "item")
+
+    def __init__(self, tx: Any, key: Any, item: Any) -> None:
+        self.tx = tx
+        self.key = key
+        self.item = item
+
+    def __lt__(self, other: Any) -> bool:
+        return bool(self.tx.truth(self.tx.compare("<", self.key, other.key)))

@@ -1,0 +1,137 @@
+"""Raising and matching exceptions in the traced program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.breaks import Break, objects
+from suture.calls.part import Part
+from suture.variables import Class, Constant, Object, Opaque, Raise, Raised, is_literal
+
+
+class Ambient(Opaque):
+    """The exception being handled by whoever called the compiled function; None as a rule."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(None, None)
+
+    def rebuild(self, emit: Any) -> str:
+        return f"{emit.constant(_current_exception, 'handled_by_caller')}()"
+
+
+def _current_exception() -> Any:
+    import sys
+
+    return sys.exc_info()[1]
+
+
+class Exceptions(Part):
+    """The part of the tracer that raises."""
+
+    def raise_(self, kind: type[BaseException], *args: Any) -> Any:
+        """Raise `kind(*args)` in the traced program; the arguments are plain values."""
+        raise Raised(self.with_context(Raise(kind, [Constant(a) for a in args])))
+
+    def raise_with(self, kind: type[BaseException], args: list[Any]) -> Any:
+        """The same with variables as arguments."""
+        raise Raised(self.with_context(Raise(kind, args)))
+
+    def native_exception(self, error: BaseException) -> Any:
+        """The variable of an exception that a folded operation really raised."""
+        if all(is_literal(a) for a in error.args):
+            made = Raise(type(error), [Constant(a) for a in error.args])
+        else:
+            made = Raise(type(error), [Constant(str(error))])
+        for name in ("name", "obj"):
+            if isinstance(error, (AttributeError, NameError)) and hasattr(error, name):
+                made.attrs[name] = Constant(None)
+        return self.with_context(made)
+
+    def with_context(self, exc: Any) -> Any:
+        """Set __context__ as `raise` does: what is being handled right now."""
+        handled = self.frames[-1].handled if self.frames else None
+        if isinstance(exc, Raise) and exc.context is None and _is_exception(handled):
+            if handled is not exc:
+                exc.context = handled
+        return exc
+
+    def do_raise(self, frame: Any, parts: list[Any]) -> None:
+        """RAISE_VARARGS."""
+        if not parts:
+            if not _is_exception(frame.handled):
+                if isinstance(frame.handled, Constant):
+                    self.raise_(RuntimeError, "No active exception to reraise")
+                raise Break(objects.UNKNOWN_OBJECT, operation="re-raise", object="the exception")
+            raise Raised(frame.handled)
+        exc = self._instance(parts[0])
+        if len(parts) == 2:
+            cause = parts[1]
+            if not (cause.is_constant() and cause.constant() is None):
+                cause = self._instance(cause)
+            self.setattr(exc, "__cause__", cause)
+        raise Raised(self.with_context(exc))
+
+    def _instance(self, value: Any) -> Any:
+        """The exception object for `raise value`."""
+        if isinstance(value, Class) and issubclass(value.value, BaseException):
+            return self.call(value, [], {})
+        if not issubclass(value.python_type(), BaseException):
+            self.raise_(TypeError, "exceptions must derive from BaseException")
+        return value
+
+    def exception_matches(self, exc: Any, kind: Any) -> bool:
+        """`except kind:` for an exception whose class is known."""
+        kinds = kind.unpacked(self) if hasattr(kind, "unpacked") else [kind]
+        classes = []
+        for one in kinds:
+            if not (isinstance(one, Class) and issubclass(one.value, BaseException)):
+                self.raise_(
+                    TypeError,
+                    "catching classes that do not inherit from BaseException is not allowed",
+                )
+            classes.append(one.value)
+        return issubclass(exc.python_type(), tuple(classes))
+
+    def type_of(self, exc: Any) -> Any:
+        return self.wrap(exc.python_type(), None)
+
+    def traceback_of(self, exc: Any) -> Any:
+        """`exc.__traceback__`: only real exceptions have one; others have not been raised yet."""
+        if isinstance(exc, Object) and exc.source is not None:
+            return Opaque(exc.value.__traceback__, exc.source.attr("__traceback__"))
+        return NoTraceback(exc)
+
+    def stopiteration_error(self, exc: Any) -> Any:
+        """A StopIteration that leaves a generator becomes a RuntimeError."""
+        if issubclass(exc.python_type(), StopIteration):
+            made = Raise(RuntimeError, [Constant("generator raised StopIteration")])
+            made.cause = made.context = exc
+            made.suppress = True
+            return made
+        return exc
+
+
+class NoTraceback(Opaque):
+    """The traceback of an exception that so far exists in the trace only."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: Any) -> None:
+        super().__init__(None, None)
+        self.of = of
+
+    def python_type(self) -> type:
+        import types
+
+        return types.TracebackType
+
+    def rebuild(self, emit: Any) -> str:
+        return f"{emit.value(self.of)}.__traceback__"
+
+
+def _is_exception(value: Any) -> bool:
+    if value is None or isinstance(value, (Constant, Ambient)):
+        return False
+    return issubclass(value.python_type(), BaseException)

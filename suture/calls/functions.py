@@ -1,0 +1,267 @@
+"""Calling: Python functions, classes, C functions, by the verdict of the rules."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from suture import rules
+from suture.breaks import Break, calls
+from suture.bytecode import decode
+from suture.calls.attributes import MISSING
+from suture.calls.part import Part
+from suture.calls.table import SPECIAL, handler_of
+from suture.variables import (
+    Builtin,
+    Constant,
+    Dict,
+
+    Generator,
+    MadeFunction,
+
+    Raised,
+    Tuple,
+)
+
+_GENERATOR = 0x20
+_COROUTINE = 0x80 | 0x200  # coroutine, async generator
+
+
+class Functions(Part):
+    """The part of the tracer that calls things."""
+
+    def tail_call(self, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return fn.call(self, list(args), kwargs)
+
+    def call(self, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Call and come back with the result."""
+        return self.finish(fn.call(self, list(args), kwargs))
+
+    def call_method(self, obj: Any, name: str, *args: Any) -> Any:
+        return self.finish(obj.call_method(self, name, list(args), {}))
+
+    def call_type_method(self, obj: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Call `type(obj).name(obj, ...)`, as operators and calls do."""
+        cls = obj.python_type()
+        raw = self.type_lookup(cls, name)
+        if raw is MISSING:
+            what = "is not callable" if name == "__call__" else f"has no {name}"
+            return self.raise_(TypeError, f"'{cls.__name__}' object {what}")
+        bound = self.finish(self.bind(raw, obj, cls, name))
+        return self.tail_call(bound, args, kwargs)
+
+    # ---- Python functions
+
+    def call_function(self, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Call a Python function as the rules say."""
+        if type(fn) is MadeFunction:
+            return self.inline(fn, args, kwargs)
+        real = fn.fn
+        handler = handler_of(real)
+        if handler is not None:
+            return handler(self, args, kwargs)
+        verdict = rules.lookup(real)
+        if verdict.kind is rules.INLINE and verdict.target is None:
+            return self.inline(fn, args, kwargs)
+        return self.by_verdict(verdict, real, fn, args, kwargs)
+
+    def by_verdict(self, verdict: Any, real: Any, fn: Any, args: list[Any], kwargs: Any) -> Any:
+        target = verdict.target
+        if verdict.kind is rules.INLINE:
+            if target is not None and target is not real:
+                return self.tail_call(self.wrap(target, None), args, kwargs)
+            if isinstance(real, types.FunctionType):
+                return self.inline(fn, args, kwargs)
+        elif verdict.kind is rules.IN_GRAPH:
+            return self.call_torch(target if target is not None else real, args, kwargs)
+        elif verdict.kind is rules.CONSTANT:
+            return self.fold(real, args, kwargs)
+        elif verdict.kind is rules.SPECIAL:
+            handler = SPECIAL.get(verdict.name)
+            if handler is not None:
+                return handler(self, real, args, kwargs)
+            if target is not None and target is not real:
+                return self.tail_call(self.wrap(target, None), args, kwargs)
+        return self.run_by_python(verdict, real)
+
+    def run_by_python(self, verdict: Any, real: Any) -> Any:
+        if "disable" in verdict.rule:
+            raise Break(calls.DISABLED, function=_name(real), reason=verdict.reason)
+        if "forbid" in verdict.rule:
+            raise Break(calls.FORBIDDEN, function=_name(real))
+        if isinstance(real, types.FunctionType):
+            raise Break(
+                calls.PYTHON_FUNCTION_RUN,
+                module=getattr(real, "__module__", None) or "?",
+                qualname=_name(real),
+                reason=verdict.reason,
+            )
+        raise Break(calls.C_FUNCTION, function=_name(real))
+
+    def inline(self, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """A frame for the function, bound to its arguments; a generator is only made."""
+        code = fn.code
+        if len(self.frames) > self.inline_limit:
+            raise Break(calls.INLINE_DEPTH, function=fn.describe(), depth=str(len(self.frames)))
+        slots = self.bind_arguments(fn, args, kwargs)
+        frame = self.new_frame(decode(code), fn, slots)
+        if code.co_flags & (_GENERATOR | _COROUTINE):
+            if code.co_flags & _COROUTINE:
+                return self.refuse_async(code.co_name)
+            return Generator(frame)
+        return self.pending(frame)
+
+    def bind_arguments(self, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
+        """The arguments in the function's slots, as CPython binds them."""
+        code = fn.code
+        names = code.co_varnames
+        npos, nkw = code.co_argcount, code.co_kwonlyargcount
+        slots: list[Any] = [None] * len(decode(code).localsplus)
+        given = len(args)
+        slots[: min(given, npos)] = args[:npos]
+        at = npos + nkw
+        if code.co_flags & 0x04:
+            slots[at] = Tuple(args[npos:])
+            at += 1
+        elif given > npos:
+            self._wrong_arguments(fn, f"takes {npos} positional arguments but {given} were given")
+        extra: dict[Any, tuple[Any, Any]] = {}
+        if kwargs:
+            self._bind_keywords(fn, kwargs, slots, names, extra)
+        if code.co_flags & 0x08:
+            slots[at] = Dict(extra)
+        if given < npos:
+            first = npos - fn.default_count
+            for i in range(given, npos):
+                if slots[i] is None:
+                    if i < first:
+                        self._wrong_arguments(fn, f"missing argument: '{names[i]}'")
+                    slots[i] = fn.default(self, i - first)
+        for i in range(npos, npos + nkw):
+            if slots[i] is None:
+                slots[i] = fn.kwdefault(self, names[i])
+                if slots[i] is None:
+                    self._wrong_arguments(fn, f"missing keyword-only argument: '{names[i]}'")
+        return slots
+
+    def _bind_keywords(self, fn: Any, kwargs: Any, slots: Any, names: Any, extra: Any) -> None:
+        code = fn.code
+        places = {
+            names[i]: i
+            for i in range(code.co_posonlyargcount, code.co_argcount + code.co_kwonlyargcount)
+        }
+        for name, value in kwargs.items():
+            i = places.get(name)
+            if i is not None:
+                if slots[i] is not None:
+                    self._wrong_arguments(fn, f"got multiple values for argument '{name}'")
+                slots[i] = value
+            elif code.co_flags & 0x08:
+                extra[name] = (Constant(name), value)
+            else:
+                self._wrong_arguments(fn, f"got an unexpected keyword argument '{name}'")
+
+    def _wrong_arguments(self, fn: Any, what: str) -> None:
+        self.raise_(TypeError, f"{fn.code.co_qualname}() {what}")
+
+    # ---- everything else that is known by identity
+
+    def call_builtin(self, fn: Builtin, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Call a C function, a method descriptor, an operator of torch..."""
+        real = fn.value
+        handler = handler_of(real)
+        if handler is not None:
+            return handler(self, args, kwargs)
+        owner = getattr(real, "__objclass__", None)
+        if owner is not None and args:
+            done = self.call_descriptor(real, owner, args, kwargs)
+            if done is not MISSING:
+                return done
+        verdict = rules.lookup(real)
+        return self.by_verdict(verdict, real, fn, args, kwargs)
+
+    def call_descriptor(self, real: Any, owner: type, args: list[Any], kwargs: Any) -> Any:
+        """`list.append(x, 1)`: a method descriptor called with its object."""
+        obj, name = args[0], real.__name__
+        if self.is_tensor(obj):
+            return self.tensor_method(obj, name, args[1:], kwargs)
+        storage = getattr(obj, "storage", None)
+        for target in (storage, obj):
+            if target is not None and hasattr(type(target), "m_" + name):
+                return target.call_method(self, name, args[1:], kwargs)
+        if obj.is_constant() and isinstance(obj.constant(), owner):
+            return self.constant_method(obj, name, args[1:], kwargs)
+        return MISSING
+
+    def builtin_method(self, method: Any, obj: Any, name: str, args: Any, kwargs: Any) -> Any:
+        """Run one of our own `m_` methods; wrong arguments are the program's TypeError."""
+        try:
+            _check_signature(method, args, kwargs)
+        except TypeError as error:
+            return self.raise_(TypeError, f"{name}: {error}")
+        return method(obj, self, *args, **kwargs)
+
+    def constant_method(self, owner: Any, name: str, args: list[Any], kwargs: Any) -> Any:
+        """A method of a constant: folded if all arguments are constants."""
+        value = owner.constant()
+        if name in ("join",) and len(args) == 1 and type(value) in (str, bytes):
+            parts = [self.constant_value(p) for p in self.unpack(args[0])]
+            return self.folded(lambda: value.join(parts))
+        method = getattr(value, name)
+        return self.fold(method, args, kwargs)
+
+    def fold(self, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Call a pure function now; its arguments must be known."""
+        values = [self.constant_value(a) for a in args]
+        named = {k: self.constant_value(v) for k, v in kwargs.items()}
+        return self.folded(lambda: real(*values, **named))
+
+    def folded(self, thunk: Any) -> Any:
+        """The result of a pure computation on known values, or the exception it raised."""
+        try:
+            value = thunk()
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            raise Raised(self.native_exception(error)) from None
+        return self.known(value)
+
+    def rule_of(self, real: Any) -> Any:
+        """A handler for a method of tensors that is more than a node, or None."""
+        verdict = rules.lookup(real)
+        if verdict.kind is rules.IN_GRAPH and verdict.target is None:
+            return None
+        return lambda tx, args, kwargs: tx.by_verdict(verdict, real, tx.wrap(real, None), args, kwargs)
+
+    def refuse_async(self, what: str) -> Any:
+        from suture.breaks import python
+
+        raise Break(python.ASYNC, instruction=what, function=self.frames[-1].code.code.co_qualname)
+
+
+def _name(real: Any) -> str:
+    return str(getattr(real, "__qualname__", None) or getattr(real, "__name__", None) or real)
+
+
+_SIGNATURES: dict[Any, tuple[int, int | None, frozenset[str] | None]] = {}
+
+
+def _check_signature(method: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
+    """Raise TypeError unless `method(obj, tx, *args, **kwargs)` binds."""
+    known = _SIGNATURES.get(method)
+    if known is None:
+        code = method.__code__
+        need = code.co_argcount - len(method.__defaults__ or ()) - 2
+        most = None if code.co_flags & 0x04 else code.co_argcount - 2
+        names = code.co_varnames[2 : code.co_argcount + code.co_kwonlyargcount]
+        known = (need, most, None if code.co_flags & 0x08 else frozenset(names))
+        _SIGNATURES[method] = known
+    need, most, names_ = known
+    if len(args) < need and not kwargs:
+        raise TypeError(f"expected at least {need} argument{'s' if need != 1 else ''}, got {len(args)}")
+    if most is not None and len(args) > most:
+        raise TypeError(f"expected at most {most} argument{'s' if most != 1 else ''}, got {len(args)}")
+    if names_ is not None and not names_.issuperset(kwargs):
+        raise TypeError("takes no keyword arguments")
+
+

@@ -1,0 +1,133 @@
+"""Generators: bodies of the program that run one turn at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.calls.part import Part
+from suture.variables import END, Constant, Function, Generator, Raise, Raised
+
+
+class Generators(Part):
+    """The part of the tracer that runs generators."""
+
+    def advance_in_loop(self, frame: Any, iterator: Any) -> Any:
+        """The next element for a `for` loop."""
+        return self.advance(iterator)
+
+    def advance_generator(self, gen: Generator, sent: Any) -> Any:
+        """Run to the next yield; END when it returns."""
+        kind, value = self.resume(gen, sent, None)
+        return value if kind == "yield" else END
+
+    def generator_send(self, gen: Generator, value: Any) -> Any:
+        kind, got = self.resume(gen, value, None)
+        if kind == "yield":
+            return got
+        none = got.is_constant() and got.constant() is None
+        return self.raise_with(StopIteration, [] if none else [got])
+
+    def resume(self, gen: Generator, sent: Any, exc: Any) -> tuple[str, Any]:
+        """("yield", value) or ("return", value); `exc` is thrown in instead of sending."""
+        frame = gen.frame
+        if gen.running:
+            self.raise_(ValueError, "generator already executing")
+        if frame is None:
+            if exc is not None:
+                raise Raised(exc)
+            return "return", Constant(None)
+        if not gen.started and exc is None and not (sent.is_constant() and sent.constant() is None):
+            self.raise_(TypeError, "can't send non-None value to a just-started generator")
+        gen.touch(self)
+        frame.generator = gen
+        gen.running = True
+        frame.handled = self.frames[-1].handled
+        if gen.started:
+            frame.stack.append(sent)
+        gen.started = True
+        floor = len(self.frames)
+        self.frames.append(frame)
+        if exc is not None:
+            self._throw_into(frame, exc, floor, gen)
+        return self.loop(floor)  # type: ignore[no-any-return]
+
+    def _throw_into(self, frame: Any, exc: Any, floor: int, gen: Generator) -> None:
+        """An exception at the yield the generator is suspended at."""
+        if frame.stack:
+            frame.stack.pop()
+        frame.ip -= 1
+        self.unwind(Raised(exc), floor)
+
+    def yield_frame(self, frame: Any) -> None:
+        """YIELD_VALUE in a generator's frame: back to whoever asked for the value."""
+        gen = frame.generator
+        if gen is None:
+            self.yield_outermost(frame)
+            return
+        value = frame.stack.pop()
+        frame.ip += 1
+        gen.running = False
+        self.frames.pop()
+        self._result = ("yield", value)
+
+    def yield_outermost(self, frame: Any) -> None:
+        from suture.breaks import Break, control_flow
+
+        raise Break(control_flow.GENERATOR_YIELD, function=frame.code.code.co_qualname)
+
+    def generator_returns(self, frame: Any, value: Any) -> None:
+        gen = frame.generator
+        gen.frame = None
+        gen.running = False
+        self.frames.pop()
+        self._result = ("return", value)
+
+    def send_frame(self, frame: Any, inst: Any) -> None:
+        """SEND: one turn of `yield from`."""
+        receiver, value = frame.stack[-2:]
+        if isinstance(receiver, Generator):
+            kind, got = self.resume(receiver, value, None)
+        else:
+            item = self.advance(receiver)
+            kind, got = ("return", Constant(None)) if item is END else ("yield", item)
+        if kind == "yield":
+            frame.stack[-1] = got
+            frame.ip += 1
+        else:
+            frame.stack[-2:] = [got]
+            frame.ip = inst.target
+
+    def generator_close(self, gen: Generator) -> Any:
+        if gen.frame is None:
+            return Constant(None)
+        if not gen.started:
+            gen.touch(self)
+            gen.frame = None
+            return Constant(None)
+        try:
+            kind, _ = self.resume(gen, Constant(None), Raise(GeneratorExit, []))
+        except Raised as raised:
+            if issubclass(raised.exception.python_type(), (GeneratorExit, StopIteration)):
+                return Constant(None)
+            raise
+        if kind == "yield":
+            return self.raise_(RuntimeError, "generator ignored GeneratorExit")
+        return Constant(None)
+
+    def generator_throw(self, gen: Generator, args: list[Any]) -> Any:
+        exc = self._instance(args[1] if len(args) > 1 and not args[1].is_constant() else args[0])
+        kind, got = self.resume(gen, Constant(None), exc)
+        if kind == "yield":
+            return got
+        return self.raise_with(StopIteration, [got])
+
+    def wrap_frame_function(self, lazy: Any, code: Any) -> Any:
+        """The function of a frame in the state: its code is the point's, so nothing to guard."""
+        source = lazy.source
+        if self.entry_is_owned:
+            self._fixed.add(id(source))
+        else:
+            self.guards.add(source.attr("__globals__"), "is", lazy.value.__globals__)
+        made = Function(lazy.value, source)
+        self._known[id(lazy.value)] = (lazy.value, made)
+        return made

@@ -1,0 +1,92 @@
+"""Global variables, cells and imports."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import types
+from typing import Any
+
+from suture.breaks import Break, python
+from suture.calls.part import Part
+from suture.variables import Cell, Constant, Lazy
+
+
+class Globals(Part):
+    """The part of the tracer that reads names."""
+
+    def load_global(self, namespace: dict[str, Any], name: str) -> Any:
+        """A global variable, then a builtin."""
+        changed, value = self.effects.load_global(namespace, name)
+        if changed and value is not None:
+            return value
+        module = namespace.get("__name__", "globals")
+        source = self.pinned(namespace, f"G[{module!r}]" if not isinstance(module, str) else module)
+        if name in namespace and not changed:
+            return self.wrap(namespace[name], source.item(name))
+        if not changed:
+            self.guards.add(source, "no_key", name)
+        table = namespace.get("__builtins__", builtins)
+        table = table.__dict__ if isinstance(table, types.ModuleType) else table
+        if name in table:
+            return self.wrap(table[name], self.pinned(table, "builtins").item(name))
+        self.guards.add(self.pinned(table, "builtins"), "no_key", name)
+        return self.raise_(NameError, f"name '{name}' is not defined")
+
+    def frame_cell(self, frame: Any, slot: int) -> Cell:
+        cell = frame.locals[slot]
+        if type(cell) is Lazy:
+            cell = frame.locals[slot] = self.wrap_cell(cell.value, cell.source)
+        if isinstance(cell, Cell):
+            return cell
+        made = frame.locals[slot] = Cell(cell)
+        return made
+
+    def load_cell(self, cell: Cell) -> Any:
+        """What a cell holds, or None if it is empty."""
+        if type(cell.contents) is Lazy:
+            cell.contents = self.realize(cell.contents)
+        return cell.contents
+
+    # ---- imports
+
+    def import_name(self, name: str, fromlist: Any, level: int) -> Any:
+        """`import name`: free if the module is loaded already, else Python does it."""
+        namespace = self.frames[-1].fn.globals
+        full = name
+        if level:
+            package = namespace.get("__package__") or namespace.get("__name__", "")
+            parts = package.split(".")
+            base = ".".join(parts[: len(parts) - level + 1])
+            full = f"{base}.{name}" if name else base
+        found = sys.modules.get(full)
+        if found is None or "__import__" in namespace or not isinstance(found, types.ModuleType):
+            raise Break(python.IMPORT, module=full)
+        if not fromlist and not level:
+            top = sys.modules.get(full.partition(".")[0])
+            if top is None:
+                raise Break(python.IMPORT, module=full)
+            found = top
+        for item in fromlist or ():
+            if item != "*" and not hasattr(found, item) and f"{full}.{item}" not in sys.modules:
+                raise Break(python.IMPORT, module=f"{full}.{item}")
+        return self.wrap(found, self.pinned(sys.modules, "sys.modules").item(found.__name__))
+
+    def import_from(self, module: Any, name: str) -> Any:
+        if hasattr(module.real(), name):
+            return self.getattr(module, name)
+        inner = sys.modules.get(f"{module.real().__name__}.{name}")
+        if inner is None:
+            return self.raise_(ImportError, f"cannot import name {name!r} from {module.real().__name__!r}")
+        return self.wrap(inner, None)
+
+    def annotations(self, value: Any) -> Any:
+        """The annotations of a function made while tracing: a tuple of names and values."""
+        from suture.variables import Dict
+
+        parts = self.unpack(value)
+        pairs = zip(parts[::2], parts[1::2])
+        return Dict({self.constant_value(k): (k, v) for k, v in pairs})
+
+    def none(self) -> Constant:
+        return Constant(None)

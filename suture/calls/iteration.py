@@ -1,0 +1,206 @@
+"""Iteration, unpacking, dictionaries read from outside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.breaks import Break, control_flow
+from suture.calls.attributes import MISSING
+from suture.calls.part import Part
+from suture.sources import Source
+from suture.variables import (
+    END,
+    Constant,
+    Dict,
+    DictView,
+    Generator,
+    Iterator,
+    Lazy,
+    ListIterator,
+    Object,
+    Raised,
+    RangeIterator,
+    Sequence,
+    SequenceIterator,
+    Set,
+    Tensor,
+    Tuple,
+    is_literal,
+)
+
+
+class Iteration(Part):
+    """The part of the tracer that goes over things."""
+
+    def iterate(self, value: Any) -> Any:
+        """`iter(value)`: always something `advance` can move."""
+        if isinstance(value, (Iterator, Generator)):
+            return value
+        if isinstance(value, Constant):
+            return self._constant_iterator(value.constant())
+        if isinstance(value, Tensor):
+            return ListIterator(self.tensor_rows(value))
+        own = getattr(type(value), "m___iter__", None)
+        if own is not None:
+            return own(value, self)
+        cls = value.python_type()
+        if self.type_lookup(cls, "__iter__") is MISSING:
+            if isinstance(value, Object) and self.type_lookup(cls, "__getitem__") is not MISSING:
+                return ListIterator(self._by_index(value))
+            return self.raise_(TypeError, f"'{cls.__name__}' object is not iterable")
+        if isinstance(value, Object):
+            return self.finish(self.call_type_method(value, "__iter__", [], {}))
+        raise Break(control_flow.UNKNOWN_ITERATOR, iterator=value.describe())
+
+    def _constant_iterator(self, value: Any) -> Any:
+        if type(value) is range:
+            return RangeIterator(value)
+        if not hasattr(type(value), "__iter__"):
+            return self.raise_(TypeError, f"'{type(value).__name__}' object is not iterable")
+        return ListIterator([self.known(v) for v in value], type(iter(value)))
+
+    def _by_index(self, value: Any) -> list[Any]:
+        """The old protocol: __getitem__ with 0, 1, 2 until IndexError."""
+        out: list[Any] = []
+        while True:
+            try:
+                out.append(self.getitem(value, Constant(len(out))))
+            except Raised as raised:
+                if issubclass(raised.exception.python_type(), IndexError):
+                    return out
+                raise
+
+    def advance(self, iterator: Any) -> Any:
+        """The next element, or END."""
+        if isinstance(iterator, (Iterator, Generator)):
+            return iterator.advance(self)
+        if isinstance(iterator, Object):
+            try:
+                return self.finish(self.call_type_method(iterator, "__next__", [], {}))
+            except Raised as raised:
+                if issubclass(raised.exception.python_type(), StopIteration):
+                    return END
+                raise
+        raise Break(control_flow.UNKNOWN_ITERATOR, iterator=iterator.describe())
+
+    def elements(self, value: Any) -> list[Any]:
+        """All elements of an iterable."""
+        if isinstance(value, Sequence):
+            return list(value.unpacked(self))
+        iterator = self.iterate(value)
+        if isinstance(iterator, (Iterator, Generator)):
+            return iterator.remaining(self)
+        out = []
+        while (item := self.advance(iterator)) is not END:
+            out.append(item)
+        return out
+
+    def unpack(self, value: Any) -> list[Any]:
+        return self.elements(value)
+
+    def unpack_exactly(self, value: Any, count: int) -> list[Any]:
+        """`a, b = value`."""
+        if isinstance(value, Tensor):
+            items = self.tensor_rows(value)
+        else:
+            items = self._first(value, count)
+        if len(items) < count:
+            self.raise_(
+                ValueError, f"not enough values to unpack (expected {count}, got {len(items)})"
+            )
+        if len(items) > count:
+            self.raise_(ValueError, f"too many values to unpack (expected {count})")
+        return items
+
+    def _first(self, value: Any, count: int) -> list[Any]:
+        if isinstance(value, (Sequence, Constant, Dict, Set, DictView)):
+            return self.elements(value)
+        iterator = self.iterate(value)
+        items = []
+        while len(items) <= count and (item := self.advance(iterator)) is not END:
+            items.append(item)
+        return items
+
+    def sequence_iterator(self, of: Sequence, reverse: bool = False) -> Any:
+        return SequenceIterator(of, 0, reverse)
+
+    def list_iterator(self, items: list[Any]) -> Any:
+        return ListIterator(items)
+
+    def mapping_iterator(self, of: Dict, what: str) -> Any:
+        view = DictView(of, what)
+        return ListIterator(view.elements(self), type(iter(getattr({}, what)())))
+
+    def set_iterator(self, of: Set) -> Any:
+        return ListIterator(self.set_order(of), type(iter(set())))
+
+    def set_order(self, of: Set) -> list[Any]:
+        """The members in the order the real set has."""
+        members = list(of.entries.values())
+        if all(m.is_constant() for m in members):
+            by_value = {m.constant(): m for m in members}
+            return [by_value[v] for v in set(by_value)]
+        return members
+
+    # ---- dictionaries from outside
+
+    def dict_entries(self, of: Dict) -> dict[Any, tuple[Any, Any]]:
+        """All entries of a dict that came from outside; its keys are guarded."""
+        real, source = of.backing, of.source
+        keys = list(dict.keys(real))
+        self.guards.add(source, "keys", tuple(keys))
+        entries: dict[Any, tuple[Any, Any]] = {}
+        for i, key in enumerate(keys):
+            variable = self._key_variable(key, source, i)
+            at = variable.hash_key(self)
+            known = of.entries.get(at)
+            if known is None:
+                known = (variable, Lazy(dict.__getitem__(real, key), source.item(key)))
+            entries[at] = known
+        return entries
+
+    def _key_variable(self, key: Any, source: Source, i: int) -> Any:
+        if is_literal(key):
+            return Constant(key)
+        return self.wrap(key, self.pinned(key))
+
+    def dict_entry(self, of: Dict, key: Any, at: Any) -> Any:
+        """One entry of a dict that came from outside, or None; only this key is guarded."""
+        real, source = of.backing, of.source
+        if not key.is_constant() or not is_literal(key.constant()):
+            of.load(self)
+            return of.entries.get(at)
+        name = key.constant()
+        if name in dict.keys(real):
+            return (key, Lazy(dict.__getitem__(real, name), source.item(name)))
+        if at not in of.absent:
+            self.guards.add(source, "no_key", name)
+            of.absent.add(at)
+        return None
+
+    def is_mapping(self, value: Any) -> bool:
+        if isinstance(value, Dict):
+            return True
+        return hasattr(value.python_type(), "keys") and hasattr(value.python_type(), "__getitem__")
+
+    def dict_pairs(self, value: Any) -> list[tuple[Any, Any]]:
+        """(key, value) pairs of a mapping or of an iterable of pairs, as dict() takes them."""
+        if isinstance(value, Dict):
+            values = value.values(self)
+            return list(zip(value.keys(self), values))
+        if isinstance(value, Object) and isinstance(value.storage, Dict):
+            if self.type_lookup(value.cls, "keys") in (dict.keys, MISSING) or not isinstance(
+                self.type_lookup(value.cls, "keys"), type(_noop)
+            ):
+                return self.dict_pairs(value.storage)
+        if self.is_mapping(value):
+            keys = self.elements(self.call_method(value, "keys"))
+            return [(k, self.getitem(value, k)) for k in keys]
+        return [tuple(self.unpack_exactly(p, 2)) for p in self.elements(value)]  # type: ignore[misc]
+
+    def tuple_of(self, items: list[Any]) -> Any:
+        return Tuple(items)
+
+
+def _noop() -> None: ...
+

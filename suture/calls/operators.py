@@ -1,0 +1,504 @@
+"""Operators, comparisons, truth, items."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from suture.breaks import Break, control_flow, objects
+from suture.calls.attributes import MISSING
+from suture.calls.part import Part
+from suture.variables import (
+    Builtin,
+    Class,
+    Constant,
+    Dict,
+    Function,
+    Method,
+    Object,
+    Opaque,
+    Raise,
+    Sequence,
+    Slice,
+    Symbol,
+    Tensor,
+)
+
+# operator-module name -> (special method, reflected special method)
+BINARY: dict[str, tuple[str, str]] = {
+    "add": ("__add__", "__radd__"),
+    "sub": ("__sub__", "__rsub__"),
+    "mul": ("__mul__", "__rmul__"),
+    "truediv": ("__truediv__", "__rtruediv__"),
+    "floordiv": ("__floordiv__", "__rfloordiv__"),
+    "mod": ("__mod__", "__rmod__"),
+    "pow": ("__pow__", "__rpow__"),
+    "matmul": ("__matmul__", "__rmatmul__"),
+    "lshift": ("__lshift__", "__rlshift__"),
+    "rshift": ("__rshift__", "__rrshift__"),
+    "and_": ("__and__", "__rand__"),
+    "or_": ("__or__", "__ror__"),
+    "xor": ("__xor__", "__rxor__"),
+    "divmod": ("__divmod__", "__rdivmod__"),
+}
+COMPARE: dict[str, tuple[Any, str, str]] = {
+    "<": (operator.lt, "__lt__", "__gt__"),
+    "<=": (operator.le, "__le__", "__ge__"),
+    "==": (operator.eq, "__eq__", "__eq__"),
+    "!=": (operator.ne, "__ne__", "__ne__"),
+    ">": (operator.gt, "__gt__", "__lt__"),
+    ">=": (operator.ge, "__ge__", "__le__"),
+}
+UNARY: dict[str, str] = {"neg": "__neg__", "pos": "__pos__", "invert": "__invert__", "abs": "__abs__"}
+
+
+def real_operator(name: str) -> Any:
+    return divmod if name == "divmod" else getattr(operator, name)
+
+
+class Operators(Part):
+    """The part of the tracer that applies operators."""
+
+    # ---- known values
+
+    def constant_value(self, variable: Any) -> Any:
+        """The Python value of something made of constants, or Break."""
+        if variable.is_constant():
+            return variable.constant()
+        if isinstance(variable, Symbol):
+            return self.specialise(variable)
+        if isinstance(variable, Sequence):
+            return variable.kind(self.constant_value(i) for i in variable.unpacked(self))
+        if isinstance(variable, Dict) and type(variable) is Dict:
+            return {self.constant_value(k): self.constant_value(v) for k, v in self.dict_pairs(variable)}
+        if isinstance(variable, Object) and isinstance(variable.storage, Constant) and variable.value is not None:
+            return variable.value
+        if isinstance(variable, (Class, Builtin, Function)):
+            return variable.real()
+        if isinstance(variable, Slice):
+            return slice(*(self.constant_value(p) for p in variable.parts))
+        if hasattr(variable, "entries") and hasattr(variable, "kind"):
+            return variable.kind(self.constant_value(v) for v in variable.entries.values())
+        raise Break(
+            objects.UNKNOWN_OBJECT, operation="take the value of", object=variable.describe()
+        )
+
+    def integer(self, variable: Any) -> int:
+        """The value of something used as an index or count."""
+        if isinstance(variable, Symbol):
+            return int(self.specialise(variable))
+        value = variable
+        if isinstance(variable, Object):
+            value = variable.storage or self.call_type_method(variable, "__index__", [], {})
+        if self.is_tensor(value):
+            value = self.tensor_to_number(value, "__index__")
+            return self.integer(value)
+        if not value.is_constant() or not isinstance(value.constant(), int):
+            kind = variable.python_type().__name__
+            return self.raise_(TypeError, f"'{kind}' object cannot be interpreted as an integer")
+        return int(value.constant())
+
+    def known(self, value: Any) -> Any:
+        """The variable of a value computed while tracing from constants."""
+        return self.wrap_known(value)
+
+    # ---- identity and truth
+
+    def same(self, left: Any, right: Any) -> bool:
+        """`left is right`."""
+        if left is right:
+            return True
+        if isinstance(left, (Method, Raise)) or isinstance(right, (Method, Raise)):
+            return False
+        if isinstance(left, Opaque) or isinstance(right, Opaque):
+            return self._same_opaque(left, right)
+        return bool(left.identity() == right.identity())
+
+    def _same_opaque(self, left: Any, right: Any) -> bool:
+        for one, other in ((left, right), (right, left)):
+            if isinstance(one, Opaque) and other.is_constant():
+                if one.source is not None and other.constant() is None:
+                    self.guards.add(one.source, "truth", _not_none)
+                    return False
+        if left.source is None or right.source is None:
+            return False
+        try:
+            return left.real() is right.real()
+        except LookupError:
+            return False
+
+    def truth(self, variable: Any) -> bool:
+        """The truth of a value, or Break where only its data tells."""
+        known = variable.truth(self)
+        if known is None:
+            if isinstance(variable, Tensor):
+                raise Break(control_flow.TENSOR_BRANCH, tensor=variable.describe())
+            raise Break(control_flow.UNKNOWN_TRUTH, value=variable.describe())
+        return bool(known)
+
+    def to_bool(self, variable: Any) -> Any:
+        """`bool(variable)` as a value; stays symbolic where it can."""
+        if isinstance(variable, Symbol):
+            return self.symbol_to_bool(variable)
+        return Constant(self.truth(variable))
+
+    def negate(self, variable: Any) -> Any:
+        if isinstance(variable, Symbol):
+            return self.symbol_not(variable)
+        if self.is_tensor(variable):
+            raise Break(control_flow.TENSOR_BRANCH, tensor=variable.describe())
+        return Constant(not self.truth(variable))
+
+    def object_truth(self, obj: Object) -> bool:
+        cls = obj.cls
+        if isinstance(obj.storage, Constant):
+            return bool(obj.storage.value)
+        for name in ("__bool__", "__len__"):
+            raw = self.type_lookup(cls, name)
+            if raw is not MISSING:
+                return self.truth(self.finish(self.call_type_method(obj, name, [], {})))
+        return True
+
+    def object_hash_key(self, obj: Object) -> Any:
+        raw = self.type_lookup(obj.cls, "__hash__")
+        if raw is object.__hash__ and self.type_lookup(obj.cls, "__eq__") is object.__eq__:
+            return obj.identity()
+        if obj.storage is not None and not isinstance(raw, type(_not_none)):
+            return obj.storage.hash_key(self)
+        if obj.value is not None and not obj.attrs:
+            return obj.value
+        raise Break(objects.UNKNOWN_OBJECT, operation="hash", object=obj.describe())
+
+    # ---- unary and binary operators
+
+    def unary(self, name: str, value: Any) -> Any:
+        if isinstance(value, (Tensor, Symbol)):
+            return self.call_torch(real_operator(name), [value], {})
+        if value.is_constant():
+            return self.fold(real_operator(name), [value], {})
+        return self.finish(self.call_type_method(value, UNARY[name], [], {}))
+
+    def binary(self, name: str, left: Any, right: Any) -> Any:
+        """`left <op> right`; `name` is a function of the operator module, "iadd" and so on too."""
+        if isinstance(left, (Tensor, Symbol)) or isinstance(right, (Tensor, Symbol)):
+            done = self.graph_binary(name, left, right)
+            if done is not None:
+                return done
+        elif left.is_constant() and right.is_constant():
+            return self.fold(real_operator(name), [left, right], {})
+        plain = name
+        if name not in BINARY:
+            plain = _PLAIN[name]
+            done = self._special(left, "__" + name.rstrip("_") + "__", right)
+            if done is not None:
+                return done
+        return self._binary_methods(plain, left, right)
+
+    def _binary_methods(self, name: str, left: Any, right: Any) -> Any:
+        forward, backward = BINARY[name]
+        kinds = left.python_type(), right.python_type()
+        swapped = kinds[0] is not kinds[1] and issubclass(kinds[1], kinds[0])
+        order = [(left, forward, right), (right, backward, left)]
+        if swapped and self._overrides(kinds, backward):
+            order.reverse()
+        for obj, method, other in order:
+            done = self._special(obj, method, other)
+            if done is not None:
+                return done
+        if name == "mod" and issubclass(kinds[0], (str, bytes)):
+            return self.format_percent(left, right)
+        symbol = _SYMBOLS.get(name, name)
+        return self.raise_(
+            TypeError,
+            f"unsupported operand type(s) for {symbol}: '{kinds[0].__name__}' and"
+            f" '{kinds[1].__name__}'",
+        )
+
+    def _overrides(self, kinds: tuple[type, type], method: str) -> bool:
+        mine = self.type_lookup(kinds[1], method)
+        return mine is not MISSING and mine is not self.type_lookup(kinds[0], method)
+
+    def _special(self, obj: Any, method: str, other: Any) -> Any:
+        """The result of a special method, or None if there is none or it does not apply."""
+        own = getattr(type(obj), "m_" + method, None)
+        if own is not None:
+            result = own(obj, self, other)
+        elif isinstance(obj, Object):
+            raw = self.type_lookup(obj.cls, method)
+            if raw is MISSING:
+                return None
+            result = self.finish(self.call_type_method(obj, method, [other], {}))
+        elif obj.is_constant():
+            return self._constant_special(obj, method, other)
+        elif isinstance(obj, Class):
+            return self._class_special(obj, method, other)
+        elif isinstance(obj, Opaque):
+            raise Break(
+                objects.UNKNOWN_OPERATOR,
+                operator=method,
+                operands=f"{obj.describe()}, {other.describe()}",
+            )
+        else:
+            return None
+        if result.is_constant() and result.constant() is NotImplemented:
+            return None
+        return result
+
+    def _constant_special(self, obj: Any, method: str, other: Any) -> Any:
+        """A constant against something that is no constant: sequences can be repeated."""
+        if isinstance(obj.constant(), int) and method == "__mul__":
+            return None
+        if isinstance(obj.constant(), tuple) and isinstance(other, Sequence):
+            from suture.variables import Tuple
+
+            own = getattr(Tuple, "m_" + method, None)
+            items = Tuple([self.known(v) for v in obj.constant()])
+            return own(items, self, other) if own is not None else None
+        return None
+
+    def _class_special(self, obj: Class, method: str, other: Any) -> Any:
+        if method in ("__or__", "__ror__") and other.python_type() is not type(None):
+            pair = (obj, other) if method == "__or__" else (other, obj)
+            return self.fold(operator.or_, list(pair), {})
+        if self.type_lookup(type(obj.value), method) is MISSING:
+            return None
+        return self.finish(self.call_type_method(obj, method, [other], {}))
+
+    # ---- comparison
+
+    def compare(self, symbol: str, left: Any, right: Any) -> Any:
+        real, forward, backward = COMPARE[symbol]
+        if isinstance(left, (Tensor, Symbol)) or isinstance(right, (Tensor, Symbol)):
+            done = self.graph_compare(symbol, left, right)
+            if done is not None:
+                return done
+        elif left.is_constant() and right.is_constant():
+            return self.fold(real, [left, right], {})
+        if isinstance(left, Sequence) and isinstance(right, (Sequence, Constant)):
+            done = self._compare_sequences(symbol, left, right)
+            if done is not None:
+                return done
+        done = self._rich_compare(forward, backward, left, right)
+        if done is not None:
+            return done
+        if symbol in ("==", "!="):
+            return Constant(self.same(left, right) is (symbol == "=="))
+        kinds = left.python_type(), right.python_type()
+        return self.raise_(
+            TypeError,
+            f"'{symbol}' not supported between instances of '{kinds[0].__name__}' and"
+            f" '{kinds[1].__name__}'",
+        )
+
+    def _rich_compare(self, forward: str, backward: str, left: Any, right: Any) -> Any:
+        kinds = left.python_type(), right.python_type()
+        order = [(left, forward, right), (right, backward, left)]
+        if kinds[0] is not kinds[1] and issubclass(kinds[1], kinds[0]):
+            order.reverse()
+        for obj, method, other in order:
+            if isinstance(obj, Object) and self.type_lookup(obj.cls, method) in _DEFAULT_COMPARE:
+                continue
+            if obj.is_constant() and not hasattr(type(obj), "m_" + method):
+                continue
+            done = self._special(obj, method, other)
+            if done is not None:
+                return done
+        return None
+
+    def _compare_sequences(self, symbol: str, left: Any, right: Any) -> Any:
+        if isinstance(right, Constant):
+            if not isinstance(right.value, tuple):
+                return None
+            right = type(left)([self.known(v) for v in right.value])
+        related = issubclass(left.kind, right.kind) or issubclass(right.kind, left.kind)
+        if not related:
+            return None
+        for a, b in zip(left.unpacked(self), right.unpacked(self)):
+            if not self.same_or_equal(a, b):
+                if symbol in ("==", "!="):
+                    return Constant(symbol == "!=")
+                return self.compare(symbol, a, b)
+        return self.fold(COMPARE[symbol][0], [Constant(len(left.items)), Constant(len(right.items))], {})
+
+    def same_or_equal(self, left: Any, right: Any) -> bool:
+        """What `in`, `index` and `==` of containers ask: identical, or equal and true."""
+        if self.same(left, right):
+            return True
+        return self.truth(self.compare("==", left, right))
+
+    def dicts_equal(self, left: Dict, right: Any) -> Any:
+        right = getattr(right, "storage", None) or right
+        if not isinstance(right, Dict):
+            return Constant(NotImplemented)
+        if len(left.load(self)) != len(right.load(self)):
+            return Constant(False)
+        for key in left.keys(self):
+            other = right.get(self, key)
+            if other is None or not self.same_or_equal(left.get(self, key), other):
+                return Constant(False)
+        return Constant(True)
+
+    # ---- items
+
+    def getitem(self, obj: Any, key: Any) -> Any:
+        return self.finish(self.tail_getitem(obj, key))
+
+    def tail_getitem(self, obj: Any, key: Any) -> Any:
+        if isinstance(obj, Tensor):
+            return self.call_torch(operator.getitem, [obj, key], {})
+        if obj.is_constant():
+            return self._constant_getitem(obj, key)
+        if isinstance(obj, Class):
+            return self._class_getitem(obj, key)
+        if isinstance(obj, Opaque):
+            raise Break(objects.UNKNOWN_SUBSCRIPT, object=obj.describe(), key=key.describe())
+        own = getattr(type(obj), "m___getitem__", None)
+        if own is not None:
+            return own(obj, self, key)
+        if self.type_lookup(obj.python_type(), "__getitem__") is MISSING:
+            kind = obj.python_type().__name__
+            return self.raise_(TypeError, f"'{kind}' object is not subscriptable")
+        return self._missing_key(obj, key)
+
+    def _missing_key(self, obj: Any, key: Any) -> Any:
+        """A dict subclass may define __missing__."""
+        storage = getattr(obj, "storage", None)
+        if isinstance(storage, Dict):
+            raw = self.type_lookup(obj.cls, "__getitem__")
+            missing = self.type_lookup(obj.cls, "__missing__")
+            if raw is dict.__getitem__ and missing is not MISSING and storage.factory is None:
+                found = storage.get(self, key)
+                if found is not None:
+                    return found
+                return self.call_type_method(obj, "__missing__", [key], {})
+        return self.call_type_method(obj, "__getitem__", [key], {})
+
+    def _constant_getitem(self, obj: Any, key: Any) -> Any:
+        if isinstance(key, Slice) or key.is_constant() or isinstance(key, Symbol):
+            value = obj.constant()
+            return self.folded(lambda: value[self.constant_value(key)])
+        return self.fold(operator.getitem, [obj, key], {})
+
+    def _class_getitem(self, obj: Class, key: Any) -> Any:
+        getter = self.type_lookup(type(obj.value), "__getitem__")
+        if getter is not MISSING and type(obj.value) is not type:
+            return self.fold(operator.getitem, [obj, key], {})
+        value = self.constant_value(key)
+        return self.wrap_known(obj.value[value])  # type: ignore[index]
+
+    def setitem(self, obj: Any, key: Any, value: Any) -> None:
+        if isinstance(obj, Tensor):
+            self.call_torch(operator.setitem, [obj, key, value], {})
+            return
+        self._item_method(obj, "__setitem__", [key, value], "item assignment", key)
+
+    def delitem(self, obj: Any, key: Any) -> None:
+        self._item_method(obj, "__delitem__", [key], "item deletion", key)
+
+    def _item_method(self, obj: Any, method: str, args: list[Any], what: str, key: Any) -> None:
+        own = getattr(type(obj), "m_" + method, None)
+        if own is not None:
+            own(obj, self, *args)
+            return
+        if isinstance(obj, Opaque):
+            raise Break(objects.UNKNOWN_SUBSCRIPT, object=obj.describe(), key=key.describe())
+        if self.type_lookup(obj.python_type(), method) is MISSING:
+            self.raise_(TypeError, f"'{obj.python_type().__name__}' object does not support {what}")
+        self.finish(self.call_type_method(obj, method, args, {}))
+
+    def contains(self, container: Any, item: Any) -> Any:
+        if container.is_constant() and item.is_constant():
+            return self.fold(operator.contains, [container, item], {})
+        if isinstance(container, Tensor):
+            return self.tensor_contains(container, item)
+        if container.is_constant() and not isinstance(container.constant(), (str, bytes)):
+            return Constant(any(self.same_or_equal(v, item) for v in self.unpack(container)))
+        own = getattr(type(container), "m___contains__", None)
+        if own is not None:
+            return own(container, self, item)
+        if isinstance(container, Opaque):
+            raise Break(
+                objects.UNKNOWN_OPERATOR,
+                operator="in",
+                operands=f"{item.describe()}, {container.describe()}",
+            )
+        cls = container.python_type()
+        if self.type_lookup(cls, "__contains__") is not MISSING:
+            return self.to_bool(self.finish(self.call_type_method(container, "__contains__", [item], {})))
+        for at in self.elements(container):
+            if self.same_or_equal(at, item):
+                return Constant(True)
+        return Constant(False)
+
+    def index_of(self, key: Any, length: int, what: str) -> Any:
+        """A key of a sequence as an int in range, or a slice of known ends."""
+        if isinstance(key, Slice):
+            return slice(*(self._slice_end(p) for p in key.parts))
+        if key.is_constant() and isinstance(key.constant(), slice):
+            return key.constant()
+        if not (issubclass(key.python_type(), int) or self._has_index(key)):
+            kind = key.python_type().__name__
+            base = what.split()[0]
+            self.raise_(TypeError, f"{base} indices must be integers or slices, not {kind}")
+        at = self.integer(key)
+        if not -length <= at < length:
+            self.raise_(IndexError, f"{what} index out of range")
+        return at if at >= 0 else at + length
+
+    def _has_index(self, key: Any) -> bool:
+        return self.is_tensor(key) or self.type_lookup(key.python_type(), "__index__") is not MISSING
+
+    def _slice_end(self, part: Any) -> Any:
+        if part.is_constant() and part.constant() is None:
+            return None
+        return self.integer(part)
+
+    def length(self, obj: Any) -> Any:
+        if isinstance(obj, Tensor):
+            return self.tensor_length(obj)
+        if obj.is_constant():
+            return self.fold(len, [obj], {})
+        own = getattr(type(obj), "m___len__", None)
+        if own is not None:
+            return own(obj, self)
+        if self.type_lookup(obj.python_type(), "__len__") is MISSING:
+            kind = obj.python_type().__name__
+            return self.raise_(TypeError, f"object of type '{kind}' has no len()")
+        return self.finish(self.call_type_method(obj, "__len__", [], {}))
+
+    def match_class(self, subject: Any, cls: Any, count: int, names: tuple[str, ...]) -> Any:
+        """MATCH_CLASS: the attributes a class pattern binds, or None."""
+        from suture.variables import Tuple
+
+        if not issubclass(subject.python_type(), cls.real()):
+            return Constant(None)
+        out = []
+        if count:
+            if cls.real() in (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple):
+                out.append(subject)
+            else:
+                wanted = self.constant_value(self.getattr(cls, "__match_args__"))
+                names = tuple(wanted[:count]) + tuple(names)
+        for name in names:
+            if not self.hasattr(subject, name):
+                return Constant(None)
+            out.append(self.getattr(subject, name))
+        return Tuple(out)
+
+
+def _not_none(value: Any) -> bool:
+    return value is not None
+
+
+_DEFAULT_COMPARE = (object.__eq__, object.__ne__, object.__lt__, object.__le__, object.__gt__,
+                    object.__ge__)
+_PLAIN = {
+    "iadd": "add", "isub": "sub", "imul": "mul", "itruediv": "truediv", "ifloordiv": "floordiv",
+    "imod": "mod", "ipow": "pow", "imatmul": "matmul", "ilshift": "lshift", "irshift": "rshift",
+    "iand": "and_", "ior": "or_", "ixor": "xor",
+}  # fmt: skip
+_SYMBOLS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
+    "pow": "** or pow()", "matmul": "@", "lshift": "<<", "rshift": ">>", "and_": "&", "or_": "|",
+    "xor": "^", "divmod": "divmod()",
+}  # fmt: skip

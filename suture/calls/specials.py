@@ -1,0 +1,150 @@
+"""Callables a rule names: marks for the compiler, modes, tensors made from numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from suture.breaks import Break, calls, functorch, tensors
+from suture.calls.table import special
+from suture.variables import Constant, List, Symbol, Tensor, Tuple
+
+
+@special("graph_break")
+def _graph_break(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    given = args[0] if args else kwargs.get("msg", Constant(""))
+    raise Break(calls.GRAPH_BREAK_CALL, reason=str(tx.constant_value(given)))
+
+
+@special("skip_frame")
+def _skip_frame(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    given = args[0] if args else kwargs.get("msg", Constant(""))
+    raise Break(
+        calls.SKIP_FRAME,
+        function=tx.frames[-1].code.code.co_qualname,
+        reason=str(tx.constant_value(given)),
+    )
+
+
+@special("is_compiling")
+def _is_compiling(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(True)
+
+
+@special("is_exporting", "is_other_tracing")
+def _false(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(False)
+
+
+@special("no_tracing_state")
+def _none(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(None)
+
+
+@special("is_grad_enabled")
+def _is_grad_enabled(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(torch.is_grad_enabled())
+
+
+@special("is_inference_mode_enabled")
+def _is_inference(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(torch.is_inference_mode_enabled())
+
+
+@special("grad_mode")
+def _grad_mode(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    if target is torch.inference_mode or not isinstance(target, type):
+        raise Break(calls.C_FUNCTION, function=target.__name__)
+    return tx.make_instance(tx.wrap(target, None), args, kwargs)
+
+
+@special("set_grad_enabled")
+def _set_grad_enabled(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    return tx.set_grad_enabled(args[0])
+
+
+@special("autocast")
+def _autocast(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    return tx.make_instance(tx.wrap(target, None), args, kwargs)
+
+
+@special("is_tensor")
+def _is_tensor(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(isinstance(args[0], Tensor))
+
+
+@special("is_storage")
+def _is_storage(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(False)
+
+
+@special("numel")
+def _numel(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    return tx.tensor_method(args[0], "numel", [], {})
+
+
+@special("has_torch_function")
+def _has_torch_function(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(False)
+
+
+@special("size")
+def _size(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    from suture.variables import Size
+
+    return Size(tx.elements(args[0]) if args else [])
+
+
+@special("make_tensor")
+def _make_tensor(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    data = args[0] if args else kwargs.get("data")
+    if data is not None and _has_tensor(tx, data) and not isinstance(data, Tensor):
+        return _stack(tx, target, args, kwargs)
+    return tx.call_torch(target, args, kwargs)
+
+
+def _has_tensor(tx: Any, data: Any) -> bool:
+    if isinstance(data, Tensor):
+        return True
+    return isinstance(data, (List, Tuple)) and any(_has_tensor(tx, i) for i in data.unpacked(tx))
+
+
+def _stack(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    """torch.tensor([t, 1, u]) with tensors inside reads their values: Python runs it."""
+    raise Break(tensors.DATA_DEPENDENT_OP, operator=target.__name__)
+
+
+@special("func_transform", "functorch")
+def _functorch(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    raise Break(functorch.TRANSFORM_REFUSED, transform=target.__name__, reason="not captured yet")
+
+
+@special("check")
+def _check(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    cond = args[0] if args else kwargs["cond"]
+    if isinstance(cond, (Symbol, Tensor)):
+        return tx.call_torch(target, [cond], {})
+    if tx.truth(cond):
+        return Constant(None)
+    raise Break(calls.C_FUNCTION, function=target.__name__)
+
+
+@special("annotate")
+def _annotate(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    return args[1]
+
+
+@special("mark_tensor")
+def _mark_tensor(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(None)
+
+
+@special("deterministic", "default_device", "autocast_state")
+def _read_state(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    name = target.__name__
+    if name.startswith(("are_", "get_", "is_")):
+        return tx.known(target(*[tx.constant_value(a) for a in args]))
+    raise Break(calls.C_FUNCTION, function=name)
+
+

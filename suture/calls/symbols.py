@@ -1,0 +1,169 @@
+"""Symbolic numbers: sizes and scalars that may differ from call to call."""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from suture import _core
+from suture.breaks import Break, control_flow
+from suture.calls.part import Part
+from suture.graph import OpFailed
+from suture.graph import _torch as priv
+from suture.variables import Constant, Symbol, Tensor
+
+
+@dataclass(slots=True)
+class TensorPlan:
+    """Which sizes of an input are symbolic. `context` is what torch wants to know of it."""
+
+    dynamic: tuple[int, ...]
+    context: Any
+
+    def spec(self, value: torch.Tensor) -> Any:
+        return _core.TensorSpec(value, dynamic_sizes=self.dynamic)
+
+
+class Symbols(Part):
+    """The part of the tracer that computes with symbolic numbers."""
+
+    def tensor_plan(self, value: torch.Tensor, source: Any) -> TensorPlan:
+        """Decide which sizes are symbolic: those seen to change, or marked by the user."""
+        dynamic = self.history.dynamic_sizes(source.path(), value)
+        if not dynamic:
+            return TensorPlan((), None)
+        kinds = [
+            priv.DimDynamic.DYNAMIC if i in dynamic else priv.DimDynamic.STATIC
+            for i in range(value.dim())
+        ]
+        context = priv.StatelessSymbolicContext(
+            dynamic_sizes=kinds, constraint_sizes=[None] * value.dim()
+        )
+        return TensorPlan(tuple(sorted(dynamic)), context)
+
+    def note_input(self, made: Tensor, value: torch.Tensor) -> None:
+        """Remember where the symbols of an input's sizes come from."""
+        for i, size in enumerate(made.value.shape):
+            if isinstance(size, torch.SymInt):
+                self.symbol_places.append((made.source, "size", i, size))
+        for i, stride in enumerate(made.value.stride()):
+            if isinstance(stride, torch.SymInt):
+                self.symbol_places.append((made.source, "stride", i, stride))
+
+    def wrap_number(self, value: Any, source: Any) -> Any:
+        """A symbolic int for a number that changes from call to call; None to specialise."""
+        if type(value) is not int or not self.history.dynamic_number(source.path(), value):
+            return None
+        from suture.graph.names import TorchName
+
+        symint = self.graph.shape_env.create_unspecified_symint_and_symbol(
+            value, TorchName(source.path()), priv.DimDynamic.DYNAMIC
+        )
+        if isinstance(symint, int):
+            return None
+        self.guards.add(source, "int")
+        node = self.graph.add_input(source, value, symint)
+        self.symbol_places.append((source, "int", 0, symint))
+        return Symbol(node, symint, source)
+
+    def specialise(self, symbol: Symbol) -> Any:
+        """The value of a symbol, guarded to stay that; Break if it comes from data."""
+        value = symbol.value
+        try:
+            if isinstance(value, torch.SymInt):
+                return int(value)
+            if isinstance(value, torch.SymFloat):
+                return float(value)
+            return bool(value)
+        except priv.GuardOnDataDependentSymNode:
+            raise Break(control_flow.UNBACKED_DECISION, expression=str(value)) from None
+
+    def symbol_truth(self, symbol: Symbol) -> bool:
+        value = symbol.value
+        try:
+            if isinstance(value, torch.SymBool):
+                return bool(value)
+            return bool(value != 0)
+        except priv.GuardOnDataDependentSymNode:
+            raise Break(control_flow.UNBACKED_DECISION, expression=str(value)) from None
+
+    def symbol_to_bool(self, symbol: Symbol) -> Any:
+        if isinstance(symbol.value, torch.SymBool):
+            return symbol
+        return self.call_torch(operator.ne, [symbol, Constant(0)], {})
+
+    def symbol_not(self, symbol: Symbol) -> Any:
+        return self.call_torch(torch.sym_not, [self.symbol_to_bool(symbol)], {})
+
+    def symbol_binary(self, name: str, left: Any, right: Any) -> Any:
+        name = {"and": "and_", "or": "or_"}.get(name, name)
+        if name == "divmod":
+            from suture.variables import Tuple
+
+            return Tuple([self.binary("floordiv", left, right), self.binary("mod", left, right)])
+        if name in ("lshift", "rshift", "and_", "or_", "xor"):
+            known = [Constant(self.constant_value(v)) for v in (left, right)]
+            return self.fold(getattr(operator, name), known, {})
+        if name in ("mod", "floordiv", "truediv") and right.is_constant() and right.constant() == 0:
+            return self.raise_(ZeroDivisionError, "integer division or modulo by zero")
+        return self._node(getattr(operator, name), left, right)
+
+    def symbol_compare(self, symbol: str, left: Any, right: Any) -> Any:
+        from suture.calls.operators import COMPARE
+
+        return self._node(COMPARE[symbol][0], left, right)
+
+    def _node(self, real: Any, *operands: Any) -> Any:
+        try:
+            return self.call_torch(real, list(operands), {})
+        except OpFailed:
+            raise Break(
+                control_flow.UNBACKED_DECISION, expression=getattr(real, "__name__", str(real))
+            ) from None
+
+    def symbol_method(self, symbol: Symbol, name: str, args: list[Any], kwargs: Any) -> Any:
+        kind = symbol.python_type()
+        if name == "__index__" or (name in ("__int__", "__trunc__") and kind is int):
+            return symbol
+        if name in ("conjugate", "as_integer_ratio", "bit_length", "is_integer", "hex", "to_bytes"):
+            known = Constant(kind(self.specialise(symbol)))
+            return self.constant_method(known, name, args, kwargs)
+        if name == "__float__":
+            return self.call_torch(torch.sym_float, [symbol], {})
+        if name == "__int__":
+            return self.call_torch(torch.sym_int, [symbol], {})
+        plain = name.strip("_")
+        if plain in ("neg", "pos", "abs", "invert"):
+            return self.unary(plain, symbol)
+        if hasattr(operator, plain) and len(args) == 1:
+            return self.call_torch(getattr(operator, plain), [symbol, *args], {})
+        known = Constant(kind(self.specialise(symbol)))
+        return self.constant_method(known, name, args, kwargs)
+
+    def number_from_data(self, tensor: Tensor, method: str) -> Any:
+        """The number in a one-element tensor, as a symbol that has no value while tracing."""
+        if tensor.value.dtype.is_complex:
+            return None
+        if tensor.value.numel() != 1 and isinstance(tensor.value.numel(), int):
+            return None
+        try:
+            made = self.add_node("call_method", "item", [tensor], {})
+        except Break:
+            return None
+        made.origin = self.where()
+        if method == "__float__" and made.python_type() is int:
+            return self.call_torch(torch.sym_float, [made], {})
+        if method in ("__int__", "__index__") and made.python_type() is float:
+            return self.call_torch(torch.sym_int, [made], {})
+        return made
+
+    def symbol_round(self, symbol: Symbol, kind: str) -> Any:
+        """int(), round(), math.floor() and so on of a symbolic number."""
+        if symbol.python_type() is int:
+            return symbol
+        target = {"int": torch.sym_int, "floor": math.floor, "ceil": math.ceil, "round": round}[kind]
+        return self.call_torch(target, [symbol], {})

@@ -1,0 +1,46 @@
+"""Which callables have a handler of their own.
+
+`@handles(len)` registers by identity: the handler gets (tx, args, kwargs) as variables and gives
+the result. `@special("graph_break")` registers under the name a rule's verdict carries.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+Handler = Callable[..., Any]
+
+# id -> (object, handler); the object is kept so that its id stays its own.
+_HANDLED: dict[int, tuple[Any, Handler]] = {}
+SPECIAL: dict[str, Handler] = {}
+
+
+def handles(*callables: Any) -> Callable[[Handler], Handler]:
+    """Register a handler for these callables: fn(tx, args, kwargs)."""
+
+    def register(fn: Handler) -> Handler:
+        for target in callables:
+            if id(target) in _HANDLED:
+                raise KeyError(f"{target!r} is handled already")
+            _HANDLED[id(target)] = (target, fn)
+        return fn
+
+    return register
+
+
+def special(*names: str) -> Callable[[Handler], Handler]:
+    """Register a handler under names that verdicts carry: fn(tx, target, args, kwargs)."""
+
+    def register(fn: Handler) -> Handler:
+        for name in names:
+            if name in SPECIAL:
+                raise KeyError(f"{name} is handled already")
+            SPECIAL[name] = fn
+        return fn
+
+    return register
+
+
+def handler_of(target: Any) -> Handler | None:
+    found = _HANDLED.get(id(target))
+    return found[1] if found is not None else None

@@ -1,0 +1,403 @@
+"""Operations on tensors: nodes of the graph."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from typing import Any
+
+import torch
+
+from suture import _core
+from suture.breaks import Break, calls, control_flow, tensors
+from suture.calls.part import Part
+from suture.graph import OpFailed
+from suture.variables import (
+    Constant,
+    GraphValue,
+    List,
+    Object,
+    Size,
+    Symbol,
+    Tensor,
+    TensorMethod,
+    Tuple,
+    Variable,
+    is_literal,
+)
+from suture.variables.tensor import KNOWN_METHODS, KNOWN_PROPERTIES
+
+# Properties that compute: one node each.
+_COMPUTED = frozenset({"T", "mT", "H", "mH", "real", "imag"})
+_NUMBERS = {"item": None, "__int__": int, "__float__": float, "__bool__": bool, "__index__": int,
+            "__complex__": complex}
+
+
+class Tensors(Part):
+    """The part of the tracer that builds the graph."""
+
+    def is_tensor(self, variable: Any) -> bool:
+        return isinstance(variable, Tensor)
+
+    # ---- inputs
+
+    def wrap_tensor(self, value: torch.Tensor, source: Any) -> Tensor:
+        """A tensor that comes from outside becomes an input of the graph."""
+        self._refuse(value, source)
+        plan = self.tensor_plan(value, source)
+        fake = self.graph.fake_tensor(value, source, plan.context)
+        static = self.is_fixed(source)
+        self.guards.add(source, "tensor", plan.spec(value))
+        if static:
+            self.guards.add(source, "is", value)
+        node = self.graph.add_input(source, value, fake, static=static)
+        made = Tensor(node, fake, source, type(value), value)
+        self.note_input(made, value)
+        return made
+
+    def _refuse(self, value: torch.Tensor, source: Any) -> None:
+        kind = type(value)
+        if value.layout is not torch.strided and not value.is_nested:
+            raise Break(tensors.SPARSE, tensor=source.path(), layout=str(value.layout))
+        if value.is_nested:
+            raise Break(tensors.NESTED, tensor=source.path())
+        if kind not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
+            plain = kind.__torch_function__ is torch._C._disabled_torch_function_impl
+            if not (plain and isinstance(value, torch.nn.Parameter)):
+                raise Break(tensors.SUBCLASS, tensor=source.path(), subclass=kind.__name__)
+
+    # ---- nodes
+
+    def call_torch(self, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """One node that calls `target`."""
+        return self.add_node("call_function", target, args, kwargs)
+
+    def add_node(self, op: str, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        flat = tuple(self.proxy(a) for a in args)
+        named = {k: self.proxy(v) for k, v in kwargs.items()}
+        try:
+            node, value = self.graph.call(op, target, flat, named)
+        except OpFailed as failed:
+            raise self._failure(failed, target) from failed.cause
+        return self.from_graph(node, value, args, kwargs)
+
+    def proxy(self, variable: Any) -> Any:
+        """A variable as an argument of a node."""
+        if isinstance(variable, (GraphValue, Constant)):
+            return variable.as_proxy()
+        if isinstance(variable, (List, Tuple)):
+            items = [self.proxy(i) for i in variable.unpacked(self)]
+            return items if isinstance(variable, List) else tuple(items)
+        return self.proxy_other(variable)
+
+    def proxy_other(self, variable: Any) -> Any:
+        from suture.variables import Dict
+
+        if isinstance(variable, Dict):
+            return {self.constant_value(k): self.proxy(v) for k, v in self.dict_pairs(variable)}
+        if isinstance(variable, Object) and isinstance(variable.storage, (List, Tuple)):
+            items = [self.proxy(i) for i in variable.storage.unpacked(self)]
+            return tuple(items) if isinstance(variable.storage, Tuple) else items
+        return variable.as_proxy()
+
+    def _failure(self, failed: OpFailed, target: Any) -> Break:
+        name = getattr(target, "__name__", str(target))
+        if failed.reason == "data":
+            return Break(tensors.DATA_DEPENDENT_OP, operator=name)
+        if failed.reason == "shape":
+            return Break(tensors.DYNAMIC_SHAPE_OP, operator=name)
+        if failed.reason == "kernel":
+            return Break(calls.NO_FAKE_KERNEL, operator=name)
+        if failed.reason == "decision":
+            return Break(control_flow.UNBACKED_DECISION, expression=str(failed.cause).split("\n")[0])
+        error = f"{type(failed.cause).__name__}: {failed.cause}"
+        return Break(tensors.FAKE_FAILED, operator=name, error=error)
+
+    def from_graph(self, node: Any, value: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """The variable of a node's result; an argument that comes back is the same object."""
+        if isinstance(value, torch.Tensor):
+            for arg in (*args, *kwargs.values()):
+                if isinstance(arg, Tensor) and arg.value is value:
+                    return arg
+                if isinstance(arg, (List, Tuple)):
+                    for item in arg.items:
+                        if isinstance(item, Tensor) and item.value is value:
+                            return item
+            return Tensor(node, value, None, _plain_class(value))
+        return self.from_value(node, value)
+
+    def from_value(self, node: Any, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return Tensor(node, value, None, _plain_class(value))
+        if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+            return self.symbol(node, value)
+        if is_literal(value) and not isinstance(value, tuple):
+            return Constant(value)
+        if isinstance(value, (tuple, list)):
+            items = [
+                self.from_value(self.graph.getitem(node, i, v), v) if _in_graph(v) else self.known(v)
+                for i, v in enumerate(value)
+            ]
+            return self._like(value, items)
+        if isinstance(value, dict):
+            from suture.variables import Dict
+
+            return Dict({
+                k: (Constant(k), self.from_value(self.graph.getitem(node, k, v), v))
+                for k, v in value.items()
+            })
+        raise Break(tensors.FAKE_FAILED, operator=str(node.target), error=f"gives a {type(value).__name__}")
+
+    def _like(self, value: Any, items: list[Any]) -> Any:
+        if type(value) is list:
+            return List(items)
+        if type(value) is torch.Size:
+            return Size(items)
+        if type(value) is tuple:
+            return Tuple(items)
+        return StructTuple(type(value), items)
+
+    def symbol(self, node: Any, value: Any) -> Any:
+        """A symbolic number; a constant if torch knows its value."""
+        known = value.node.maybe_as_int() if isinstance(value, torch.SymInt) else None
+        if known is not None:
+            return Constant(known)
+        return Symbol(node, value)
+
+    # ---- attributes and methods
+
+    def tensor_attribute(self, tensor: Tensor, name: str) -> Any:
+        if tensor.attrs is not None and name in tensor.attrs:
+            return tensor.attrs[name]
+        if name in KNOWN_PROPERTIES and not callable(getattr(torch.Tensor, name, None)):
+            return self.known(getattr(tensor.value, name))
+        if name == "shape":
+            return self.tensor_shape(tensor)
+        if name in _COMPUTED:
+            return self.call_torch(getattr, [tensor, Constant(name)], {})
+        if name == "data":
+            return self.call_torch(torch._C._autograd._get_data_attr, [tensor], {})
+        if name == "__class__":
+            return self.wrap(tensor.cls, None)
+        if name in ("grad", "grad_fn", "_grad", "_base", "_version", "grad_dtype"):
+            return self.autograd_attribute(tensor, name)
+        found = inspect.getattr_static(tensor.cls, name, None)
+        if found is None:
+            return self._instance_attribute_of_tensor(tensor, name)
+        if isinstance(found, property):
+            return self.tail_call(self.wrap(found.fget, None), [tensor], {})
+        if callable(getattr(torch.Tensor, name, None)):
+            return TensorMethod(tensor, name)
+        if callable(found):
+            return self.method(self.wrap(found, None), tensor)
+        if is_literal(found):
+            return Constant(found)
+        raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute=name)
+
+    def _instance_attribute_of_tensor(self, tensor: Tensor, name: str) -> Any:
+        if tensor.example is not None:
+            if hasattr(tensor.example, name):
+                return self.wrap(getattr(tensor.example, name), tensor.source.attr(name))
+            self.guards.add(tensor.source, "no_attr", name)
+        return self.raise_(AttributeError, f"'{tensor.cls.__name__}' object has no attribute '{name}'")
+
+    def autograd_attribute(self, tensor: Tensor, name: str) -> Any:
+        if name == "grad" and tensor.example is not None and tensor.example.is_leaf:
+            return self.wrap(tensor.example.grad, tensor.source.attr("grad"))
+        if name in ("grad", "_grad") and tensor.example is None and not tensor.value.requires_grad:
+            return Constant(None)
+        if name == "grad_fn" and (not tensor.value.requires_grad or tensor.value.is_leaf):
+            return Constant(None)
+        raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute=name)
+
+    def tensor_set_attribute(self, tensor: Tensor, name: str, value: Variable) -> None:
+        raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute=name)
+
+    def tensor_shape(self, tensor: Tensor) -> Size:
+        return Size([self._dimension(tensor, i, n) for i, n in enumerate(tensor.value.shape)])
+
+    def _dimension(self, tensor: Tensor, i: int, size: Any) -> Any:
+        if isinstance(size, torch.SymInt):
+            known = size.node.maybe_as_int()
+            if known is None:
+                node = self.graph.node("call_method", "size", (tensor.node, i), {}, size)
+                self.graph.ops -= 1
+                return Symbol(node, size)
+            size = known
+        return Constant(int(size))
+
+    def tensor_length(self, tensor: Tensor) -> Any:
+        if tensor.value.dim() == 0:
+            return self.raise_(TypeError, "len() of a 0-d tensor")
+        return self._dimension(tensor, 0, tensor.value.shape[0])
+
+    def tensor_method(self, tensor: Tensor, name: str, args: list[Any], kwargs: Any) -> Any:
+        """A method of a tensor: known at once, or a node."""
+        special = getattr(self, "tensor_" + name, None) if name in _OWN_METHODS else None
+        if special is not None:
+            return special(tensor, args, kwargs)
+        if name in _NUMBERS:
+            return self.tensor_to_number(tensor, name)
+        if name == "size" and not kwargs:
+            shape = self.tensor_shape(tensor)
+            return shape if not args else self._pick(shape, args)
+        if name in ("dim", "ndimension", "__len__"):
+            return self.tensor_length(tensor) if name == "__len__" else Constant(tensor.value.dim())
+        if name in KNOWN_METHODS:
+            return self._known_method(tensor, name, args, kwargs)
+        if name in ("numel", "nelement", "stride", "storage_offset"):
+            return self._measure(tensor, name, args, kwargs)
+        found = inspect.getattr_static(tensor.cls, name, None)
+        if found is None:
+            return self.tail_call(self.tensor_attribute(tensor, name), args, kwargs)
+        return self._graph_method(tensor, name, args, kwargs)
+
+    def _pick(self, shape: Size, args: list[Any]) -> Any:
+        at = self.integer(args[0])
+        if not -len(shape.items) <= at < len(shape.items):
+            n = len(shape.items)
+            return self.raise_(
+                IndexError,
+                f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {at})",
+            )
+        return shape.items[at]
+
+    def _known_method(self, tensor: Tensor, name: str, args: list[Any], kwargs: Any) -> Any:
+        values = [a.value if isinstance(a, Tensor) else self.constant_value(a) for a in args]
+        named = {k: self.constant_value(v) for k, v in kwargs.items()}
+        with self.graph.fake:
+            result = getattr(tensor.value, name)(*values, **named)
+        return self.known(result)
+
+    def _measure(self, tensor: Tensor, name: str, args: list[Any], kwargs: Any) -> Any:
+        with self.graph.fake:
+            values = [self.constant_value(a) for a in args]
+            named = {k: self.constant_value(v) for k, v in kwargs.items()}
+            result = getattr(tensor.value, name)(*values, **named)
+        if is_literal(result):
+            return Constant(result)
+        return self.add_node("call_method", name, [tensor, *args], kwargs)
+
+    def _graph_method(self, tensor: Tensor, name: str, args: list[Any], kwargs: Any) -> Any:
+        method = getattr(torch.Tensor, name, None)
+        verdict = self.rule_of(method) if method is not None else None
+        if verdict is not None:
+            return verdict(self, [tensor, *args], kwargs)
+        return self.add_node("call_method", name, [tensor, *args], kwargs)
+
+    def tensor_rows(self, tensor: Tensor) -> list[Any]:
+        """The elements of a tensor along its first dimension, as iteration gives them."""
+        if tensor.value.dim() == 0:
+            self.raise_(TypeError, "iteration over a 0-d tensor")
+        count = self.tensor_length(tensor)
+        self.constant_value(count)
+        return self.unpack(self.add_node("call_method", "unbind", [tensor, Constant(0)], {}))
+
+    def tensor_contains(self, tensor: Tensor, item: Any) -> Any:
+        found = self.call_torch(operator.eq, [tensor, item], {})
+        return self.to_bool(self.add_node("call_method", "any", [found], {}))
+
+    def tensor_to_number(self, tensor: Tensor, method: str) -> Any:
+        """`.item()` and its kin: a symbolic number, where torch can make one."""
+        if method == "__bool__" or tensor.value.dtype is torch.bool and method == "item":
+            raise Break(control_flow.TENSOR_BRANCH, tensor=tensor.describe())
+        made = self.number_from_data(tensor, method)
+        if made is None:
+            raise Break(tensors.ITEM, tensor=tensor.describe(), method=method)
+        return made
+
+    # ---- operators with tensors and symbols
+
+    def graph_binary(self, name: str, left: Any, right: Any) -> Any:
+        """An operator as a node, or None if an operand does not belong in a graph."""
+        if not (_operand(left) and _operand(right)):
+            return None
+        real = getattr(operator, name) if name != "divmod" else divmod
+        if isinstance(left, Symbol) or isinstance(right, Symbol):
+            if not (isinstance(left, Tensor) or isinstance(right, Tensor)):
+                return self.symbol_binary(name.removeprefix("i") if name in _IN_PLACE else name, left, right)
+        if name in _IN_PLACE and not isinstance(left, Tensor):
+            real = getattr(operator, _IN_PLACE[name])
+        return self.call_torch(real, [left, right], {})
+
+    def graph_compare(self, symbol: str, left: Any, right: Any) -> Any:
+        if not (_operand(left) and _operand(right)):
+            return None
+        if isinstance(left, Tensor) or isinstance(right, Tensor):
+            for side in (left, right):
+                if isinstance(side, Constant) and not isinstance(side.value, (int, float, complex)):
+                    if symbol in ("==", "!="):
+                        return Constant(symbol == "!=")
+            return self.call_torch(_COMPARE[symbol], [left, right], {})
+        return self.symbol_compare(symbol, left, right)
+
+
+_COMPARE = {"<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne,
+            ">": operator.gt, ">=": operator.ge}
+_IN_PLACE = {
+    "iadd": "add", "isub": "sub", "imul": "mul", "itruediv": "truediv", "ifloordiv": "floordiv",
+    "imod": "mod", "ipow": "pow", "imatmul": "matmul", "ilshift": "lshift", "irshift": "rshift",
+    "iand": "and_", "ior": "or_", "ixor": "xor",
+}  # fmt: skip
+_OWN_METHODS: frozenset[str] = frozenset()
+
+
+class StructTuple(Object):
+    """A named result of torch such as `torch.return_types.max`."""
+
+    __slots__ = ()
+
+    def __init__(self, cls: type, items: list[Any]) -> None:
+        super().__init__(None, cls, None, Tuple(items))
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        fields = getattr(self.cls, "_fields", None) or _struct_fields(self.cls)
+        if name in fields:
+            return self.storage.items[fields.index(name)]
+        return super().getattr(tx, name)
+
+    def m___getitem__(self, tx: Any, key: Any) -> Any:
+        return self.storage.m___getitem__(tx, key)
+
+    def m___iter__(self, tx: Any) -> Any:
+        return self.storage.m___iter__(tx)
+
+    def m___len__(self, tx: Any) -> Any:
+        return self.storage.m___len__(tx)
+
+    def rebuild(self, emit: Any) -> str:
+        return f"{emit.constant(self.cls, self.cls.__name__)}({self.storage.rebuild(emit)})"
+
+
+def _struct_fields(cls: type) -> list[str]:
+    """The field names of a C struct sequence, in order."""
+    members = inspect.getmembers_static(cls, lambda m: inspect.ismemberdescriptor(m))
+    probe = cls(range(cls.n_fields))  # type: ignore[attr-defined, call-arg]
+    named = {getattr(probe, name): name for name, _ in members if not name.startswith("n_")}
+    return [named[i] for i in sorted(k for k in named if isinstance(k, int))]
+
+
+def _operand(variable: Any) -> bool:
+    if isinstance(variable, GraphValue):
+        return True
+    return isinstance(variable, Constant) and isinstance(
+        variable.value, (int, float, complex, bool)
+    )
+
+
+def _in_graph(value: Any) -> bool:
+    return isinstance(
+        value, (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool, list, tuple, dict)
+    )
+
+
+def _plain_class(value: torch.Tensor) -> type:
+    """The class the real result has; fake tensors stand for plain ones."""
+    if isinstance(value, torch.nn.Parameter):
+        return torch.nn.Parameter
+    return torch.Tensor
+
+
+def configure_core() -> None:
+    """Tell the core how to look at tensors. Called once when suture is imported."""
+    _core.configure_tensors((torch.Tensor, torch.nn.Parameter), torch._C.TensorBase)

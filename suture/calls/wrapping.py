@@ -1,0 +1,487 @@
+"""From real values to abstract ones, with the guards that make that true at the next call."""
+
+from __future__ import annotations
+
+import collections
+import enum
+import functools
+import types
+from typing import Any, Callable
+
+import torch
+
+from suture.breaks import Break, tensors
+from suture.sources import Source, pinned
+from suture.calls.part import Part
+from suture.variables import (
+    Builtin,
+    Cell,
+    Class,
+    Constant,
+    Deque,
+    Dict,
+    Function,
+    Lazy,
+    List,
+    Method,
+    Module,
+    Object,
+    Opaque,
+    Partial,
+    Set,
+    Size,
+    Slice,
+    Tuple,
+    Variable,
+    is_literal,
+)
+
+Wrap = Callable[[Any, Any, Any], Variable]
+WRAPPERS: dict[type, Wrap] = {}
+
+# Accessors below an object guarded by identity that keep the place just as fixed.
+_FIXED = frozenset(
+    {"dict", "item", "attr", "cell", "closure", "default", "kwdefault", "mro_attr", "index", "key"}
+)
+
+_FUNCTION_LIKE = (
+    types.BuiltinFunctionType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.MethodWrapperType,
+    types.ClassMethodDescriptorType,
+    types.GetSetDescriptorType,
+    types.MemberDescriptorType,
+)
+
+
+def wraps(*kinds: type) -> Callable[[Wrap], Wrap]:
+    """Register how objects of exactly these types become variables."""
+
+    def register(fn: Wrap) -> Wrap:
+        for kind in kinds:
+            WRAPPERS[kind] = fn
+        return fn
+
+    return register
+
+
+class Wrapping(Part):
+    """The part of the tracer that turns real values into variables."""
+
+    guards: Any
+    history: Any
+    _known: dict[int, tuple[Any, Any]]
+    _pins: dict[int, Source]
+    _fixed: set[int]
+    _cells: dict[int, tuple[Any, Cell]]
+
+    def pinned(self, obj: Any, name: str = "") -> Source:
+        """The source of an object that is held by the variant itself."""
+        found = self._pins.get(id(obj))
+        if found is None:
+            name = name or getattr(obj, "__qualname__", None) or getattr(obj, "__name__", "")
+            found = self._pins[id(obj)] = pinned(obj, str(name) or f"a {type(obj).__name__}")
+            self._fixed.add(id(found))
+        return found
+
+    def is_fixed(self, source: Source) -> bool:
+        """Whether the place hangs below an object whose identity is guarded."""
+        if id(source) in self._fixed:
+            return True
+        if source.base is None or source.kind not in _FIXED:
+            return False
+        if self.is_fixed(source.base):
+            self._fixed.add(id(source))
+            return True
+        return False
+
+    def fix(self, source: Source, value: Any) -> None:
+        """Guard the identity of the object at `source`."""
+        kind = "weak" if isinstance(value, torch.nn.Module) else "is"
+        self.guards.add(source, kind, value)
+        self._fixed.add(id(source))
+
+    def realize(self, lazy: Any) -> Any:
+        """Look at a value inside a container."""
+        return self.wrap(lazy.value, lazy.source) if type(lazy) is Lazy else lazy
+
+    def wrap(self, value: Any, source: Source | None) -> Any:
+        """The variable of `value`. The same object always gives the same variable."""
+        kind = type(value)
+        maker = WRAPPERS.get(kind)
+        if maker is _literal:
+            return _literal(self, value, source)
+        known = self._known.get(id(value))
+        if known is not None:
+            found = known[1]
+            if source is not None and found.source is not None and found.source is not source:
+                self._alias(source, found, value)
+            return found
+        if maker is None:
+            maker = _maker_for(value)
+        made = maker(self, value, source)
+        if made.source is not None or source is None:
+            self._known[id(value)] = (value, made)
+        return made
+
+    def _alias(self, source: Source, found: Any, value: Any) -> None:
+        if self.is_fixed(source) and self.is_fixed(found.source):
+            self.guards.add(source, "is", value)
+        else:
+            self.guards.add(source, "same", found.source)
+
+    def wrap_cell(self, cell: types.CellType, source: Source | None) -> Cell:
+        """The variable of a closure cell; its contents are looked at when they are read."""
+        known = self._cells.get(id(cell))
+        if known is not None:
+            return known[1]
+        source = source if source is not None else self.pinned(cell, "a cell")
+        try:
+            contents: Any = Lazy(cell.cell_contents, source.cell())
+        except ValueError:
+            contents = None
+            self.guards.add(source, "truth", _is_empty_cell)
+        made = Cell(contents, source)
+        self._cells[id(cell)] = (cell, made)
+        return made
+
+    def wrap_code_constant(self, value: Any) -> Any:
+        """A constant of a code object."""
+        if isinstance(value, types.CodeType):
+            return Builtin(value)
+        if type(value) is tuple and not is_literal(value):
+            return Tuple([self.wrap_code_constant(v) for v in value])
+        return Constant(value)
+
+
+def _is_empty_cell(cell: Any) -> bool:
+    try:
+        cell.cell_contents
+    except ValueError:
+        return True
+    return False
+
+
+def _maker_for(value: Any) -> Wrap:
+    kind = type(value)
+    if isinstance(value, torch.Tensor):
+        return _tensor
+    if isinstance(value, enum.Enum):
+        return _identical_constant
+    if isinstance(value, type):
+        return _class
+    if isinstance(value, types.ModuleType):
+        return _module
+    if isinstance(value, _FUNCTION_LIKE):
+        return _builtin
+    if isinstance(value, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+        return _builtin
+    if isinstance(value, (torch._ops.HigherOrderOperator,)):
+        return _builtin
+    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        return _opaque
+    if kind.__module__ == "builtins" and kind.__name__.endswith(("iterator", "generator")):
+        return _opaque
+    return _object
+
+
+# ---- the makers: fn(tx, value, source) -> variable
+
+
+def _literal(tx: Any, value: Any, source: Any) -> Any:
+    if source is not None:
+        kind = type(value)
+        if kind in (int, float):
+            symbolic = tx.wrap_number(value, source)
+            if symbolic is not None:
+                return symbolic
+        tx.guards.add(source, "equals", value)
+    return Constant(value, source)
+
+
+wraps(
+    int, float, bool, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented), range
+)(_literal)
+
+
+@wraps(torch.dtype, torch.layout, torch.memory_format)
+def _identical_constant(tx: Any, value: Any, source: Any) -> Any:
+    if source is not None:
+        tx.guards.add(source, "is", value)
+    return Constant(value, source)
+
+
+@wraps(torch.device, torch.finfo, torch.iinfo)
+def _torch_constant(tx: Any, value: Any, source: Any) -> Any:
+    if source is not None:
+        tx.guards.add(source, "type", type(value))
+        tx.guards.add(source, "truth", _Equals(value))
+    return Constant(value, source)
+
+
+class _Equals:
+    """A predicate for guards: equal to a value that C does not know."""
+
+    __slots__ = ("value", "__name__")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.__name__ = f"equals {value!r}"
+
+    def __call__(self, other: Any) -> bool:
+        return bool(self.value == other)
+
+
+@wraps(tuple)
+def _tuple(tx: Any, value: Any, source: Any) -> Any:
+    return Tuple(_items(tx, value, source), source)
+
+
+def _items(tx: Any, value: Any, source: Any) -> list[Any]:
+    if source is None:
+        return [Lazy(v, None) for v in value]
+    tx.guards.add(source, "type", type(value))
+    tx.guards.add(source, "len", len(value))
+    return [Lazy(v, source.index(i)) for i, v in enumerate(value)]
+
+
+@wraps(torch.Size)
+def _size(tx: Any, value: Any, source: Any) -> Any:
+    return Size(_items(tx, value, source), source)
+
+
+@wraps(list)
+def _list(tx: Any, value: Any, source: Any) -> Any:
+    source = source if source is not None else tx.pinned(value, "a list")
+    return List(_items(tx, value, source), source)
+
+
+@wraps(collections.deque)
+def _deque(tx: Any, value: Any, source: Any) -> Any:
+    source = source if source is not None else tx.pinned(value, "a deque")
+    tx.guards.add(source, "type", collections.deque)
+    tx.guards.add(source.call(len), "equals", len(value))
+    tx.guards.add(source.attr("maxlen"), "equals", value.maxlen)
+    items = [Lazy(v, source.child("getitem", i)) for i, v in enumerate(value)]
+    return Deque(items, source, value.maxlen)
+
+
+@wraps(dict, collections.OrderedDict)
+def _dict(tx: Any, value: Any, source: Any) -> Any:
+    source = source if source is not None else tx.pinned(value, "a dict")
+    tx.guards.add(source, "type", type(value))
+    return Dict(None, source, type(value), value)
+
+
+@wraps(collections.defaultdict)
+def _defaultdict(tx: Any, value: Any, source: Any) -> Any:
+    source = source if source is not None else tx.pinned(value, "a dict")
+    tx.guards.add(source, "type", type(value))
+    factory = tx.wrap(value.default_factory, source.attr("default_factory"))
+    return Dict(None, source, type(value), value, factory)
+
+
+@wraps(types.MappingProxyType)
+def _proxy(tx: Any, value: Any, source: Any) -> Any:
+    return _opaque(tx, value, source)
+
+
+@wraps(set, frozenset)
+def _set(tx: Any, value: Any, source: Any) -> Any:
+    source = source if source is not None else tx.pinned(value, "a set")
+    tx.guards.add(source, "type", type(value))
+    if all(is_literal(v) for v in value):
+        frozen = frozenset(value)
+        if type(value) is frozenset:
+            tx.guards.add(source, "equals", frozen)
+        else:
+            tx.guards.add(source, "truth", _Equals(frozen))
+        return Set({v: Constant(v) for v in value}, source, type(value))
+    tx.guards.add(source.call(len), "equals", len(value))
+    tx.guards.add(source, "truth", _SameMembers(value))
+    made = Set(None, source, type(value))
+    for item in value:
+        made.add(tx, tx.wrap(item, tx.pinned(item)))
+    return made
+
+
+class _SameMembers:
+    """A predicate for guards: a set with exactly these objects."""
+
+    __slots__ = ("members", "__name__")
+
+    def __init__(self, members: Any) -> None:
+        self.members = list(members)
+        self.__name__ = "same_members"
+
+    def __call__(self, other: Any) -> bool:
+        return {id(m) for m in self.members} == {id(m) for m in other}
+
+
+@wraps(slice)
+def _slice(tx: Any, value: Any, source: Any) -> Any:
+    if source is not None:
+        tx.guards.add(source, "type", slice)
+    parts = [
+        tx.wrap(getattr(value, p), source.attr(p) if source is not None else None)
+        for p in ("start", "stop", "step")
+    ]
+    return Slice(*parts, source=source)
+
+
+@wraps(types.FunctionType)
+def _function(tx: Any, value: Any, source: Any) -> Any:
+    if source is None:
+        return Function(value, tx.pinned(value))
+    if tx.is_fixed(source) and tx.history.same_object(source.path(), value):
+        tx.fix(source, value)
+    else:
+        tx.guards.add(source, "type", types.FunctionType)
+        tx.guards.add(source.child("code"), "is", value.__code__)
+        tx.guards.add(source.attr("__globals__"), "is", value.__globals__)
+        counts = (len(value.__defaults__ or ()), sorted(value.__kwdefaults__ or ()))
+        tx.guards.add(source, "truth", _SameDefaults(counts))
+    return Function(value, source)
+
+
+class _SameDefaults:
+    """A predicate for guards: as many defaults as before."""
+
+    __slots__ = ("counts", "__name__")
+
+    def __init__(self, counts: Any) -> None:
+        self.counts = counts
+        self.__name__ = "same_defaults"
+
+    def __call__(self, fn: Any) -> bool:
+        return self.counts == (len(fn.__defaults__ or ()), sorted(fn.__kwdefaults__ or ()))
+
+
+@wraps(types.MethodType)
+def _method(tx: Any, value: Any, source: Any) -> Any:
+    if source is None:
+        source = tx.pinned(value)
+    tx.guards.add(source, "type", types.MethodType)
+    fn = tx.wrap(value.__func__, source.attr("__func__"))
+    return Method(fn, tx.wrap(value.__self__, source.attr("__self__")), source)
+
+
+@wraps(functools.partial)
+def _partial(tx: Any, value: Any, source: Any) -> Any:
+    source = source if source is not None else tx.pinned(value, "a partial")
+    tx.guards.add(source, "type", functools.partial)
+    fn = tx.wrap(value.func, source.attr("func"))
+    args = tx.wrap(value.args, source.attr("args")).unpacked(tx)
+    keywords = tx.wrap(value.keywords, source.attr("keywords"))
+    pairs = {tx.constant_value(k): v for k, v in tx.dict_pairs(keywords)}
+    return Partial(fn, list(args), pairs, source)
+
+
+@wraps(types.CellType)
+def _cell(tx: Any, value: Any, source: Any) -> Any:
+    return tx.wrap_cell(value, source)
+
+
+@wraps(types.CodeType)
+def _builtin(tx: Any, value: Any, source: Any) -> Any:
+    if isinstance(value, types.BuiltinFunctionType) and isinstance(
+        getattr(value, "__self__", None), torch.Tensor
+    ):
+        return _bound_tensor_method(tx, value, source)
+    if source is not None:
+        if type(value) is types.BuiltinFunctionType and not isinstance(
+            value.__self__, (types.ModuleType, type, type(None))
+        ):
+            return _bound_builtin(tx, value, source)
+        tx.fix(source, value)
+    return Builtin(value, source if source is not None else tx.pinned(value))
+
+
+def _bound_tensor_method(tx: Any, value: Any, source: Any) -> Any:
+    from suture.variables import TensorMethod
+
+    source = source if source is not None else tx.pinned(value)
+    tx.guards.add(source, "type", type(value))
+    tx.guards.add(source.attr("__name__"), "equals", value.__name__)
+    owner = tx.wrap(value.__self__, source.attr("__self__"))
+    return TensorMethod(owner, value.__name__)
+
+
+def _bound_builtin(tx: Any, value: Any, source: Any) -> Any:
+    tx.guards.add(source, "type", type(value))
+    tx.guards.add(source.attr("__name__"), "equals", value.__name__)
+    owner = tx.wrap(value.__self__, source.attr("__self__"))
+    return tx.getattr(owner, value.__name__)
+
+
+def _class(tx: Any, value: Any, source: Any) -> Any:
+    if source is not None:
+        tx.fix(source, value)
+    return Class(value, source if source is not None else tx.pinned(value))
+
+
+def _module(tx: Any, value: Any, source: Any) -> Any:
+    if source is not None:
+        tx.fix(source, value)
+    return Module(value, source if source is not None else tx.pinned(value))
+
+
+def _opaque(tx: Any, value: Any, source: Any) -> Any:
+    return Opaque(value, source if source is not None else tx.pinned(value))
+
+
+def _tensor(tx: Any, value: Any, source: Any) -> Any:
+    if source is None:
+        source = tx.pinned(value, "a tensor")
+    return tx.wrap_tensor(value, source)
+
+
+WRAPPERS[torch.Tensor] = _tensor
+WRAPPERS[torch.nn.Parameter] = _tensor
+
+_STORAGES: tuple[tuple[type, Any], ...] = (
+    (collections.OrderedDict, _dict),
+    (collections.defaultdict, _defaultdict),
+    (dict, _dict),
+    (list, _list),
+    (collections.deque, _deque),
+    (tuple, _tuple),
+    (set, _set),
+    (frozenset, _set),
+)
+
+
+def _object(tx: Any, value: Any, source: Any) -> Any:
+    source = source if source is not None else tx.pinned(value)
+    cls = type(value)
+    if isinstance(value, torch.nn.Module) or tx.is_fixed(source):
+        if tx.history.same_object(source.path(), value) and source.kind != "const":
+            tx.fix(source, value)
+    tx.guards.add(source, "type", cls)
+    made = Object(value, cls, source)
+    if issubclass(cls, (int, float, str, bytes, complex)):
+        base = next(b for b in (bool, int, float, str, bytes, complex) if issubclass(cls, b))
+        tx.guards.add(source, "truth", _Equals(value))
+        made.storage = Constant(base.__new__(base, value) if base is not bool else bool(value))
+    elif issubclass(cls, (dict, list, tuple, set, frozenset, collections.deque)):
+        made.storage = _storage(tx, value, source)
+    return made
+
+
+def _storage(tx: Any, value: Any, source: Any) -> Any:
+    """The builtin part of an object whose class derives from a container."""
+    if isinstance(value, collections.defaultdict):
+        factory = tx.wrap(value.default_factory, source.attr("default_factory"))
+        return Dict(None, source, collections.defaultdict, value, factory)
+    if isinstance(value, dict):
+        ordered = isinstance(value, collections.OrderedDict)
+        return Dict(None, source, collections.OrderedDict if ordered else dict, value)
+    if isinstance(value, (tuple, list)):
+        base = tuple if isinstance(value, tuple) else list
+        tx.guards.add(source, "len", base.__len__(value))  # type: ignore[arg-type]
+        items = [Lazy(v, source.index(i)) for i, v in enumerate(base.__iter__(value))]  # type: ignore[arg-type]
+        return Tuple(items, source) if base is tuple else List(items, source)
+    if isinstance(value, collections.deque):
+        return _deque(tx, collections.deque(value, value.maxlen), source)
+    raise Break(tensors.SUBCLASS, tensor=source.path(), subclass=type(value).__name__)

@@ -1,0 +1,55 @@
+"""The record the tracer hands on: graph, guards, effects, live values, exit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from suture.breaks import Break
+from suture.bytecode import Instruction
+
+
+@dataclass(slots=True)
+class Return:
+    """The outermost frame returns `value`."""
+
+    value: Any
+
+
+@dataclass(slots=True)
+class Run:
+    """Python runs instruction `inst` of the innermost frame; capture goes on behind it."""
+
+    inst: Instruction
+    operation: str
+    reason: Break
+
+
+@dataclass(slots=True)
+class Interpret:
+    """The frames go on in CPython's interpreter at the innermost frame's next instruction.
+
+    `raises`: because that instruction raises and no frame handles it. Otherwise `reason` says why.
+    """
+
+    raises: bool
+    reason: Break | None = None
+
+
+Exit = Return | Run | Interpret
+
+
+@dataclass(slots=True)
+class Capture:
+    """One traced region. `frames` is the state at the exit, outermost first; a frame's stack is
+    as it is before the instruction the exit names."""
+
+    frames: list[Any]
+    exit: Exit
+    graph: Any
+    guards: Any
+    effects: Any
+    slots: list[Any]  # the sources of the state's slots, in order
+    modes: list[Any]  # (setter, value) calls that bring torch's modes to their state at the exit
+    lines: tuple[int, int] | None = None
+    steps: int = 0

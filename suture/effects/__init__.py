@@ -1,0 +1,38 @@
+"""Mutations seen while tracing, in order, to put back when the region ends.
+
+Nothing real is changed while tracing: abstract values change, and are noted here the first
+time they do. The emitter asks each to write itself back. Global variables have no abstract
+container of their own; their new values are kept here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Effects:
+    """`touched`: changed objects in the order of their first change. `globals`: new values of
+    global variables by (id of the globals dict, name). `count` grows with every change."""
+
+    __slots__ = ("touched", "globals", "count")
+
+    def __init__(self) -> None:
+        self.touched: dict[int, Any] = {}
+        self.globals: dict[tuple[int, str], tuple[dict[str, Any], Any]] = {}
+        self.count = 0
+
+    def touch(self, variable: Any) -> None:
+        self.count += 1
+        self.touched.setdefault(id(variable), variable)
+
+    def store_global(self, namespace: dict[str, Any], name: str, value: Any) -> None:
+        """Set global `name`; value None deletes it."""
+        self.count += 1
+        key = (id(namespace), name)
+        self.globals.pop(key, None)  # the last store decides the order
+        self.globals[key] = (namespace, value)
+
+    def load_global(self, namespace: dict[str, Any], name: str) -> tuple[bool, Any]:
+        """(True, value) if the region has set or deleted the name, else (False, None)."""
+        found = self.globals.get((id(namespace), name))
+        return (False, None) if found is None else (True, found[1])

@@ -1,0 +1,146 @@
+"""Capture in, variant out.
+
+The variant's body has a fixed order: call the graph; make the objects the exit needs; write
+changed objects back; bring torch's modes to their state at the exit; leave.
+"""
+
+from __future__ import annotations
+
+import linecache
+from dataclasses import dataclass
+from typing import Any
+
+import torch.fx
+
+from suture.capture import Capture
+from suture.emit.leave import Leaving
+from suture.emit.writer import Writer
+from suture.hook import Chain, slot_names
+
+
+@dataclass(slots=True)
+class Emitted:
+    """A variant: the function, its source, the graph module it calls (None if it calls none) and
+    the graph's inputs. `namespace["graph"]` is to be set to the compiled graph."""
+
+    function: Any
+    source: str
+    module: torch.fx.GraphModule | None
+    inputs: list[Any]
+    namespace: dict[str, Any]
+    statics: tuple[Any, ...]
+
+
+def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
+    """The variant of one traced region. `points(chain, interpret_only)` gives a Point."""
+    params = slot_names(chain)
+    writer = Writer(params)
+    leaving = Leaving(writer, capture, points)
+    writer.current = writer.tail
+    leaving.write()
+    _write_effects(writer, capture)
+    module, inputs, call = _graph(writer, capture)
+    statics = tuple(i.example for i in inputs if i.static)
+    if statics:
+        writer.namespace["held"] = statics
+    head = f"def {name}({', '.join(params)}):"
+    body = [*call, *writer.lines, *writer.writes, *leaving.modes(), *writer.tail]
+    if not body:
+        body = ["    return None"]
+    source = "\n".join([head, *body]) + "\n"
+    function = _compile(source, name, writer.namespace)
+    return Emitted(function, source, module, inputs, writer.namespace, statics)
+
+
+def _write_effects(writer: Writer, capture: Capture) -> None:
+    """Bring every changed object that existed before the region up to date."""
+    writer.current = writer.writes
+    for variable in list(capture.effects.touched.values()):
+        if variable.source is not None:
+            variable.write_back(writer, writer.value(variable))
+    for (_, name), (namespace, value) in capture.effects.globals.items():
+        table = writer.constant(namespace, "globals")
+        if value is None:
+            writer.line(f"del {table}[{name!r}]")
+        else:
+            writer.line(f"{table}[{name!r}] = {writer.value(value)}")
+
+
+def _graph(writer: Writer, capture: Capture) -> tuple[Any, list[Any], list[str]]:
+    """The finished graph and the line that calls it; nothing if no operation is needed."""
+    builder = capture.graph
+    if not writer.outputs and not _has_effects(builder.graph):
+        return None, [], []
+    module = builder.finish(writer.outputs)
+    inputs = builder.inputs
+    args = []
+    static = [i for i in inputs if i.static]
+    for entry in inputs:
+        if entry.static:
+            args.append(f"held[{static.index(entry)}]")
+        else:
+            text = _read(writer, entry.source)
+            if entry.convert is not None:
+                text = f"{writer.constant(entry.convert, 'convert')}({text})"
+            args.append(text)
+    if static and all(i.static for i in inputs[: len(static)]):
+        args = ["*held", *args[len(static) :]]
+    names = writer.output_names()
+    left = "".join(n + ", " for n in names).rstrip()
+    call = f"graph({', '.join(args)})"
+    comment = f"  # {builder.ops} operation{'s' if builder.ops != 1 else ''}"
+    return module, inputs, [f"    {left} = {call}{comment}" if names else f"    {call}{comment}"]
+
+
+def _read(writer: Writer, source: Any) -> str:
+    """A source as an expression that stands before everything else in the body."""
+    kind = source.kind
+    if kind == "slot":
+        return writer._params[source.arg]
+    if kind == "const":
+        return writer.constant(source.arg, source.name)
+    return writer.step(source, _read(writer, source.base))
+
+
+def _has_effects(graph: torch.fx.Graph) -> bool:
+    """Whether running the graph does something even if nobody takes its results."""
+    return any(node.op not in ("placeholder", "get_attr") and _impure(node) for node in graph.nodes)
+
+
+def _impure(node: torch.fx.Node) -> bool:
+    if node.op == "call_method":
+        return str(node.target).endswith("_") and not str(node.target).endswith("__")
+    return node.is_impure() or _MAY_DRAW(node)
+
+
+def _MAY_DRAW(node: torch.fx.Node) -> bool:
+    """Calls that draw random numbers or write to a tensor must run."""
+    name = getattr(node.target, "__name__", "")
+    return (
+        name in ("setitem", "dropout", "rand", "randn", "randint", "randperm", "bernoulli",
+                 "multinomial", "normal", "rand_like", "randn_like", "randint_like", "poisson",
+                 "rrelu", "alpha_dropout", "feature_dropout", "feature_alpha_dropout",
+                 "dropout1d", "dropout2d", "dropout3d", "scaled_dot_product_attention",
+                 "_set_grad_enabled")
+        or (name.endswith("_") and not name.endswith("__"))
+        or (name.startswith("i") and name[1:] in _IN_PLACE)
+        or "out" in node.kwargs
+        or "inplace" in node.kwargs
+        or "_assert" in name
+    )
+
+
+_IN_PLACE = frozenset(
+    "add sub mul truediv floordiv mod pow matmul lshift rshift and or xor".split()
+)
+
+
+def _compile(source: str, name: str, namespace: dict[str, Any]) -> Any:
+    filename = f"<suture {name}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    exec(compile(source, filename, "exec"), namespace)
+    function = namespace.pop(name)
+    namespace["this_code"] = function.__code__
+    return function
+
+

@@ -1,0 +1,220 @@
+"""The end of a variant: return, or run one operation and jump, or go on in the interpreter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture import _core
+from suture.bytecode import CANONICAL
+from suture.capture import Capture, Interpret, Return, Run
+from suture.emit.writer import Writer
+from suture.hook import OPERATIONS, FrameSpec
+from suture.hook.operations import STOP
+from suture.variables import NULL, Constant
+
+
+class Raw:
+    """A value that is already an expression."""
+
+    __slots__ = ("text", "source")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.source = None
+
+    def rebuild(self, emit: Any) -> str:
+        return self.text
+
+
+class Leaving:
+    """Writes the exit of a capture into a writer's tail."""
+
+    def __init__(self, writer: Writer, capture: Capture, points: Any) -> None:
+        self.writer = writer
+        self.capture = capture
+        self.points = points
+
+    def write(self) -> None:
+        exit = self.capture.exit
+        if isinstance(exit, Return):
+            self.writer.line(f"return {self.writer.value(exit.value)}")
+        elif isinstance(exit, Run):
+            self._run(exit)
+        else:
+            self._interpret(exit)
+
+    def modes(self) -> list[str]:
+        """Lines that bring torch's modes to their state at the exit."""
+        last: dict[Any, Any] = {}
+        for setter, args in self.capture.modes:
+            last[(setter, args[:-1])] = args
+        out = []
+        for (setter, _), args in last.items():
+            name = self.writer.constant(setter, setter.__name__)
+            out.append(f"    {name}({', '.join(map(repr, args))})")
+        return out
+
+    # ---- states
+
+    def _spec(self, frame: Any, index: int, stack: list[Any], waiting: bool) -> tuple[FrameSpec, list[Any]]:
+        code = frame.code
+        live = set(code.live(index))
+        if waiting:
+            handler = code.instructions[index - 1].handler
+            if handler is not None:
+                live.update(code.live(handler.target))
+        slots = tuple(sorted(live))
+        handling = code.handled(index) > 0
+        deliver = frame.deliver is not None
+        spec = FrameSpec(code.code, index, slots, len(stack), handling, deliver, waiting)
+        values = [frame.fn, *(frame.locals[s] for s in slots), *stack]
+        if handling:
+            values.append(frame.handled)
+        if deliver:
+            values.append(frame.deliver)
+        return spec, values
+
+    def _jump(self, frames: list[Any], index: int, stack: list[Any], interpret: bool = False) -> str:
+        """A jump to the point where the innermost frame stands at `index` with `stack`."""
+        specs, state = [], []
+        for depth, frame in enumerate(reversed(frames)):
+            inner = depth == 0
+            spec, values = self._spec(
+                frame, index if inner else frame.ip, stack if inner else frame.stack, not inner
+            )
+            specs.append(spec)
+            state += values
+        point = self.points(tuple(specs), interpret)
+        name = self.writer.constant(point, f"point_{frames[-1].code.line(min(index, len(frames[-1].code.instructions) - 1))}")
+        jump = self.writer.constant(_core.jump, "jump")
+        parts = [name, *(self._text(v) for v in state)]
+        return f"return {jump}({', '.join(parts)})"
+
+    def _text(self, value: Any) -> str:
+        return value.text if isinstance(value, Raw) else self.writer.value(value)
+
+    # ---- exits
+
+    def _interpret(self, exit: Interpret) -> None:
+        frame = self.capture.frames[-1]
+        self.writer.line(self._jump(self.capture.frames, frame.ip, frame.stack, True))
+
+    def _run(self, exit: Run) -> None:
+        writer, inst = self.writer, exit.inst
+        frames = self.capture.frames
+        frame = frames[-1]
+        operation = OPERATIONS[exit.operation]
+        inputs = frame.stack[len(frame.stack) - operation.inputs(inst) :]
+        call = self._call(exit, frame, inst, inputs)
+        result = writer.fresh("result")
+        where = f"{exit.reason.number} line {frame.code.line(inst.index)}"
+        writer.line("try:")
+        writer.line(f"    {result} = {call}  # {where}, run by Python")
+        self._except(frames, inst)
+        self._after(frames, inst, result)
+
+    def _call(self, exit: Run, frame: Any, inst: Any, inputs: list[Any]) -> str:
+        writer = self.writer
+        operation = OPERATIONS[exit.operation].make(inst)
+        texts = [self._text(v) for v in inputs]
+        if exit.operation == "call":
+            head, texts = self._plain_call(inputs, texts, inst)
+        else:
+            head = writer.constant(operation, exit.operation)
+        if frame.code.handled(inst.index) > 0:
+            start = f"{writer.constant(_core.handling, 'handling')}({self._text(frame.handled)}, "
+        else:
+            start = f"{writer.constant(_core.run, 'run')}("
+        return start + ", ".join([head, *texts]) + ")"
+
+    def _plain_call(self, inputs: list[Any], texts: list[str], inst: Any) -> tuple[str, list[str]]:
+        """`run(f, a, k=b)`: the call as a person would write it."""
+        if inputs[0] is NULL:
+            head, args = texts[1], texts[2:]
+        elif inputs[1] is NULL:
+            head, args = texts[0], texts[2:]
+        else:
+            head, args = texts[0], texts[1:]
+        names = inst.val or ()
+        if names:
+            plain = len(args) - len(names)
+            args = args[:plain] + [f"{k}={v}" for k, v in zip(names, args[plain:])]
+        return head, args
+
+    def _except(self, frames: list[Any], inst: Any) -> None:
+        """What happens if the operation raises: the frames' own handlers, or up and out."""
+        writer = self.writer
+        writer.line("except BaseException as exc:")
+        strip = writer.constant(_core.strip_traceback, "strip_traceback")
+        add = writer.constant(_core.add_traceback, "add_traceback")
+        writer.line(f"    {strip}(exc, this_code)")
+        depth, at = len(frames), inst
+        while True:
+            frame = frames[depth - 1]
+            if at.handler is not None or depth > 1:
+                code = writer.constant(frame.code.code, "code")
+                space = writer.constant(frame.fn.globals, "globals")
+                writer.line(f"    {add}(exc, {code}, {space}, {at.lasti})")
+            if at.handler is not None:
+                self._to_handler(frames[:depth], at)
+                return
+            if depth == 1:
+                break
+            depth -= 1
+            outer = frames[depth - 1]
+            at = outer.code.instructions[outer.ip - 1]
+        self._throw(frames[0], at)
+
+    def _throw(self, frame: Any, inst: Any) -> None:
+        """No frame handles the exception: CPython takes it out through the outermost one."""
+        writer = self.writer
+        leave = writer.constant(_core.leave, "leave")
+        slots = writer.constant((_core.UNBOUND,) * len(frame.code.localsplus), "unbound")
+        fn = self._text(frame.fn)
+        writer.line(f"    return {leave}({inst.lasti}, {slots}, (), {fn}, exc)")
+
+    def _to_handler(self, frames: list[Any], inst: Any) -> None:
+        frame, handler = frames[-1], inst.handler
+        stack = list(frame.stack[: handler.depth])
+        if handler.lasti:
+            stack.append(Constant(inst.lasti // 2))
+        stack.append(Raw("exc"))
+        text = self._jump(frames, handler.target, stack)
+        self.writer.line("    " + text)
+
+    def _after(self, frames: list[Any], inst: Any, result: str) -> None:
+        """Where to go once the operation has its result."""
+        frame, stack = frames[-1], frames[-1].stack
+        op = inst.op
+        if op in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"):
+            self._branch(frames, inst, result, stack[:-1], stack[:-1])
+        elif op in ("JUMP_IF_TRUE_OR_POP", "JUMP_IF_FALSE_OR_POP"):
+            self._branch(frames, inst, result, stack, stack[:-1])
+        elif op == "FOR_ITER":
+            stop = self.writer.constant(STOP, "STOP")
+            self.writer.line(f"if {result} is {stop}:")
+            self.writer.line("    " + self._jump(frames, inst.target, stack[:-1]))
+            self.writer.line(self._jump(frames, inst.index + 1, [*stack, Raw(result)]))
+        elif op == "RAISE_VARARGS":
+            self.writer.line(f"return {result}")
+        else:
+            self._plain_result(frames, inst, result)
+        del frame
+
+    def _branch(self, frames: Any, inst: Any, result: str, taken: Any, fallen: Any) -> None:
+        test = "" if "TRUE" in inst.op else "not "
+        self.writer.line(f"if {test}{result}:")
+        self.writer.line("    " + self._jump(frames, inst.target, list(taken)))
+        self.writer.line(self._jump(frames, inst.index + 1, list(fallen)))
+
+    def _plain_result(self, frames: Any, inst: Any, result: str) -> None:
+        stack = frames[-1].stack
+        pops, pushes = CANONICAL[inst.op].counts(inst)
+        kept = stack[: len(stack) - pops]
+        if inst.op == "CHECK_EXC_MATCH":
+            kept = stack[:-1]
+        if pushes == 1 or inst.op in ("CHECK_EXC_MATCH", "WITH_EXCEPT_START"):
+            kept = [*kept, Raw(result)]
+        elif pushes > 1:
+            kept = [*kept, *(Raw(f"{result}[{i}]") for i in range(pushes))]
+        self.writer.line(self._jump(frames, inst.index + 1, list(kept)))

@@ -1,0 +1,219 @@
+"""The lines, names and constants of a variant under construction."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from suture import _core
+from suture.sources import KINDS
+from suture.variables import Dict, Lazy, List, Null, Set
+from suture.variables.sequence import Deque
+
+_NOT_WORD = re.compile(r"\W+")
+
+
+class Writer:
+    """Collects the body of a variant. Implements what variables ask of an emitter.
+
+    `value` gives an expression for a variable; the same object always gets the same name, so
+    identities survive.
+    """
+
+    def __init__(self, params: list[str]) -> None:
+        self.lines: list[str] = []  # making objects
+        self.writes: list[str] = []  # changing objects that existed before
+        self.tail: list[str] = []  # leaving
+        self.current = self.lines
+        self.namespace: dict[str, Any] = {"UNBOUND": _core.UNBOUND}
+        self.indent = "    "
+        self.outputs: list[Any] = []  # fx nodes the graph returns
+        self._output_names: dict[Any, str] = {}
+        self._names: set[str] = {"UNBOUND", *params}
+        self._constants: dict[int, str] = {}
+        self._made: dict[int, str] = {}
+        self._params = params
+        self._sources: dict[int, str] = {}
+        self._keep: list[Any] = []
+
+    # ---- names and lines
+
+    def fresh(self, hint: str) -> str:
+        base = _NOT_WORD.sub("_", hint).strip("_") or "v"
+        if base[0].isdigit() or base in _RESERVED:
+            base = "v_" + base
+        name, n = base, 1
+        while name in self._names:
+            n += 1
+            name = f"{base}_{n}"
+        self._names.add(name)
+        return name
+
+    def line(self, text: str) -> None:
+        """One more line of whatever is being written. While a value is being made that is always
+        the part that makes objects, so that all is read before anything is changed."""
+        self.current.append(self.indent + text)
+
+    def constant(self, value: Any, hint: str = "const") -> str:
+        """A global of the variant bound to `value`."""
+        found = self._constants.get(id(value))
+        if found is None:
+            found = self.fresh(hint)
+            self.namespace[found] = value
+            self._constants[id(value)] = found
+            self._keep.append(value)
+        return found
+
+    def assign(self, expression: str, hint: str) -> str:
+        name = self.fresh(hint)
+        self.lines.append(f"{self.indent}{name} = {expression}")
+        return name
+
+    # ---- values
+
+    def value(self, variable: Any) -> str:
+        """An expression for the value of a variable."""
+        if type(variable) is Lazy:
+            return self.lazy(variable)
+        if variable is None or isinstance(variable, Null):
+            return "UNBOUND"
+        name = self._made.get(id(variable))
+        if name is not None:
+            return name
+        if variable.source is not None:
+            text = self.source(variable.source)
+        else:
+            saved, self.current = self.current, self.lines
+            text = variable.rebuild(self)
+            self.current = saved
+            name = self._made.get(id(variable))
+            if name is not None:
+                return name
+            if not text.isidentifier() and not _is_plain(text):
+                text = self.assign(text, "v")
+        self._made[id(variable)] = text
+        self._keep.append(variable)
+        return text
+
+    def lazy(self, lazy: Lazy) -> str:
+        if lazy.source is None:
+            return self.constant(lazy.value, "held")
+        return self.source(lazy.source)
+
+    def begin(self, variable: Any, made: str) -> str:
+        """Make an empty object for a variable before what it holds, which may hold it too."""
+        name = self.assign(made, "v")
+        self._made[id(variable)] = name
+        self._keep.append(variable)
+        return name
+
+    def source(self, source: Any) -> str:
+        """The value at a source, read once into a name, before anything is changed."""
+        found = self._sources.get(id(source))
+        if found is not None:
+            return found
+        if source.kind == "slot":
+            text = self._params[source.arg]
+        elif source.kind == "const":
+            text = self.constant(source.arg, source.name)
+        else:
+            text = self.assign(self.step(source, self.source(source.base)), _hint(source))
+        self._sources[id(source)] = text
+        self._keep.append(source)
+        return text
+
+    def step(self, source: Any, base: str) -> str:
+        """One step from `base`, an expression, to the source below it."""
+        kind, arg = source.kind, source.arg
+        if kind in ("attr", "mro_attr"):
+            return f"{base}.{arg}"
+        if kind in ("item", "getitem", "index"):
+            plain = type(arg) in (int, str, bool, type(None))
+            return f"{base}[{repr(arg) if plain else self.constant(arg, 'key')}]"
+        if kind == "call":
+            return f"{self.constant(arg, 'read')}({base})"
+        template = KINDS[kind][1]
+        assert template is not None  # every kind but the roots can be spelled
+        return template.format(b=base, a=arg)
+
+    # ---- the graph's results
+
+    def graph_output(self, variable: Any) -> str:
+        node = variable.node
+        name = self._output_names.get(node)
+        if name is None:
+            name = self._output_names[node] = self.fresh(node.name)
+            self.outputs.append(node)
+        return name
+
+    def output_names(self) -> list[str]:
+        return [self._output_names[node] for node in self.outputs]
+
+    # ---- containers from outside
+
+    def replace_dict(self, variable: Dict, name: str) -> None:
+        """Bring a real dict up to date, keeping it the same object."""
+        items = [(self.value(k), self.value(v)) for k, v in variable.entries.values()]
+        inner = ", ".join(f"({k}, {v})" for k, v in items)
+        self.line(f"{name}.clear(); {name}.update([{inner}])")
+
+    def fill_storage(self, storage: Any, name: str) -> None:
+        """The builtin part of an object, through the builtin type's own methods."""
+        if isinstance(storage, Dict):
+            kind = self.constant(storage.kind, storage.kind.__name__)
+            items = [(self.value(k), self.value(v)) for k, v in storage.entries.values()]
+            self.line(f"dict.clear({name})" if storage.kind is dict else f"{kind}.clear({name})")
+            for key, value in items:
+                self.line(f"{kind}.__setitem__({name}, {key}, {value})")
+            if storage.factory is not None:
+                self.line(f"{name}.default_factory = {self.value(storage.factory)}")
+        elif isinstance(storage, Deque):
+            storage.write_back(self, name)
+        elif isinstance(storage, List):
+            inner = ", ".join(self.value(i) for i in storage.items)
+            self.line(f"list.__setitem__({name}, slice(None), [{inner}])")
+        elif isinstance(storage, Set):
+            inner = ", ".join(self.value(i) for i in storage.entries.values())
+            self.line(f"set.clear({name}); set.update({name}, [{inner}])")
+
+    def generator(self, variable: Any) -> str:
+        """A real generator, suspended where the traced one is."""
+        frame = variable.frame
+        if frame is None:
+            return f"{self.constant(_ended, 'ended')}()"
+        inst = frame.code.instructions[max(frame.ip - 1, 0)]
+        if not variable.started:
+            inst = next(i for i in frame.code.instructions if i.op == "RETURN_GENERATOR")
+        slots = ", ".join(self.value(v) for v in frame.locals)
+        stack = ", ".join(self.value(v) for v in frame.stack)
+        suspend = self.constant(_core.suspend, "suspend")
+        fn = self.value(frame.fn)
+        return (
+            f"{suspend}({fn}, {inst.lasti}, ({slots}{',' if slots else ''}),"
+            f" ({stack}{',' if stack else ''}))"
+        )
+
+
+def _hint(source: Any) -> str:
+    return source.arg if isinstance(source.arg, str) else source.kind
+
+
+def _ended() -> Any:
+    """A generator that is exhausted."""
+    made = (None for _ in ())
+    next(made, None)
+    return made
+
+
+def _is_plain(text: str) -> bool:
+    """Text that may be repeated: literals, and expressions without calls."""
+    return "(" not in text and "[" not in text and "{" not in text or text == "()"
+
+
+_RESERVED = frozenset(
+    "False None True and as assert async await break class continue def del elif else except"
+    " finally for from global if import in is lambda nonlocal not or pass raise return try while"
+    " with yield run jump dict list set type slice object iter range zip map filter enumerate"
+    " reversed super tuple str int float bytes frozenset next".split()
+)
+

@@ -1,0 +1,9 @@
+"""The torch.fx graph under construction.
+
+`GraphBuilder` adds one node per operation, runs the operation on fake tensors to learn its
+result, and keeps the list of inputs with the places they are read from.
+"""
+
+from suture.graph.builder import GraphBuilder, GraphInput, OpFailed
+
+__all__ = ["GraphBuilder", "GraphInput", "OpFailed"]

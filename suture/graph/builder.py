@@ -1,0 +1,203 @@
+"""Nodes, fake results, inputs and outputs of one graph."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any, Callable
+
+import torch
+import torch.fx
+from torch.utils import _pytree as pytree
+
+from suture.graph import _torch as priv
+from suture.graph.names import TorchName, valid_name
+from suture.sources import Source
+
+
+class OpFailed(Exception):
+    """An operation that fake tensors could not run. `reason` is one of "data", "shape",
+    "kernel", "decision", "error"; `cause` the exception torch raised."""
+
+    def __init__(self, reason: str, cause: BaseException) -> None:
+        super().__init__(f"{reason}: {cause}")
+        self.reason = reason
+        self.cause = cause
+
+
+@dataclass(slots=True, eq=False)
+class GraphInput:
+    """One placeholder: the real value seen while tracing and where it is read at a call."""
+
+    node: torch.fx.Node
+    example: Any
+    source: Source
+    static: bool  # parameters and buffers reached through pinned objects: kept, not re-read
+    convert: Callable[[Any], Any] | None = None  # what the variant does to the value first
+
+
+class GraphBuilder:
+    """Builds one torch.fx graph. `ops` counts its operations, `fake` is its fake tensor mode."""
+
+    def __init__(self) -> None:
+        self.graph = torch.fx.Graph(tracer_cls=None)
+        self.shape_env = priv.ShapeEnv(
+            allow_scalar_outputs=True, allow_dynamic_output_shape_ops=True
+        )
+        self.fake = priv.FakeTensorMode(
+            shape_env=self.shape_env, allow_non_fake_inputs=False, export=False
+        )
+        self.inputs: list[GraphInput] = []
+        self.attributes: dict[str, Any] = {}
+        self.ops = 0
+        self.stack: Callable[[], str | None] = lambda: None
+        self._by_source: dict[int, GraphInput] = {}
+        self._names: set[str] = set()
+
+    # ---- inputs
+
+    def add_input(
+        self,
+        source: Source,
+        example: Any,
+        value: Any,
+        *,
+        static: bool = False,
+        convert: Callable[[Any], Any] | None = None,
+    ) -> torch.fx.Node:
+        """A placeholder for the value read at `source`; `value` is its fake counterpart."""
+        name = self._unique(valid_name(source.path()))
+        at = self.inputs[-1].node if self.inputs else None
+        with self.graph.inserting_after(at) if at is not None else self._at_start():
+            node = self.graph.placeholder(name, type_expr=type(example))
+        node.meta["example_value"] = value
+        node.meta["val"] = value
+        entry = GraphInput(node, example, source, static, convert)
+        self.inputs.append(entry)
+        return node
+
+    def _at_start(self) -> Any:
+        return self.graph.inserting_before(next(iter(self.graph.nodes), None))
+
+    def fake_tensor(self, tensor: torch.Tensor, source: Source, dims: Any) -> torch.Tensor:
+        """The fake counterpart of an input; `dims` says which sizes are symbolic (or None)."""
+        context = None
+        if dims is None:
+            context = priv.StatelessSymbolicContext(
+                dynamic_sizes=[priv.DimDynamic.STATIC] * tensor.dim(),
+                constraint_sizes=[None] * tensor.dim(),
+            )
+        else:
+            context = dims
+        return self.fake.from_tensor(
+            tensor, symbolic_context=context, source=TorchName(source.path())
+        )
+
+    # ---- operations
+
+    def call(
+        self, op: str, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[torch.fx.Node, Any]:
+        """Add `target(*args, **kwargs)` (arguments are nodes and plain values) and run it on
+        fake tensors. Gives the node and its fake result. On failure nothing was added."""
+        value = self.run_fake(op, target, args, kwargs)
+        return self.node(op, target, args, kwargs, value), value
+
+    def node(
+        self, op: str, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], value: Any
+    ) -> torch.fx.Node:
+        node = self.graph.create_node(op, target, args, kwargs)
+        node.meta["example_value"] = value
+        node.meta["val"] = value
+        trace = self.stack()
+        if trace is not None:
+            node.meta["stack_trace"] = trace
+        self.ops += 1
+        return node
+
+    def run_fake(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
+        """The result of an operation on the fake values of its arguments."""
+        real_args = torch.fx.map_arg(args, _value)
+        real_kwargs = torch.fx.map_arg(kwargs, _value)
+        return self.execute(op, target, real_args, real_kwargs)
+
+    def execute(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
+        try:
+            with self.fake:
+                if op == "call_method":
+                    return getattr(args[0], target)(*args[1:], **kwargs)
+                if op == "call_module":
+                    return self.attributes[target](*args, **kwargs)
+                return target(*args, **kwargs)
+        except priv.DataDependentOutputException as error:
+            raise OpFailed("data", error) from error
+        except priv.DynamicOutputShapeException as error:
+            raise OpFailed("shape", error) from error
+        except priv.GuardOnDataDependentSymNode as error:
+            raise OpFailed("decision", error) from error
+        except priv.UnsupportedOperatorException as error:
+            raise OpFailed("kernel", error) from error
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            raise OpFailed("error", error) from error
+
+    def attribute(self, value: Any, hint: str) -> torch.fx.Node:
+        """A constant held by the graph module itself (get_attr node)."""
+        for name, held in self.attributes.items():
+            if held is value:
+                break
+        else:
+            name = self._unique(valid_name(hint))
+            self.attributes[name] = value
+        with self._after_inputs():
+            node = self.graph.get_attr(name)
+        node.meta["example_value"] = value
+        node.meta["val"] = value
+        return node
+
+    def _after_inputs(self) -> Any:
+        if self.inputs:
+            return self.graph.inserting_after(self.inputs[-1].node)
+        return self._at_start()
+
+    def getitem(self, node: torch.fx.Node, i: Any, value: Any) -> torch.fx.Node:
+        """A node for one element of a node's result."""
+        item = self.node("call_function", operator.getitem, (node, i), {}, value)
+        self.ops -= 1
+        return item
+
+    def _unique(self, name: str) -> str:
+        candidate, n = name, 1
+        while candidate in self._names:
+            n += 1
+            candidate = f"{name}_{n}"
+        self._names.add(candidate)
+        return candidate
+
+    # ---- the end
+
+    def finish(self, outputs: list[torch.fx.Node]) -> torch.fx.GraphModule:
+        """The graph with these outputs; inputs nobody uses are removed."""
+        self.graph.output(tuple(outputs))
+        used = []
+        for entry in self.inputs:
+            if entry.node.users:
+                used.append(entry)
+            else:
+                self.graph.erase_node(entry.node)
+        self.inputs = used
+        root = torch.nn.Module()
+        for name, value in self.attributes.items():
+            if any(n.op in ("get_attr", "call_module") and n.target == name for n in self.graph.nodes):
+                setattr(root, name, value)
+        return torch.fx.GraphModule(root, self.graph, "Region")
+
+
+def _value(node: torch.fx.Node) -> Any:
+    return node.meta["example_value"]
+
+
+def tree_leaves(value: Any) -> list[Any]:
+    """The leaves of a result as torch's pytree sees it."""
+    return pytree.tree_leaves(value)

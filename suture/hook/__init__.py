@@ -1,0 +1,18 @@
+"""The Python side of the core: chains of frames, operations Python runs, the interpreter."""
+
+from suture.hook.chain import Chain, FrameSpec, chain_key, chain_size, entry_chain, slot_names, where
+from suture.hook.interpret import interpret
+from suture.hook.operations import OPERATIONS, Operation
+
+__all__ = [
+    "OPERATIONS",
+    "Chain",
+    "FrameSpec",
+    "Operation",
+    "chain_key",
+    "chain_size",
+    "entry_chain",
+    "interpret",
+    "slot_names",
+    "where",
+]

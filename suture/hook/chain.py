@@ -1,0 +1,84 @@
+"""Frame specs and chains: which frames stand where at a point.
+
+A point's state is one flat tuple. For each frame, innermost first: its function, its live
+slots, its value stack, then (if `handling`) the exception being handled, then (if `deliver`) the
+object its caller gets instead of the return value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import CodeType
+
+from suture.bytecode import decode
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FrameSpec:
+    """One frame of a chain: where it stands and what of it is kept.
+
+    waiting: the frame waits for the value of the frame before it in the chain.
+    """
+
+    code: CodeType
+    index: int
+    live: tuple[int, ...]
+    depth: int
+    handling: bool = False
+    deliver: bool = False
+    waiting: bool = False
+
+    @property
+    def size(self) -> int:
+        return 1 + len(self.live) + self.depth + self.handling + self.deliver
+
+    def key(self) -> tuple[object, ...]:
+        return (id(self.code), self.index, self.live, self.depth, self.handling, self.deliver)
+
+    def names(self) -> list[str]:
+        """A name for each item of the frame's state, for people and for parameters."""
+        local = decode(self.code).localsplus
+        out = ["fn", *(local[i] for i in self.live)]
+        out += [f"stack_{i}" for i in range(self.depth)]
+        if self.handling:
+            out.append("handled")
+        if self.deliver:
+            out.append("made")
+        return out
+
+
+Chain = tuple[FrameSpec, ...]
+
+
+def entry_chain(code: CodeType) -> Chain:
+    """The chain of a function's start: its arguments are live, the stack is empty."""
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += bool(code.co_flags & 0x04) + bool(code.co_flags & 0x08)
+    return (FrameSpec(code, 0, tuple(range(count)), 0),)
+
+
+def chain_key(chain: Chain) -> tuple[object, ...]:
+    return tuple(spec.key() for spec in chain)
+
+
+def chain_size(chain: Chain) -> int:
+    return sum(spec.size for spec in chain)
+
+
+def slot_names(chain: Chain) -> list[str]:
+    """A distinct name for each slot of the state."""
+    seen: dict[str, int] = {}
+    out = []
+    for spec in chain:
+        for name in spec.names():
+            name = name if name.isidentifier() else "it"
+            seen[name] = seen.get(name, 0) + 1
+            out.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+    return out
+
+
+def where(chain: Chain) -> tuple[str, str, int | None]:
+    """(function, file, line) of the innermost frame."""
+    spec = chain[0]
+    code = decode(spec.code)
+    return spec.code.co_qualname, spec.code.co_filename, code.line(min(spec.index, len(code.instructions) - 1))

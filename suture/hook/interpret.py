@@ -1,0 +1,52 @@
+"""Going on in CPython's own interpreter: the way out that always works."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture import _core
+from suture.bytecode import decode
+from suture.hook.chain import Chain, FrameSpec
+
+
+def interpret(chain: Chain, state: tuple[Any, ...]) -> Any:
+    """Run the frames of a chain to their end, innermost first, each one's value going to the
+    next. An exception goes through the frames as it would have gone up the stack. The outermost
+    frame is left to the core, so that no frame of ours stays on the stack."""
+    value: Any = None
+    error: BaseException | None = None
+    at = 0
+    for depth, spec in enumerate(chain):
+        part = state[at : at + spec.size]
+        at += spec.size
+        place = _place(spec, part, value, error, depth > 0)
+        if depth == len(chain) - 1:
+            return _core.leave(*place)
+        try:
+            offset, slots, stack, function, exc, handled = place
+            value, error = _core.enter(function, offset, slots, stack, exc, handled), None
+        except BaseException as raised:
+            _core.strip_traceback(raised, interpret.__code__)
+            error = raised
+        if spec.deliver and error is None:
+            value = part[-1]
+    return value
+
+
+def _place(
+    spec: FrameSpec, part: tuple[Any, ...], value: Any, error: BaseException | None, waiting: bool
+) -> tuple[Any, ...]:
+    """What `_core.leave` needs to know of one frame."""
+    code = decode(spec.code)
+    slots = [_core.UNBOUND] * len(code.localsplus)
+    live = len(spec.live)
+    for slot, held in zip(spec.live, part[1 : 1 + live]):
+        slots[slot] = held
+    stack = part[1 + live : 1 + live + spec.depth]
+    handled = part[1 + live + spec.depth] if spec.handling else None
+    offset = code.instructions[spec.index].offset
+    if error is not None:
+        offset = code.instructions[spec.index - 1].lasti
+    elif waiting:
+        stack = (*stack, value)
+    return offset, tuple(slots), tuple(stack), part[0], error, handled

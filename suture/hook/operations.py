@@ -1,0 +1,283 @@
+"""What Python does when it runs the one instruction that broke a graph.
+
+Each operation is a function of the instruction that gives a callable on real values: the values
+the instruction looks at, deepest first. It returns what the instruction pushes: one value, a
+tuple if several, nothing if none. UNBOUND stands for NULL.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+import sys
+import types
+from dataclasses import dataclass
+from typing import Any, Callable
+
+from suture import _core
+from suture.bytecode import CANONICAL, Instruction, pair
+
+UNBOUND = _core.UNBOUND
+STOP = object()  # what the "next" operation gives at the end
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """`make(inst)` gives the callable; `looks(inst)` how deep it looks into the stack, when that
+    is more than it pops."""
+
+    make: Callable[[Instruction], Callable[..., Any]]
+    looks: Callable[[Instruction], int] | None = None
+
+    def inputs(self, inst: Instruction) -> int:
+        if self.looks is not None:
+            return self.looks(inst)
+        pops = CANONICAL[inst.op].pops
+        return pops if isinstance(pops, int) else pops(inst)
+
+
+OPERATIONS: dict[str, Operation] = {}
+
+
+def _add(name: str, make: Callable[[Instruction], Any], looks: Any = None) -> None:
+    OPERATIONS[name] = Operation(make, looks)
+
+
+def _always(fn: Any) -> Callable[[Instruction], Any]:
+    return lambda inst: fn
+
+
+def _call(inst: Instruction) -> Any:
+    names = inst.val or ()
+
+    def call(first: Any, second: Any, *args: Any) -> Any:
+        fn, args = _callable(first, second, args)
+        if not names:
+            return fn(*args)
+        count = len(args) - len(names)
+        return fn(*args[:count], **dict(zip(names, args[count:])))
+
+    return call
+
+
+def _callable(first: Any, second: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    if first is UNBOUND:
+        return second, args
+    if second is UNBOUND:
+        return first, args
+    return first, (second, *args)
+
+
+def _call_ex(inst: Instruction) -> Any:
+    def call(first: Any, second: Any, args: Any, kwargs: Any = None) -> Any:
+        fn = second if first is UNBOUND else first
+        return fn(*args, **(kwargs or {}))
+
+    return call
+
+
+def _load_method(inst: Instruction) -> Any:
+    return lambda obj: pair(getattr(obj, inst.val), UNBOUND)
+
+
+def _super_attr(inst: Instruction) -> Any:
+    def load(sup: Any, cls: Any, obj: Any) -> Any:
+        return getattr(sup(cls, obj), inst.val)
+
+    return load
+
+
+def _import_name(inst: Instruction) -> Any:
+    def load(level: Any, fromlist: Any) -> Any:
+        frame = sys._getframe(1)
+        return builtins.__import__(inst.val, frame.f_globals, None, fromlist, level)
+
+    return load
+
+
+def _unpack_sequence(inst: Instruction) -> Any:
+    def unpack(value: Any) -> Any:
+        items = _take(value, inst.val)
+        return tuple(reversed(items))
+
+    return unpack
+
+
+def _take(value: Any, count: int) -> list[Any]:
+    if count == 0:
+        [] = value
+        return []
+    items = list(value) if isinstance(value, (list, tuple)) else _upto(iter(value), count + 1)
+    if len(items) > count:
+        raise ValueError(f"too many values to unpack (expected {count})")
+    if len(items) < count:
+        raise ValueError(f"not enough values to unpack (expected {count}, got {len(items)})")
+    return items
+
+
+def _upto(iterator: Any, count: int) -> list[Any]:
+    out = []
+    for item in iterator:
+        out.append(item)
+        if len(out) == count:
+            break
+    return out
+
+
+def _unpack_ex(inst: Instruction) -> Any:
+    before, after = inst.val
+
+    def unpack(value: Any) -> Any:
+        items = list(value)
+        if len(items) < before + after:
+            raise ValueError(
+                "not enough values to unpack"
+                f" (expected at least {before + after}, got {len(items)})"
+            )
+        end = len(items) - after
+        return tuple(reversed([*items[:before], items[before:end], *items[end:]]))
+
+    return unpack
+
+
+def _format_value(inst: Instruction) -> Any:
+    convert = {None: lambda v: v, "str": str, "repr": repr, "ascii": ascii}[inst.val[0]]
+    return lambda value, spec="": format(convert(value), spec)
+
+
+def _before_with(inst: Instruction) -> Any:
+    def enter(manager: Any) -> Any:
+        kind = type(manager)
+        if not hasattr(kind, "__enter__") or not hasattr(kind, "__exit__"):
+            name = kind.__name__
+            raise TypeError(f"'{name}' object does not support the context manager protocol")
+        leave = types.MethodType(kind.__exit__, manager) if isinstance(
+            kind.__exit__, types.FunctionType
+        ) else manager.__exit__
+        return leave, kind.__enter__(manager)
+
+    return enter
+
+
+def _with_except_start(inst: Instruction) -> Any:
+    return lambda leave, lasti, previous, exc: leave(type(exc), exc, exc.__traceback__)
+
+
+def _raise(inst: Instruction) -> Any:
+    def do(exc: Any = None, cause: Any = STOP) -> Any:
+        if exc is None:
+            raise
+        if cause is STOP:
+            raise exc
+        raise exc from cause
+
+    return do
+
+
+def _check_exc_match(exc: Any, kind: Any) -> bool:
+    try:
+        raise exc
+    except kind:
+        return True
+    except BaseException as other:
+        if other is exc:
+            return False
+        raise
+
+
+def _match_keys(subject: Any, keys: Any) -> Any:
+    missing = object()
+    values = tuple(subject.get(k, missing) for k in keys)
+    return None if any(v is missing for v in values) else values
+
+
+def _match_class(inst: Instruction) -> Any:
+    def match(subject: Any, cls: Any, names: Any) -> Any:
+        if not isinstance(subject, cls):
+            return None
+        wanted: list[Any] = []
+        if inst.val:
+            if cls in (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple):
+                wanted.append(subject)
+            else:
+                names = (*cls.__match_args__[: inst.val], *names)
+        try:
+            return tuple(wanted + [getattr(subject, n) for n in names])
+        except AttributeError:
+            return None
+
+    return match
+
+
+def _deep(arity: int, act: Callable[..., Any]) -> tuple[Any, Any]:
+    """Adds to a container deeper in the stack."""
+
+    def make(inst: Instruction) -> Any:
+        def do(container: Any, *rest: Any) -> None:
+            act(container, *rest[len(rest) - arity :])
+
+        return do
+
+    return make, lambda inst: inst.val + arity
+
+
+_COMPARE = {"<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne,
+            ">": operator.gt, ">=": operator.ge}
+
+
+def _dict_merge(target: Any, more: Any) -> None:
+    for key in more.keys():
+        if key in target:
+            raise TypeError(f"got multiple values for keyword argument {key!r}")
+    target.update(more)
+
+
+_add("call", _call)
+_add("call_ex", _call_ex)
+_add("getattr", lambda inst: lambda obj: getattr(obj, inst.val))
+_add("load_method", _load_method)
+_add("super_attr", _super_attr)
+_add("super_method", lambda inst: lambda s, c, o: pair(getattr(s(c, o), inst.val), UNBOUND))
+_add("setattr", lambda inst: lambda value, obj: setattr(obj, inst.val, value))
+_add("delattr", lambda inst: lambda obj: delattr(obj, inst.val))
+_add("getitem", _always(operator.getitem))
+_add("setitem", _always(lambda value, obj, key: operator.setitem(obj, key, value)))
+_add("delitem", _always(operator.delitem))
+_add("getslice", _always(lambda obj, start, stop: obj[start:stop]))
+_add("setslice", _always(lambda value, obj, a, b: operator.setitem(obj, slice(a, b), value)))
+for _name in ("pos", "neg", "invert", "not_"):
+    _add(_name, _always(getattr(operator, _name)))
+_add("bool", _always(bool))
+_add("binary", lambda inst: getattr(operator, inst.val))
+_add("compare", lambda inst: _COMPARE[inst.val])
+_add("compare_test", lambda inst: lambda a, b: bool(_COMPARE[inst.val](a, b)))
+_add(
+    "contains",
+    lambda inst: (lambda item, c: item in c) if inst.val == "in" else (lambda item, c: item not in c),
+)
+_add("iter", _always(iter))
+_add("next", _always(lambda it: next(it, STOP)), lambda inst: 1)
+_add("import_name", _import_name)
+_add("import_from", lambda inst: lambda module: getattr(module, inst.val), lambda inst: 1)
+_add("build_set", _always(lambda *items: set(items)))
+_add("build_map", _always(lambda *parts: dict(zip(parts[::2], parts[1::2]))))
+_add("build_const_key_map", _always(lambda *parts: dict(zip(parts[-1], parts[:-1]))))
+_add("build_string", _always(lambda *parts: "".join(parts)))
+_add("unpack_sequence", _unpack_sequence)
+_add("unpack_ex", _unpack_ex)
+_add("format_value", _format_value)
+_add("convert_value", lambda inst: {"str": str, "repr": repr, "ascii": ascii}[inst.val])
+_add("get_len", _always(len), lambda inst: 1)
+_add("match_keys", _always(_match_keys), lambda inst: 2)
+_add("match_class", _match_class)
+_add("before_with", _before_with)
+_add("with_except_start", _with_except_start, lambda inst: 4)
+_add("check_exc_match", _always(_check_exc_match), lambda inst: 2)
+_add("list_append", *_deep(1, list.append))
+_add("set_add", *_deep(1, set.add))
+_add("map_add", *_deep(2, operator.setitem))
+_add("list_extend", *_deep(1, list.extend))
+_add("set_update", *_deep(1, set.update))
+_add("dict_update", *_deep(1, dict.update))
+_add("dict_merge", *_deep(1, _dict_merge))
+_add("raise", _raise)

@@ -1,0 +1,108 @@
+"""Where a value came from.
+
+A source names one place that can be read again at the next call: an argument slot of the
+point, a global, an attribute, an item. The same object serves three readers: the guard
+program (how to reach the value in C), the emitter (how to spell it in Python), and people
+(``path()``).
+
+Children are interned on their parent, so within one trace equal sources are one object and
+``is`` compares them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+# kind -> (text template for people, expression template for the emitter).
+# {b} is the base, {a} the argument. Kinds without an expression are reached through guards only.
+KINDS: dict[str, tuple[str, str | None]] = {
+    "slot": ("L[{a!r}]", None),
+    "const": ("{a}", None),
+    "attr": ("{b}.{a}", "{b}.{a}"),
+    "dict": ("{b}.__dict__", "{b}.__dict__"),
+    "item": ("{b}[{a!r}]", "{b}[{a}]"),
+    "index": ("{b}[{a}]", "{b}[{a}]"),
+    "cell": ("{b}", "{b}.cell_contents"),
+    "type": ("type({b})", "type({b})"),
+    "getitem": ("{b}[{a!r}]", "{b}[{a}]"),
+    "key": ("list({b})[{a}]", "list({b})[{a}]"),
+    "call": ("{a.__name__}({b})", "{a}({b})"),
+    "closure": ("{b}.__closure__[{a}]", "{b}.__closure__[{a}]"),
+    "default": ("{b}.__defaults__[{a}]", "{b}.__defaults__[{a}]"),
+    "kwdefault": ("{b}.__kwdefaults__[{a!r}]", "{b}.__kwdefaults__[{a!r}]"),
+    "code": ("{b}.__code__", "{b}.__code__"),
+    "mro_attr": ("{b}.{a}", None),
+}
+
+
+class Source:
+    """A readable place. ``base`` is None for roots: argument slots and pinned objects."""
+
+    __slots__ = ("kind", "base", "arg", "name", "_children", "__weakref__")
+
+    def __init__(self, kind: str, base: Source | None, arg: Any, name: str = "") -> None:
+        self.kind = kind
+        self.base = base
+        self.arg = arg
+        self.name = name
+        self._children: dict[tuple[str, Any], Source] = {}
+
+    def child(self, kind: str, arg: Any = None) -> Source:
+        """The place `arg` below this one; the same object each time it is asked for."""
+        key = (kind, arg if kind != "item" and kind != "getitem" else (type(arg), arg))
+        found = self._children.get(key)
+        if found is None:
+            found = self._children[key] = Source(kind, self, arg)
+        return found
+
+    def attr(self, name: str) -> Source:
+        return self.child("attr", name)
+
+    def instance_dict(self) -> Source:
+        return self.child("dict")
+
+    def item(self, key: Any) -> Source:
+        return self.child("item", key)
+
+    def index(self, i: int) -> Source:
+        return self.child("index", i)
+
+    def cell(self) -> Source:
+        return self.child("cell")
+
+    def type(self) -> Source:
+        return self.child("type")
+
+    def call(self, fn: Callable[[Any], Any]) -> Source:
+        return self.child("call", fn)
+
+    def root(self) -> Source:
+        """The argument slot or pinned object this place hangs below."""
+        at = self
+        while at.base is not None:
+            at = at.base
+        return at
+
+    def path(self) -> str:
+        """The place as a person would write it; also its name across traces of one point."""
+        if self.kind == "slot":
+            return f"L[{self.name!r}]"
+        if self.kind == "const":
+            return self.name
+        template = KINDS[self.kind][0]
+        base = self.base
+        assert base is not None  # only roots have none
+        return template.format(b=base.path(), a=self.arg)
+
+    def __repr__(self) -> str:
+        return f"<source {self.path()}>"
+
+
+def slot(index: int, name: str) -> Source:
+    """Argument slot `index` of the point's state."""
+    return Source("slot", None, index, name)
+
+
+def pinned(obj: Any, name: str) -> Source:
+    """An object the variant holds on to: a module's globals, a class, a torch module."""
+    return Source("const", None, obj, name)

@@ -1,0 +1,50 @@
+"""One symbolic frame, and the ways a frame's value reaches its caller."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.bytecode import Code
+
+
+class Frame:
+    """A function being run symbolically.
+
+    code      the decoded code object
+    fn        the function's variable (gives globals, cells, defaults)
+    locals    one variable, Lazy or None (unbound) per localsplus slot
+    stack     the value stack
+    ip        index of the instruction that runs next
+    handled   the exception being handled, as this frame sees it
+    deliver   None: the caller gets the return value. Else the variable it gets instead
+              (an object whose __init__ this frame is)
+    generator the Generator variable whose body this frame is, or None
+    """
+
+    __slots__ = ("code", "fn", "locals", "stack", "ip", "handled", "deliver", "generator", "consumer")
+
+    def __init__(self, code: Code, fn: Any, slots: list[Any], handled: Any) -> None:
+        self.code = code
+        self.fn = fn
+        self.locals = slots
+        self.stack: list[Any] = []
+        self.ip = code.entry
+        self.handled = handled
+        self.deliver: Any = None
+        self.generator: Any = None
+        self.consumer: str | None = None  # how a generator's caller takes what it yields
+
+    def line(self) -> int | None:
+        return self.code.line(self.ip)
+
+    def __repr__(self) -> str:
+        return f"<frame {self.code.code.co_qualname} at {self.ip}>"
+
+
+class Pending:
+    """What a tail call leaves: a frame to run before the instruction has its result."""
+
+    __slots__ = ("frame",)
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame

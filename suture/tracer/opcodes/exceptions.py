@@ -1,0 +1,42 @@
+"""Raising and handling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.tracer.opcodes.table import op
+from suture.variables import Constant, Raised
+
+
+@op("RAISE_VARARGS", raw=True, run="raise")
+def raise_varargs(tx: Any, frame: Any, inst: Any) -> None:
+    parts = frame.stack[len(frame.stack) - inst.val :]
+    tx.do_raise(frame, parts)
+
+
+@op("RERAISE", raw=True)
+def reraise(tx: Any, frame: Any, inst: Any) -> None:
+    raise Raised(frame.stack[-1])
+
+
+@op("PUSH_EXC_INFO", raw=True)
+def push_exc_info(tx: Any, frame: Any, inst: Any) -> None:
+    exc = frame.stack[-1]
+    frame.stack[-1] = frame.handled
+    frame.stack.append(exc)
+    frame.handled = exc
+    frame.ip += 1
+
+
+@op("POP_EXCEPT", raw=True)
+def pop_except(tx: Any, frame: Any, inst: Any) -> None:
+    frame.handled = frame.stack.pop()
+    frame.ip += 1
+
+
+@op("CHECK_EXC_MATCH", raw=True, run="check_exc_match")
+def check_exc_match(tx: Any, frame: Any, inst: Any) -> None:
+    exc, kind = frame.stack[-2:]
+    matched = tx.exception_matches(exc, kind)
+    frame.stack[-1] = Constant(matched)
+    frame.ip += 1

@@ -1,0 +1,307 @@
+"""The symbolic interpreter: runs the frames of a region until it must stop."""
+
+from __future__ import annotations
+
+import linecache
+from typing import Any
+
+from suture import _core, config
+from suture.breaks import Break
+from suture.bytecode import decode
+from suture.calls import PARTS
+from suture.calls.exceptions import Ambient
+from suture.capture import Capture, Interpret, Return, Run
+from suture.effects import Effects
+from suture.graph import GraphBuilder
+from suture.guards import Guards
+from suture.hook import Chain, slot_names
+from suture.sources import Source, slot
+from suture.tracer.frame import Frame, Pending
+from suture.tracer.opcodes import HANDLERS
+from suture.variables import NULL, Lazy, Raised
+
+
+class Restart(Exception):
+    """Trace the region again and stop before instruction number `step`."""
+
+    def __init__(self, step: int, exit: Any) -> None:
+        super().__init__(step)
+        self.step = step
+        self.exit = exit
+
+
+class Uncaught(Exception):
+    """The program raises here and no frame of the region handles it."""
+
+
+class Tracer(*PARTS):  # type: ignore[misc]
+    """Runs one region. `history` remembers what changed between earlier calls of this point;
+    `forced` is (step, exit) when an earlier try found that it must stop there."""
+
+    def __init__(self, chain: Chain, state: tuple[Any, ...], history: Any, forced: Any = None) -> None:
+        self.chain = chain
+        self.history = history
+        self.forced_step, self.forced_exit = forced if forced is not None else (-1, None)
+        self.graph = GraphBuilder()
+        self.guards = Guards()
+        self.effects = Effects()
+        self.frames: list[Frame] = []
+        self.modes: list[Any] = []
+        self.restores: list[Any] = []  # undo what was really switched while tracing
+        self.entry_is_owned = False
+        self.inline_limit = config.inline_limit
+        self.symbol_places: list[Any] = []
+        self.step = 0
+        self.floor = 0
+        self._result: Any = None
+        self._known: dict[int, tuple[Any, Any]] = {}
+        self._pins: dict[int, Source] = {}
+        self._fixed: set[int] = set()
+        self._cells: dict[int, tuple[Any, Any]] = {}
+        self._type_lookups: dict[Any, Any] = {}
+        self._mark = (0, 0, 0)
+        self.slots: list[Source] = []
+        self.guards.where = self.where
+        self.graph.stack = self.stack_trace
+        self._load(state)
+
+    # ---- from the state to frames
+
+    def _load(self, state: tuple[Any, ...]) -> None:
+        names = slot_names(self.chain)
+        self.slots = [slot(i, name) for i, name in enumerate(names)]
+        at = 0
+        frames = []
+        for depth, spec in enumerate(self.chain):
+            part = [self._incoming(state[i], self.slots[i]) for i in range(at, at + spec.size)]
+            at += spec.size
+            frames.append(self._load_frame(spec, part, depth))
+        frames.reverse()
+        self.frames = frames
+
+    def _load_frame(self, spec: Any, part: list[Any], depth: int) -> Frame:
+        code = decode(spec.code)
+        fn = self.wrap_frame_function(part[0], spec.code)
+        locals_: list[Any] = [None] * len(code.localsplus)
+        for slot_, value in zip(spec.live, part[1:]):
+            locals_[slot_] = value
+        live = len(spec.live)
+        frame = Frame(code, fn, locals_, Ambient())
+        frame.stack = [
+            NULL if v is None else self.realize_stack(v) for v in part[1 + live : 1 + live + spec.depth]
+        ]
+        frame.ip = spec.index
+        rest = part[1 + live + spec.depth :]
+        if spec.handling:
+            frame.handled = self.realize_stack(rest[0])
+        if spec.deliver:
+            frame.deliver = self.realize_stack(rest[-1])
+        return frame
+
+    def _incoming(self, value: Any, source: Source) -> Any:
+        if value is _core.UNBOUND:
+            self.guards.add(source, "unbound")
+            return None
+        return Lazy(value, source)
+
+    # ---- running
+
+    def run(self) -> Capture:
+        """Trace until the region ends. May raise Restart."""
+        try:
+            value = self.loop(0)
+            exit: Any = Return(value)
+        except Break as reason:
+            exit = self._stop(reason)
+        except Uncaught:
+            exit = Interpret(raises=True)
+            self._must_be_clean(exit)
+        except _Stop as stop:
+            exit = stop.exit
+        return Capture(
+            self.frames, exit, self.graph, self.guards, self.effects, self.slots, self.modes,
+            None, self.step,
+        )
+
+    def _stop(self, reason: Break) -> Any:
+        frame = self.frames[min(self._mark[2], len(self.frames)) - 1]
+        inst = frame.code.instructions[frame.ip]
+        operation = HANDLERS[inst.op].run if inst.op in HANDLERS else None
+        exit: Any = Run(inst, operation, reason) if operation else Interpret(False, reason)
+        if reason.type.number in _INTERPRET_FRAME:
+            exit = Interpret(False, reason)
+        self._must_be_clean(exit)
+        return exit
+
+    def _must_be_clean(self, exit: Any) -> None:
+        """Nothing may have changed since the instruction began; else trace again up to it."""
+        effects, ops, depth = self._mark
+        if (self.effects.count, self.graph.ops, len(self.frames)) != (effects, ops, depth):
+            raise Restart(self.step, exit)
+
+    def loop(self, floor: int) -> Any:
+        """Run frames until the one above `floor` has returned; gives its value."""
+        saved, self.floor = self.floor, floor
+        frames = self.frames
+        try:
+            while True:
+                frame = frames[-1]
+                inst = frame.code.instructions[frame.ip]
+                if floor == 0:
+                    self.step += 1
+                    self._mark = (self.effects.count, self.graph.ops, len(frames))
+                    if self.step == self.forced_step:
+                        raise _Stop(self.forced_exit)
+                try:
+                    self.execute(frame, inst)
+                except Raised as raised:
+                    self.unwind(raised, floor)
+                if self._result is not None:
+                    result, self._result = self._result, None
+                    return result
+        finally:
+            self.floor = saved
+
+    def execute(self, frame: Frame, inst: Any) -> None:
+        handler = HANDLERS.get(inst.op)
+        if handler is None:
+            from suture.breaks import python
+
+            raise Break(python.UNKNOWN_INSTRUCTION, opcode=inst.op)
+        if handler.raw:
+            handler.fn(self, frame, inst)
+            return
+        stack = frame.stack
+        pops = handler.pops
+        count = pops if type(pops) is int else pops(inst)
+        out = handler.fn(self, inst, *stack[len(stack) - count :]) if count else handler.fn(self, inst)
+        if count:
+            del stack[-count:]
+        frame.ip += 1
+        if out is None:
+            return
+        kind = type(out)
+        if kind is Pending:
+            self.frames.append(out.frame)
+        elif kind is tuple:
+            stack.extend(out)
+        else:
+            stack.append(out)
+
+    def finish(self, result: Any) -> Any:
+        """The value of a call: runs a pending frame to its end."""
+        if type(result) is not Pending:
+            return result
+        floor = len(self.frames)
+        self.frames.append(result.frame)
+        return self.loop(floor)
+
+    def pending(self, frame: Frame) -> Pending:
+        return Pending(frame)
+
+    def push_frame(self, frame: Frame) -> None:
+        self.frames.append(frame)
+
+    def new_frame(self, code: Any, fn: Any, slots: list[Any]) -> Frame:
+        return Frame(code, fn, slots, self.frames[-1].handled if self.frames else Ambient())
+
+    def leave_frame(self, frame: Frame, value: Any) -> None:
+        """A frame returns: its caller gets the value."""
+        if frame.generator is not None:
+            self.generator_returns(frame, value)
+            return
+        if frame.deliver is not None:
+            value = frame.deliver
+        if len(self.frames) - 1 == self.floor:
+            self._result = value
+            if self.floor == 0:
+                return  # the outermost frame stays, for its line
+            self.frames.pop()
+            return
+        self.frames.pop()
+        self.frames[-1].stack.append(value)
+
+    def unwind(self, raised: Raised, floor: int) -> None:
+        """Find the handler of an exception; frames without one are left."""
+        exc = raised.exception
+        depth = len(self.frames)
+        while depth > floor:
+            frame = self.frames[depth - 1]
+            at = frame.ip if depth == len(self.frames) else frame.ip - 1
+            inst = frame.code.instructions[at]
+            if inst.handler is not None:
+                self._handle(frame, inst, exc, depth)
+                return
+            depth -= 1
+        if floor == 0:
+            raise Uncaught from None
+        for frame in self.frames[floor:]:
+            if frame.generator is not None:
+                frame.generator.frame = None
+                frame.generator.running = False
+        del self.frames[floor:]
+        raise raised
+
+    def _handle(self, frame: Frame, inst: Any, exc: Any, depth: int) -> None:
+        from suture.variables import Constant
+
+        for left in self.frames[depth:]:
+            if left.generator is not None:
+                left.generator.frame = None
+                left.generator.running = False
+        del self.frames[depth:]
+        handler = inst.handler
+        del frame.stack[handler.depth :]
+        if handler.lasti:
+            frame.stack.append(Constant(inst.lasti // 2))
+        frame.stack.append(exc)
+        frame.ip = handler.target
+
+    # ---- where we are
+
+    def where(self) -> tuple[str, int] | None:
+        if not self.frames:
+            return None
+        frame = self.frames[-1]
+        return frame.code.code.co_filename, frame.line() or 0
+
+    def stack_trace(self) -> str:
+        out = []
+        for frame in self.frames:
+            at = frame.ip if frame is self.frames[-1] else frame.ip - 1
+            out.append(_line_text(frame.code, at))
+        return "".join(out)
+
+    def realize_stack(self, value: Any) -> Any:
+        return self.realize(value) if value is not None else NULL
+
+
+_LINES: dict[tuple[int, int | None], tuple[Any, str]] = {}
+
+
+def _line_text(code: Any, index: int) -> str:
+    """One entry of a stack trace, as traceback prints it."""
+    number = code.line(index)
+    found = _LINES.get((id(code), number))
+    if found is None:
+        real = code.code
+        source = linecache.getline(real.co_filename, number or 0).strip()
+        text = f'  File "{real.co_filename}", line {number}, in {real.co_name}\n    {source}\n'
+        if len(_LINES) > 4096:
+            _LINES.clear()
+        found = _LINES[(id(code), number)] = (code, text)
+    return found[1]
+
+
+class _Stop(Exception):
+    """The step was reached at which an earlier try found it must stop."""
+
+    def __init__(self, exit: Any) -> None:
+        super().__init__()
+        self.exit = exit
+
+
+# Breaks after which this frame, and only this one, is interpreted.
+_INTERPRET_FRAME = frozenset({"GB2000"})
+
+__all__ = ["Restart", "Tracer"]

@@ -1,0 +1,47 @@
+"""Abstract values, one family of Python types per file."""
+
+from suture.variables.base import NULL, Identity, Lazy, Mutable, Null, Raised, Variable
+from suture.variables.constant import Constant, ConstantMethod, is_literal
+from suture.variables.functions import (
+    Builtin,
+    Cell,
+    Function,
+    MadeFunction,
+    Method,
+    Partial,
+    RealIdentity,
+)
+from suture.variables.generators import Generator
+from suture.variables.iterators import (
+    END,
+    Enumerate,
+    Filter,
+    Iterator,
+    ListIterator,
+    Map,
+    RangeIterator,
+    SequenceIterator,
+    Zip,
+)
+from suture.variables.mapping import Dict, DictView, Set
+from suture.variables.objects import DELETED, Class, Module, Object, Opaque, Raise, Super
+from suture.variables.sequence import (
+    BuiltinMethod,
+    Container,
+    Deque,
+    List,
+    Sequence,
+    Size,
+    Slice,
+    Tuple,
+)
+from suture.variables.tensor import (
+    GraphValue,
+    Symbol,
+    SymbolMethod,
+    Tensor,
+    TensorMethod,
+    symbol_type,
+)
+
+__all__ = [name for name in dir() if not name.startswith("_")]

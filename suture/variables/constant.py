@@ -1,0 +1,150 @@
+"""Values that never change and are known while tracing: numbers, strings, None, dtypes, enums."""
+
+from __future__ import annotations
+
+import enum
+import types
+from typing import Any
+
+import torch
+
+from suture.breaks import Break, objects
+from suture.variables.base import Variable
+
+# Types whose objects are immutable all the way down and compare by value.
+LITERALS: frozenset[type] = frozenset(
+    {int, float, bool, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented), range}
+)
+TORCH_LITERALS: frozenset[type] = frozenset(
+    {torch.dtype, torch.device, torch.layout, torch.memory_format, torch.finfo, torch.iinfo}
+)
+
+
+def is_literal(value: Any) -> bool:
+    """Whether a real value can be a constant of the trace."""
+    kind = type(value)
+    if kind in LITERALS or kind in TORCH_LITERALS:
+        return True
+    if kind in (tuple, frozenset):
+        return all(is_literal(v) for v in value)
+    if kind is slice:
+        return is_literal((value.start, value.stop, value.step))
+    return isinstance(value, enum.Enum)
+
+
+class Constant(Variable):
+    """A value that is known. Two constants are one object if their values are interned alike."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any, source: Any = None) -> None:
+        super().__init__(source)
+        self.value = value
+
+    def python_type(self) -> type:
+        return type(self.value)
+
+    def is_constant(self) -> bool:
+        return True
+
+    def constant(self) -> Any:
+        return self.value
+
+    def real(self) -> Any:
+        return self.value
+
+    def as_proxy(self) -> Any:
+        return self.value
+
+    def hash_key(self, tx: Any) -> Any:
+        return self.value
+
+    def identity(self) -> Any:
+        return ConstantIdentity(self.value)
+
+    def describe(self) -> str:
+        text = repr(self.value)
+        return text if len(text) <= 80 else text[:77] + "..."
+
+    def truth(self, tx: Any) -> Any:
+        return bool(self.value)
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        try:
+            found = getattr(self.value, name)
+        except AttributeError as error:
+            return tx.raise_(AttributeError, *error.args)
+        if isinstance(found, (types.BuiltinMethodType, types.MethodWrapperType)):
+            return ConstantMethod(self, name, found)
+        if isinstance(found, types.MethodType) and found.__self__ is self.value:
+            return tx.method(tx.wrap(found.__func__, None), self)
+        if is_literal(found):
+            return Constant(found)
+        return tx.wrap(found, None)
+
+    def rebuild(self, emit: Any) -> str:
+        value = self.value
+        if type(value) in (int, bool, type(None), str, bytes) and len(repr(value)) < 60:
+            return repr(value)
+        if type(value) is float and value == value and abs(value) != float("inf"):
+            return repr(value)
+        return str(emit.constant(value, "const"))
+
+
+class ConstantIdentity:
+    """Constants that are the same object: small values compare by type and value."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ConstantIdentity):
+            return False
+        if self.value is other.value:
+            return True
+        return type(self.value) is type(other.value) in _BY_VALUE and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash(type(self.value))
+
+
+_BY_VALUE = (int, str, bytes, bool)
+
+
+class ConstantMethod(Variable):
+    """A method of a constant, such as `"{}".format`."""
+
+    __slots__ = ("owner", "name", "method")
+
+    def __init__(self, owner: Constant, name: str, method: Any) -> None:
+        super().__init__(None)
+        self.owner = owner
+        self.name = name
+        self.method = method
+
+    def python_type(self) -> type:
+        return type(self.method)
+
+    def real(self) -> Any:
+        return self.method
+
+    def call(self, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return tx.constant_method(self.owner, self.name, args, kwargs)
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        return tx.wrap(getattr(self.method, name), None)
+
+    def rebuild(self, emit: Any) -> str:
+        return f"{emit.value(self.owner)}.{self.name}"
+
+
+def constant_of(variable: Any) -> Any:
+    """The Python value of a variable made of constants alone (also tuples, lists, dicts of them).
+
+    Raises Break if some part is not known.
+    """
+    if variable.is_constant():
+        return variable.constant()
+    raise Break(objects.UNKNOWN_OBJECT, operation="take the value of", object=variable.describe())

@@ -1,0 +1,389 @@
+"""Functions: real ones, those made while tracing, bound methods, partials, C functions."""
+
+from __future__ import annotations
+
+import functools
+import types
+from typing import Any
+
+from suture.variables.base import Mutable, Variable
+from suture.variables.constant import Constant
+from suture.variables.mapping import Dict
+from suture.variables.sequence import Tuple
+
+
+class Cell(Mutable):
+    """A closure cell. `contents` is None while it is empty, Lazy until somebody looks."""
+
+    __slots__ = ("contents",)
+
+    def __init__(self, contents: Any = None, source: Any = None) -> None:
+        super().__init__(source)
+        self.contents = contents
+
+    def python_type(self) -> type:
+        return types.CellType
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        if name == "cell_contents":
+            found = tx.load_cell(self)
+            return found if found is not None else tx.raise_(ValueError, "Cell is empty")
+        return super().getattr(tx, name)
+
+    def rebuild(self, emit: Any) -> str:
+        name = str(emit.begin(self, f"{emit.constant(types.CellType, 'Cell')}()"))
+        self.write_back(emit, name)
+        return name
+
+    def write_back(self, emit: Any, name: str) -> None:
+        if self.contents is not None:
+            emit.line(f"{name}.cell_contents = {emit.value(self.contents)}")
+        elif self.changed and self.source is not None:
+            emit.line(f"del {name}.cell_contents")
+
+
+class Function(Variable):
+    """A Python function that exists. `attrs` holds attributes set on it while tracing."""
+
+    __slots__ = ("fn",)
+
+    def __init__(self, fn: types.FunctionType, source: Any = None) -> None:
+        super().__init__(source)
+        self.fn = fn
+
+    def python_type(self) -> type:
+        return types.FunctionType
+
+    def real(self) -> Any:
+        return self.fn
+
+    def identity(self) -> Any:
+        return RealIdentity(self.fn)
+
+    def as_proxy(self) -> Any:
+        return self.fn
+
+    def describe(self) -> str:
+        return self.fn.__qualname__
+
+    @property
+    def code(self) -> types.CodeType:
+        return self.fn.__code__
+
+    @property
+    def globals(self) -> dict[str, Any]:
+        return self.fn.__globals__
+
+    def cell(self, tx: Any, i: int) -> Any:
+        """The i-th free variable's cell."""
+        assert self.fn.__closure__ is not None  # a code with free variables has one
+        source = self.source.child("closure", i) if self.source is not None else None
+        return tx.wrap_cell(self.fn.__closure__[i], source)
+
+    def defaults(self, tx: Any) -> list[Any]:
+        values = self.fn.__defaults__ or ()
+        if self.source is None:
+            return [tx.wrap(v, tx.pinned(self.fn).child("default", i)) for i, v in enumerate(values)]
+        return [tx.wrap(v, self.source.child("default", i)) for i, v in enumerate(values)]
+
+    def default(self, tx: Any, i: int) -> Any:
+        values = self.fn.__defaults__ or ()
+        base = self.source if self.source is not None else tx.pinned(self.fn)
+        return tx.wrap(values[i], base.child("default", i))
+
+    @property
+    def default_count(self) -> int:
+        return len(self.fn.__defaults__ or ())
+
+    def kwdefault(self, tx: Any, name: str) -> Any:
+        values = self.fn.__kwdefaults__ or {}
+        if name not in values:
+            return None
+        base = self.source if self.source is not None else tx.pinned(self.fn)
+        return tx.wrap(values[name], base.child("kwdefault", name))
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        return tx.object_attribute(self, self.fn, name)
+
+    def setattr(self, tx: Any, name: str, value: Any) -> None:
+        tx.object_set_attribute(self, self.fn, name, value)
+
+    def call(self, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return tx.call_function(self, args, kwargs)
+
+    def rebuild(self, emit: Any) -> str:
+        return str(emit.constant(self.fn, self.fn.__name__))
+
+
+class MadeFunction(Mutable):
+    """A function made while tracing: a lambda, a nested def, a comprehension."""
+
+    __slots__ = ("code", "globals", "closure", "_defaults", "kwdefaults", "annotations", "name",
+                 "qualname", "attrs")
+
+    def __init__(
+        self,
+        code: types.CodeType,
+        namespace: dict[str, Any],
+        closure: list[Any],
+        defaults: list[Any],
+        kwdefaults: dict[str, Any],
+        annotations: Any = None,
+    ) -> None:
+        super().__init__(None)
+        self.code = code
+        self.globals = namespace
+        self.closure = closure
+        self._defaults = defaults
+        self.kwdefaults = kwdefaults
+        self.annotations = annotations
+        self.attrs: dict[str, Any] = {}
+
+    def python_type(self) -> type:
+        return types.FunctionType
+
+    def describe(self) -> str:
+        return self.code.co_qualname
+
+    def cell(self, tx: Any, i: int) -> Any:
+        return self.closure[i]
+
+    def default(self, tx: Any, i: int) -> Any:
+        return self._defaults[i]
+
+    @property
+    def default_count(self) -> int:
+        return len(self._defaults)
+
+    def kwdefault(self, tx: Any, name: str) -> Any:
+        return self.kwdefaults.get(name)
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        if name in self.attrs:
+            return self.attrs[name]
+        if name in ("__name__", "__qualname__"):
+            return Constant(getattr(self.code, "co_" + name.strip("_")))
+        if name == "__code__":
+            return tx.wrap(self.code, None)
+        if name == "__defaults__":
+            return Tuple(self._defaults) if self._defaults else Constant(None)
+        if name == "__kwdefaults__":
+            if not self.kwdefaults:
+                return Constant(None)
+            return Dict({k: (Constant(k), v) for k, v in self.kwdefaults.items()})
+        if name == "__closure__":
+            return Tuple(self.closure) if self.closure else Constant(None)
+        if name == "__module__":
+            return Constant(self.globals.get("__name__"))
+        if name == "__doc__":
+            consts = self.code.co_consts
+            return Constant(consts[0] if consts and isinstance(consts[0], str) else None)
+        if name == "__globals__":
+            return tx.wrap(self.globals, tx.pinned(self.globals))
+        if name == "__dict__":
+            made = Dict({k: (Constant(k), v) for k, v in self.attrs.items()})
+            return made
+        if name == "__annotations__":
+            return self.annotations if self.annotations is not None else Dict()
+        if name in ("__call__",):
+            return self
+        if name == "__get__":
+            return MadeFunctionGet(self)
+        return tx.raise_(AttributeError, f"'function' object has no attribute '{name}'")
+
+    def setattr(self, tx: Any, name: str, value: Any) -> None:
+        self.touch(tx)
+        self.attrs[name] = value
+
+    def delattr(self, tx: Any, name: str) -> None:
+        if name not in self.attrs:
+            tx.raise_(AttributeError, name)
+        self.touch(tx)
+        del self.attrs[name]
+
+    def call(self, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return tx.call_function(self, args, kwargs)
+
+    def rebuild(self, emit: Any) -> str:
+        made = "{}({}, {}, {}, None, {})".format(
+            emit.constant(types.FunctionType, "Function"),
+            emit.constant(self.code, "code"),
+            emit.constant(self.globals, "globals"),
+            repr(self.code.co_name),
+            "(" + "".join(emit.value(c) + ", " for c in self.closure) + ")" if self.closure else "None",
+        )
+        name = str(emit.begin(self, made))
+        if self._defaults:
+            emit.line(f"{name}.__defaults__ = {emit.value(Tuple(self._defaults))}")
+        if self.kwdefaults:
+            inner = ", ".join(f"{k!r}: {emit.value(v)}" for k, v in self.kwdefaults.items())
+            emit.line(f"{name}.__kwdefaults__ = {{{inner}}}")
+        if self.annotations is not None:
+            emit.line(f"{name}.__annotations__ = {emit.value(self.annotations)}")
+        for attr, value in self.attrs.items():
+            emit.line(f"{name}.{attr} = {emit.value(value)}")
+        return name
+
+
+class MadeFunctionGet(Variable):
+    """`fn.__get__` of a function made while tracing."""
+
+    __slots__ = ("fn",)
+
+    def __init__(self, fn: MadeFunction) -> None:
+        super().__init__(None)
+        self.fn = fn
+
+    def call(self, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        owner = args[0]
+        if owner.is_constant() and owner.constant() is None:
+            return self.fn
+        return Method(self.fn, owner)
+
+    def rebuild(self, emit: Any) -> str:
+        return f"{emit.value(self.fn)}.__get__"
+
+
+class Method(Variable):
+    """A bound method: `fn` (a function or other callable) with `owner` as first argument."""
+
+    __slots__ = ("fn", "owner")
+
+    def __init__(self, fn: Any, owner: Any, source: Any = None) -> None:
+        super().__init__(source)
+        self.fn = fn
+        self.owner = owner
+
+    def python_type(self) -> type:
+        return types.MethodType
+
+    def real(self) -> Any:
+        return types.MethodType(self.fn.real(), self.owner.real())
+
+    def describe(self) -> str:
+        return self.fn.describe()
+
+    def identity(self) -> Any:
+        return Pair(self.fn.identity(), self.owner.identity())
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        if name == "__self__":
+            return self.owner
+        if name == "__func__":
+            return self.fn
+        return tx.getattr(self.fn, name)
+
+    def call(self, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return tx.tail_call(self.fn, [self.owner, *args], kwargs)
+
+    def rebuild(self, emit: Any) -> str:
+        method = emit.constant(types.MethodType, "Method")
+        return f"{method}({emit.value(self.fn)}, {emit.value(self.owner)})"
+
+
+class Partial(Mutable):
+    """functools.partial made or found while tracing."""
+
+    __slots__ = ("fn", "args", "keywords", "cls")
+
+    def __init__(
+        self, fn: Any, args: list[Any], keywords: dict[str, Any], source: Any = None,
+        cls: type = functools.partial,
+    ) -> None:
+        super().__init__(source)
+        self.fn = fn
+        self.args = args
+        self.keywords = keywords
+        self.cls = cls
+
+    def python_type(self) -> type:
+        return self.cls
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        if name == "func":
+            return self.fn
+        if name == "args":
+            return Tuple(self.args)
+        if name == "keywords":
+            return Dict({k: (Constant(k), v) for k, v in self.keywords.items()})
+        return tx.raise_(AttributeError, f"'functools.partial' object has no attribute '{name}'")
+
+    def call(self, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return tx.tail_call(self.fn, [*self.args, *args], {**self.keywords, **kwargs})
+
+    def rebuild(self, emit: Any) -> str:
+        parts = [emit.value(self.fn), *(emit.value(a) for a in self.args)]
+        parts += [f"{k}={emit.value(v)}" for k, v in self.keywords.items()]
+        return f"{emit.constant(self.cls, 'partial')}({', '.join(parts)})"
+
+
+class Builtin(Variable):
+    """Any other callable or object known by identity: C functions, descriptors, modules."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any, source: Any = None) -> None:
+        super().__init__(source)
+        self.value = value
+
+    def python_type(self) -> type:
+        return type(self.value)
+
+    def real(self) -> Any:
+        return self.value
+
+    def as_proxy(self) -> Any:
+        return self.value
+
+    def identity(self) -> Any:
+        return RealIdentity(self.value)
+
+    def hash_key(self, tx: Any) -> Any:
+        return RealIdentity(self.value)
+
+    def describe(self) -> str:
+        name = getattr(self.value, "__qualname__", None) or getattr(self.value, "__name__", None)
+        return str(name) if name else f"a {type(self.value).__name__}"
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        return tx.object_attribute(self, self.value, name)
+
+    def setattr(self, tx: Any, name: str, value: Any) -> None:
+        tx.object_set_attribute(self, self.value, name, value)
+
+    def call(self, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return tx.call_builtin(self, args, kwargs)
+
+    def rebuild(self, emit: Any) -> str:
+        return str(emit.constant(self.value, getattr(self.value, "__name__", "object")))
+
+
+class RealIdentity:
+    """Compares by identity of a real object."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: Any) -> None:
+        self.of = of
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RealIdentity) and other.of is self.of
+
+    def __hash__(self) -> int:
+        return id(self.of) >> 4
+
+
+class Pair:
+    """Compares two identities at once."""
+
+    __slots__ = ("a", "b")
+
+    def __init__(self, a: Any, b: Any) -> None:
+        self.a = a
+        self.b = b
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pair) and other.a == self.a and other.b == self.b
+
+    def __hash__(self) -> int:
+        return hash((self.a, self.b))

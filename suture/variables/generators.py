@@ -1,0 +1,60 @@
+"""A generator made while tracing: its body is a suspended symbolic frame."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from suture.variables.base import Mutable
+from suture.variables.constant import Constant
+
+
+class Generator(Mutable):
+    """`frame` is the suspended (or, while `running`, active) frame; None when it has ended."""
+
+    __slots__ = ("frame", "running", "started", "cls")
+
+    def __init__(self, frame: Any, cls: type = types.GeneratorType) -> None:
+        super().__init__(None)
+        self.frame = frame
+        self.running = False
+        self.started = False
+        self.cls = cls
+
+    def python_type(self) -> type:
+        return self.cls
+
+    def describe(self) -> str:
+        return "a generator"
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        return tx.container_attribute(self, name)
+
+    def advance(self, tx: Any) -> Any:
+        return tx.advance_generator(self, Constant(None))
+
+    def remaining(self, tx: Any) -> list[Any]:
+        from suture.variables.iterators import END
+
+        out = []
+        while (item := self.advance(tx)) is not END:
+            out.append(item)
+        return out
+
+    def m___iter__(self, tx: Any) -> Any:
+        return self
+
+    def m___next__(self, tx: Any) -> Any:
+        return self.m_send(tx, Constant(None))
+
+    def m_send(self, tx: Any, value: Any) -> Any:
+        return tx.generator_send(self, value)
+
+    def m_close(self, tx: Any) -> Any:
+        return tx.generator_close(self)
+
+    def m_throw(self, tx: Any, *args: Any) -> Any:
+        return tx.generator_throw(self, list(args))
+
+    def rebuild(self, emit: Any) -> str:
+        return str(emit.generator(self))

@@ -1,0 +1,259 @@
+"""Iterators made while tracing. Each can be made real where it stands, already advanced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.variables.base import Mutable
+from suture.variables.constant import Constant
+
+END = object()
+
+
+class Iterator(Mutable):
+    """`advance` gives the next element or END. The real counterpart is made by `rebuild`."""
+
+    __slots__ = ()
+
+    def advance(self, tx: Any) -> Any:
+        return END
+
+    def remaining(self, tx: Any) -> list[Any]:
+        """All that is left; the iterator is then exhausted."""
+        out = []
+        while (item := self.advance(tx)) is not END:
+            out.append(item)
+        return out
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        return tx.container_attribute(self, name)
+
+    def m___iter__(self, tx: Any) -> Any:
+        return self
+
+    def m___next__(self, tx: Any) -> Any:
+        item = self.advance(tx)
+        return tx.raise_(StopIteration) if item is END else item
+
+
+class SequenceIterator(Iterator):
+    """Over a list or tuple that may still grow; `forward` or reversed."""
+
+    __slots__ = ("of", "at", "reverse")
+
+    def __init__(self, of: Any, at: int = 0, reverse: bool = False) -> None:
+        super().__init__(None)
+        self.of = of
+        self.at = at
+        self.reverse = reverse
+
+    def python_type(self) -> type:
+        real = self.of.kind()
+        return type(reversed(real)) if self.reverse else type(iter(real))
+
+    def advance(self, tx: Any) -> Any:
+        i = len(self.of.items) - 1 - self.at if self.reverse else self.at
+        if not 0 <= i < len(self.of.items):
+            self.at = 1 << 60  # stays exhausted, even if the list grows
+            return END
+        self.touch(tx)
+        self.at += 1
+        return self.of.at(tx, i)
+
+    def m___length_hint__(self, tx: Any) -> Any:
+        return Constant(max(0, len(self.of.items) - self.at))
+
+    def rebuild(self, emit: Any) -> str:
+        if self.at >= 1 << 60:
+            return "iter(())"
+        of = emit.value(self.of)
+        if self.reverse:
+            name = str(emit.begin(self, f"reversed({of})"))
+            for _ in range(self.at):
+                emit.line(f"next({name})")
+            return name
+        name = str(emit.begin(self, f"iter({of})"))
+        if self.at:
+            if self.of.kind in (list, tuple):
+                emit.line(f"{name}.__setstate__({self.at})")
+            else:
+                emit.line(f"for _ in range({self.at}): next({name})")
+        return name
+
+
+class ListIterator(Iterator):
+    """Over elements that are all known: views, sets, strings, ranges, unpacked results."""
+
+    __slots__ = ("items", "at", "cls")
+
+    def __init__(self, items: list[Any], cls: type = type(iter([]))) -> None:
+        super().__init__(None)
+        self.items = items
+        self.at = 0
+        self.cls = cls
+
+    def python_type(self) -> type:
+        return self.cls
+
+    def advance(self, tx: Any) -> Any:
+        if self.at >= len(self.items):
+            return END
+        self.touch(tx)
+        self.at += 1
+        return self.items[self.at - 1]
+
+    def m___length_hint__(self, tx: Any) -> Any:
+        return Constant(len(self.items) - self.at)
+
+    def rebuild(self, emit: Any) -> str:
+        inner = ", ".join(emit.value(i) for i in self.items[self.at :])
+        return f"iter([{inner}])"
+
+
+class RangeIterator(Iterator):
+    """Over a range; elements are constants, made one at a time."""
+
+    __slots__ = ("of", "at")
+
+    def __init__(self, of: range) -> None:
+        super().__init__(None)
+        self.of = of
+        self.at = 0
+
+    def python_type(self) -> type:
+        return type(iter(self.of))
+
+    def advance(self, tx: Any) -> Any:
+        if self.at >= len(self.of):
+            return END
+        self.touch(tx)
+        self.at += 1
+        return Constant(self.of[self.at - 1])
+
+    def m___length_hint__(self, tx: Any) -> Any:
+        return Constant(len(self.of) - self.at)
+
+    def rebuild(self, emit: Any) -> str:
+        rest = self.of[self.at :]
+        step = f", {rest.step}" if rest.step != 1 else ""
+        return f"iter(range({rest.start}, {rest.stop}{step}))"
+
+
+class Zip(Iterator):
+    """zip(...) over other iterators."""
+
+    __slots__ = ("parts", "strict")
+
+    def __init__(self, parts: list[Any], strict: bool = False) -> None:
+        super().__init__(None)
+        self.parts = parts
+        self.strict = strict
+
+    def python_type(self) -> type:
+        return zip
+
+    def advance(self, tx: Any) -> Any:
+        from suture.variables.sequence import Tuple
+
+        if not self.parts:
+            return END
+        out: list[Any] = []
+        for i, part in enumerate(self.parts):
+            item = tx.advance(part)
+            if item is END:
+                if self.strict:
+                    self._uneven(tx, i)
+                return END
+            out.append(item)
+        return Tuple(out)
+
+    def _uneven(self, tx: Any, i: int) -> None:
+        if i:
+            plural = "s 1-" if i > 1 else " "
+            tx.raise_(ValueError, f"zip() argument {i + 1} is shorter than argument{plural}{i}")
+        for j, part in enumerate(self.parts[1:], start=1):
+            if tx.advance(part) is not END:
+                plural = "s 1-" if j > 1 else " "
+                tx.raise_(ValueError, f"zip() argument {j + 1} is longer than argument{plural}{j}")
+
+    def rebuild(self, emit: Any) -> str:
+        inner = ", ".join(emit.value(p) for p in self.parts)
+        return f"zip({inner}{', strict=True' if self.strict else ''})"
+
+
+class Enumerate(Iterator):
+    """enumerate(...) over another iterator."""
+
+    __slots__ = ("part", "count")
+
+    def __init__(self, part: Any, count: Any) -> None:
+        super().__init__(None)
+        self.part = part
+        self.count = count
+
+    def python_type(self) -> type:
+        return enumerate
+
+    def advance(self, tx: Any) -> Any:
+        from suture.variables.sequence import Tuple
+
+        item = tx.advance(self.part)
+        if item is END:
+            return END
+        self.touch(tx)
+        number = self.count
+        self.count = tx.binary("add", number, Constant(1))
+        return Tuple([number, item])
+
+    def rebuild(self, emit: Any) -> str:
+        return f"enumerate({emit.value(self.part)}, {emit.value(self.count)})"
+
+
+class Map(Iterator):
+    """map(fn, ...) over other iterators."""
+
+    __slots__ = ("fn", "parts")
+
+    def __init__(self, fn: Any, parts: list[Any]) -> None:
+        super().__init__(None)
+        self.fn = fn
+        self.parts = parts
+
+    def python_type(self) -> type:
+        return map
+
+    def advance(self, tx: Any) -> Any:
+        args = []
+        for part in self.parts:
+            item = tx.advance(part)
+            if item is END:
+                return END
+            args.append(item)
+        return tx.call(self.fn, args, {})
+
+    def rebuild(self, emit: Any) -> str:
+        return f"map({emit.value(self.fn)}, {', '.join(emit.value(p) for p in self.parts)})"
+
+
+class Filter(Iterator):
+    """filter(fn, iterator)."""
+
+    __slots__ = ("fn", "part")
+
+    def __init__(self, fn: Any, part: Any) -> None:
+        super().__init__(None)
+        self.fn = fn
+        self.part = part
+
+    def python_type(self) -> type:
+        return filter
+
+    def advance(self, tx: Any) -> Any:
+        while (item := tx.advance(self.part)) is not END:
+            plain = self.fn.is_constant() and self.fn.constant() is None
+            if tx.truth(item if plain else tx.call(self.fn, [item], {})):
+                return item
+        return END
+
+    def rebuild(self, emit: Any) -> str:
+        return f"filter({emit.value(self.fn)}, {emit.value(self.part)})"

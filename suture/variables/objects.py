@@ -1,0 +1,312 @@
+"""Objects of user classes, classes themselves, super(), exceptions."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from suture.breaks import Break, objects
+from suture.variables.base import Mutable, Variable
+from suture.variables.constant import Constant
+from suture.variables.functions import RealIdentity
+from suture.variables.sequence import Tuple
+
+DELETED = object()
+
+
+class Object(Mutable):
+    """An instance of some class.
+
+    `value` is the real object, or None if it is made in the region; `cls` its class; `attrs`
+    the instance attributes set (or DELETED) while tracing; `storage` the builtin part if the
+    class derives from list, dict, tuple, set, str, int...
+    """
+
+    __slots__ = ("value", "cls", "attrs", "storage", "new_args")
+
+    def __init__(self, value: Any, cls: type, source: Any = None, storage: Any = None) -> None:
+        super().__init__(source)
+        self.value = value
+        self.cls = cls
+        self.attrs: dict[str, Any] = {}
+        self.storage = storage
+        self.new_args: list[Any] | None = None  # what __new__ of an immutable base got
+
+    def python_type(self) -> type:
+        return self.cls
+
+    def real(self) -> Any:
+        if self.value is None:
+            raise LookupError
+        return self.value
+
+    def is_constant(self) -> bool:
+        return False
+
+    def identity(self) -> Any:
+        return RealIdentity(self.value) if self.value is not None else super().identity()
+
+    def hash_key(self, tx: Any) -> Any:
+        return tx.object_hash_key(self)
+
+    def describe(self) -> str:
+        return self.source.path() if self.source is not None else f"a {self.cls.__name__}"
+
+    def truth(self, tx: Any) -> Any:
+        return tx.object_truth(self)
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        return tx.instance_attribute(self, name)
+
+    def setattr(self, tx: Any, name: str, value: Any) -> None:
+        tx.instance_set_attribute(self, name, value)
+
+    def delattr(self, tx: Any, name: str) -> None:
+        tx.instance_delete_attribute(self, name)
+
+    def call(self, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return tx.call_type_method(self, "__call__", args, kwargs)
+
+    def call_method(self, tx: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return tx.tail_call(tx.getattr(self, name), args, kwargs)
+
+    def as_proxy(self) -> Any:
+        if self.storage is not None:
+            return self.storage.as_proxy()
+        if self.value is not None and not self.attrs:
+            return self.value
+        return super().as_proxy()
+
+    # ---- making it real
+
+    def rebuild(self, emit: Any) -> str:
+        cls = emit.constant(self.cls, self.cls.__name__)
+        storage = self.storage
+        if isinstance(storage, Tuple):
+            made = f"tuple.__new__({cls}, {storage.rebuild(emit)})"
+        elif isinstance(storage, Constant):
+            base = next(b for b in self.cls.__mro__ if b in (str, int, float, bytes, complex, bool))
+            made = f"{base.__name__}.__new__({cls}, {storage.rebuild(emit)})"
+        elif storage is not None:
+            base = storage.python_type()
+            made = f"{emit.constant(base, base.__name__)}.__new__({cls})"
+        else:
+            made = f"object.__new__({cls})"
+            if issubclass(self.cls, BaseException):
+                made = f"{emit.constant(BaseException, 'BaseException')}.__new__({cls})"
+        name = str(emit.begin(self, made))
+        if storage is not None and not isinstance(storage, (Tuple, Constant)):
+            self._write_storage(emit, name)
+        self._write_attrs(emit, name)
+        return name
+
+    def write_back(self, emit: Any, name: str) -> None:
+        if self.storage is not None and self.storage.changed:
+            self._write_storage(emit, name)
+        self._write_attrs(emit, name)
+
+    def _write_storage(self, emit: Any, name: str) -> None:
+        emit.fill_storage(self.storage, name)
+
+    def _write_attrs(self, emit: Any, name: str) -> None:
+        setter = emit.constant(object.__setattr__, "set_attribute")
+        deleter = emit.constant(object.__delattr__, "delete_attribute")
+        for attr, value in self.attrs.items():
+            if value is DELETED:
+                emit.line(f"{deleter}({name}, {attr!r})")
+            else:
+                emit.line(f"{setter}({name}, {attr!r}, {emit.value(value)})")
+
+
+class Class(Variable):
+    """A class that exists."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: type, source: Any = None) -> None:
+        super().__init__(source)
+        self.value = value
+
+    def python_type(self) -> type:
+        return type(self.value)
+
+    def real(self) -> Any:
+        return self.value
+
+    def as_proxy(self) -> Any:
+        return self.value
+
+    def identity(self) -> Any:
+        return RealIdentity(self.value)
+
+    def hash_key(self, tx: Any) -> Any:
+        return RealIdentity(self.value)
+
+    def describe(self) -> str:
+        return self.value.__qualname__
+
+    def truth(self, tx: Any) -> Any:
+        if hasattr(type(self.value), "__bool__") or hasattr(type(self.value), "__len__"):
+            return bool(self.value)
+        return True
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        return tx.class_attribute(self, name)
+
+    def setattr(self, tx: Any, name: str, value: Any) -> None:
+        raise Break(
+            objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=self.value.__qualname__
+        )
+
+    def call(self, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return tx.call_class(self, args, kwargs)
+
+    def rebuild(self, emit: Any) -> str:
+        return str(emit.constant(self.value, self.value.__name__))
+
+
+class Super(Variable):
+    """super(): attribute lookup that starts behind `after` in the MRO of `owner`'s class."""
+
+    __slots__ = ("after", "owner")
+
+    def __init__(self, after: type, owner: Any) -> None:
+        super().__init__(None)
+        self.after = after
+        self.owner = owner
+
+    def python_type(self) -> type:
+        return super
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        return tx.super_attribute(self, name)
+
+    def rebuild(self, emit: Any) -> str:
+        return f"super({emit.constant(self.after, 'cls')}, {emit.value(self.owner)})"
+
+
+class Raise(Mutable):
+    """An exception object made while tracing. `args` are its arguments."""
+
+    __slots__ = ("cls", "args", "context", "cause", "suppress", "attrs", "traceback", "native")
+
+    def __init__(self, cls: type[BaseException], args: list[Any]) -> None:
+        super().__init__(None)
+        self.cls = cls
+        self.args = args
+        self.context: Any = None
+        self.cause: Any = None
+        self.suppress = False
+        self.attrs: dict[str, Any] = {}
+        self.native: BaseException | None = None  # the error a folded operation really raised
+
+    def python_type(self) -> type:
+        return self.cls
+
+    def describe(self) -> str:
+        return f"a {self.cls.__name__}"
+
+    def truth(self, tx: Any) -> Any:
+        return True
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        if name == "args":
+            return Tuple(self.args)
+        if name in self.attrs:
+            return self.attrs[name]
+        if name == "__context__":
+            return self.context or Constant(None)
+        if name == "__cause__":
+            return self.cause or Constant(None)
+        if name == "__suppress_context__":
+            return Constant(self.suppress)
+        if name == "__traceback__":
+            raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
+        if name == "value" and issubclass(self.cls, StopIteration):
+            return self.args[0] if self.args else Constant(None)
+        return tx.instance_attribute(self, name)
+
+    def setattr(self, tx: Any, name: str, value: Any) -> None:
+        self.touch(tx)
+        if name == "__cause__":
+            self.cause, self.suppress = value, True
+        elif name == "__context__":
+            self.context = value
+        elif name == "args":
+            self.args = list(tx.unpack(value))
+        elif name == "__traceback__":
+            pass
+        else:
+            self.attrs[name] = value
+
+    def m_with_traceback(self, tx: Any, traceback: Any) -> Any:
+        return self
+
+    def rebuild(self, emit: Any) -> str:
+        cls = emit.constant(self.cls, self.cls.__name__)
+        args = ", ".join(emit.value(a) for a in self.args)
+        name = str(emit.begin(self, f"{cls}.__new__({cls}{', ' if args else ''}{args})"))
+        if args:
+            emit.line(f"{name}.args = ({args},)")
+        if self.cause is not None:
+            emit.line(f"{name}.__cause__ = {emit.value(self.cause)}")
+        if self.context is not None:
+            emit.line(f"{name}.__context__ = {emit.value(self.context)}")
+        if self.suppress:
+            emit.line(f"{name}.__suppress_context__ = True")
+        for attr, value in self.attrs.items():
+            emit.line(f"{name}.{attr} = {emit.value(value)}")
+        return name
+
+
+class Opaque(Variable):
+    """A real object suture can only pass around: any use of it is run by Python."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any, source: Any) -> None:
+        super().__init__(source)
+        self.value = value
+
+    def python_type(self) -> type:
+        return type(self.value)
+
+    def real(self) -> Any:
+        return self.value
+
+    def identity(self) -> Any:
+        return RealIdentity(self.value)
+
+    def truth(self, tx: Any) -> Any:
+        return None
+
+
+class Module(Variable):
+    """A Python module."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: types.ModuleType, source: Any = None) -> None:
+        super().__init__(source)
+        self.value = value
+
+    def python_type(self) -> type:
+        return type(self.value)
+
+    def real(self) -> Any:
+        return self.value
+
+    def identity(self) -> Any:
+        return RealIdentity(self.value)
+
+    def describe(self) -> str:
+        return self.value.__name__
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        return tx.module_attribute(self, name)
+
+    def setattr(self, tx: Any, name: str, value: Any) -> None:
+        tx.effects.store_global(self.value.__dict__, name, value)
+
+    def rebuild(self, emit: Any) -> str:
+        return str(emit.constant(self.value, self.value.__name__.replace(".", "_")))

@@ -1,0 +1,428 @@
+"""Lists, tuples and their kin: items are abstract values, the container is known exactly."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any, Iterable
+
+from suture.breaks import Break, objects
+from suture.variables.base import Lazy, Mutable, Variable
+from suture.variables.constant import Constant
+
+
+class BuiltinMethod(Variable):
+    """A bound method of a builtin container, such as `items.append`."""
+
+    __slots__ = ("owner", "name")
+
+    def __init__(self, owner: Variable, name: str) -> None:
+        super().__init__(None)
+        self.owner = owner
+        self.name = name
+
+    def python_type(self) -> type:
+        return type([].append)
+
+    def call(self, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if not hasattr(type(self.owner), "m_" + self.name):
+            raise Break(
+                objects.UNKNOWN_OBJECT,
+                operation=f"call method {self.name} of",
+                object=self.owner.describe(),
+            )
+        return self.owner.call_method(tx, self.name, args, kwargs)
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        if name == "__self__":
+            return self.owner
+        if name == "__name__":
+            return Constant(self.name)
+        return super().getattr(tx, name)
+
+    def rebuild(self, emit: Any) -> str:
+        return f"{emit.value(self.owner)}.{self.name}"
+
+
+class Container(Mutable):
+    """What builtin containers share: `m_<name>` methods are the methods of the real type."""
+
+    __slots__ = ()
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        kind = self.python_type()
+        if name == "__class__":
+            return tx.wrap(kind, None)
+        if hasattr(type(self), "m_" + name) or hasattr(kind, name):
+            found = getattr(kind, name, None)
+            if found is not None and not callable(found):
+                return tx.wrap(found, None)
+            return BuiltinMethod(self, name)
+        return tx.raise_(AttributeError, f"'{kind.__name__}' object has no attribute '{name}'")
+
+    def m___class__(self, tx: Any) -> Any:
+        return tx.wrap(self.python_type(), None)
+
+
+class Sequence(Container):
+    """Common to list and tuple: `items` holds variables, or Lazy where nobody looked yet."""
+
+    __slots__ = ("items",)
+    kind: type = tuple
+
+    def __init__(self, items: Iterable[Any], source: Any = None) -> None:
+        super().__init__(source)
+        self.items: list[Any] = list(items)
+
+    def python_type(self) -> type:
+        return self.kind
+
+    def unpacked(self, tx: Any) -> list[Any]:
+        """All items, looked at."""
+        items = self.items
+        for i, item in enumerate(items):
+            if type(item) is Lazy:
+                items[i] = tx.realize(item)
+        return items
+
+    def is_constant(self) -> bool:
+        return False
+
+    def truth(self, tx: Any) -> Any:
+        return bool(self.items)
+
+    def as_proxy(self) -> Any:
+        return self.kind(_proxy(i) for i in self.items)
+
+    def at(self, tx: Any, i: int) -> Any:
+        item = self.items[i]
+        if type(item) is Lazy:
+            item = self.items[i] = tx.realize(item)
+        return item
+
+    def made_like(self, items: list[Any]) -> Any:
+        return type(self)(items)
+
+    # ---- methods of the real type
+
+    def m___len__(self, tx: Any) -> Any:
+        return Constant(len(self.items))
+
+    def m___getitem__(self, tx: Any, key: Any) -> Any:
+        where = tx.index_of(key, len(self.items), self.kind.__name__)
+        if isinstance(where, slice):
+            return self.made_like(self.items[where])
+        return self.at(tx, where)
+
+    def m___iter__(self, tx: Any) -> Any:
+        return tx.sequence_iterator(self)
+
+    def m___contains__(self, tx: Any, item: Any) -> Any:
+        for at in self.unpacked(tx):
+            if tx.same_or_equal(at, item):
+                return Constant(True)
+        return Constant(False)
+
+    def m_index(self, tx: Any, item: Any, start: Any = None, stop: Any = None) -> Any:
+        low = 0 if start is None else tx.integer(start)
+        high = len(self.items) if stop is None else tx.integer(stop)
+        for i in range(*slice(low, high).indices(len(self.items))):
+            if tx.same_or_equal(self.at(tx, i), item):
+                return Constant(i)
+        return tx.raise_(ValueError, f"{item.describe()} is not in {self.kind.__name__}")
+
+    def m_count(self, tx: Any, item: Any) -> Any:
+        return Constant(sum(1 for at in self.unpacked(tx) if tx.same_or_equal(at, item)))
+
+    def m___add__(self, tx: Any, other: Any) -> Any:
+        other = getattr(other, "storage", None) or other
+        if not isinstance(other, Sequence) or other.kind is not self.kind:
+            return Constant(NotImplemented)
+        return self.made_like(self.items + other.unpacked(tx))
+
+    def m___mul__(self, tx: Any, times: Any) -> Any:
+        if not issubclass(times.python_type(), int):
+            return Constant(NotImplemented)
+        return self.made_like(self.unpacked(tx) * tx.integer(times))
+
+    m___rmul__ = m___mul__
+
+    def m___reversed__(self, tx: Any) -> Any:
+        return tx.sequence_iterator(self, reverse=True)
+
+
+def _proxy(item: Any) -> Any:
+    if type(item) is Lazy:
+        raise Break(objects.UNKNOWN_OBJECT, operation="pass to the graph", object="an item")
+    return item.as_proxy()
+
+
+class Tuple(Sequence):
+    """A tuple, or torch.Size when `kind` says so."""
+
+    __slots__ = ()
+    kind = tuple
+
+    def touch(self, tx: Any) -> None:  # tuples do not change; never called
+        super().touch(tx)
+
+    def is_constant(self) -> bool:
+        return all(type(i) is not Lazy and i.is_constant() for i in self.items)
+
+    def constant(self) -> Any:
+        return tuple(i.constant() for i in self.items)
+
+    def hash_key(self, tx: Any) -> Any:
+        return tuple(i.hash_key(tx) for i in self.unpacked(tx))
+
+    def m___hash__(self, tx: Any) -> Any:
+        return Constant(hash(tuple(tx.constant_value(i) for i in self.unpacked(tx))))
+
+    def made_like(self, items: list[Any]) -> Any:
+        return Tuple(items)
+
+    def rebuild(self, emit: Any) -> str:
+        if not self.items:
+            return "()"
+        inner = ", ".join(emit.value(i) for i in self.items)
+        return f"({inner},)"
+
+
+class Size(Tuple):
+    """torch.Size: the shape of a tensor."""
+
+    __slots__ = ()
+
+    @property
+    def kind(self) -> type:  # type: ignore[override]
+        import torch
+
+        return torch.Size
+
+    def as_proxy(self) -> Any:
+        return tuple(_proxy(i) for i in self.items)
+
+    def m___add__(self, tx: Any, other: Any) -> Any:
+        if not isinstance(other, Tuple):
+            return Constant(NotImplemented)
+        return Size(self.items + other.unpacked(tx))
+
+    def m___getitem__(self, tx: Any, key: Any) -> Any:
+        where = tx.index_of(key, len(self.items), "tuple")
+        return Size(self.items[where]) if isinstance(where, slice) else self.at(tx, where)
+
+    def m_numel(self, tx: Any) -> Any:
+        total: Any = Constant(1)
+        for item in self.unpacked(tx):
+            total = tx.binary("mul", total, item)
+        return total
+
+    def rebuild(self, emit: Any) -> str:
+        inner = ", ".join(emit.value(i) for i in self.items)
+        return f"{emit.constant(self.kind, 'Size')}([{inner}])"
+
+
+class List(Sequence):
+    """A list."""
+
+    __slots__ = ()
+    kind = list
+
+    def hash_key(self, tx: Any) -> Any:
+        return tx.raise_(TypeError, f"unhashable type: '{self.kind.__name__}'")
+
+    def rebuild(self, emit: Any) -> str:
+        name = emit.begin(self, "[]")
+        if self.items:
+            inner = ", ".join(emit.value(i) for i in self.items)
+            emit.line(f"{name}[:] = [{inner}]")
+        return name
+
+    def write_back(self, emit: Any, name: str) -> None:
+        inner = ", ".join(emit.value(i) for i in self.items)
+        emit.line(f"{name}[:] = [{inner}]")
+
+    def change(self, tx: Any) -> list[Any]:
+        """The items, about to change: all of them are looked at and noted as touched."""
+        items = self.unpacked(tx)
+        self.touch(tx)
+        return items
+
+    def m_append(self, tx: Any, item: Any) -> Any:
+        self.change(tx).append(item)
+        return Constant(None)
+
+    def m_extend(self, tx: Any, more: Any) -> Any:
+        new = list(tx.unpack(more))
+        self.change(tx).extend(new)
+        return Constant(None)
+
+    def m_insert(self, tx: Any, where: Any, item: Any) -> Any:
+        at = tx.integer(where)
+        self.change(tx).insert(at, item)
+        return Constant(None)
+
+    def m_pop(self, tx: Any, where: Any = None) -> Any:
+        at = -1 if where is None else tx.integer(where)
+        if not self.items:
+            return tx.raise_(IndexError, "pop from empty list")
+        if not -len(self.items) <= at < len(self.items):
+            return tx.raise_(IndexError, "pop index out of range")
+        return self.change(tx).pop(at)
+
+    def m_remove(self, tx: Any, item: Any) -> Any:
+        for i, at in enumerate(self.unpacked(tx)):
+            if tx.same_or_equal(at, item):
+                del self.change(tx)[i]
+                return Constant(None)
+        return tx.raise_(ValueError, "list.remove(x): x not in list")
+
+    def m_clear(self, tx: Any) -> Any:
+        self.change(tx).clear()
+        return Constant(None)
+
+    def m_copy(self, tx: Any) -> Any:
+        return List(self.items)
+
+    def m_reverse(self, tx: Any) -> Any:
+        self.change(tx).reverse()
+        return Constant(None)
+
+    def m_sort(self, tx: Any, *, key: Any = None, reverse: Any = None) -> Any:
+        ordered = tx.sorted(self.unpacked(tx), key, reverse)
+        self.change(tx)[:] = ordered
+        return Constant(None)
+
+    def m___setitem__(self, tx: Any, key: Any, value: Any) -> Any:
+        where = tx.index_of(key, len(self.items), "list assignment")
+        if isinstance(where, slice):
+            new = list(tx.unpack(value))
+            try:
+                trial = list(self.items)
+                trial[where] = new
+            except ValueError as error:
+                return tx.raise_(ValueError, *error.args)
+            self.change(tx)[where] = new
+        else:
+            self.change(tx)[where] = value
+        return Constant(None)
+
+    def m___delitem__(self, tx: Any, key: Any) -> Any:
+        where = tx.index_of(key, len(self.items), "list assignment")
+        del self.change(tx)[where]
+        return Constant(None)
+
+    def m___iadd__(self, tx: Any, more: Any) -> Any:
+        self.m_extend(tx, more)
+        return self
+
+    def m___imul__(self, tx: Any, times: Any) -> Any:
+        n = tx.integer(times)
+        self.change(tx)[:] = self.items * n
+        return self
+
+
+class Deque(List):
+    """collections.deque, with its maximal length."""
+
+    __slots__ = ("maxlen",)
+    kind = collections.deque
+
+    def __init__(self, items: Iterable[Any], source: Any = None, maxlen: int | None = None) -> None:
+        super().__init__(items, source)
+        self.maxlen = maxlen
+
+    def made_like(self, items: list[Any]) -> Any:
+        return Deque(items, None, self.maxlen)
+
+    def rebuild(self, emit: Any) -> str:
+        made = f"{emit.constant(collections.deque, 'deque')}(maxlen={self.maxlen})"
+        name = str(emit.begin(self, made))
+        self.write_back(emit, name)
+        return name
+
+    def write_back(self, emit: Any, name: str) -> None:
+        inner = ", ".join(emit.value(i) for i in self.items)
+        emit.line(f"{name}.clear(); {name}.extend([{inner}])")
+
+    def _trim(self, left: bool) -> None:
+        if self.maxlen is not None:
+            while len(self.items) > self.maxlen:
+                self.items.pop(-1 if left else 0)
+
+    def m_append(self, tx: Any, item: Any) -> Any:
+        super().m_append(tx, item)
+        self._trim(left=False)
+        return Constant(None)
+
+    def m_extend(self, tx: Any, more: Any) -> Any:
+        super().m_extend(tx, more)
+        self._trim(left=False)
+        return Constant(None)
+
+    def m_appendleft(self, tx: Any, item: Any) -> Any:
+        self.change(tx).insert(0, item)
+        self._trim(left=True)
+        return Constant(None)
+
+    def m_extendleft(self, tx: Any, more: Any) -> Any:
+        for item in list(tx.unpack(more)):
+            self.m_appendleft(tx, item)
+        return Constant(None)
+
+    def m_popleft(self, tx: Any) -> Any:
+        if not self.items:
+            return tx.raise_(IndexError, "pop from an empty deque")
+        return self.change(tx).pop(0)
+
+    def m_pop(self, tx: Any, where: Any = None) -> Any:
+        if not self.items:
+            return tx.raise_(IndexError, "pop from an empty deque")
+        return self.change(tx).pop()
+
+    def m_rotate(self, tx: Any, n: Any = None) -> Any:
+        real = collections.deque(self.change(tx))
+        real.rotate(1 if n is None else tx.integer(n))
+        self.items[:] = real
+        return Constant(None)
+
+    def m_copy(self, tx: Any) -> Any:
+        return self.made_like(self.items)
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        if name == "maxlen":
+            return Constant(self.maxlen)
+        return super().getattr(tx, name)
+
+
+class Slice(Variable):
+    """A slice whose ends need not be constants."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, start: Any, stop: Any, step: Any, source: Any = None) -> None:
+        super().__init__(source)
+        self.parts = (start, stop, step)
+
+    def python_type(self) -> type:
+        return slice
+
+    def is_constant(self) -> bool:
+        return all(p.is_constant() for p in self.parts)
+
+    def constant(self) -> Any:
+        return slice(*(p.constant() for p in self.parts))
+
+    def as_proxy(self) -> Any:
+        return slice(*(p.as_proxy() for p in self.parts))
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        if name in ("start", "stop", "step"):
+            return self.parts[("start", "stop", "step").index(name)]
+        return super().getattr(tx, name)
+
+    def m_indices(self, tx: Any, length: Any) -> Any:
+        ends = tx.constant_value(self).indices(tx.integer(length))
+        return Tuple([Constant(e) for e in ends])
+
+    def rebuild(self, emit: Any) -> str:
+        return "slice({}, {}, {})".format(*(emit.value(p) for p in self.parts))

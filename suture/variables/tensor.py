@@ -1,0 +1,180 @@
+"""Tensors and symbolic numbers: values that live in the graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.fx
+
+from suture.breaks import Break, objects, tensors
+from suture.variables.base import Variable
+from suture.variables.constant import Constant
+
+# Properties of a tensor that its fake counterpart knows exactly.
+KNOWN_PROPERTIES = frozenset(
+    """dtype device layout ndim is_cuda is_cpu is_meta is_sparse is_quantized is_leaf requires_grad
+    is_complex is_floating_point itemsize is_mkldnn is_xpu is_mps is_nested is_sparse_csr is_mtia
+    is_vulkan is_ipu is_maia is_xla names retains_grad""".split()
+)
+# Methods without effect whose result is a Python value.
+KNOWN_METHODS = frozenset(
+    """dim ndimension element_size is_floating_point is_complex is_signed get_device is_contiguous
+    is_conj is_neg is_inference has_names is_same_size is_set_to type_ is_distributed
+    is_pinned dense_dim sparse_dim""".split()
+)
+
+
+class GraphValue(Variable):
+    """A value computed by the graph. `node` makes it, `value` is its fake counterpart."""
+
+    __slots__ = ("node", "value", "origin")
+
+    def __init__(self, node: torch.fx.Node, value: Any, source: Any = None) -> None:
+        super().__init__(source)
+        self.node = node
+        self.value = value
+        self.origin: Any = None  # (file, line) that made a value from data, for messages
+
+    def as_proxy(self) -> Any:
+        return self.node
+
+    def rebuild(self, emit: Any) -> str:
+        return str(emit.graph_output(self))
+
+
+class Tensor(GraphValue):
+    """A tensor. Inputs have a source; the others are results of the graph.
+
+    `cls` is the class of the real tensor (torch.Tensor, Parameter, a subclass).
+    """
+
+    __slots__ = ("cls", "attrs", "example")
+
+    def __init__(
+        self, node: Any, value: Any, source: Any = None, cls: type = torch.Tensor, example: Any = None
+    ) -> None:
+        super().__init__(node, value, source)
+        self.cls = cls
+        self.attrs: dict[str, Any] | None = None  # Python attributes set while tracing
+        self.example = example  # the real tensor, of inputs
+
+    def python_type(self) -> type:
+        return self.cls
+
+    def real(self) -> Any:
+        if self.example is None:
+            raise LookupError
+        return self.example
+
+    def hash_key(self, tx: Any) -> Any:
+        return self.identity()
+
+    def describe(self) -> str:
+        if self.source is not None:
+            return self.source.path()
+        return f"the tensor {self.node.name}" if self.node is not None else "a tensor"
+
+    def truth(self, tx: Any) -> Any:
+        return None
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        return tx.tensor_attribute(self, name)
+
+    def setattr(self, tx: Any, name: str, value: Variable) -> None:
+        tx.tensor_set_attribute(self, name, value)
+
+    def call_method(self, tx: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return tx.tensor_method(self, name, args, kwargs)
+
+
+class Symbol(GraphValue):
+    """A symbolic int, float or bool (torch.SymInt, SymFloat, SymBool)."""
+
+    __slots__ = ()
+
+    def python_type(self) -> type:
+        return symbol_type(self.value)
+
+    def describe(self) -> str:
+        return self.source.path() if self.source is not None else f"the number {self.value}"
+
+    def truth(self, tx: Any) -> Any:
+        return tx.symbol_truth(self)
+
+    def hash_key(self, tx: Any) -> Any:
+        return tx.specialise(self)
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        if name in ("real", "numerator") and self.python_type() is int:
+            return self
+        if name == "denominator" and self.python_type() is int:
+            return Constant(1)
+        if name == "imag":
+            return Constant(self.python_type()(0))
+        if not hasattr(self.python_type(), name):
+            return tx.raise_(
+                AttributeError,
+                f"'{self.python_type().__name__}' object has no attribute '{name}'",
+            )
+        return SymbolMethod(self, name)
+
+    def call_method(self, tx: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return tx.symbol_method(self, name, args, kwargs)
+
+
+class SymbolMethod(Variable):
+    """A method of a symbolic number."""
+
+    __slots__ = ("owner", "name")
+
+    def __init__(self, owner: Symbol, name: str) -> None:
+        super().__init__(None)
+        self.owner = owner
+        self.name = name
+
+    def call(self, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return tx.symbol_method(self.owner, self.name, args, kwargs)
+
+    def rebuild(self, emit: Any) -> str:
+        return f"{emit.value(self.owner)}.{self.name}"
+
+
+class TensorMethod(Variable):
+    """A bound method of a tensor, such as `x.add`."""
+
+    __slots__ = ("owner", "name")
+
+    def __init__(self, owner: Tensor, name: str) -> None:
+        super().__init__(None)
+        self.owner = owner
+        self.name = name
+
+    def python_type(self) -> type:
+        return type(torch.Tensor.add)
+
+    def call(self, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return tx.tensor_method(self.owner, self.name, args, kwargs)
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        if name == "__self__":
+            return self.owner
+        if name == "__name__":
+            return Constant(self.name)
+        if name == "__func__":
+            return tx.wrap(getattr(torch.Tensor, self.name), None)
+        raise Break(objects.UNKNOWN_ATTRIBUTE, object=f"the method {self.name}", attribute=name)
+
+    def rebuild(self, emit: Any) -> str:
+        return f"{emit.value(self.owner)}.{self.name}"
+
+
+def symbol_type(value: Any) -> type:
+    """The Python type a symbolic number has at run time."""
+    if isinstance(value, torch.SymInt):
+        return int
+    if isinstance(value, torch.SymFloat):
+        return float
+    if isinstance(value, torch.SymBool):
+        return bool
+    raise Break(tensors.FAKE_FAILED, operator="symbolic number", error=type(value).__name__)
