@@ -93,6 +93,20 @@ call_positional(compiled_object *self, PyObject *const *args, size_t nargsf, Py_
     return result;
 }
 
+/* Calls the plain function with the hook inactive. All arguments borrowed, result new. */
+static PyObject *
+call_plainly(compiled_object *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    suture_thread *thread = &suture_this_thread;
+    int active = thread->active;
+    PyObject *function = Py_NewRef(self->function);
+    thread->active = 0;
+    PyObject *result = PyObject_Vectorcall(function, args, nargsf, kwnames);
+    thread->active = active;
+    Py_DECREF(function);
+    return result;
+}
+
 /* All arguments borrowed, result new. */
 static PyObject *
 compiled_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
@@ -100,7 +114,7 @@ compiled_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, Py
     compiled_object *self = (compiled_object *)callable;
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     if (self->bypass) {
-        return PyObject_Vectorcall(self->function, args, nargsf, kwnames);
+        return call_plainly(self, args, nargsf, kwnames);
     }
     PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(self->function);
     int plain = nargs == code->co_argcount && code->co_kwonlyargcount == 0 &&
@@ -196,18 +210,28 @@ compiled_getattro(PyObject *self, PyObject *name)
     return PyObject_GetAttr(((compiled_object *)self)->function, name);
 }
 
-/* Attributes that every type has and that are the function's all the same: the object's own
- * dictionary first. `closure` is the name. Result new. */
+/* An attribute from the object's own dictionary. Result borrowed; NULL, no error set, if none. */
+static PyObject *
+own_attribute(compiled_object *self, const char *name)
+{
+    return self->dict == NULL ? NULL : PyDict_GetItemString(self->dict, name);
+}
+
+/* Attributes that every type has and that are the function's all the same, unless set on the
+ * object. `closure` is the name. Result new. */
 static PyObject *
 compiled_get_shared(compiled_object *self, void *closure)
 {
-    if (self->dict != NULL) {
-        PyObject *value = PyDict_GetItemString(self->dict, closure);
-        if (value != NULL) {
-            return Py_NewRef(value);
-        }
-    }
-    return PyObject_GetAttrString(self->function, closure);
+    PyObject *value = own_attribute(self, closure);
+    return value != NULL ? Py_NewRef(value) : PyObject_GetAttrString(self->function, closure);
+}
+
+/* What functools.wraps would set; can be set to something else. Result new. */
+static PyObject *
+compiled_get_wrapped(compiled_object *self, void *closure)
+{
+    PyObject *value = own_attribute(self, closure);
+    return Py_NewRef(value != NULL ? value : self->function);
 }
 
 /* `value` borrowed; NULL deletes. */
@@ -245,10 +269,10 @@ static PyMethodDef compiled_methods[] = {
 
 static PyMemberDef compiled_members[] = {
     {"function", T_OBJECT, offsetof(compiled_object, function), READONLY, "the Python function"},
-    {"__wrapped__", T_OBJECT, offsetof(compiled_object, function), READONLY, NULL},
     {"point", T_OBJECT, offsetof(compiled_object, point), READONLY, "the start of the function"},
     {"context", T_OBJECT, offsetof(compiled_object, context), 0, "current while it runs"},
-    {"bypass", T_BOOL, offsetof(compiled_object, bypass), 0, "call the plain function instead"},
+    {"bypass", T_BOOL, offsetof(compiled_object, bypass), 0,
+     "call the plain function, hook inactive"},
     {NULL, 0, 0, 0, NULL},
 };
 
@@ -260,6 +284,7 @@ static PyGetSetDef compiled_getset[] = {
     SHARED("__module__"),
     SHARED("__name__"),
     SHARED("__qualname__"),
+    {"__wrapped__", (getter)compiled_get_wrapped, (setter)compiled_set_shared, NULL, "__wrapped__"},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -12,6 +12,7 @@
 #define NEXT_BEFORE 1
 #define SLOT_HIDDEN 0
 #define CALLER_CLEARS 1
+#define RAISED_NEXT(code, unit) ((unit) + 1)
 #define SUSPENDED_STATE(code, unit) FRAME_SUSPENDED
 
 #include "frames_shared.h"

@@ -13,6 +13,7 @@
 #define FRAME_SET_CODE(f, c) Py_SETREF((f)->f_code, (PyCodeObject *)Py_NewRef(c))
 #define SLOT_HIDDEN CO_FAST_HIDDEN
 #define CALLER_CLEARS 0
+#define RAISED_NEXT(code, unit) ((unit) + 1)
 #define SUSPENDED_STATE(code, unit) FRAME_SUSPENDED
 
 #include "frames_shared.h"

@@ -8,6 +8,7 @@
  *   FRAME_SET_CODE(f, c)   stores a new reference to c, releasing the old one
  *   SLOT_HIDDEN            flag of slots of inlined comprehensions, 0 where there are none
  *   CALLER_CLEARS          1 if the caller of an evaluation function clears the frame
+ *   RAISED_NEXT(c, u)      next unit of a frame whose unit u raised
  *   SUSPENDED_STATE(c, u)  state of a generator suspended behind the unit u of its code c
  */
 
@@ -195,8 +196,7 @@ suture_frame_set_next(suture_frame *frame, int unit)
 void
 suture_frame_set_raised(suture_frame *frame, int unit)
 {
-    /* The interpreter looks for a handler one unit before the next one. */
-    suture_frame_set_next(frame, unit + 1);
+    suture_frame_set_next(frame, RAISED_NEXT(FRAME_CODE(frame), unit));
 }
 
 /* A small code object, and the vectorcall slot that every function starts with (its name is not

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import gc
 import inspect
 import pickle
@@ -127,6 +128,25 @@ def test_defaults_are_read_at_each_call():
         compiled()
 
 
+def test_may_be_wrapped_and_made_to_wrap():
+    outer = functools.wraps(compiled_sample)(lambda *args, **kwargs: None)
+    assert outer.__wrapped__ is compiled_sample
+    assert inspect.signature(outer) == inspect.signature(sample)
+    fn = functools.update_wrapper(compiled_of(sample), outer)
+    assert fn.__wrapped__ is outer
+    assert fn.function is sample
+
+
+def test_bypass_runs_with_the_hook_inactive():
+    def fn():
+        return core.hook_active()
+
+    compiled = compiled_of(fn)
+    compiled.bypass = True
+    assert core.run(compiled) is False
+    assert core.run(core.hook_active) is True
+
+
 def test_bypass_calls_the_function():
     fn = compiled_of(sample, refuse)
     fn.bypass = True
@@ -168,13 +188,12 @@ def test_frame_arguments_are_left_as_they_were():
 
 
 def test_collected_with_its_cycles():
-    def fn():
-        return compiled
-
-    compiled = compiled_of(fn)
+    compiled = compiled_of(lambda: None)
     compiled.itself = compiled
+    compiled.function.back = compiled
+    compiled.point.data = compiled
     ref = weakref.ref(compiled)
-    del fn, compiled
+    del compiled
     gc.collect()
     assert ref() is None
 

@@ -32,6 +32,7 @@ def nest(x, n, log):
     for i in range(n):
         try:
             with Manager(log) as m:
+                m.turn = i
                 if i == 3:
                     boom(i)
                 total += x
@@ -163,7 +164,7 @@ def test_comprehension_and_class_body_inside():
 
 def test_a_frame_made_by_enter_is_the_functions_own():
     def fn():
-        marker = 1
+        marker = 1  # noqa: F841
         frame = sys._getframe()
         return frame.f_code, frame.f_locals["marker"], frame.f_lineno, frame.f_back.f_code
 
@@ -176,7 +177,7 @@ def test_a_frame_made_by_enter_is_the_functions_own():
 
 def test_frame_outlives_its_run():
     def fn(x):
-        y = x
+        y = x  # noqa: F841
         return sys._getframe()
 
     frame = core.enter(fn, line_offset(fn, "return"), slots(fn, x=1, y=[2]), ())

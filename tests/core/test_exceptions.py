@@ -45,6 +45,36 @@ def test_thrown_exception_without_handler_has_the_line_in_its_traceback():
     assert entries[-1].line == "return missing(x)"
 
 
+def test_line_of_an_instruction_that_raises_at_the_end_of_its_line():
+    def fn(x):
+        try:
+            y = 1
+            raise x
+        except KeyError as error:
+            return error.__traceback__.tb_lineno, y
+
+    first = fn.__code__.co_firstlineno
+    at = offset_of(fn, "RAISE_VARARGS")
+    thrown = KeyError()
+    assert core.enter(fn, at, slots(fn, x=thrown, y=1), (thrown,), thrown) == (first + 3, 1)
+    thrown = OSError("out")
+    with pytest.raises(OSError, match="out") as caught:
+        core.enter(fn, at, slots(fn, x=thrown, y=1), (thrown,), thrown)
+    assert traceback.extract_tb(caught.value.__traceback__)[1].lineno == first + 3
+
+
+def test_first_instruction_of_a_block_finds_the_blocks_handler():
+    def fn(x):
+        try:
+            x.missing
+        except KeyError:
+            return "handled"
+
+    for instruction in offsets_of(fn, "LOAD_FAST", "x") + offsets_of(fn, "LOAD_ATTR", "missing"):
+        stack = () if instruction == offset_of(fn, "LOAD_FAST", "x") else (1,)
+        assert core.enter(fn, instruction, (1,), stack, KeyError()) == "handled"
+
+
 def test_earlier_traceback_and_context_stay():
     try:
         missing(1)
@@ -123,10 +153,8 @@ def test_exception_caught_by_a_variant_is_not_seen_in_the_frame_it_enters():
     point = core.Point("start", missing)
     point.add(variant)
     assert core.run_point(point, fn, []) == [None, None]
-    try:
-        raise OSError
-    except OSError as outer:
-        assert core.run_point(point, fn, []) == [outer, outer]
+    outer = OSError()
+    assert core.handling(outer, core.run_point, point, fn, []) == [outer, outer]
 
 
 def test_handling_shows_an_exception_to_what_is_called():
@@ -186,7 +214,7 @@ def test_added_frame_with_locals():
 def test_wrong_traceback_arguments_are_refused():
     with pytest.raises(TypeError):
         core.add_traceback(3, handler.__code__, {}, 0)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="offset"):
         core.add_traceback(ValueError(), handler.__code__, {}, 100_000)
     with pytest.raises(TypeError):
         core.strip_traceback(3, handler.__code__)

@@ -247,8 +247,8 @@ def test_throw_runs_plainly():
     core.set_generator_callback(compiled_work(seen))
     gen = work(50)
     next(gen)
-    with pytest.raises(OSError):
-        core.run(gen.throw, OSError())
+    with pytest.raises(OSError, match="thrown"):
+        core.run(gen.throw, OSError("thrown"))
     assert seen == []
 
 
