@@ -23,7 +23,7 @@ from typing import Any
 
 from suture.rules import mark_table, packages, torch_marks, wrapped
 from suture.rules.names import public_names, resolve
-from suture.rules.rows import NamedTable, Row, table_rows
+from suture.rules.rows import NamedTable, table_rows
 from suture.rules.substitutes import substitute_of
 from suture.rules.verdict import (
     CONSTANT,
@@ -140,12 +140,16 @@ def named_table() -> NamedTable:
 
 
 def _named(obj: Any) -> Verdict | None:
-    row: Row | None = named_table().get(obj)
+    table = named_table()
+    row = table.get(obj)
+    if row is None and wrapped.home(obj) == "torch._compile":
+        # torch._dynamo, when it is imported, puts a wrapper around functions such as manual_seed
+        row = table.get(getattr(obj, "__wrapped__", None))
     return row.verdict() if row is not None else None
 
 
 def _wrapped(obj: Any) -> Verdict | None:
-    verdict = wrapped.partial_verdict(obj)
+    verdict = wrapped.partial_verdict(obj) or wrapped.kernel_verdict(obj)
     if verdict is not None:
         return verdict
     found = wrapped.inner(obj)
@@ -212,7 +216,7 @@ def _builtin(obj: Any) -> Verdict | None:
     if name is not None:
         reason = "a builtin of Python, which the tracer models"
         return Verdict(SPECIAL, reason, "builtin", _HERE, name)
-    owner = getattr(obj, "__objclass__", None)
+    owner = getattr(obj, "__objclass__", None) if isinstance(obj, wrapped.C_CALLABLES) else None
     if owner is not None and owner.__module__ in ("builtins", "collections"):
         reason = "a method of a builtin type, which the tracer models"
         return Verdict(SPECIAL, reason, "builtin method", _HERE, f"{owner.__name__}.{obj.__name__}")
@@ -255,15 +259,15 @@ def _inline_packages(obj: Any) -> Verdict | None:
 
 def _generated(obj: Any) -> Verdict | None:
     """Methods that dataclasses and namedtuples write belong to no file, whatever package asked."""
-    code = getattr(obj, "__code__", None)
-    if code is None or code.co_filename != "<string>":
+    if not wrapped.has_code(obj) or obj.__code__.co_filename != "<string>":
         return None
     return Verdict(INLINE, "generated code that sets and reads fields", "generated", _HERE)
 
 
 def _run_packages(obj: Any) -> Verdict | None:
     module = _module_of(obj)
-    rule = packages.to_run.find(module) or packages.standard_library(module)
+    file = obj.__code__.co_filename if wrapped.has_code(obj) else ""
+    rule = packages.to_run.find(module) or packages.standard_library(module, file)
     return rule.verdict() if rule is not None else None
 
 

@@ -102,17 +102,12 @@ def get_mark(obj: Any) -> Mark | None:
 
 
 def unmark(obj: Any) -> None:
-    """Take the mark on `obj` back, a substitute too; nothing happens if there is none."""
-    from suture.rules import substitutes
-
+    """Take the mark on `obj` back; nothing happens if there is none."""
     obj = canonical(obj)
-    mark = get_mark(obj)
-    if mark is not None:
+    if get_mark(obj) is not None:
         del _marks[id(obj)]
         _codes.pop(id(getattr(obj, "__code__", None)), None)
         _stale[0] = True
-        if mark.name == "substitute_in_graph":
-            substitutes.remove(obj)
 
 
 def verdict_of(obj: Any) -> Verdict | None:
@@ -140,9 +135,11 @@ def verdict_of_code(code: CodeType) -> Verdict | None:
 
 def describe(obj: Any) -> str:
     """A name for messages: "package.module.function"."""
-    name = getattr(obj, "__qualname__", None) or repr(obj)
+    name = getattr(obj, "__qualname__", None)
+    if not isinstance(name, str):
+        return f"an object of {describe(type(obj))}"
     module = getattr(obj, "__module__", None) or home(obj)
-    return f"{module}.{name}" if module else str(name)
+    return f"{module}.{name}" if module else name
 
 
 def inline_package(name: str) -> None:

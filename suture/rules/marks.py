@@ -18,7 +18,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar, overload
 
-from suture.rules import checks, substitutes
+from suture.rules import checks
 from suture.rules.errors import RuleError
 from suture.rules.mark_table import Mark, describe, set_mark
 from suture.rules.verdict import place, place_of
@@ -80,9 +80,17 @@ def _disabled(fn: Any, mark: Mark) -> Any:
         _torchdynamo_wrapper_id=id(disabled),
     )
     set_mark(disabled, mark)
-    if not mark.recursive:
-        set_mark(inspect.unwrap(inside), mark)
+    if not mark.recursive or _runs_later(inside):
+        set_mark(inspect.unwrap(inside), mark)  # its frame may start with the hook active
     return disabled
+
+
+def _runs_later(fn: Any) -> bool:
+    return (
+        inspect.isgeneratorfunction(fn)
+        or inspect.iscoroutinefunction(fn)
+        or inspect.isasyncgenfunction(fn)
+    )
 
 
 @functools.cache
@@ -174,7 +182,6 @@ def substitute_in_graph(
         if not skip_signature_check:
             checks.same_signature(original, where, replacement, place_of(replacement.__code__))
         set_mark(original, Mark("substitute_in_graph", where, "", target=replacement))
-        substitutes.add(original, replacement)
         return replacement
 
     return file

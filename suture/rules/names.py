@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +21,7 @@ def resolve(name: str) -> Any:
         raise UnknownName(repr(name))
     module, rest = _import_longest(parts)
     if module is None:
-        raise UnknownName(name, known=_top_levels())
+        raise UnknownName(name, known=[".".join((top, *parts[1:])) for top in _top_levels()])
     value: Any = module
     for done, part in enumerate(rest):
         missing = object()
@@ -50,8 +51,6 @@ def _import_longest(parts: list[str]) -> tuple[types.ModuleType | None, list[str
 
 
 def _top_levels() -> list[str]:
-    import sys
-
     return sorted({name.partition(".")[0] for name in sys.modules})
 
 

@@ -7,6 +7,8 @@ except for a module names it in `but_not`.
 
 from __future__ import annotations
 
+import functools
+import os
 import sys
 from dataclasses import dataclass
 
@@ -133,8 +135,7 @@ _inline(
     because="Python in front of a custom operator",
 )
 _inline(
-    "torch.ao.nn torch.ao.quantization.stubs torch.ao.quantization.fx._decomposed"
-    " torch.ao.quantization.pt2e torch.ao.quantization.quantizer.xnnpack_quantizer",
+    "torch.ao.nn torch.ao.quantization.stubs torch.ao.quantization.fx._decomposed",
     because="quantized modules are modules",
 )
 _inline(
@@ -180,14 +181,24 @@ _run(
 )
 
 
-def standard_library(module: str) -> PackageRule | None:
-    """The rule on Python's own library as a whole, if `module` is part of it."""
+def standard_library(module: str, file: str = "") -> PackageRule | None:
+    """The rule on Python's own library as a whole, if `module` is part of it.
+
+    `file`, if known, is where the code stands: a module of the user may have a name that the
+    library has too.
+    """
     top = module.partition(".")[0]
-    if top in sys.stdlib_module_names:
-        return PackageRule(
-            RUN, top, "Python's own library: it may touch what a graph cannot hold", _STDLIB_AT
-        )
-    return None
+    if top not in sys.stdlib_module_names:
+        return None
+    if file and not file.startswith(("<frozen", _library_folder())):
+        return None
+    reason = "Python's own library: it may touch what a graph cannot hold"
+    return PackageRule(RUN, top, reason, _STDLIB_AT)
+
+
+@functools.cache
+def _library_folder() -> str:
+    return os.path.dirname(os.__file__) + os.sep
 
 
 _STDLIB_AT = place(0)

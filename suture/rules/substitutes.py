@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from suture.rules.errors import ConflictingMarks
 from suture.rules.verdict import place_of
-from suture.rules.wrapped import home
+from suture.rules.wrapped import canonical, home
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -62,24 +62,13 @@ def substitute(original: Any) -> Callable[[F], F]:
 
 def add(original: Any, replacement: Callable[..., Any]) -> None:
     """File a substitute. Two different ones for one object are an error."""
-    from suture.rules.wrapped import canonical
-
     key = canonical(original)
     name = f"{home(key) or 'builtins'}.{getattr(key, '__qualname__', repr(key))}"
     found = _table.get(id(key))
     where = place_of(replacement.__code__)
     if found is not None and found.replacement is not replacement:
-        raise ConflictingMarks(
-            name, "substitute_in_graph", where, "substitute_in_graph", found.where
-        )
+        raise ConflictingMarks(name, "substitute", where, "substitute", found.where)
     _table[id(key)] = Substitute(key, replacement, name, where)
-
-
-def remove(original: Any) -> None:
-    """Take a substitute back."""
-    from suture.rules.wrapped import canonical
-
-    _table.pop(id(canonical(original)), None)
 
 
 def substitute_of(obj: Any) -> Substitute | None:

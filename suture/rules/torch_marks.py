@@ -11,6 +11,7 @@ from typing import Any
 
 from suture.rules.mark_table import describe
 from suture.rules.verdict import CONSTANT, IN_GRAPH, INLINE, RUN, SPECIAL, Verdict, place_of
+from suture.rules.wrapped import has_code
 
 _TABLES = (
     "_nonstrict_trace_callable_ids",
@@ -49,21 +50,22 @@ def _by_attribute(obj: Any) -> Verdict | None:
     attributes = getattr(obj, "__dict__", None)
     if not attributes:
         return None
-    where = _where(obj)
     if attributes.get("_torchdynamo_disable") and not _copied(obj, attributes):
         message = attributes.get("_torchdynamo_disable_msg")
         reason = "the program disables it" + (f": {message}" if message else "")
-        return Verdict(RUN, reason, "mark torch.compiler.disable", where, describe(obj))
+        return Verdict(RUN, reason, "mark torch.compiler.disable", _where(obj), describe(obj))
     if attributes.get("_dynamo_forbidden"):
         reason = "the program forbids it while tracing"
-        return Verdict(SPECIAL, reason, "mark torch._dynamo.forbid_in_graph", where, "forbidden")
+        return Verdict(
+            SPECIAL, reason, "mark torch._dynamo.forbid_in_graph", _where(obj), "forbidden"
+        )
     if attributes.get("_dynamo_marked_constant"):
         reason = "the program says that its result never changes"
         return Verdict(
             CONSTANT,
             reason,
             "mark torch.compiler.assume_constant_result",
-            where,
+            _where(obj),
             "assume_constant_result",
         )
     return None
@@ -83,21 +85,26 @@ def _by_table(obj: Any) -> Verdict | None:
     def filed(table: str) -> bool:
         return id(obj) in (getattr(rules, table, _EMPTY).function_ids or ())
 
-    where = _where(obj)
     if filed("_nonstrict_trace_callable_ids"):
         reason = "one node, whose body the backend traces"
         return Verdict(
-            SPECIAL, reason, "mark torch._dynamo.nonstrict_trace", where, "nonstrict_trace"
+            SPECIAL, reason, "mark torch._dynamo.nonstrict_trace", _where(obj), "nonstrict_trace"
         )
     if filed("_leaf_function_ids"):
         reason = "one node, whose body Python runs"
-        return Verdict(SPECIAL, reason, "mark torch._dynamo.leaf_function", where, "leaf_function")
+        return Verdict(
+            SPECIAL, reason, "mark torch._dynamo.leaf_function", _where(obj), "leaf_function"
+        )
     if filed("_disallowed_callable_ids"):
         reason = "the program keeps it out of graphs"
-        return Verdict(RUN, reason, "mark torch._dynamo.disallow_in_graph", where, describe(obj))
+        return Verdict(
+            RUN, reason, "mark torch._dynamo.disallow_in_graph", _where(obj), describe(obj)
+        )
     if filed("_allowed_callable_ids"):
         reason = "the program allows it as one node"
-        return Verdict(IN_GRAPH, reason, "mark torch.compiler.allow_in_graph", where, describe(obj))
+        return Verdict(
+            IN_GRAPH, reason, "mark torch.compiler.allow_in_graph", _where(obj), describe(obj)
+        )
     if filed("_polyfilled_function_ids"):
         return _substituted(obj)
     return None
@@ -125,5 +132,5 @@ def _substituted(obj: Any) -> Verdict | None:
 
 
 def _where(obj: Any) -> str:
-    code = getattr(getattr(obj, "_torchdynamo_orig_callable", obj), "__code__", None)
-    return place_of(code) if code is not None else describe(obj)
+    inside = getattr(obj, "_torchdynamo_orig_callable", obj)
+    return place_of(inside.__code__) if has_code(inside) else describe(obj)

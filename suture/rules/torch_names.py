@@ -148,3 +148,28 @@ def custom_operator(obj: Any) -> Any:
     from torch._library.custom_ops import CustomOpDef
 
     return obj._opoverload if isinstance(obj, CustomOpDef) else None
+
+
+def missing_fake(op: Any) -> str:
+    """What to write so that an operator of a custom library gets a fake kernel; "" if it has one.
+
+    In: an OpOverload or OpOverloadPacket. Out: lines of Python for a hint.
+    """
+    import torch
+    from torch._library.simple_registry import singleton
+
+    if isinstance(op, torch._ops.OpOverloadPacket):
+        op = getattr(op, op.overloads()[0])
+    name = op._schema.name
+    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+    keys = ("Meta", "CompositeImplicitAutograd", "CompositeExplicitAutograd")
+    if any(has_kernel(op.name(), key) for key in keys):
+        return ""
+    if singleton.find(name).fake_impl.kernel is not None:
+        return ""
+    arguments = ", ".join(argument.name for argument in op._schema.arguments)
+    return (
+        f'@torch.library.register_fake("{name}")\n'
+        f"def _({arguments}):\n"
+        f"    return torch.empty_like(...)  # shape and dtype of the result"
+    )

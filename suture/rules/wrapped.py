@@ -55,8 +55,8 @@ def inner(obj: Any) -> tuple[Any, str] | None:
 
 def _compiled(obj: Any) -> tuple[Any, str] | None:
     """A function that suture or torch compiled: inside a trace it is its original."""
-    core = sys.modules.get("suture._core")
-    if core is not None and isinstance(obj, getattr(core, "Compiled", ())):
+    core: Any = sys.modules.get("suture._core")
+    if core is not None and isinstance(obj, core.Compiled):
         return obj.function, "suture.compile"
     attributes = getattr(obj, "__dict__", None)
     if not attributes or "_torchdynamo_orig_callable" not in attributes:
@@ -125,23 +125,39 @@ def _made_in_c(cls: type) -> bool:
     )
 
 
+C_CALLABLES = (
+    types.BuiltinFunctionType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.MethodWrapperType,
+    types.ClassMethodDescriptorType,
+)
+
+
 def home(obj: Any) -> str:
     """The module whose code runs when `obj` is called; "" if nobody knows.
 
     For a function that is where its code was compiled, not `__module__`: `functools.wraps`
-    copies the latter from the function inside.
+    copies the latter from the function inside. For an object it is where its class stands.
     """
     if has_code(obj):
         module = getattr(obj, "__globals__", {}).get("__name__")
         return module or getattr(obj, "__module__", None) or ""
-    if isinstance(obj, type):
-        return obj.__module__ or ""
-    owner = getattr(obj, "__objclass__", None)
-    if owner is not None:
-        return owner.__module__ or ""
+    if not isinstance(obj, (type, *C_CALLABLES)):
+        obj = type(obj)
+    if not isinstance(obj, type):
+        obj = getattr(obj, "__objclass__", obj)
     module = getattr(obj, "__module__", None)
-    if module:
-        return str(module)
-    if isinstance(getattr(obj, "__self__", None), type):
-        return obj.__self__.__module__ or ""
-    return type(obj).__module__ or ""
+    return module if isinstance(module, str) else ""
+
+
+def kernel_verdict(obj: Any) -> Verdict | None:
+    """The verdict on a triton kernel, which is launched and not called."""
+    kind = type(obj)
+    if kind.__module__.partition(".")[0] == "triton" and kind.__name__ in _KERNELS:
+        reason = "a triton kernel: launched by the graph"
+        return Verdict(SPECIAL, reason, "triton kernel", _HERE, "triton_kernel")
+    return None
+
+
+_KERNELS = ("JITFunction", "Autotuner", "Heuristics")

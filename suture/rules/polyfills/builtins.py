@@ -201,7 +201,7 @@ def _check_all_ended(iterators: list[Iterator[Any]], ended: int) -> None:
 
 @substitute(builtins.reversed)
 def reversed(sequence: Sequence[Any], /) -> Iterator[Any]:
-    method = getattr(type(sequence), "__reversed__", _MISSING)
+    method: Any = getattr(type(sequence), "__reversed__", _MISSING)
     if method is None:
         raise TypeError(f"{type(sequence).__name__!r} object is not reversible")
     if method is not _MISSING:

@@ -156,20 +156,24 @@ def _grouping(
 if hasattr(itertools, "batched"):
 
     @substitute(itertools.batched)
-    def batched(iterable: Iterable[Any], n: int) -> Iterator[tuple[Any, ...]]:
+    def batched(
+        iterable: Iterable[Any], n: int, *, strict: bool = False
+    ) -> Iterator[tuple[Any, ...]]:
         if n < 1:
             raise ValueError("n must be at least one")
-        return _batches(iter(iterable), n)
+        return _batches(iter(iterable), n, strict)
 
 
-def _batches(iterator: Iterator[Any], n: int) -> Iterator[tuple[Any, ...]]:
+def _batches(iterator: Iterator[Any], n: int, strict: bool) -> Iterator[tuple[Any, ...]]:
     while True:
-        batch = []
+        batch: list[Any] = []
         while len(batch) < n:
             item = next(iterator, _MISSING)
             if item is _MISSING:
                 break
             batch.append(item)
+        if strict and batch and len(batch) < n:
+            raise ValueError("batched(): incomplete batch")
         if batch:
             yield tuple(batch)
         if len(batch) < n:

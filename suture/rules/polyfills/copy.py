@@ -120,7 +120,7 @@ _CONTAINERS: dict[type, Callable[[Any, dict[int, Any]], Any]] = {
 
 def _anew(x: Any, memo: dict[int, Any] | None) -> Any:
     """A copy of an object without `__copy__`: deep if `memo` is given."""
-    cls = type(x)
+    cls: Any = type(x)
     reductor = copyreg.dispatch_table.get(cls)
     if reductor is not None:
         reduction = reductor(x)
@@ -137,7 +137,7 @@ def _anew(x: Any, memo: dict[int, Any] | None) -> Any:
     return _rebuild(x, reduction, memo)
 
 
-def _is_plain(cls: type) -> bool:
+def _is_plain(cls: Any) -> bool:
     """Whether instances are their attributes and nothing else."""
     return (
         cls.__reduce_ex__ is object.__reduce_ex__
