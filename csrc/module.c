@@ -70,7 +70,7 @@ add_functions(PyObject *module)
 static int
 add_unbound(PyObject *module)
 {
-    if (PyType_Ready(&unbound_type) < 0) {
+    if (PyModule_AddType(module, &unbound_type) < 0) {
         return -1;
     }
     suture_unbound = PyObject_New(PyObject, &unbound_type);

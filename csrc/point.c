@@ -175,7 +175,7 @@ point_dealloc(point_object *point)
     Py_TYPE(point)->tp_free(point);
 }
 
-PyDoc_STRVAR(point_add_doc, "add(variant, guards=None)\n--\n\n"
+PyDoc_STRVAR(point_add_doc, "add($self, /, variant, guards=None)\n--\n\n"
                             "Install a callable taking the state; guards None always hold.");
 
 static PyObject *
@@ -200,7 +200,7 @@ point_add(point_object *point, PyObject *args, PyObject *kwargs)
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(point_remove_doc, "remove(variant, /)\n--\n\nTake a variant out of the point.");
+PyDoc_STRVAR(point_remove_doc, "remove($self, variant, /)\n--\n\nTake a variant out of the point.");
 
 static PyObject *
 point_remove(point_object *point, PyObject *variant)
