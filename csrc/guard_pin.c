@@ -1,6 +1,9 @@
 /* Walking a subtree below a pinned object while recording what the outcome depends on. */
 
 #include "guard_state.h"
+#include "guard_tensor.h"
+
+#include <string.h>
 
 int
 guard_note_word(Trail *trail, const void *address, uint64_t value, int owner)
@@ -107,6 +110,20 @@ note_list(Trail *trail, Noted *noted, PyObject *object)
     return guard_note_word(trail, &list->ob_base.ob_size, (uint64_t)Py_SIZE(list), -1);
 }
 
+/* Layers of a model are alike: equal specs share one, which then stays in the cache. */
+static const DirectSpec *
+shared_direct(Trail *trail, const TensorSpec *spec)
+{
+    for (int i = 0; i < trail->n_directs; i++) {
+        if (memcmp(trail->directs[i], &spec->direct, sizeof spec->direct) == 0) {
+            return trail->directs[i];
+        }
+    }
+    const DirectSpec **slot =
+        guard_grow((void **)&trail->directs, &trail->n_directs, &trail->room_directs, sizeof *slot);
+    return slot ? (*slot = &spec->direct) : NULL;
+}
+
 static int
 note_tensor(Trail *trail, PyObject *object, PyObject *spec)
 {
@@ -115,7 +132,11 @@ note_tensor(Trail *trail, PyObject *object, PyObject *spec)
     if (!tensor) {
         return -1;
     }
-    *tensor = (PinnedTensor){object, spec};
+    *tensor = (PinnedTensor){object, spec, NULL};
+    if (((const TensorSpec *)spec)->direct_known) {
+        tensor->direct = shared_direct(trail, (const TensorSpec *)spec);
+        return tensor->direct ? 0 : -1;
+    }
     return 0;
 }
 

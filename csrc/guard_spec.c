@@ -56,7 +56,8 @@ parse_facts(PyObject *names, int *out)
     return items ? 0 : -1;
 }
 
-/* Whether DLPack can tell this tensor from every other with the same types. */
+/* Whether DLPack can describe this tensor.  It makes copy-on-write tensors copy, so it is
+   only asked where the layout of tensors is not known. */
 static void
 settle_fast(TensorSpec *self, PyObject *example)
 {
@@ -84,6 +85,7 @@ settle_direct(TensorSpec *self, PyObject *example)
         return;
     }
     DirectSpec *direct = &self->direct;
+    direct->type = self->type;
     direct->keys = facts->keys;
     direct->ndim = (uint64_t)facts->ndim;
     direct->requires_grad = facts->requires_grad;
@@ -133,8 +135,10 @@ spec_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         Py_DECREF(self);
         return NULL;
     }
-    settle_fast(self, example);
     settle_direct(self, example);
+    if (!self->direct_known) {
+        settle_fast(self, example);
+    }
     return (PyObject *)self;
 }
 

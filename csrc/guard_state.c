@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#define AHEAD 8
 #define AGAIN 2 /* something changed that calls for a new walk */
 
 /* Room for one more item, zeroed.  NULL: MemoryError is set. */
@@ -40,6 +41,7 @@ guard_trail_release(Trail *trail)
     PyMem_Free(trail->labels);
     PyMem_Free(trail->watches);
     PyMem_Free(trail->types);
+    PyMem_Free(trail->directs);
     PyMem_Free(trail);
 }
 
@@ -171,11 +173,31 @@ dirty_holds(Run *run, Trail *trail)
     return words_hold(run, trail, done, trail->n_words);
 }
 
+/* Fetches what will be read of a tensor some turns later. */
+static inline void
+prefetch(const Trail *trail, int i)
+{
+    if (i < trail->n_tensors && trail->tensors[i].direct) {
+        const char *body = ((const char *const *)trail->tensors[i].object)[guard_layout.body];
+        __builtin_prefetch(body + guard_layout.autograd);
+        __builtin_prefetch(body + guard_layout.sizes);
+        __builtin_prefetch(body + guard_layout.keys);
+    }
+}
+
 static int
 tensors_hold(const Trail *trail)
 {
     for (int i = 0; i < trail->n_tensors; i++) {
         const PinnedTensor *tensor = &trail->tensors[i];
+        prefetch(trail, i + AHEAD);
+        if (LIKELY(tensor->direct && Py_TYPE(tensor->object) == tensor->direct->type)) {
+            int holds = guard_direct_holds(tensor->direct, tensor->object);
+            if (LIKELY(holds == 1)) {
+                continue;
+            }
+            PyErr_Clear();
+        }
         int holds = guard_tensor_holds(tensor->spec, tensor->object);
         if (UNLIKELY(holds != 1)) {
             return holds < 0 ? guard_swallow() : 0;

@@ -24,6 +24,7 @@ typedef struct Watch {
 typedef struct {
     PyObject *object; /* borrowed: the words before keep it alive */
     PyObject *spec;
+    const struct DirectSpec *direct; /* of this or of an equal spec before it; NULL: none */
 } PinnedTensor;
 
 /* Something below a pinned object that has to be looked at each time. */
@@ -51,6 +52,8 @@ struct Trail {
     int n_words, room_words;
     PinnedTensor *tensors;
     int n_tensors, room_tensors;
+    const struct DirectSpec **directs; /* the different ones */
+    int n_directs, room_directs;
     Live *lives;
     int n_lives, room_lives;
     PinnedLabel *labels;

@@ -172,19 +172,20 @@ guard_tensor_holds(PyObject *spec_object, PyObject *value)
 int
 guard_tensor_looks(TensorSpec *spec, PyObject *value)
 {
-    if (LIKELY(spec->fast && Py_TYPE(value) == spec->type)) {
+    if (spec->checked & FACT_TYPE && Py_TYPE(value) != spec->type) {
+        return 0;
+    }
+    if (spec->fast && Py_TYPE(value) == spec->type) {
         int holds = fast_holds(spec, value);
-        if (LIKELY(holds >= 0)) {
-            if (holds && spec->direct_known) {
-                guard_settle_kind(spec, value);
-            }
+        if (holds >= 0) {
             return holds;
         }
         PyErr_Clear();
-    } else if (spec->checked & FACT_TYPE && Py_TYPE(value) != spec->type) {
-        return 0;
     }
     PyObject *text = slow_compare(spec, value);
+    if (text == Py_None && spec->direct_known && Py_TYPE(value) == spec->type) {
+        guard_settle_kind(spec, value);
+    }
     Py_XDECREF(text);
     return text ? text == Py_None : -1;
 }

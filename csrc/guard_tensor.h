@@ -64,7 +64,8 @@ typedef struct {
 } Facts;
 
 /* What is compared word by word where the layout is known. */
-typedef struct {
+typedef struct DirectSpec {
+    PyTypeObject *type; /* borrowed from the spec */
     uint64_t keys, kind;
     uint64_t ndim;
     bool requires_grad;
