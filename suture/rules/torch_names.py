@@ -9,9 +9,10 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from suture.rules.verdict import CONSTANT, IN_GRAPH, SPECIAL, Kind, Verdict, place
+from suture.rules.verdict import CONSTANT, IN_GRAPH, SPECIAL, Verdict, place
 
 # Modules in C that hold operations on tensors, and modules in C that hold everything else.
 OPERATION_MODULES = ("_nn", "_fft", "_linalg", "_special", "_sparse", "_nested")
@@ -22,31 +23,46 @@ GETTERS = ("_get_", "_is_", "_has_", "get_", "is_", "has_")
 
 C_METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType, types.BuiltinFunctionType)
 
-OPERATION = "an operation of torch: one node"
-FUNCTIONAL = "a function of torch that takes tensors: one node, its body is the backend's"
-METHOD = "a method of Tensor written in C: one node"
-BINDING = "a C function of torch: a node where it yields tensors, otherwise a break"
-SETTING = "reads a setting of torch: folded, and guarded"
-OVERLOAD = "an operator of torch.ops: one node"
+_HERE = place(0)
+
+# One verdict per kind of name; the name itself is filled in when it is asked for.
+OPERATION = Verdict(IN_GRAPH, "an operation of torch: one node", "torch operation", _HERE)
+FUNCTIONAL = Verdict(
+    IN_GRAPH,
+    "a function of torch that takes tensors: one node, its body is the backend's",
+    "torch function",
+    _HERE,
+)
+METHOD = Verdict(IN_GRAPH, "a method of Tensor written in C: one node", "Tensor method", _HERE)
+BINDING = Verdict(
+    IN_GRAPH,
+    "a C function of torch: a node where it yields tensors, otherwise a break",
+    "torch C function",
+    _HERE,
+)
+SETTING = Verdict(CONSTANT, "reads a setting of torch: folded, and guarded", "torch setting", _HERE)
+OVERLOAD = Verdict(IN_GRAPH, "an operator of torch.ops: one node", "operator", _HERE)
+HIGHER_ORDER = Verdict(
+    SPECIAL,
+    "an operator that takes functions: its bodies become subgraphs",
+    "higher order operator",
+    _HERE,
+)
 
 
 class Operations:
     """Objects of torch that go into the graph, by identity, with name and verdict."""
 
     def __init__(self) -> None:
-        self.entries: dict[int, tuple[Any, Verdict]] = {}
+        self._entries: dict[int, tuple[Any, str, Verdict]] = {}
 
-    def add(self, obj: Any, name: str, reason: str, rule: str, kind: Kind = IN_GRAPH) -> None:
-        if id(obj) not in self.entries:
-            verdict = Verdict(kind, reason, rule, _HERE, name)
-            self.entries[id(obj)] = (obj, verdict)
+    def add(self, obj: Any, name: str, verdict: Verdict) -> None:
+        """File `obj`, unless it is filed already under a name that was found first."""
+        self._entries.setdefault(id(obj), (obj, name, verdict))
 
     def get(self, obj: Any) -> Verdict | None:
-        entry = self.entries.get(id(obj))
-        return entry[1] if entry is not None else None
-
-
-_HERE = place(0)
+        entry = self._entries.get(id(obj))
+        return replace(entry[2], name=entry[1]) if entry is not None else None
 
 
 @functools.cache
@@ -57,17 +73,14 @@ def operations() -> Operations:
     found = Operations()
     for prefix, space in _operation_spaces(torch):
         for name, obj in _builtins(space):
-            found.add(obj, f"{prefix}.{name}", OPERATION, "torch operation")
+            found.add(obj, f"{prefix}.{name}", OPERATION)
     for name, obj in _functionals(torch):
-        found.add(obj, name, FUNCTIONAL, "torch function")
+        found.add(obj, name, FUNCTIONAL)
     for name, obj in _tensor_methods(torch):
-        found.add(obj, f"torch.Tensor.{name}", METHOD, "Tensor method")
+        found.add(obj, f"torch.Tensor.{name}", METHOD)
     for prefix, space in _binding_spaces(torch):
         for name, obj in _builtins(space):
-            if name.startswith(GETTERS):
-                found.add(obj, f"{prefix}.{name}", SETTING, "torch setting", CONSTANT)
-            else:
-                found.add(obj, f"{prefix}.{name}", BINDING, "torch C function")
+            found.add(obj, f"{prefix}.{name}", SETTING if name.startswith(GETTERS) else BINDING)
     return found
 
 
@@ -136,10 +149,9 @@ def operator_verdict(obj: Any) -> Verdict | None:
     from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
 
     if isinstance(obj, HigherOrderOperator):
-        reason = "an operator that takes functions: its bodies become subgraphs"
-        return Verdict(SPECIAL, reason, "higher order operator", _HERE, f"higher_order.{obj._name}")
+        return replace(HIGHER_ORDER, name=f"higher_order.{obj._name}")
     if isinstance(obj, (OpOverload, OpOverloadPacket)):
-        return Verdict(IN_GRAPH, OVERLOAD, "operator", _HERE, f"torch.ops.{obj!s}")
+        return replace(OVERLOAD, name=f"torch.ops.{obj!s}")
     return None
 
 

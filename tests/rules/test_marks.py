@@ -298,6 +298,22 @@ def test_a_package_must_exist():
         rules.run_package(torch)
 
 
+def test_packages_named_by_an_option(monkeypatch):
+    import json
+
+    from suture import config
+
+    with monkeypatch.context() as patch:
+        patch.setitem(vars(config), "inline_packages", "json, colorsys")
+        verdict = rules.lookup(json.dumps)
+        assert (verdict.kind, verdict.where) == (INLINE, "suture.config.inline_packages")
+        patch.setitem(vars(config), "inline_packages", "")
+        patch.setitem(vars(config), "run_packages", "json")
+        assert rules.lookup(json.dumps).where == "suture.config.run_packages"
+    assert rules.lookup(json.dumps).rule == "package json"
+    assert rules.lookup(json.dumps).where.startswith("suture/rules/packages.py")
+
+
 def test_ignored_logging_functions():
     log = fresh()
     rules.ignore_logging_functions(log)
