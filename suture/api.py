@@ -8,14 +8,33 @@ from typing import Any
 
 import torch
 
-from suture import _core, backends
+from suture import _core, backends, rules
 from suture.calls.tensors import configure_core
-from suture.dispatch import Unit
-from suture.dispatch.unit import ALL, Options
-from suture.hook import entry_chain
+from suture.dispatch import Options, Stats, Unit
+from suture.dispatch import stats as stats_
+from suture.dispatch.unit import ALL
 from suture.pipeline import compile_point
 
 configure_core()
+
+
+def _offer(code: Any, function: Any) -> Any:
+    """A frame starts below compiled code: compile it too, if the rules would inline it."""
+    unit = _core.current_context()
+    if unit is None or not isinstance(function, types.FunctionType):
+        return None
+    if str(function.__module__).partition(".")[0] in _NEVER_OFFERED:
+        return None
+    if rules.lookup_frame(code, function.__globals__).kind is not rules.INLINE:
+        return None
+    if rules.lookup(function).kind is not rules.INLINE:
+        return None
+    return unit.entry(code)
+
+
+# Code that is traced when a user's function calls it, but never compiled on its own.
+_NEVER_OFFERED = frozenset({"torch", "suture"})
+_core.set_frame_callback(_offer)
 
 
 def compile(
@@ -52,6 +71,18 @@ def compile(
 
 def compile_function(fn: Any, settings: Options) -> Any:
     unit = Unit(settings, compile_point)
-    ALL.add(unit)
-    point = unit.point(entry_chain(fn.__code__))
-    return _core.Compiled(fn, point, unit)
+    return _core.Compiled(fn, unit.entry(fn.__code__), unit)
+
+
+def reset() -> None:
+    """Forget everything compiled, and start counting anew."""
+    for unit in list(ALL):
+        unit.clear()
+    stats_.COLLECTOR.clear()
+    rules.clear_cache()
+
+
+def stats() -> Stats:
+    """What happened since the last reset."""
+    points = sum(1 for unit in ALL for p in unit.points.values() if p.data.variants)
+    return stats_.stats(points)

@@ -2,36 +2,50 @@
 
 from __future__ import annotations
 
+import keyword
+import logging
 from typing import Any
 
-import torch
-
-from suture import backends, config, errors, guards
+from suture import backends, config, emit, errors, events, guards, messages
 from suture.breaks import Break, internal
 from suture.capture import Capture, Interpret, Run
-from suture.dispatch import Unit, Variant
-from suture.emit import emit
-from suture.hook import slot_names, where
+from suture.dispatch import PointData, Unit, Variant, torch_state
+from suture.hook import where
 from suture.tracer import Restart, Tracer
 
+_log = logging.getLogger("suture.pipeline")
+_RESTARTS = 64  # a region that must be cut more often than this is interpreted
 
-def compile_point(unit: Unit, point: Any, data: Any, state: tuple[Any, ...]) -> Variant | None:
+
+def compile_point(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) -> Variant | None:
     """Trace, guard, emit, compile and install a variant for this state. None: interpret."""
-    capture = trace(unit, data, state)
-    emitted = emit(capture, data.chain, name_of(data.chain), unit.point)
-    guard_state(capture)
-    program = guards.finish(capture.guards)
-    install_graph(unit, capture, emitted)
-    variant = Variant(emitted.function, emitted.source, capture.guards, program, emitted.module, len(data.variants), capture.exit, capture.graph.ops)
-    data.variants.append(variant)
-    point.add(variant.function, program)
-    return variant
+    try:
+        return _compile(unit, point, data, state)
+    except (errors.SutureError, KeyboardInterrupt, SystemExit):
+        raise
+    except Exception as error:
+        return _fault(data, point, error)
 
 
-def trace(unit: Unit, data: Any, state: tuple[Any, ...]) -> Capture:
+def _compile(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) -> Variant | None:
+    name = point.name
+    with events.phase("trace", name):
+        capture = trace(unit, data, state)
+    tell(unit, point, data, capture)
+    with events.phase("emit", name):
+        emitted = emit.emit(capture, data.chain, name_of(data.chain), unit.point)
+    with events.phase("guard", name):
+        torch_state.guard(capture.guards)
+        program = guards.finish(capture.guards)
+    with events.phase("backend", name):
+        install_graph(unit, point, data, capture, emitted)
+    return unit.install(point, data, capture, emitted, program)
+
+
+def trace(unit: Unit, data: PointData, state: tuple[Any, ...]) -> Capture:
     """Run the region symbolically; again from its start if it must stop earlier than it did."""
     forced = None
-    while True:
+    for _ in range(_RESTARTS):
         tracer = Tracer(data.chain, state, data.history, forced)
         try:
             return tracer.run()
@@ -40,37 +54,61 @@ def trace(unit: Unit, data: Any, state: tuple[Any, ...]) -> Capture:
         finally:
             for restore in reversed(tracer.restores):
                 restore()
+    raise errors.InternalError("a region was cut again and again")
+
+
+def tell(unit: Unit, point: Any, data: PointData, capture: Capture) -> None:
+    """Tell of a break; raise if there may be none."""
+    exit = capture.exit
+    reason = exit.reason if isinstance(exit, (Run, Interpret)) else None
+    if reason is None or _is_next_turn(data, exit):
+        return
+    messages.broke(unit, point, capture, reason)
+
+
+def _is_next_turn(data: PointData, exit: Any) -> bool:
+    """The next turn of a loop that broke before: part of that break, not one of its own."""
+    started_elsewhere = data.chain[0].index > 0
+    return started_elsewhere and isinstance(exit, Run) and exit.operation == "next"
 
 
 def name_of(chain: Any) -> str:
+    """A readable name for the variant: the function's, with the line if it starts elsewhere."""
     name, _, line = where(chain)
-    plain = name.rpartition(".")[2].strip("<>")
+    plain = "".join(c if c.isalnum() else "_" for c in name.rpartition(".")[2]).strip("_") or "region"
+    if not plain.isidentifier() or keyword.iskeyword(plain):
+        plain = f"region_{plain}"
     return plain if chain[0].index == 0 and len(chain) == 1 else f"{plain}_at_{line}"
 
 
-def guard_state(capture: Capture) -> None:
-    """Guard torch's global state, which every operation depends on."""
-    for reader in (
-        torch.is_grad_enabled,
-        torch.is_inference_mode_enabled,
-        torch._C._is_any_autocast_enabled,
-        torch.get_default_dtype,
-        torch._C._len_torch_function_stack,
-        torch._C._len_torch_dispatch_stack,
-        torch._C._get_deterministic_algorithms,
-    ):
-        capture.guards.add(None, "torch_state", (reader, reader(), reader.__name__))
-
-
-def install_graph(unit: Unit, capture: Capture, emitted: Any) -> None:
+def install_graph(unit: Unit, point: Any, data: PointData, capture: Capture, emitted: Any) -> None:
     """Hand the graph to the backend."""
-    if emitted.module is None:
+    module = emitted.module
+    if module is None:
         return
-    inputs = [i.example for i in emitted.inputs]
+    static = [i for i, entry in enumerate(emitted.inputs) if entry.static]
     compiled = backends.compile_graph(
-        unit.options.backend, emitted.module, inputs, fake_mode=capture.graph.fake,
+        unit.options.backend,
+        module,
+        [entry.example for entry in emitted.inputs],
+        fake_mode=capture.graph.fake,
+        static=static,
+        function=where(data.chain)[0],
+        point=point.name,
     )
     emitted.namespace["graph"] = compiled
+    if events.listening():
+        messages.captured(point, data, capture, emitted)
 
 
-__all__ = ["Break", "Interpret", "Run", "compile_point", "config", "errors", "internal", "slot_names"]
+def _fault(data: PointData, point: Any, error: Exception) -> None:
+    """Something unforeseen: the frame runs in the interpreter, and the fault is told."""
+    function, file, line = where(data.chain)
+    text = f"{type(error).__name__}: {error}"
+    reason = Break(internal.INTERNAL_FAULT, error=text, phase="compile", where=f"{file}:{line}")
+    place = events.Where(function, file, line or 0)
+    events.emit(events.Interpreted(place, str(reason), point=point.name))
+    if config.strict:
+        raise errors.InternalError(str(reason)) from error
+    _log.warning("%s", reason, exc_info=error)
+    data.given_up = True

@@ -390,10 +390,9 @@ def _builtin(tx: Any, value: Any, source: Any) -> Any:
     ):
         return _bound_tensor_method(tx, value, source)
     if source is not None:
-        if type(value) is types.BuiltinFunctionType and not isinstance(
-            value.__self__, (types.ModuleType, type, type(None))
-        ):
-            return _bound_builtin(tx, value, source)
+        if type(value) is types.BuiltinFunctionType and type(value.__self__) in WRAPPERS:
+            if value.__self__ is not None:
+                return _bound_builtin(tx, value, source)
         tx.fix(source, value)
     return Builtin(value, source if source is not None else tx.pinned(value))
 

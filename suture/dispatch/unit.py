@@ -10,9 +10,10 @@ import weakref
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
-from suture import _core
+from suture import _core, config, events, rules
+from suture.breaks import Break, internal
 from suture.dispatch.history import History
-from suture.hook import Chain, chain_key, interpret, where
+from suture.hook import Chain, chain_key, entry_chain, interpret, where
 
 
 @dataclass(slots=True, eq=False)
@@ -25,7 +26,7 @@ class Variant:
     program: Any
     module: Any
     number: int
-    breaks: Any = None
+    exit: Any = None
     ops: int = 0
 
 
@@ -37,7 +38,8 @@ class PointData:
     history: History
     interpret_only: bool = False
     variants: list[Variant] = field(default_factory=list)
-    failures: int = 0
+    reasons: list[str] = field(default_factory=list)
+    given_up: bool = False
 
 
 @dataclass(eq=False)
@@ -59,7 +61,10 @@ class Unit:
         self.options = options
         self.compiler = compiler
         self.points: dict[Any, Any] = {}
-        self.lock = threading.RLock()
+        self._compiling = threading.local()
+        ALL.add(self)
+
+    # ---- points
 
     def point(self, chain: Chain, interpret_only: bool = False) -> Any:
         """The Point of a chain; the same one each time."""
@@ -72,22 +77,109 @@ class Unit:
             self.points[key] = found
         return found
 
+    def entry(self, code: Any) -> Any:
+        """The point at the start of a function."""
+        return self.point(entry_chain(code))
+
+    # ---- misses
+
     def _on_miss(self, point: Any, state: tuple[Any, ...]) -> Any:
         data = point.data
-        if data.interpret_only:
+        if data.interpret_only or data.given_up or self._is_compiling():
             return _Interpreting(data.chain)
-        variant = self.compiler(self, point, data, state)
-        if variant is None:
-            return _Interpreting(data.chain)
-        return variant.function
+        with _LOCK:
+            self._compiling.on = True
+            try:
+                if self._over_limit(point, data, state):
+                    return _Interpreting(data.chain)
+                variant = self.compiler(self, point, data, state)
+            finally:
+                self._compiling.on = False
+        return _Interpreting(data.chain) if variant is None else variant.function
+
+    def _is_compiling(self) -> bool:
+        return getattr(self._compiling, "on", False)
+
+    def _over_limit(self, point: Any, data: PointData, state: tuple[Any, ...]) -> bool:
+        """Note why the variants did not fit; True if there may be no more of them."""
+        if not data.variants:
+            return False
+        reasons = tuple(self.explain_miss(v, state) for v in reversed(data.variants))
+        data.reasons.append(reasons[0])
+        function, file, line = where(data.chain)
+        place = events.Where(function, file, line or 0)
+        limit = self.options.recompile_limit
+        if len(data.variants) < (config.recompile_limit if limit is None else limit):
+            events.emit(events.Recompiled(place, reasons, len(data.variants), point=point.name))
+            return False
+        reason = Break(
+            internal.RECOMPILE_LIMIT, function=function, count=str(len(data.variants)), guard=reasons[0]
+        )
+        events.emit(events.Interpreted(place, str(reason), point=point.name))
+        return True
+
+    def explain_miss(self, variant: Variant, state: tuple[Any, ...]) -> str:
+        """The guard of a variant that fails on this state, in the user's terms."""
+        found = variant.program.explain(*state)
+        if found is None:
+            return "the variant is gone"
+        number, text = found
+        guard = variant.guards.entries[number] if 0 <= number < len(variant.guards.entries) else None
+        return f"{guard.text()}: {text}" if guard is not None else str(text)
+
+    def forbids_breaks(self, reason: Break) -> bool:
+        """Whether a break is an error here."""
+        asked = rules.breaks_are_errors()
+        if asked is not None:
+            return asked
+        return self.options.fullgraph
+
+    # ---- variants
+
+    def install(self, point: Any, data: PointData, capture: Any, emitted: Any, program: Any) -> Variant:
+        """Add a variant to a point; it goes when an object it depends on is freed."""
+        variant = Variant(
+            emitted.function, emitted.source, capture.guards, program, emitted.module,
+            len(data.variants), capture.exit, capture.graph.ops,
+        )
+        data.variants.append(variant)
+        point.add(variant.function, program)
+        for guard in capture.guards.entries:
+            if guard.kind == "weak":
+                _forget_with(guard.arg, point, variant)
+        if events.listening():
+            function, file, line = where(data.chain)
+            texts = tuple(g.text() for g in capture.guards.entries)
+            place = events.Where(function, file, line or 0)
+            events.emit(
+                events.Installed(
+                    f"{point.name}#{variant.number}", place, texts, emitted.source, point=point.name
+                )
+            )
+        return variant
 
     def clear(self) -> None:
         """Forget everything compiled."""
-        with self.lock:
-            for point in self.points.values():
-                for function in list(point.variants):
-                    point.remove(function)
-                point.data.variants.clear()
+        for point in self.points.values():
+            for variant in point.data.variants:
+                point.remove(variant.function)
+            point.data.variants.clear()
+            point.data.reasons.clear()
+            point.data.given_up = False
+            point.data.history = History(self.options.dynamic)
+
+
+def _forget_with(obj: Any, point: Any, variant: Variant) -> None:
+    """Drop the variant when `obj` is freed, so that it keeps nothing of it alive."""
+    ref = weakref.ref(point)
+
+    def forget() -> None:
+        at = ref()
+        if at is not None and variant in at.data.variants:
+            at.data.variants.remove(variant)
+            at.remove(variant.function)
+
+    weakref.finalize(obj, forget).atexit = False
 
 
 class _Interpreting:
@@ -103,3 +195,6 @@ class _Interpreting:
 
 
 ALL: weakref.WeakSet[Unit] = weakref.WeakSet()
+_LOCK = threading.RLock()
+
+

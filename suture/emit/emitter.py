@@ -72,7 +72,7 @@ def _graph(writer: Writer, capture: Capture) -> tuple[Any, list[Any], list[str]]
     if not writer.outputs and not _has_effects(builder.graph):
         return None, [], []
     module = builder.finish(writer.outputs)
-    inputs = builder.inputs
+    inputs = builder.inputs  # parameters and buffers first
     args = []
     static = [i for i in inputs if i.static]
     for entry in inputs:

@@ -186,7 +186,11 @@ class GraphBuilder:
                 used.append(entry)
             else:
                 self.graph.erase_node(entry.node)
-        self.inputs = used
+        self.inputs = sorted(used, key=lambda entry: not entry.static)
+        for entry in reversed(self.inputs):
+            first = next(iter(self.graph.nodes))
+            if entry.node is not first:
+                first.prepend(entry.node)
         root = torch.nn.Module()
         for name, value in self.attributes.items():
             if any(n.op in ("get_attr", "call_module") and n.target == name for n in self.graph.nodes):

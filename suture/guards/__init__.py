@@ -7,6 +7,7 @@ The tracer adds guards by source while it reads; `finish` turns them into one
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,9 +119,10 @@ def finish(guards: Guards) -> _core.GuardProgram:
     def label(source: Source) -> int:
         at = node(source)
         if at.label is None:
-            at.label = len(nodes)
+            at.label = next(labels)
         return at.label
 
+    labels = itertools.count()
     same, distinct, exprs, state = [], [], [], []
     for number, guard in enumerate(guards.entries):
         if guard.kind not in _PROGRAM_LEVEL:

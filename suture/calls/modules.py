@@ -1,0 +1,36 @@
+"""nn.Module: calling one without hooks is calling its forward."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from suture.calls.attributes import MISSING
+from suture.calls.table import handles
+from suture.variables import Constant, Dict, Function, Object
+
+_HOOKS = ("_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_forward_pre_hooks")
+_GLOBAL_HOOKS = tuple("_global" + name for name in _HOOKS)
+_CALL = torch.nn.Module.__call__
+_NAMESPACE = torch.nn.modules.module.__dict__
+
+
+@handles(_CALL)
+def _module_call(tx: Any, args: Any, kwargs: Any) -> Any:
+    module = args[0]
+    if isinstance(module, Object) and _is_plain(tx, module):
+        return tx.tail_call(tx.getattr(module, "forward"), args[1:], kwargs)
+    return tx.inline(Function(_CALL, tx.pinned(_CALL)), args, kwargs)
+
+
+def _is_plain(tx: Any, module: Object) -> bool:
+    """No hooks, not compiled on its own: what Module._call_impl asks first."""
+    compiled = tx.instance_value(module, "_compiled_call_impl")
+    if compiled is MISSING:
+        compiled = tx.getattr(module, "_compiled_call_impl")
+    if not tx.same(compiled, Constant(None)):
+        return False
+    tables = [tx.instance_value(module, name) for name in _HOOKS]
+    tables += [tx.load_global(_NAMESPACE, name) for name in _GLOBAL_HOOKS]
+    return all(isinstance(t, Dict) and not t.truth(tx) for t in tables)

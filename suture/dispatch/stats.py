@@ -1,0 +1,86 @@
+"""Counts and records of what happened, for `suture.stats()`."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+from suture import events
+
+
+@dataclass(slots=True)
+class Record:
+    """One kind of thing that happened at one place, and how often."""
+
+    number: str
+    function: str
+    file: str
+    line: int
+    reason: str
+    count: int = 1
+
+
+@dataclass(slots=True)
+class Stats:
+    """`points`, `variants`, `graphs`, `ops` count; the lists hold records, first seen first.
+
+    `interpreted` holds frames that finished in the plain interpreter other than by request.
+    """
+
+    points: int = 0
+    variants: int = 0
+    graphs: int = 0
+    ops: int = 0
+    breaks: list[Record] = field(default_factory=list)
+    recompilations: list[Record] = field(default_factory=list)
+    interpreted: list[Record] = field(default_factory=list)
+
+
+class _Collector:
+    """Listens to events from import on."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.clear()
+
+    def clear(self) -> None:
+        self.graphs = self.ops = self.variants = 0
+        self.tables: dict[str, dict[Any, Record]] = {"breaks": {}, "recompilations": {}, "interpreted": {}}
+
+    def __call__(self, event: events.Event) -> None:
+        with self.lock:
+            if isinstance(event, events.Captured):
+                self.graphs += 1
+                self.ops += event.ops
+            elif isinstance(event, events.Installed):
+                self.variants += 1
+            elif isinstance(event, events.Broke):
+                self._note("breaks", event.number, event.where, event.message)
+            elif isinstance(event, events.Recompiled):
+                self._note("recompilations", "", event.where, "; ".join(event.reasons[:1]))
+            elif isinstance(event, events.Interpreted):
+                self._note("interpreted", event.reason.partition(" ")[0], event.where, event.reason)
+
+    def _note(self, table: str, number: str, where: events.Where, reason: str) -> None:
+        key = (number, where.file, where.line, where.function)
+        found = self.tables[table].get(key)
+        if found is None:
+            self.tables[table][key] = Record(number, where.function, where.file, where.line, reason)
+        else:
+            found.count += 1
+
+
+COLLECTOR = _Collector()
+events.subscribe(COLLECTOR)
+
+
+def stats(points: int = 0) -> Stats:
+    """What happened since the last reset."""
+    with COLLECTOR.lock:
+        tables = {name: [_copy(r) for r in table.values()] for name, table in COLLECTOR.tables.items()}
+        return Stats(points, COLLECTOR.variants, COLLECTOR.graphs, COLLECTOR.ops, **tables)
+
+
+def _copy(record: Record) -> Record:
+    return Record(record.number, record.function, record.file, record.line, record.reason, record.count)

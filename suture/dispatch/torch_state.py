@@ -1,0 +1,23 @@
+"""torch's global state, which every operation depends on: guarded in each variant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+READERS: tuple[Any, ...] = (
+    torch.is_grad_enabled,
+    torch.is_inference_mode_enabled,
+    torch._C._is_any_autocast_enabled,
+    torch.get_default_dtype,
+    torch._C._len_torch_function_stack,
+    torch._C._len_torch_dispatch_stack,
+    torch._C._get_deterministic_algorithms,
+)
+
+
+def guard(guards: Any) -> None:
+    """Require the state as it is now."""
+    for reader in READERS:
+        guards.add(None, "torch_state", (reader, reader(), reader.__name__))

@@ -1,0 +1,202 @@
+"""One verb: `check` runs eager and compiled side by side and compares all a user can see."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import random
+import types
+from typing import Any
+
+import torch
+
+import suture
+from suture import events
+
+
+class Graphs:
+    """A backend that keeps the graphs it was given and runs them as they are."""
+
+    def __init__(self) -> None:
+        self.modules: list[torch.fx.GraphModule] = []
+
+    def __call__(self, gm: torch.fx.GraphModule, inputs: Any) -> Any:
+        self.modules.append(gm)
+        return gm.forward
+
+    def __len__(self) -> int:
+        return len(self.modules)
+
+
+class Outcome:
+    """What one call did: result or exception, stdout, RNG state, inputs afterwards."""
+
+    def __init__(self, fn: Any, args: Any, kwargs: Any, seed: int = 0) -> None:
+        torch.manual_seed(seed)
+        random.seed(seed)
+        self.error: BaseException | None = None
+        self.result: Any = None
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            try:
+                self.result = _drain(fn(*args, **kwargs))
+            except Exception as error:
+                self.error = error
+        self.stdout = out.getvalue()
+        self.rng = torch.get_rng_state()
+        self.python_rng = random.getstate()
+        self.args, self.kwargs = args, kwargs
+        self.grad_mode = torch.is_grad_enabled()
+
+
+def _drain(result: Any) -> Any:
+    """A generator as the list of what it yields."""
+    return list(result) if isinstance(result, types.GeneratorType) else result
+
+
+def check(
+    fn: Any,
+    *args: Any,
+    graphs: int | None = 1,
+    breaks: Any = (),
+    recompiles: int = 0,
+    interpreted: int = 0,
+    calls: int = 2,
+    backend: Any = None,
+    grads: bool = True,
+    kwargs: dict[str, Any] | None = None,
+    **options: Any,
+) -> Graphs:
+    """Call `fn` plainly and compiled, on copies; compare results, types, identity with inputs,
+    inputs, stdout, exceptions, RNG state and gradients. Then require `graphs` graphs, the break
+    numbers `breaks` in order (None: any), and that further calls compile nothing."""
+    kwargs = kwargs or {}
+    suture.reset()
+    recorder = Graphs()
+    modules = fn if isinstance(fn, torch.nn.Module) else None
+    eager_fn = copy.deepcopy(modules) if modules is not None else fn
+    compiled = suture.compile(fn, backend=backend or recorder, **options)
+    seen: list[events.Broke] = []
+    for turn in range(calls):
+        eager = Outcome(eager_fn, *_copies(args, kwargs))
+        stop = events.subscribe(lambda e: seen.append(e) if isinstance(e, events.Broke) else None)
+        before = suture.stats().variants
+        try:
+            with suture.config.patch(strict=True):
+                ours = Outcome(compiled, *_copies(args, kwargs))
+        finally:
+            stop()
+        compare(eager, ours, grads)
+        if turn and not recompiles:
+            assert suture.stats().variants == before, "a call that should hit compiled again"
+    numbers = tuple(e.number for e in seen)
+    if breaks is not None:
+        assert numbers == tuple(breaks), f"breaks {numbers}, expected {tuple(breaks)}: {seen}"
+    if graphs is not None and backend is None:
+        assert len(recorder) == graphs, f"{len(recorder)} graphs, expected {graphs}; breaks {numbers}"
+    stats = suture.stats()
+    assert len(stats.recompilations) == recompiles, stats.recompilations
+    assert len(stats.interpreted) == interpreted, stats.interpreted
+    return recorder
+
+
+def _copies(args: Any, kwargs: Any) -> tuple[Any, Any]:
+    memo: dict[int, Any] = {}
+    return _clone(args, memo), _clone(kwargs, memo)
+
+
+def _clone(value: Any, memo: dict[int, Any]) -> Any:
+    """A copy that keeps aliasing, and leaves of autograd as leaves; modules are shared."""
+    if id(value) in memo:
+        return memo[id(value)]
+    if isinstance(value, (torch.nn.Module, types.FunctionType, type, types.ModuleType)):
+        return value
+    if isinstance(value, torch.Tensor) and type(value) in (torch.Tensor, torch.nn.Parameter):
+        made = value.detach().clone(memory_format=torch.preserve_format)
+        made = made.requires_grad_(value.requires_grad)
+    elif isinstance(value, tuple) and type(value) is tuple:
+        made = tuple(_clone(v, memo) for v in value)
+    elif type(value) is list:
+        made = memo[id(value)] = []
+        made.extend(_clone(v, memo) for v in value)
+    elif type(value) is dict:
+        made = memo[id(value)] = {}
+        made.update({k: _clone(v, memo) for k, v in value.items()})
+    else:
+        made = copy.deepcopy(value, memo)
+    memo[id(value)] = made
+    return made
+
+
+def compare(eager: Outcome, ours: Outcome, grads: bool = True) -> None:
+    """Everything two calls did must be the same."""
+    if eager.error is not None or ours.error is not None:
+        assert type(eager.error) is type(ours.error), f"eager {eager.error!r}, ours {ours.error!r}" + _tb(ours)
+        assert str(eager.error) == str(ours.error), f"eager {eager.error!r}, ours {ours.error!r}"
+    same(eager.result, ours.result, "result")
+    same(eager.args, ours.args, "args")
+    same(eager.kwargs, ours.kwargs, "kwargs")
+    assert eager.stdout == ours.stdout, f"stdout {eager.stdout!r} != {ours.stdout!r}"
+    assert torch.equal(eager.rng, ours.rng), "torch's random state differs"
+    assert eager.python_rng == ours.python_rng, "Python's random state differs"
+    assert eager.grad_mode == ours.grad_mode, "grad mode differs"
+    for i, (a, b) in enumerate(zip(_flat(eager.args), _flat(ours.args))):
+        hits = [r is a for r in _flat(eager.result)]
+        assert hits == [r is b for r in _flat(ours.result)], f"identity of argument {i} in the result"
+    if grads:
+        _compare_grads(eager, ours)
+
+
+def _tb(ours: Outcome) -> str:
+    import traceback
+
+    return "\n" + "".join(traceback.format_exception(ours.error)) if ours.error else ""
+
+
+def _flat(value: Any) -> list[Any]:
+    if isinstance(value, (list, tuple)):
+        return [x for v in value for x in _flat(v)]
+    if isinstance(value, dict):
+        return [x for v in value.values() for x in _flat(v)]
+    return [value] if isinstance(value, torch.Tensor) else []
+
+
+def _compare_grads(eager: Outcome, ours: Outcome) -> None:
+    losses = [
+        sum((t.double().sum() for t in _flat(o.result) if t.requires_grad and t.is_floating_point()),
+            torch.zeros((), dtype=torch.float64))
+        for o in (eager, ours)
+    ]
+    assert losses[0].requires_grad == losses[1].requires_grad, "requires_grad differs"
+    if not losses[0].requires_grad:
+        return
+    for loss in losses:
+        loss.backward()
+    for a, b in zip(_flat(eager.args), _flat(ours.args)):
+        if a.is_leaf and b.is_leaf:
+            same(a.grad, b.grad, "gradient")
+
+
+def same(a: Any, b: Any, where: str) -> None:
+    """Equal in type and value, all the way down."""
+    assert type(a) is type(b), f"{where}: {type(a)} != {type(b)}"
+    if isinstance(a, torch.Tensor):
+        assert a.shape == b.shape and a.dtype == b.dtype and a.device == b.device, where
+        assert a.requires_grad == b.requires_grad, f"{where}: requires_grad"
+        assert a.stride() == b.stride(), f"{where}: strides {a.stride()} != {b.stride()}"
+        torch.testing.assert_close(a, b, equal_nan=True, msg=lambda m: f"{where}: {m}")
+    elif isinstance(a, (list, tuple)):
+        assert len(a) == len(b), f"{where}: lengths {len(a)} != {len(b)}"
+        for i, (x, y) in enumerate(zip(a, b)):
+            same(x, y, f"{where}[{i}]")
+    elif isinstance(a, dict):
+        assert list(a) == list(b), f"{where}: keys {list(a)} != {list(b)}"
+        for key in a:
+            same(a[key], b[key], f"{where}[{key!r}]")
+    elif isinstance(a, float):
+        assert a == b or (a != a and b != b), f"{where}: {a} != {b}"
+    elif hasattr(a, "__dict__") and not isinstance(a, (type, types.FunctionType, torch.nn.Module)):
+        same(vars(a), vars(b), f"{where}.__dict__")
+    elif not callable(a) and not hasattr(a, "__next__"):
+        assert a == b, f"{where}: {a!r} != {b!r}"
