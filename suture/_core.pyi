@@ -235,11 +235,34 @@ EXPR_OPS: Final[dict[str, int]]
 
 @final
 class GuardProgram:
-    """Guards on a state, run without the interpreter.
+    """Guards on a state, run without the interpreter. A wrong description: ValueError, with the place.
 
-    `nodes` is a tuple of (accessor, argument, checks, children, label, id); a check is (kind,
-    argument, id). `same` and `distinct` relate labels, `exprs` are conditions on sizes and numbers,
-    `torch_state` pairs functions with what they must return.
+    A node is (accessor, argument, checks, children[, label[, id]]); a check is (kind[, argument[,
+    id]]). Ids number readable guards; without one a node reports its first check's. Labels are
+    ints by which `same`, `distinct` and `exprs` refer to nodes.
+
+    Roots:      ("slot", i) of the state, ("const", object).
+    Accessors:  ("attr", name) getattr | ("dict", None) instance __dict__ | ("item", key) of a dict |
+                ("index", i) storage of a list or tuple | ("cell", None) | ("type", None) |
+                ("getitem", key) | ("key", i) i-th key of a dict | ("call", function) |
+                ("closure", i) ("default", i) ("kwdefault", name) ("code", None) of a function |
+                ("mro_attr", name) class attribute as it stands in the MRO.
+    Checks:     ("is", object) | ("weak", object) identity, not kept alive; its death is the
+                program's | ("type", T) exact | ("equals", constant) exact type and value, floats by
+                bits, other objects by identity | ("len", n) | ("keys", tuple) in order |
+                ("no_key", key) | ("no_attr", name) | ("tensor", TensorSpec) | ("int",) ("float",)
+                ("bool",) exact | ("unbound",) | ("truth", predicate).
+    same:       ((label, label, id), ...)         one object
+    distinct:   (((label, ...), id), ...)         no two are one
+    exprs:      ((id, ((label, kind, dim), ...), code), ...); kind "size", "stride", "int", "float" or
+                "storage_offset"; code: numbers of EXPR_OPS in postfix order ("const", n and
+                "symbol", i take one operand), 64-bit with Python's floor division, overflow fails;
+                or a callable on the symbols' values, the only one for floats.
+    torch_state: ((function of no arguments, expected, id), ...), expected compared as "equals".
+
+    What hangs below an object pinned by "is", "weak" or "const" through dicts, types, cells, lists
+    and functions is watched, not walked. Exceptions of user code mean that the guard fails;
+    KeyboardInterrupt, SystemExit, MemoryError and RecursionError are passed on.
     """
 
     def __new__(
@@ -270,7 +293,12 @@ class GuardProgram:
 
 @final
 class TensorSpec:
-    """What a guard requires of a tensor, taken from an example."""
+    """What a guard requires of a tensor, taken from an example.
+
+    `check` names the facts that count, all if None: type, dtype, device, layout, sizes, strides,
+    requires_grad, conj, neg, inference, keys (dispatch keys). Dimensions in `dynamic_sizes` and
+    `dynamic_strides` are left to expressions.
+    """
 
     def __new__(
         cls,
@@ -281,7 +309,8 @@ class TensorSpec:
     ) -> TensorSpec: ...
     def mismatch(self, tensor: Any, /) -> str | None:
         """How the tensor differs, or None."""
-    def holds(self, tensor: Any, /) -> bool: ...
+    def holds(self, tensor: Any, /) -> bool:
+        """Whether it agrees; no storage is touched, no mode or subclass sees it."""
 
 def configure_tensors(types: tuple[type, ...], base: type, /) -> Any:
     """Tell the guards which types are tensors and where their fields are found."""

@@ -548,7 +548,7 @@ def test_memory_stays_level():
         assert guards.check(thing, 3)
         thing.inner = Thing(x=2)
         assert not guards.check(thing, 3)
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="unknown check"):
             GuardProgram((("slot", 0, (("weak", thing), ("len", 3), ("wrong",)), ()),))
 
     for _ in range(20):
