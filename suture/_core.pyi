@@ -235,15 +235,16 @@ EXPR_OPS: Final[dict[str, int]]
 
 @final
 class GuardProgram:
-    """Guards on a state, run without the interpreter. A wrong description: ValueError, with the place.
+    """Guards on a state, run without the interpreter.
 
+    A wrong description raises ValueError with the place.
     A node is (accessor, argument, checks, children[, label[, id]]); a check is (kind[, argument[,
     id]]). Ids number readable guards; without one a node reports its first check's. Labels are
     ints by which `same`, `distinct` and `exprs` refer to nodes.
 
     Roots:      ("slot", i) of the state, ("const", object).
-    Accessors:  ("attr", name) getattr | ("dict", None) instance __dict__ | ("item", key) of a dict |
-                ("index", i) storage of a list or tuple | ("cell", None) | ("type", None) |
+    Accessors:  ("attr", name) getattr | ("dict", None) instance __dict__ | ("item", key) of
+                a dict | ("index", i) storage of a list or tuple | ("cell", None) | ("type", None) |
                 ("getitem", key) | ("key", i) i-th key of a dict | ("call", function) |
                 ("closure", i) ("default", i) ("kwdefault", name) ("code", None) of a function |
                 ("mro_attr", name) class attribute as it stands in the MRO.
@@ -254,10 +255,10 @@ class GuardProgram:
                 ("bool",) exact | ("unbound",) | ("truth", predicate).
     same:       ((label, label, id), ...)         one object
     distinct:   (((label, ...), id), ...)         no two are one
-    exprs:      ((id, ((label, kind, dim), ...), code), ...); kind "size", "stride", "int", "float" or
-                "storage_offset"; code: numbers of EXPR_OPS in postfix order ("const", n and
-                "symbol", i take one operand), 64-bit with Python's floor division, overflow fails;
-                or a callable on the symbols' values, the only one for floats.
+    exprs:      ((id, ((label, kind, dim), ...), code), ...); kind "size", "stride", "int",
+                "float" or "storage_offset"; code: numbers of EXPR_OPS in postfix order ("const", n
+                and "symbol", i take an operand), 64-bit with Python's floor division, overflow
+                fails; or a callable on the symbols' values, the only one for floats.
     torch_state: ((function of no arguments, expected, id), ...), expected compared as "equals".
 
     What hangs below an object pinned by "is", "weak" or "const" through dicts, types, cells, lists
