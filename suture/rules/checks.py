@@ -7,6 +7,7 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
+from suture.rules import torch_names
 from suture.rules.errors import RuleError, SignatureMismatch
 from suture.rules.mark_table import describe, get_mark
 from suture.rules.verdict import place_of
@@ -80,7 +81,7 @@ def returns_tensors(fn: Any, where: str) -> None:
 def check_result(fn: Any, result: Any) -> None:
     """Raise if `result`, which a function marked allow_in_graph or nonstrict_trace returned, is
     no tree of tensors and numbers. The tracer calls this when it makes the node."""
-    for leaf in _leaves(result):
+    for leaf in torch_names.leaves(result):
         if not _is_leaf(leaf):
             raise RuleError(
                 f"{_marked(fn)} returned {type(leaf).__name__}; a node yields tensors, "
@@ -91,7 +92,7 @@ def check_result(fn: Any, result: Any) -> None:
 
 def check_inputs(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Raise if an argument of a function marked nonstrict_trace is no pytree."""
-    for leaf in _leaves((args, kwargs)):
+    for leaf in torch_names.leaves((args, kwargs)):
         if not (_is_leaf(leaf) or isinstance(leaf, str)):
             raise RuleError(
                 f"{_marked(fn)} was given {type(leaf).__name__}, which is no pytree; register "
@@ -99,18 +100,8 @@ def check_inputs(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None
             )
 
 
-def _leaves(tree: Any) -> list[Any]:
-    from torch.utils import _pytree
-
-    return _pytree.tree_leaves(tree)
-
-
 def _is_leaf(leaf: Any) -> bool:
-    import torch
-
-    numbers = (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool, int, float, bool, complex)
-    constants = (torch.dtype, torch.device, torch.layout, torch.memory_format)
-    return leaf is None or isinstance(leaf, (*numbers, *constants, torch.nn.Module))
+    return leaf is None or isinstance(leaf, torch_names.leaf_types())
 
 
 def _marked(fn: Any) -> str:

@@ -185,3 +185,19 @@ def missing_fake(op: Any) -> str:
         f"def _({arguments}):\n"
         f"    return torch.empty_like(...)  # shape and dtype of the result"
     )
+
+
+def leaves(tree: Any) -> list[Any]:
+    """The leaves of a pytree, as torch flattens it."""
+    from torch.utils import _pytree
+
+    return _pytree.tree_leaves(tree)
+
+
+@functools.cache
+def leaf_types() -> tuple[type, ...]:
+    """What may be a leaf of the arguments and results of a node: values and constants."""
+    import torch
+
+    numbers = (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool, int, float, complex)
+    return (*numbers, torch.dtype, torch.device, torch.layout, torch.memory_format, torch.nn.Module)

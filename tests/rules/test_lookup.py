@@ -202,7 +202,7 @@ def test_wraps_does_not_move_code_to_another_package():
 
 def test_a_module_of_the_user_may_have_a_name_of_the_library():
     space = {"__name__": "calendar"}
-    exec(compile("def f(): pass", "/home/somebody/calendar.py", "exec"), space)
+    exec(compile("def f(): pass", "elsewhere/calendar.py", "exec"), space)
     assert rules.lookup(space["f"]).kind is INLINE
 
 
