@@ -152,10 +152,14 @@ class Writer:
     # ---- containers from outside
 
     def replace_dict(self, variable: Dict, name: str) -> None:
-        """Bring a real dict up to date, keeping it the same object."""
+        """Bring a real dict up to date, keeping it the same object. The dict may be the builtin
+        part of an object whose class has an `update` of its own: only the type's own is used."""
+        if variable.kind is not dict:
+            self.fill_storage(variable, name)
+            return
         items = [(self.value(k), self.value(v)) for k, v in variable.entries.values()]
         inner = ", ".join(f"({k}, {v})" for k, v in items)
-        self.line(f"{name}.clear(); {name}.update([{inner}])")
+        self.line(f"dict.clear({name}); dict.update({name}, [{inner}])")
 
     def fill_storage(self, storage: Any, name: str) -> None:
         """The builtin part of an object, through the builtin type's own methods."""

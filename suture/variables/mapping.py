@@ -456,7 +456,7 @@ class Set(Container):
 
     def write_back(self, emit: Any, name: str) -> None:
         inner = ", ".join(emit.value(v) for v in self.entries.values())
-        emit.line(f"{name}.clear(); {name}.update([{inner}])")
+        emit.line(f"set.clear({name}); set.update({name}, [{inner}])")
 
 
 def _set_operator(method: str) -> Any:

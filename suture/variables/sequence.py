@@ -234,12 +234,12 @@ class List(Sequence):
         name = emit.begin(self, "[]")
         if self.items:
             inner = ", ".join(emit.value(i) for i in self.items)
-            emit.line(f"{name}[:] = [{inner}]")
+            emit.line(f"list.__setitem__({name}, slice(None), [{inner}])")
         return name
 
     def write_back(self, emit: Any, name: str) -> None:
         inner = ", ".join(emit.value(i) for i in self.items)
-        emit.line(f"{name}[:] = [{inner}]")
+        emit.line(f"list.__setitem__({name}, slice(None), [{inner}])")
 
     def change(self, tx: Any) -> list[Any]:
         """The items, about to change: all of them are looked at and noted as touched."""
