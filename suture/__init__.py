@@ -1,9 +1,18 @@
-"""suture: graphs of PyTorch programs, as people write them."""
+"""suture: graphs of PyTorch programs, as people write them.
+
+    import suture
+
+    model = suture.compile(model)
+
+What a user imports stands here, and nothing else.
+"""
 
 from suture import config, exc, logs, rules
-from suture.api import compile, reset, stats
+from suture.api import compile, is_compiling, reset, stats
 from suture.backends import list_backends, register_backend
+from suture.install import install, uninstall
 from suture.logs import set_logs
+from suture.look import code, guards, recompile_reasons
 from suture.rules import (
     allow_in_graph,
     assume_constant_result,
@@ -19,4 +28,33 @@ from suture.rules import (
     substitute_in_graph,
 )
 
-__all__ = [name for name in dir() if not name.startswith("_")]
+__all__ = [
+    "allow_in_graph",
+    "assume_constant_result",
+    "code",
+    "compile",
+    "config",
+    "disable",
+    "disallow_in_graph",
+    "dont_skip_tracing",
+    "error_on_graph_break",
+    "exc",
+    "forbid_in_graph",
+    "graph_break",
+    "guards",
+    "ignore_logging_functions",
+    "install",
+    "is_compiling",
+    "list_backends",
+    "logs",
+    "nonstrict_trace",
+    "recompile_reasons",
+    "register_backend",
+    "reset",
+    "rules",
+    "set_logs",
+    "skip_frame",
+    "stats",
+    "substitute_in_graph",
+    "uninstall",
+]

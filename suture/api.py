@@ -3,75 +3,142 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import types
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 
 from suture import _core, backends, rules
 from suture.calls.tensors import configure_core
+from suture.compiled_module import compile_module, compiled_of
 from suture.dispatch import Options, Stats, Unit
 from suture.dispatch import stats as stats_
 from suture.dispatch.unit import ALL
+from suture.errors import UserError
 from suture.pipeline import compile_point
 
 configure_core()
 
 
-def _offer(code: Any, function: Any) -> Any:
-    """A frame starts below compiled code: compile it too, if the rules would inline it."""
-    unit = _core.current_context()
-    if unit is None or not isinstance(function, types.FunctionType):
-        return None
-    if str(function.__module__).partition(".")[0] in _NEVER_OFFERED:
-        return None
-    if rules.lookup_frame(code, function.__globals__).kind is not rules.INLINE:
-        return None
-    if rules.lookup(function).kind is not rules.INLINE:
-        return None
-    return unit.entry(code)
-
-
-# Code that is traced when a user's function calls it, but never compiled on its own.
-_NEVER_OFFERED = frozenset({"torch", "suture"})
-_core.set_frame_callback(_offer)
-
-
 def compile(
-    model: Any = None,
+    model: Callable[..., Any] | None = None,
     *,
     fullgraph: bool = False,
     dynamic: bool | None = None,
-    backend: Any = "inductor",
+    backend: str | Callable[..., Any] = "inductor",
     mode: str | None = None,
-    options: dict[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
     name: str | None = None,
     disable: bool = False,
     recompile_limit: int | None = None,
     isolate_recompiles: bool = False,
 ) -> Any:
-    """Compile a function, a method, a callable object or an nn.Module."""
+    """Compile a function, a method, a callable object or an nn.Module.
+
+    The arguments mean what they mean to `torch.compile`. Without `model` it is a decorator:
+
+        @suture.compile(backend="eager")
+        def fn(x):
+            return x.sin() + 1
+
+    fullgraph           a graph break is an error (`suture.exc.Unsupported`)
+    dynamic             None: sizes that change become symbolic; True: from the start; False: never
+    backend             a name (`suture.list_backends()`) or (GraphModule, inputs) -> callable
+    mode, options       passed to Inductor
+    name                what to call it in reports
+    disable             give `model` back as it is
+    recompile_limit     variants per point, instead of `suture.config.recompile_limit`
+    isolate_recompiles  count the limit for this call of compile alone (suture always does)
+    """
     if model is None:
         return functools.partial(
             compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode,
             options=options, name=name, disable=disable, recompile_limit=recompile_limit,
             isolate_recompiles=isolate_recompiles,
-        )
+        )  # fmt: skip
+    _check(model, fullgraph, dynamic, recompile_limit)
     if disable:
         return model
     made = backends.configure(backend, mode=mode, options=options, dynamic=dynamic, name=name)
     settings = Options(made, fullgraph, dynamic, recompile_limit, name)
+    return _compile(model, settings)
+
+
+def _check(model: Any, fullgraph: Any, dynamic: Any, recompile_limit: Any) -> None:
+    """Refuse what cannot be meant, before anything is made."""
+    if not callable(model):
+        raise TypeError(
+            f"suture.compile takes a callable or an nn.Module, not {type(model).__name__};"
+            " options are keyword arguments"
+        )
+    if not isinstance(fullgraph, bool):
+        raise TypeError(f"fullgraph is True or False, not {fullgraph!r}")
+    if dynamic is not None and not isinstance(dynamic, bool):
+        raise TypeError(f"dynamic is True, False or None, not {dynamic!r}")
+    if recompile_limit is not None and (type(recompile_limit) is not int or recompile_limit < 1):
+        raise TypeError(f"recompile_limit is an int from 1 on or None, not {recompile_limit!r}")
+
+
+def _compile(model: Any, settings: Options) -> Any:
     if isinstance(model, torch.nn.Module):
-        fn = compile_function(type(model).__call__, settings)
-        return types.MethodType(fn, model)
+        call = _compile_function(_plain(type(model).__call__), settings)
+        return compile_module(model, call, lambda other: _compile(other, settings))
     if isinstance(model, types.MethodType):
-        return types.MethodType(compile_function(model.__func__, settings), model.__self__)
-    return compile_function(model, settings)
+        return types.MethodType(_compile_function(_plain(model.__func__), settings), model.__self__)
+    return _compile_function(_plain(model), settings)
 
 
-def compile_function(fn: Any, settings: Options) -> Any:
+def _plain(fn: Any) -> types.FunctionType:
+    """The Python function to compile: the callable itself, what a compiled one was made from, or
+    a small one that calls it."""
+    if isinstance(fn, _core.Compiled):
+        return fn.function
+    if isinstance(fn, types.FunctionType):
+        return fn
+    if inspect.isclass(fn) or not hasattr(type(fn), "__call__"):
+        raise UserError(f"suture.compile takes functions, callables and modules, not {fn!r}")
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return fn(*args, **kwargs)
+
+    call.__name__ = getattr(fn, "__name__", type(fn).__name__)
+    call.__qualname__ = getattr(fn, "__qualname__", call.__name__)
+    call.__doc__ = getattr(fn, "__doc__", None)
+    return call
+
+
+def _compile_function(fn: types.FunctionType, settings: Options) -> Any:
     unit = Unit(settings, compile_point)
     return _core.Compiled(fn, unit.entry(fn.__code__), unit)
+
+
+# ---- frames that start below compiled code
+
+# Code that is traced when a user's function calls it, but never compiled on its own.
+_NEVER_OFFERED = frozenset({"torch", "suture"})
+
+
+def _offer(code: types.CodeType, function: Any) -> Any:
+    """A frame starts below compiled code: compile it too, if the rules would inline it."""
+    unit = _core.current_context()
+    if not isinstance(unit, Unit) or not isinstance(function, types.FunctionType):
+        return None
+    if str(function.__module__).partition(".")[0] in _NEVER_OFFERED:
+        return None
+    if rules.lookup_frame(code, function.__globals__).kind is not rules.INLINE:
+        return None
+    verdict = rules.lookup(function)
+    if verdict.kind is not rules.INLINE or verdict.target is not None:
+        return None
+    return unit.entry(code)
+
+
+_core.set_frame_callback(_offer)
+
+
+# ---- everything compiled so far
 
 
 def reset() -> None:
@@ -83,6 +150,14 @@ def reset() -> None:
 
 
 def stats() -> Stats:
-    """What happened since the last reset."""
-    points = sum(1 for unit in ALL for p in unit.points.values() if p.data.variants)
+    """What happened since the last reset: counts, breaks, recompilations, interpreted frames."""
+    points = sum(1 for unit in list(ALL) for p in list(unit.points.values()) if p.data.variants)
     return stats_.stats(points)
+
+
+def is_compiling() -> bool:
+    """True while a function is being traced: folded to True in traced code, else False."""
+    return False
+
+
+__all__ = ["compile", "compiled_of", "is_compiling", "reset", "stats"]

@@ -6,10 +6,12 @@ import keyword
 import logging
 from typing import Any
 
-from suture import backends, config, emit, errors, events, guards, messages
+from suture import backends, config, errors, events, messages
 from suture.breaks import Break, internal
 from suture.capture import Capture, Interpret, Run
 from suture.dispatch import PointData, Unit, Variant, torch_state
+from suture.emit import emit
+from suture.guards import finish
 from suture.hook import where
 from suture.tracer import Restart, Tracer
 
@@ -33,10 +35,10 @@ def _compile(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) ->
         capture = trace(unit, data, state)
     tell(unit, point, data, capture)
     with events.phase("emit", name):
-        emitted = emit.emit(capture, data.chain, name_of(data.chain), unit.point)
+        emitted = emit(capture, data.chain, name_of(data.chain), unit.point)
     with events.phase("guard", name):
         torch_state.guard(capture.guards)
-        program = guards.finish(capture.guards)
+        program = finish(capture.guards)
     with events.phase("backend", name):
         install_graph(unit, point, data, capture, emitted)
     return unit.install(point, data, capture, emitted, program)

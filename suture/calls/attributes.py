@@ -143,6 +143,8 @@ class Attributes(Part):
             if raw.fget is None:
                 return self.raise_(AttributeError, f"property '{name}' of '{cls.__name__}' object has no getter")
             return self.tail_call(self.wrap(raw.fget, None), [obj], {})
+        if kind is types.MethodType or kind is types.BuiltinFunctionType:
+            return self.wrap(raw, self.class_source(cls, name))
         if isinstance(raw, _C_CALLABLES):
             return self._bind_c(raw, obj, cls, name)
         if kind in (types.MemberDescriptorType, types.GetSetDescriptorType):

@@ -66,23 +66,28 @@ class Functions(Part):
         return self.by_verdict(verdict, real, fn, args, kwargs)
 
     def by_verdict(self, verdict: Any, real: Any, fn: Any, args: list[Any], kwargs: Any) -> Any:
-        target = verdict.target
-        if verdict.kind is rules.INLINE:
+        kind, target = verdict.kind, verdict.target
+        if kind is rules.SPECIAL:
+            handler = SPECIAL.get(verdict.name)
+            if handler is not None:
+                return handler(self, real, args, kwargs)
+            kind = rules.INLINE if target is not None else verdict.otherwise
+        if kind is rules.CONSTANT:
+            if target is None or self.all_known(args, kwargs):
+                return self.fold(real, args, kwargs)
+            kind = rules.INLINE
+        if kind is rules.IN_GRAPH:
+            return self.call_torch(target if target is not None else real, args, kwargs)
+        if kind is rules.INLINE:
             if target is not None and target is not real:
                 return self.tail_call(self.wrap(target, None), args, kwargs)
             if isinstance(real, types.FunctionType):
                 return self.inline(fn, args, kwargs)
-        elif verdict.kind is rules.IN_GRAPH:
-            return self.call_torch(target if target is not None else real, args, kwargs)
-        elif verdict.kind is rules.CONSTANT:
-            return self.fold(real, args, kwargs)
-        elif verdict.kind is rules.SPECIAL:
-            handler = SPECIAL.get(verdict.name)
-            if handler is not None:
-                return handler(self, real, args, kwargs)
-            if target is not None and target is not real:
-                return self.tail_call(self.wrap(target, None), args, kwargs)
         return self.run_by_python(verdict, real)
+
+    def all_known(self, args: list[Any], kwargs: dict[str, Any]) -> bool:
+        """Whether every argument is a constant."""
+        return all(v.is_constant() for v in (*args, *kwargs.values()))
 
     def run_by_python(self, verdict: Any, real: Any) -> Any:
         if "disable" in verdict.rule:

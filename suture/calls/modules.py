@@ -12,16 +12,21 @@ from suture.variables import Constant, Dict, Function, Object
 
 _HOOKS = ("_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_forward_pre_hooks")
 _GLOBAL_HOOKS = tuple("_global" + name for name in _HOOKS)
-_CALL = torch.nn.Module.__call__
 _NAMESPACE = torch.nn.modules.module.__dict__
 
 
-@handles(_CALL)
-def _module_call(tx: Any, args: Any, kwargs: Any) -> Any:
-    module = args[0]
-    if isinstance(module, Object) and _is_plain(tx, module):
-        return tx.tail_call(tx.getattr(module, "forward"), args[1:], kwargs)
-    return tx.inline(Function(_CALL, tx.pinned(_CALL)), args, kwargs)
+def _module_call(fn: Any) -> Any:
+    def handler(tx: Any, args: Any, kwargs: Any) -> Any:
+        module = args[0]
+        if isinstance(module, Object) and _is_plain(tx, module):
+            return tx.tail_call(tx.getattr(module, "forward"), args[1:], kwargs)
+        return tx.inline(Function(fn, tx.pinned(fn)), args, kwargs)
+
+    return handler
+
+
+for _fn in (torch.nn.Module.__call__, torch.nn.Module._call_impl):
+    handles(_fn)(_module_call(_fn))
 
 
 def _is_plain(tx: Any, module: Object) -> bool:

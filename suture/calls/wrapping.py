@@ -10,6 +10,7 @@ from typing import Any, Callable
 
 import torch
 
+from suture import _core
 from suture.breaks import Break, tensors
 from suture.sources import Source, pinned
 from suture.calls.part import Part
@@ -383,7 +384,7 @@ def _cell(tx: Any, value: Any, source: Any) -> Any:
     return tx.wrap_cell(value, source)
 
 
-@wraps(types.CodeType)
+@wraps(types.CodeType, _core.Compiled)
 def _builtin(tx: Any, value: Any, source: Any) -> Any:
     if isinstance(value, types.BuiltinFunctionType) and isinstance(
         getattr(value, "__self__", None), torch.Tensor
