@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import copy
 import io
@@ -9,6 +10,7 @@ import random
 import types
 from typing import Any
 
+import numpy
 import torch
 
 import suture
@@ -66,25 +68,28 @@ def check(
     backend: Any = None,
     grads: bool = True,
     kwargs: dict[str, Any] | None = None,
+    make: Any = None,
     **options: Any,
 ) -> Graphs:
     """Call `fn` plainly and compiled, on copies; compare results, types, identity with inputs,
     inputs, stdout, exceptions, RNG state and gradients. Then require `graphs` graphs, the break
-    numbers `breaks` in order (None: any), and that further calls compile nothing."""
+    numbers `breaks` in order (None: any), and that further calls compile nothing. `make` makes the
+    arguments of each call anew, for those that cannot be copied."""
     kwargs = kwargs or {}
+    copies = (lambda: (_made(make), {})) if make is not None else (lambda: _copies(args, kwargs))
     suture.reset()
     recorder = Graphs()
     modules = fn if isinstance(fn, torch.nn.Module) else None
-    eager_fn = copy.deepcopy(modules) if modules is not None else fn
+    eager_fn = _copied(modules) if modules is not None else fn
     compiled = suture.compile(fn, backend=backend or recorder, **options)
     seen: list[events.Broke] = []
     for turn in range(calls):
-        eager = Outcome(eager_fn, *_copies(args, kwargs))
+        eager = Outcome(eager_fn, *copies())
         stop = events.subscribe(lambda e: seen.append(e) if isinstance(e, events.Broke) else None)
         before = suture.stats().variants
         try:
             with suture.config.patch(strict=True):
-                ours = Outcome(compiled, *_copies(args, kwargs))
+                ours = Outcome(compiled, *copies())
         finally:
             stop()
         compare(eager, ours, grads)
@@ -99,6 +104,20 @@ def check(
     assert len(stats.recompilations) == recompiles, stats.recompilations
     assert len(stats.interpreted) == interpreted, stats.interpreted
     return recorder
+
+
+def _made(make: Any) -> Any:
+    """The arguments that `make` gives, the same numbers each time."""
+    torch.manual_seed(7)
+    random.seed(7)
+    return make()
+
+
+def _copied(module: torch.nn.Module) -> torch.nn.Module:
+    try:
+        return copy.deepcopy(module)
+    except TypeError:  # a class that cannot be copied has no state of its own to protect
+        return module
 
 
 def _copies(args: Any, kwargs: Any) -> tuple[Any, Any]:
@@ -186,14 +205,17 @@ def same(a: Any, b: Any, where: str) -> None:
         assert a.requires_grad == b.requires_grad, f"{where}: requires_grad"
         assert a.stride() == b.stride(), f"{where}: strides {a.stride()} != {b.stride()}"
         torch.testing.assert_close(a, b, equal_nan=True, msg=lambda m: f"{where}: {m}")
-    elif isinstance(a, (list, tuple)):
+    elif isinstance(a, (list, tuple, collections.deque)):
+        assert getattr(a, "maxlen", None) == getattr(b, "maxlen", None), f"{where}: maxlen"
         assert len(a) == len(b), f"{where}: lengths {len(a)} != {len(b)}"
         for i, (x, y) in enumerate(zip(a, b)):
             same(x, y, f"{where}[{i}]")
-    elif isinstance(a, dict):
+    elif isinstance(a, (dict, types.MappingProxyType)):
         assert list(a) == list(b), f"{where}: keys {list(a)} != {list(b)}"
         for key in a:
             same(a[key], b[key], f"{where}[{key!r}]")
+    elif isinstance(a, numpy.ndarray):
+        numpy.testing.assert_array_equal(a, b, where)
     elif isinstance(a, float):
         assert a == b or (a != a and b != b), f"{where}: {a} != {b}"
     elif hasattr(a, "__dict__") and not isinstance(a, (type, types.FunctionType, torch.nn.Module)):

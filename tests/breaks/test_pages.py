@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import inspect
+import linecache
 import sys
 import types
 import warnings
@@ -35,10 +37,9 @@ def process():
         torch.distributed.destroy_process_group()
 
 
+@functools.cache  # a program may register operators, which a process does only once
 def load(source: str, name: str) -> types.ModuleType:
     """The program as a module, with source that `inspect` and tracebacks can find."""
-    import linecache
-
     module = types.ModuleType(name)
     filename = f"<{name}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
@@ -105,7 +106,7 @@ def test_program_under_suture(entry):
     module = load(found.program, f"page_{entry.number}")
     extra = {"backend": module.backend} if hasattr(module, "backend") else {}
     with config.patch(**found.config):
-        check(module.fn, *module.args(), **expectations(found), **extra)
+        check(module.fn, make=module.args, **expectations(found), **extra)
 
 
 @pytest.mark.skipif(not HARNESS, reason="the harness compiles; without it only eager is run")
@@ -118,7 +119,7 @@ def test_fixed_program_is_captured(entry):
     if found.fixed is None:
         pytest.skip("the page says nothing of the fixed program's graphs")
     module = load(found.fixed_program, f"page_{entry.number}_fixed")
-    check(module.fn, *module.args(), graphs=found.fixed, breaks=())
+    check(module.fn, make=module.args, graphs=found.fixed, breaks=())
 
 
 HEADER = "---\nnumber: GB0001\nstatus: captured\nkind: none\nbreaks:\ngraphs: 1\n---\n"
