@@ -22,6 +22,7 @@ class Graphs:
 
     def __init__(self) -> None:
         self.modules: list[torch.fx.GraphModule] = []
+        self.numbers: tuple[str, ...] = ()  # of the breaks and of what was interpreted
 
     def __call__(self, gm: torch.fx.GraphModule, inputs: Any) -> Any:
         self.modules.append(gm)
@@ -62,8 +63,8 @@ def check(
     *args: Any,
     graphs: int | None = 1,
     breaks: Any = (),
-    recompiles: int = 0,
-    interpreted: int = 0,
+    recompiles: int | None = 0,
+    interpreted: int | None = 0,
     calls: int = 2,
     backend: Any = None,
     grads: bool = True,
@@ -73,7 +74,7 @@ def check(
 ) -> Graphs:
     """Call `fn` plainly and compiled, on copies; compare results, types, identity with inputs,
     inputs, stdout, exceptions, RNG state and gradients. Then require `graphs` graphs, the break
-    numbers `breaks` in order (None: any), and that further calls compile nothing. `make` makes the
+    numbers `breaks` in order, and that further calls compile nothing (None: any). `make` makes the
     arguments of each call anew, for those that cannot be copied."""
     kwargs = kwargs or {}
     copies = (lambda: (_made(make), {})) if make is not None else (lambda: _copies(args, kwargs))
@@ -93,16 +94,21 @@ def check(
         finally:
             stop()
         compare(eager, ours, grads)
-        if turn and not recompiles:
-            assert suture.stats().variants == before, "a call that should hit compiled again"
+        if turn and recompiles == 0:
+            again = f"a call that should hit compiled again: {suture.stats().recompilations}"
+            assert suture.stats().variants == before, again
     numbers = tuple(e.number for e in seen)
     if breaks is not None:
-        assert numbers == tuple(breaks), f"breaks {numbers}, expected {tuple(breaks)}: {seen}"
+        told = "; ".join(f"{e.number} {e.message} ({e.where.function}:{e.where.line})" for e in seen)
+        assert numbers == tuple(breaks), f"breaks {numbers}, expected {tuple(breaks)}: {told}"
     if graphs is not None and backend is None:
         assert len(recorder) == graphs, f"{len(recorder)} graphs, expected {graphs}; breaks {numbers}"
     stats = suture.stats()
-    assert len(stats.recompilations) == recompiles, stats.recompilations
-    assert len(stats.interpreted) == interpreted, stats.interpreted
+    if recompiles is not None:
+        assert len(stats.recompilations) == recompiles, stats.recompilations
+    if interpreted is not None:
+        assert len(stats.interpreted) == interpreted, stats.interpreted
+    recorder.numbers = (*numbers, *(record.number for record in stats.interpreted))
     return recorder
 
 

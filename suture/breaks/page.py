@@ -17,7 +17,8 @@ status; it defines `fn` and `args`, a function that gives a tuple of fresh argum
 the numbers that running it reports, in order (after the word `any`: among others), and `graphs` how
 many graphs it becomes. The header may also say `raises` (the exception of eager), `config` (options
 that the program is run under), `needs` (a device or a Python version), `fixed` (how many graphs the
-fixed program becomes, if not one), and `runs: no` where no program can bring the situation about.
+fixed program becomes, if not one), `recompiles` (how often further calls compile again, where each
+brings a new value), and `runs: no` where no program can bring the situation about.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class PageError(ValueError):
 class Page:
     """A page, taken apart. `sections` maps each heading to its text, in the order of the file.
 
-    `graphs` and `fixed` are None where the number is not stated. `in_order` is False where `breaks`
+    `graphs`, `fixed` and `recompiles` are None where the number is not stated. `in_order` is False where `breaks`
     names only some of the breaks that the program meets.
     """
 
@@ -64,6 +65,7 @@ class Page:
     in_order: bool
     graphs: int | None
     fixed: int | None
+    recompiles: int | None
     raises: str
     config: dict[str, object]
     needs: str
@@ -135,6 +137,7 @@ def parse(text: str) -> Page:
         in_order="any" not in breaks,
         graphs=_count(graphs),
         fixed=_count(header.get("fixed", "1")),
+        recompiles=_count(header.get("recompiles", "0")),
         raises=header.get("raises", ""),
         config=_options(number, header.get("config", "")),
         needs=needs,

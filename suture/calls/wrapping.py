@@ -391,11 +391,16 @@ def _builtin(tx: Any, value: Any, source: Any) -> Any:
     ):
         return _bound_tensor_method(tx, value, source)
     if source is not None:
-        if type(value) is types.BuiltinFunctionType and type(value.__self__) in WRAPPERS:
-            if value.__self__ is not None:
-                return _bound_builtin(tx, value, source)
+        if type(value) is types.BuiltinFunctionType and _is_bound(value):
+            return _bound_builtin(tx, value, source)
         tx.fix(source, value)
     return Builtin(value, source if source is not None else tx.pinned(value))
+
+
+def _is_bound(value: Any) -> bool:
+    """Whether a C function is a method bound to an object, and made anew at each access."""
+    owner = value.__self__
+    return owner is not None and not isinstance(owner, (type, types.ModuleType))
 
 
 def _bound_tensor_method(tx: Any, value: Any, source: Any) -> Any:

@@ -18,7 +18,7 @@ from suture.hook import Chain, slot_names
 from suture.sources import Source, slot
 from suture.tracer.frame import Frame, Pending
 from suture.tracer.opcodes import HANDLERS
-from suture.variables import NULL, Lazy, Raised
+from suture.variables import NULL, Lazy, Opaque, Raised
 
 
 class Restart(Exception):
@@ -87,16 +87,22 @@ class Tracer(*PARTS):  # type: ignore[misc]
             locals_[slot_] = value
         live = len(spec.live)
         frame = Frame(code, fn, locals_, Ambient())
-        frame.stack = [
-            NULL if v is None else self.realize_stack(v) for v in part[1 + live : 1 + live + spec.depth]
-        ]
         frame.ip = spec.index
+        frame.stack = self._load_stack(frame, part[1 + live : 1 + live + spec.depth])
         rest = part[1 + live + spec.depth :]
         if spec.handling:
             frame.handled = self.realize_stack(rest[0])
         if spec.deliver:
             frame.deliver = self.realize_stack(rest[-1])
         return frame
+
+    def _load_stack(self, frame: Frame, values: list[Any]) -> list[Any]:
+        """The value stack; a value that is thrown away at once is not looked at, nor guarded."""
+        stack = [NULL if v is None else v for v in values]
+        top = stack[-1] if stack and frame.code.instructions[frame.ip].op == "POP_TOP" else None
+        if type(top) is Lazy:
+            stack[-1] = Opaque(top.value, top.source)
+        return [self.realize_stack(v) for v in stack]
 
     def _incoming(self, value: Any, source: Source) -> Any:
         if value is _core.UNBOUND:
@@ -273,7 +279,12 @@ class Tracer(*PARTS):  # type: ignore[misc]
         return "".join(out)
 
     def realize_stack(self, value: Any) -> Any:
-        return self.realize(value) if value is not None else NULL
+        if value is None:
+            return NULL
+        try:
+            return self.realize(value)
+        except Break:  # whatever uses it says why it cannot be looked at
+            return Opaque(value.value, value.source)
 
 
 _LINES: dict[tuple[int, int | None], tuple[Any, str]] = {}
