@@ -54,13 +54,15 @@ class Event:
 class Traced(Event):
     """A region was run symbolically, from `where` to a return, a break or a jump.
 
-    `inlined` names the functions that were entered; `lines` are the (file, line) pairs walked over.
+    `inlined` names the functions that were entered; `lines` are the (file, line) pairs walked over;
+    `exit` is how it ended: "return", "break", "raise" or "interpret".
     """
 
     where: Where
     instructions: int
     inlined: tuple[str, ...] = ()
     lines: tuple[tuple[str, int], ...] = ()
+    exit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +83,24 @@ class Broke(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Node:
+    """One value of a graph: its name, what makes it, the names it is made from, what it is
+    (dtype, shape, device as text), and the user's line."""
+
+    name: str
+    target: str
+    inputs: tuple[str, ...] = ()
+    value: str = ""
+    file: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Captured(Event):
     """A region became a graph with this many operations. `text` is the graph as Python source.
 
-    `lines` are the (file, line) pairs that have an operation in it.
+    `lines` are the (file, line) pairs that have an operation in it; `nodes` the values, in order.
+    Text, lines and nodes are given only while somebody listens for details.
     """
 
     graph: str
@@ -94,6 +110,7 @@ class Captured(Event):
     outputs: int = 0
     lines: tuple[tuple[str, int], ...] = ()
     text: str = ""
+    nodes: tuple[Node, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +126,18 @@ class BackendCompiled(Event):
 
 @dataclass(frozen=True, slots=True)
 class Installed(Event):
-    """A variant was added to a point, with its guards as text and its source."""
+    """A variant was added to a point, with its guards as text and its source.
+
+    `guard_lines` has, for each guard, the (file, line) of the user's program that asked for it;
+    `check_seconds` is what checking all of them took. All of it only for listeners of details.
+    """
 
     variant: str
     where: Where
     guards: tuple[str, ...] = ()
     code: str = ""
+    guard_lines: tuple[tuple[str, int], ...] = ()
+    check_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +175,18 @@ Listener = Callable[[Event], None]
 
 # Replaced as a whole under the lock and read without it: a reader always sees a complete tuple.
 _listeners: tuple[Listener, ...] = ()
+_details: tuple[Callable[[], bool], ...] = ()
 _lock = threading.Lock()
 
 
 def listening() -> bool:
     """Whether anybody would hear an event."""
     return bool(_listeners)
+
+
+def detailed() -> bool:
+    """Whether a listener wants what is costly to make: texts of graphs, guards and variants."""
+    return any(wants() for wants in _details)
 
 
 def emit(event: Event) -> None:
@@ -169,23 +198,32 @@ def emit(event: Event) -> None:
             _log.warning("a listener failed on %s", type(event).__name__, exc_info=True)
 
 
-def subscribe(listener: Listener) -> Callable[[], None]:
+def subscribe(
+    listener: Listener, detail: bool | Callable[[], bool] = True
+) -> Callable[[], None]:
     """Hear every event from now on; the result ends this subscription (calling it again is fine).
 
-    The same callable may be subscribed several times; each subscription ends by itself.
+    `detail` says whether events come with their texts, or is asked each time. The same callable
+    may be subscribed several times; each subscription ends by itself.
     """
 
     def entry(event: Event) -> None:
         listener(event)
 
+    def wants() -> bool:
+        return detail() if callable(detail) else detail
+
     def unsubscribe() -> None:
-        global _listeners
+        global _listeners, _details
         with _lock:
             _listeners = tuple(one for one in _listeners if one is not entry)
+            _details = tuple(one for one in _details if one is not wants)
 
-    global _listeners
+    global _listeners, _details
     with _lock:
         _listeners = (*_listeners, entry)
+        if detail is not False:
+            _details = (*_details, wants)
     return unsubscribe
 
 

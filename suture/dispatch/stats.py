@@ -72,7 +72,7 @@ class _Collector:
 
 
 COLLECTOR = _Collector()
-events.subscribe(COLLECTOR)
+events.subscribe(COLLECTOR, detail=False)
 
 
 def stats(points: int = 0) -> Stats:
