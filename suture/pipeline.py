@@ -32,7 +32,8 @@ def compile_point(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...
 def _compile(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) -> Variant | None:
     name = point.name
     with events.phase("trace", name):
-        capture = trace(unit, data, state)
+        capture, watch = trace(unit, data, state)
+    messages.traced(point, data, capture, watch)
     tell(unit, point, data, capture)
     with events.phase("emit", name):
         emitted = emit(capture, data.chain, name_of(data.chain), unit.point)
@@ -41,16 +42,20 @@ def _compile(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) ->
         program = finish(capture.guards)
     with events.phase("backend", name):
         install_graph(unit, point, data, capture, emitted)
-    return unit.install(point, data, capture, emitted, program)
+    variant = unit.install(point, data, capture, emitted, program)
+    messages.installed(point, data, variant, state)
+    return variant
 
 
-def trace(unit: Unit, data: PointData, state: tuple[Any, ...]) -> Capture:
-    """Run the region symbolically; again from its start if it must stop earlier than it did."""
+def trace(unit: Unit, data: PointData, state: tuple[Any, ...]) -> tuple[Capture, Any]:
+    """Run the region symbolically; again from its start if it must stop earlier than it did.
+    Gives also who watched it, if anybody did."""
     forced = None
     for _ in range(_RESTARTS):
         tracer = Tracer(data.chain, state, data.history, forced)
+        tracer.watch = watch = messages.watcher()
         try:
-            return tracer.run()
+            return tracer.run(), watch
         except Restart as restart:
             forced = (restart.step, restart.exit)
         finally:
@@ -99,8 +104,7 @@ def install_graph(unit: Unit, point: Any, data: PointData, capture: Capture, emi
         point=point.name,
     )
     emitted.namespace["graph"] = compiled
-    if events.listening():
-        messages.captured(point, data, capture, emitted)
+    messages.captured(point, data, capture, emitted)
 
 
 def _fault(data: PointData, point: Any, error: Exception) -> None:

@@ -147,15 +147,6 @@ class Unit:
         for guard in capture.guards.entries:
             if guard.kind == "weak":
                 _forget_with(guard.arg, point, variant)
-        if events.listening():
-            function, file, line = where(data.chain)
-            texts = tuple(g.text() for g in capture.guards.entries)
-            place = events.Where(function, file, line or 0)
-            events.emit(
-                events.Installed(
-                    f"{point.name}#{variant.number}", place, texts, emitted.source, point=point.name
-                )
-            )
         return variant
 
     def clear(self) -> None:

@@ -14,6 +14,7 @@ A verdict is about one frame. What a function calls is asked about on its own.
 from __future__ import annotations
 
 import functools
+import logging
 import sys
 import types
 import weakref
@@ -35,6 +36,7 @@ from suture.rules.verdict import (
     place,
 )
 
+_log = logging.getLogger("suture.rules")
 _HERE = place(0)
 Rule = Callable[[Any], "Verdict | None"]
 
@@ -59,6 +61,8 @@ def lookup(obj: Any) -> Verdict:
     if type(obj) is str:
         return lookup(resolve(obj))
     verdict = _decide(obj)
+    if _log.isEnabledFor(logging.INFO):
+        _log.info("%s: %s", getattr(obj, "__qualname__", obj), verdict)
     _remember(obj, verdict)
     return verdict
 

@@ -52,6 +52,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.inline_limit = config.inline_limit
         self.symbol_places: list[Any] = []
         self.step = 0
+        self.watch: Any = None  # called with (tracer, frame, instruction) before each
         self.floor = 0
         self._result: Any = None
         self._known: dict[int, tuple[Any, Any]] = {}
@@ -169,6 +170,8 @@ class Tracer(*PARTS):  # type: ignore[misc]
             self.floor = saved
 
     def execute(self, frame: Frame, inst: Any) -> None:
+        if self.watch is not None:
+            self.watch(self, frame, inst)
         handler = HANDLERS.get(inst.op)
         if handler is None:
             from suture.breaks import python

@@ -1,0 +1,173 @@
+"""From what the pipeline saw to events, log lines and errors: the only maker of texts for users."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+from suture import errors, events
+from suture.breaks import Break, Kind
+from suture.capture import Capture, Interpret, Return, Run
+from suture.hook import where
+from suture.messages import graphs, guards, texts, trace_file
+from suture.messages.log import TELLER
+from suture.messages.texts import break_text
+from suture.messages.watch import Watch, watcher
+
+_log = logging.getLogger("suture.breaks")
+
+
+def place_of(frame: Any, index: int) -> events.Where:
+    """The place of an instruction in the user's source."""
+    code = frame.code
+    line, end, column, end_column = code.positions(min(index, len(code.instructions) - 1))
+    return events.Where(
+        code.code.co_qualname,
+        code.code.co_filename,
+        line or 0,
+        -1 if end is None else end,
+        -1 if column is None else column,
+        -1 if end_column is None else end_column,
+    )
+
+
+def stack_of(frames: list[Any]) -> tuple[events.Where, ...]:
+    """The inlined frames, innermost first."""
+    out = [place_of(frames[-1], frames[-1].ip)]
+    out += [place_of(f, f.ip - 1) for f in reversed(frames[:-1])]
+    return tuple(out)
+
+
+def point_place(data: Any) -> events.Where:
+    """Where a point stands."""
+    function, file, line = where(data.chain)
+    return events.Where(function, file, line or 0)
+
+
+def traced(point: Any, data: Any, capture: Capture, watch: Watch | None) -> None:
+    """A region was walked over."""
+    if watch is None:
+        return
+    ways = {Return: "return", Run: "break"}
+    raises = isinstance(capture.exit, Interpret) and capture.exit.raises
+    way = ways.get(type(capture.exit), "raise" if raises else "interpret")
+    events.emit(
+        events.Traced(
+            point_place(data),
+            capture.steps,
+            tuple(watch.inlined),
+            tuple(watch.lines),
+            way,
+            point=point.name,
+        )
+    )
+
+
+def broke(unit: Any, point: Any, capture: Capture, reason: Break) -> None:
+    """A break: an event and a log line, or an error where none is allowed."""
+    stack = stack_of(capture.frames)
+    raised = unit.forbids_breaks(reason)
+    events.emit(
+        events.Broke(
+            reason.number,
+            reason.type.type,
+            reason.message(),
+            stack[0],
+            stack,
+            tuple(reason.fields.items()),
+            raised,
+            point=point.name,
+        )
+    )
+    if raised:
+        raise unsupported(reason, stack)
+    went_on = isinstance(capture.exit, Run)
+    _tell(reason, stack, texts.WENT_ON if went_on else texts.INTERPRETED)
+
+
+def unsupported(reason: Break, stack: tuple[events.Where, ...]) -> errors.Unsupported:
+    """The error for a break that may not be."""
+    return errors.Unsupported(
+        break_text(reason, stack, texts.RAISED),
+        number=reason.number,
+        type=reason.type.type,
+        fields=dict(reason.fields),
+    )
+
+
+def _tell(reason: Break, stack: tuple[events.Where, ...], outcome: str) -> None:
+    """The log line of a break: in full the first time, then only how often it came."""
+    level = logging.DEBUG if reason.type.kind is Kind.BY_REQUEST else logging.INFO
+    if not _log.isEnabledFor(level):
+        return
+    at = stack[0]
+    before = TELLER.again((reason.number, at.file, at.line, at.column))
+    if before == 0:
+        _log.log(level, "%s", break_text(reason, stack, outcome))
+    elif str(before + 1).strip("0") == "1":
+        _log.log(level, "%s at %s: %d times so far", reason.number, at, before + 1)
+
+
+def captured(point: Any, data: Any, capture: Capture, emitted: Any) -> None:
+    """A graph was handed to the backend."""
+    graph = emitted.module.graph
+    detailed = events.detailed()
+    events.emit(
+        events.Captured(
+            point.name,
+            point_place(data),
+            capture.graph.ops,
+            len(emitted.inputs),
+            sum(len(node.args[0]) for node in graph.nodes if node.op == "output"),
+            graphs.lines(graph) if detailed else (),
+            graphs.text(graph) if detailed else "",
+            graphs.nodes(graph) if detailed else (),
+            point=point.name,
+        )
+    )
+
+
+def installed(point: Any, data: Any, variant: Any, state: tuple[Any, ...]) -> None:
+    """A variant was added to its point."""
+    detailed = events.detailed()
+    events.emit(
+        events.Installed(
+            f"{point.name}#{variant.number}",
+            point_place(data),
+            guards.texts(variant.guards) if detailed else (),
+            variant.source if detailed else "",
+            guards.places(variant.guards) if detailed else (),
+            check_seconds(variant.program, state) if detailed else 0.0,
+            point=point.name,
+        )
+    )
+
+
+def check_seconds(program: Any, state: tuple[Any, ...], turns: int = 20) -> float:
+    """What one check of a guard program takes, the best of some."""
+    best = float("inf")
+    for _ in range(turns):
+        began = time.perf_counter()
+        program.check(*state)
+        best = min(best, time.perf_counter() - began)
+    return best
+
+
+def reset() -> None:
+    """Tell everything anew, as at the start of a process."""
+    TELLER.clear()
+
+
+__all__ = [
+    "broke",
+    "captured",
+    "installed",
+    "place_of",
+    "reset",
+    "stack_of",
+    "trace_file",
+    "traced",
+    "unsupported",
+    "watcher",
+]

@@ -1,0 +1,72 @@
+"""Lines of the user's source for people: with a caret, inert, and never wider than a screen.
+
+Source may be missing (a REPL, `exec`, a zip without its files) or hostile (control codes, lines of
+a megabyte). Whatever it is, what comes out is printable text on short lines.
+"""
+
+from __future__ import annotations
+
+import linecache
+
+from suture.events import Where
+
+WIDTH = 96
+_TABS = 4
+
+
+def line_of(file: str, line: int) -> str | None:
+    """The text of a line without its end; None where the source cannot be read."""
+    if line <= 0:
+        return None
+    text = linecache.getline(file, line)
+    return text.rstrip("\r\n") if text else None
+
+
+def printable(text: str) -> str:
+    """The text with everything spelled out that would move a cursor or change a colour."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def excerpt(where: Where) -> list[str]:
+    """The line of `where` and carets under the expression; empty without source."""
+    text = line_of(where.file, where.line)
+    if text is None:
+        return []
+    start, end = _columns(where, text)
+    before, marked, after = text[:start], text[start:end], text[end:]
+    before, marked, after = (_flat(part) for part in (before.lstrip(), marked, after.rstrip()))
+    before, marked, after = _cut(before, marked, after)
+    lines = [before + marked + after]
+    if marked.strip():
+        lines.append(" " * len(before) + "^" * len(marked))
+    return lines
+
+
+def _flat(text: str) -> str:
+    return printable(text.expandtabs(_TABS))
+
+
+def _columns(where: Where, text: str) -> tuple[int, int]:
+    """Columns count bytes of UTF-8; characters are wanted. Without columns, the whole line."""
+    if where.column < 0:
+        return len(text) - len(text.lstrip()), len(text.rstrip())
+    raw = text.encode("utf-8", "replace")
+    start = len(raw[: where.column].decode("utf-8", "ignore"))
+    if where.end_line not in (-1, where.line) or where.end_column < 0:
+        return start, len(text.rstrip())
+    return start, max(start, len(raw[: where.end_column].decode("utf-8", "ignore")))
+
+
+def _cut(before: str, marked: str, after: str) -> tuple[str, str, str]:
+    """Shorten a long line around what is marked."""
+    if len(before) + len(marked) + len(after) <= WIDTH:
+        return before, marked, after
+    if len(before) > 20:
+        before = "..." + before[-17:]
+    room = WIDTH - len(before)
+    if len(marked) > room:
+        return before, marked[: room - 3] + "...", ""
+    room -= len(marked)
+    return before, marked, after if len(after) <= room else after[: max(room - 3, 0)] + "..."

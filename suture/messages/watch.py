@@ -1,0 +1,93 @@
+"""Looks over the tracer's shoulder: lines walked, functions entered, and the `trace` log.
+
+`watcher()` is asked before each trace and gives None while nobody wants to know.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from suture import events, rules
+from suture.messages.source import line_of, printable
+
+_log = logging.getLogger("suture.trace")
+
+
+class Watch:
+    """Called with (tracer, frame, instruction) before each instruction of a trace.
+
+    `lines` holds the (file, line) pairs walked over and `inlined` the functions entered, each once
+    and in order.
+    """
+
+    def __init__(self, log: bool) -> None:
+        self.lines: dict[tuple[str, int], None] = {}
+        self.inlined: dict[str, None] = {}
+        self._log = log
+        self._frame: Any = None
+        self._line: int | None = None
+
+    def __call__(self, tx: Any, frame: Any, inst: Any) -> None:
+        line = frame.code.line(inst.index)
+        entered = frame is not self._frame
+        if entered or line != self._line:
+            code = frame.code.code
+            if line:
+                self.lines.setdefault((code.co_filename, line))
+            if entered and len(tx.frames) > 1:
+                self.inlined.setdefault(code.co_qualname)
+            if self._log:
+                self._tell_line(tx, frame, line, entered)
+            self._frame, self._line = frame, line
+        if self._log:
+            self._tell_instruction(tx, frame, inst)
+
+    def _tell_line(self, tx: Any, frame: Any, line: int | None, entered: bool) -> None:
+        code = frame.code.code
+        indent = "  " * (len(tx.frames) - 1)
+        if entered:
+            _log.info("%s%s", indent, _entered(tx, frame))
+        source = line_of(code.co_filename, line or 0) or ""
+        _log.info("%s%s:%s  %s", indent, _tail(code.co_filename), line, printable(source.strip()))
+
+    def _tell_instruction(self, tx: Any, frame: Any, inst: Any) -> None:
+        if not _log.isEnabledFor(logging.DEBUG):
+            return
+        indent = "  " * len(tx.frames)
+        stack = ", ".join(_value(value) for value in frame.stack)
+        what = "" if inst.val is None else printable(repr(inst.val))[:40]
+        _log.debug("%s%-4d %-22s %-20s [%s]", indent, inst.index, inst.op, what, stack)
+
+
+def _entered(tx: Any, frame: Any) -> str:
+    """A line about a frame that starts or goes on; with the rule that let it be inlined."""
+    code = frame.code.code
+    depth = len(tx.frames) - 1
+    if depth == 0:
+        return f"trace {code.co_qualname}"
+    real = getattr(frame.fn, "fn", None)
+    rule = "made here" if real is None else str(rules.lookup(real))
+    return f"inline {code.co_qualname} at depth {depth} ({rule})"
+
+
+def _tail(file: str) -> str:
+    return file.rpartition("/")[2]
+
+
+def _value(value: Any) -> str:
+    try:
+        if value is None:
+            return "unbound"
+        describe = getattr(value, "describe", None)
+        text = describe() if describe is not None else value.source.path()
+    except Exception:
+        text = type(value).__name__
+    text = printable(text)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def watcher() -> Watch | None:
+    """Something to watch a trace with, if anybody wants to see it."""
+    log = _log.isEnabledFor(logging.INFO)
+    return Watch(log) if log or events.detailed() else None
