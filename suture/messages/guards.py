@@ -1,8 +1,8 @@
 """The guards of a variant for people: one tree, by where the values are found.
 
-    L['x']                        tensor float32 cpu, size [3]      model.py:7
-    L['self']
-      .scale                      == 2.0                            model.py:9
+    2 guards, checked in 0.39 µs
+    ├─ L['x']: Tensor float32[3] cpu, stride [1]    # model.py:7
+    ├─ L['self'].scale == 2.0    # model.py:9
 """
 
 from __future__ import annotations
@@ -20,7 +20,19 @@ _ROOT = re.compile(r"[A-Za-z_][\w.]*(?:\[[^\[\]]*\])?")
 
 def texts(guards: Any) -> tuple[str, ...]:
     """Each guard as one printable line."""
-    return tuple(_short(printable(guard.text())) for guard in guards.entries)
+    return tuple(_short(printable(_text(guard))) for guard in guards.entries)
+
+
+def _text(guard: Any) -> str:
+    """A guard in words; a container that must stay the same one is not spelled out."""
+    if guard.kind == "is" and isinstance(guard.arg, (dict, list, set)):
+        return f"{guard.source.path()} is the same {type(guard.arg).__name__}"
+    return _TENSOR.sub(r"\1 \2[\4] \3, stride [\5]", guard.text())
+
+
+_TENSOR = re.compile(
+    r"TensorSpec\((\w+), torch\.(\w+), ([\w:]+), size \[([^\]]*)\], stride \[([^\]]*)\]\)"
+)
 
 
 def places(guards: Any) -> tuple[tuple[str, int], ...]:
@@ -72,9 +84,14 @@ def _draw(node: dict[str, Any], indent: str, out: list[str]) -> None:
     for step, below in node.items():
         if step == "":
             continue
-        checks = below.get("", [])
+        checks = [f"{text}{_at(file, line)}" for text, (file, line) in below.get("", [])]
+        if len(checks) == 1 and len(below) == 1:
+            out.append(f"{indent}├─ {checks[0]}")
+            continue
         out.append(f"{indent}├─ {step}")
-        for text, (file, line) in checks:
-            where = f"    {file.rpartition('/')[2]}:{line}" if line else ""
-            out.append(f"{indent}│    {text}{where}")
+        out += [f"{indent}│  ├─ {check}" for check in checks]
         _draw(below, indent + "│  ", out)
+
+
+def _at(file: str, line: int) -> str:
+    return f"    # {file.rpartition('/')[2]}:{line}" if line else ""
