@@ -16,8 +16,8 @@ same_attributes(PyObject *a, PyObject *b)
 {
     static const char *const names[] = {"start", "stop", "step"};
     for (int i = 0; i < 3; i++) {
-        PyObject *left = PyObject_GetAttrString(a, names[i]);
-        PyObject *right = left ? PyObject_GetAttrString(b, names[i]) : NULL;
+        PyObject *left = guard_get(a, names[i]);
+        PyObject *right = left ? guard_get(b, names[i]) : NULL;
         int same = right ? guard_same_constant(left, right) : -1;
         Py_XDECREF(left);
         Py_XDECREF(right);
@@ -218,7 +218,7 @@ guard_check_holds(const Check *check, PyObject *value)
 static PyObject *
 type_name(PyObject *type)
 {
-    return PyType_Check(type) ? PyObject_GetAttrString(type, "__qualname__") : PyObject_Repr(type);
+    return PyType_Check(type) ? guard_get(type, "__qualname__") : PyObject_Repr(type);
 }
 
 static PyObject *

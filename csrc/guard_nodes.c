@@ -17,6 +17,27 @@ guard_swallow(void)
     return 0;
 }
 
+/* getattr by an interned name: the interpreter's method cache keeps a reference to each
+   name that it has seen, so a fresh string every time would fill it.  New reference. */
+PyObject *
+guard_get(PyObject *object, const char *name)
+{
+    PyObject *interned = PyUnicode_InternFromString(name);
+    PyObject *value = interned ? PyObject_GetAttr(object, interned) : NULL;
+    Py_XDECREF(interned);
+    return value;
+}
+
+/* The same for a call of a method without arguments. */
+PyObject *
+guard_call(PyObject *object, const char *name)
+{
+    PyObject *interned = PyUnicode_InternFromString(name);
+    PyObject *value = interned ? PyObject_CallMethodNoArgs(object, interned) : NULL;
+    Py_XDECREF(interned);
+    return value;
+}
+
 static PyObject *
 dict_item(PyObject *dict, PyObject *key)
 {

@@ -106,7 +106,7 @@ state_failed(Run *run, const TorchState *state, PyObject *now)
 {
     PyObject *text = NULL;
     if (run->explain) {
-        PyObject *name = PyObject_GetAttrString(state->function, "__name__");
+        PyObject *name = guard_get(state->function, "__name__");
         text = name ? PyUnicode_FromFormat("%S() was %R, is %R", name, state->expected, now) : NULL;
         Py_XDECREF(name);
     }

@@ -225,7 +225,7 @@ guard_tensor_number(PyObject *tensor, int kind, int dim, int64_t *out)
     }
     PyObject *number =
         kind == SYMBOL_OFFSET
-            ? PyObject_CallMethod(tensor, "storage_offset", NULL)
+            ? guard_call(tensor, "storage_offset")
             : PyObject_CallMethod(tensor, kind == SYMBOL_SIZE ? "size" : "stride", "i", dim);
     *out = number && PyLong_Check(number) ? PyLong_AsLongLong(number) : -1;
     int got = number && PyLong_Check(number) && !PyErr_Occurred();

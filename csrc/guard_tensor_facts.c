@@ -16,7 +16,7 @@ guard_drop_facts(Facts *facts)
 static int
 flag(PyObject *tensor, const char *name, bool call, bool *out)
 {
-    PyObject *value = PyObject_GetAttrString(tensor, name);
+    PyObject *value = guard_get(tensor, name);
     if (value && call) {
         Py_SETREF(value, PyObject_CallNoArgs(value));
     }
@@ -53,7 +53,7 @@ int
 guard_dispatch_keys(PyObject *tensor, uint64_t *out)
 {
     PyObject *set = PyObject_CallOneArg(guard_torch.keys, tensor);
-    PyObject *raw = set ? PyObject_CallMethod(set, "raw_repr", NULL) : NULL;
+    PyObject *raw = set ? guard_call(set, "raw_repr") : NULL;
     *out = raw ? PyLong_AsUnsignedLongLongMask(raw) : 0;
     Py_XDECREF(set);
     Py_XDECREF(raw);
@@ -63,17 +63,15 @@ guard_dispatch_keys(PyObject *tensor, uint64_t *out)
 static int
 read_all(PyObject *tensor, Facts *out)
 {
-    out->dtype = PyObject_GetAttrString(tensor, "dtype");
-    out->device = out->dtype ? PyObject_GetAttrString(tensor, "device") : NULL;
-    out->layout = out->device ? PyObject_GetAttrString(tensor, "layout") : NULL;
+    out->dtype = guard_get(tensor, "dtype");
+    out->device = out->dtype ? guard_get(tensor, "device") : NULL;
+    out->layout = out->device ? guard_get(tensor, "layout") : NULL;
     if (!out->layout) {
         return -1;
     }
     int n = 0;
-    if (numbers(PyObject_GetAttrString(tensor, "shape"), out->sizes, &out->ndim, &out->has_sizes) <
-            0 ||
-        numbers(PyObject_CallMethod(tensor, "stride", NULL), out->strides, &n, &out->has_strides) <
-            0) {
+    if (numbers(guard_get(tensor, "shape"), out->sizes, &out->ndim, &out->has_sizes) < 0 ||
+        numbers(guard_call(tensor, "stride"), out->strides, &n, &out->has_strides) < 0) {
         return -1;
     }
     out->has_strides = out->has_strides && n == out->ndim;
@@ -95,7 +93,7 @@ guard_read_facts(PyObject *tensor, Facts *out)
 {
     *out = (Facts){0};
     PyObject *quiet = guard_torch.quiet ? PyObject_CallNoArgs(guard_torch.quiet) : NULL;
-    PyObject *entered = quiet ? PyObject_CallMethod(quiet, "__enter__", NULL) : NULL;
+    PyObject *entered = quiet ? guard_call(quiet, "__enter__") : NULL;
     if (!entered) {
         Py_XDECREF(quiet);
         return -1;
@@ -103,7 +101,10 @@ guard_read_facts(PyObject *tensor, Facts *out)
     int result = read_all(tensor, out);
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    PyObject *left = PyObject_CallMethod(quiet, "__exit__", "OOO", Py_None, Py_None, Py_None);
+    PyObject *leave = guard_get(quiet, "__exit__");
+    PyObject *left =
+        leave ? PyObject_CallFunctionObjArgs(leave, Py_None, Py_None, Py_None, NULL) : NULL;
+    Py_XDECREF(leave);
     if (left) {
         PyErr_Restore(type, value, traceback);
     } else {

@@ -192,7 +192,7 @@ guard_own_table(PyObject *object)
     if (PyDict_SetItem(dict, key, Py_None) < 0) {
         return -1;
     }
-    PyObject *popped = PyObject_CallMethod(dict, "popitem", NULL);
+    PyObject *popped = guard_call(dict, "popitem");
     Py_XDECREF(popped);
     return popped ? !((PyDictObject *)dict)->ma_values : -1;
 #else

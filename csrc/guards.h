@@ -199,6 +199,8 @@ int guard_hold_weakly(Program *program, PyObject *object);
 
 /* guard_nodes.c.  Results as for suture_guards_check unless said otherwise. */
 int guard_swallow(void);
+PyObject *guard_get(PyObject *object, const char *name);
+PyObject *guard_call(PyObject *object, const char *name);
 PyObject *guard_access(const Node *node, PyObject *base);
 int guard_walk(Run *run, int index, PyObject *value);
 int guard_children(Run *run, int index, PyObject *value);

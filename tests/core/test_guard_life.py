@@ -237,7 +237,7 @@ def test_memory_stays_level():
         with pytest.raises(ValueError, match="unknown check"):
             GuardProgram((("slot", 0, (("weak", thing), ("len", 3), ("wrong",)), ()),))
 
-    for _ in range(1000):  # free lists of the interpreter fill up
+    for _ in range(20):
         turn()
     gc.collect()
     before = sys.getallocatedblocks()
