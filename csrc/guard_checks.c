@@ -203,6 +203,8 @@ check_raw(const Check *check, PyObject *value)
         return value == suture_unbound;
     case CHECK_TRUTH:
         return predicate(check->arg, value);
+    case CHECK_NO_MRO_ATTR:
+        return PyType_Check(value) && !_PyType_Lookup((PyTypeObject *)value, check->arg);
     }
     Py_UNREACHABLE();
 }
@@ -279,6 +281,7 @@ guard_check_text(const Check *check, PyObject *value)
         return is_text("key %U was not in it, is in it: %U", short_repr(check->arg),
                        short_repr(value));
     case CHECK_NO_ATTR:
+    case CHECK_NO_MRO_ATTR:
         return PyUnicode_FromFormat("had no attribute %R, has one", check->arg);
     case CHECK_TENSOR: {
         PyObject *text = guard_tensor_mismatch(check->arg, value);

@@ -170,6 +170,10 @@ note_check(Run *run, Trail *trail, Noted *noted, int index, PyObject *value)
         int pinned = guard_pin_lacking(trail, noted, value, check->arg);
         return pinned == 0 ? note_live(trail, value, noted->node, index) : pinned < 0 ? -1 : 0;
     }
+    case CHECK_NO_MRO_ATTR: {
+        int typed = guard_note_type(trail, (PyTypeObject *)value);
+        return typed == 0 ? note_live(trail, value, noted->node, index) : typed < 0 ? -1 : 0;
+    }
     case CHECK_TENSOR:
         return note_tensor(trail, value, check->arg);
     case CHECK_TRUTH:

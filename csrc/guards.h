@@ -68,6 +68,7 @@ typedef enum {
     CHECK_BOOL,
     CHECK_UNBOUND,
     CHECK_TRUTH,
+    CHECK_NO_MRO_ATTR,
 } CheckKind;
 
 typedef struct {

@@ -89,7 +89,7 @@ class Attributes(Part):
         source = self.pinned(cls)
         if cls.__flags__ & (1 << 8) == 0:  # not immutable: a heap type, whose contents can change
             if raw is MISSING:
-                self.guards.add(source, "no_attr", name)
+                self.guards.add(source, "no_mro_attr", name)
             else:
                 self.guards.add(source.child("mro_attr", name), "is", raw)
         self._type_lookups[(cls, name)] = (raw,)

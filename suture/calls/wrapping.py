@@ -99,7 +99,8 @@ class Wrapping(Part):
 
     def fix(self, source: Source, value: Any) -> None:
         """Guard the identity of the object at `source`."""
-        kind = "weak" if isinstance(value, torch.nn.Module) else "is"
+        root = source.base is None or not self.is_fixed(source.base) or source.base.kind == "const"
+        kind = "weak" if isinstance(value, torch.nn.Module) and root else "is"
         self.guards.add(source, kind, value)
         self._fixed.add(id(source))
 

@@ -43,6 +43,7 @@ _TEXT = {
     "keys": lambda p, a: f"list({p}) == {_short(list(a))}",
     "no_key": lambda p, a: f"{a!r} not in {p}",
     "no_attr": lambda p, a: f"not hasattr({p}, {a!r})",
+    "no_mro_attr": lambda p, a: f"{p} has no {a!r}",
     "tensor": lambda p, a: f"{p}: {_short(a)}",
     "int": lambda p, a: f"type({p}) is int",
     "float": lambda p, a: f"type({p}) is float",
@@ -77,7 +78,7 @@ class Guards:
 
 
 # Kinds whose argument is small and hashable; the others are told apart by identity.
-_BY_VALUE = frozenset({"len", "no_key", "no_attr", "int", "float", "bool", "unbound", "exists"})
+_BY_VALUE = frozenset({"len", "no_key", "no_attr", "no_mro_attr", "int", "float", "bool", "unbound", "exists"})
 
 
 class _Node:
