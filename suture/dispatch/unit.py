@@ -26,7 +26,7 @@ class Variant:
     program: Any
     module: Any
     number: int
-    exit: Any = None
+    exit: str = ""  # the kind of its exit; the values it left with are not kept
     ops: int = 0
 
 
@@ -140,13 +140,14 @@ class Unit:
         """Add a variant to a point; it goes when an object it depends on is freed."""
         variant = Variant(
             emitted.function, emitted.source, capture.guards, program, emitted.module,
-            len(data.variants), capture.exit, capture.graph.ops,
+            len(data.variants), type(capture.exit).__name__, capture.graph.ops,
         )
         data.variants.append(variant)
         point.add(variant.function, program)
         for guard in capture.guards.entries:
             if guard.kind == "weak":
                 _forget_with(guard.arg, point, variant)
+                guard.arg = weakref.ref(guard.arg)
         return variant
 
     def clear(self) -> None:

@@ -8,6 +8,7 @@ The tracer adds guards by source while it reads; `finish` turns them into one
 from __future__ import annotations
 
 import itertools
+import weakref
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,9 +35,16 @@ def _short(value: Any) -> str:
     return text if len(text) <= 120 else text[:117] + "..."
 
 
+def _weak_name(value: Any) -> str:
+    """The class of an object that may be held weakly, or be gone."""
+    if isinstance(value, weakref.ref):
+        value = value()
+    return type(value).__qualname__ if value is not None else "object"
+
+
 _TEXT = {
     "is": lambda p, a: f"{p} is {_short(a)}",
-    "weak": lambda p, a: f"{p} is the {type(a).__qualname__} it was",
+    "weak": lambda p, a: f"{p} is the {_weak_name(a)} it was",
     "type": lambda p, a: f"type({p}) is {a.__module__}.{a.__qualname__}",
     "equals": lambda p, a: f"{p} == {_short(a)}",
     "len": lambda p, a: f"len({p}) == {a}",

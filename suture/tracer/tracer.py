@@ -125,6 +125,8 @@ class Tracer(*PARTS):  # type: ignore[misc]
             self._must_be_clean(exit)
         except _Stop as stop:
             exit = stop.exit
+        self.guards.where = None  # nothing of the trace outlives it
+        self.graph.stack = _no_stack
         return Capture(
             self.frames, exit, self.graph, self.guards, self.effects, self.slots, self.modes,
             None, self.step,
@@ -288,6 +290,10 @@ class Tracer(*PARTS):  # type: ignore[misc]
             return self.realize(value)
         except Break:  # whatever uses it says why it cannot be looked at
             return Opaque(value.value, value.source)
+
+
+def _no_stack() -> None:
+    return None
 
 
 _LINES: dict[tuple[int, int | None], tuple[Any, str]] = {}
