@@ -223,10 +223,14 @@ guard_tensor_number(PyObject *tensor, int kind, int dim, int64_t *out)
     if (!guard_torch.base || !PyObject_TypeCheck(tensor, guard_torch.base)) {
         return 0;
     }
-    PyObject *number =
-        kind == SYMBOL_OFFSET
-            ? guard_call(tensor, "storage_offset")
-            : PyObject_CallMethod(tensor, kind == SYMBOL_SIZE ? "size" : "stride", "i", dim);
+    PyObject *number = NULL;
+    if (kind == SYMBOL_OFFSET) {
+        number = guard_call(tensor, "storage_offset");
+    } else {
+        PyObject *method = guard_get(tensor, kind == SYMBOL_SIZE ? "size" : "stride");
+        number = method ? PyObject_CallFunction(method, "i", dim) : NULL;
+        Py_XDECREF(method);
+    }
     *out = number && PyLong_Check(number) ? PyLong_AsLongLong(number) : -1;
     int got = number && PyLong_Check(number) && !PyErr_Occurred();
     Py_XDECREF(number);
