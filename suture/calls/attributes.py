@@ -379,6 +379,8 @@ class Attributes(Part):
             raw = base.__dict__.get(name, MISSING)
             if raw is MISSING:
                 continue
+            if self.is_tensor(owner) and base in _TENSOR_BASES:
+                return self.base_tensor_attribute(owner, base, name)
             if base.__flags__ & (1 << 8) == 0:
                 source = self.pinned(base).child("mro_attr", name)
                 self.guards.add(source, "is", raw)
@@ -445,6 +447,7 @@ class Attributes(Part):
         return Method(fn, owner)
 
 
+_TENSOR_BASES = (torch.Tensor, torch._C.TensorBase)
 _PLAIN_GETATTRIBUTE = (object.__getattribute__, MISSING)
 
 

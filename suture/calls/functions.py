@@ -74,7 +74,7 @@ class Functions(Part):
             kind = rules.INLINE if target is not None else verdict.otherwise
         if kind is rules.CONSTANT:
             if target is None or self.all_known(args, kwargs):
-                return self.fold(real, args, kwargs)
+                return self.fold_torch(verdict, real, args, kwargs)
             kind = rules.INLINE
         if kind is rules.IN_GRAPH:
             return self.call_torch(target if target is not None else real, args, kwargs)

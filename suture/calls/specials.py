@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
-from suture.breaks import Break, calls, functorch, tensors
+from suture.breaks import Break, calls, functorch
 from suture.calls.table import special
-from suture.variables import Constant, List, Symbol, Tensor, Tuple
+from suture.variables import Constant, Symbol, Tensor
 
 
 @special("graph_break")
@@ -94,25 +94,6 @@ def _size(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     from suture.variables import Size
 
     return Size(tx.elements(args[0]) if args else [])
-
-
-@special("make_tensor")
-def _make_tensor(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
-    data = args[0] if args else kwargs.get("data")
-    if data is not None and _has_tensor(tx, data) and not isinstance(data, Tensor):
-        return _stack(tx, target, args, kwargs)
-    return tx.call_torch(target, args, kwargs)
-
-
-def _has_tensor(tx: Any, data: Any) -> bool:
-    if isinstance(data, Tensor):
-        return True
-    return isinstance(data, (List, Tuple)) and any(_has_tensor(tx, i) for i in data.unpacked(tx))
-
-
-def _stack(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
-    """torch.tensor([t, 1, u]) with tensors inside reads their values: Python runs it."""
-    raise Break(tensors.DATA_DEPENDENT_OP, operator=target.__name__)
 
 
 @special("func_transform", "functorch")

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import inspect
 import operator
+import types
 from typing import Any
 
 import torch
 
 from suture import _core
-from suture.breaks import Break, calls, control_flow, tensors
+from suture.breaks import Break, calls, control_flow, tensor_methods, tensors
+from suture.calls.constructors import holds_tensor
 from suture.calls.part import Part
+from suture.calls.tensor_methods import METHODS, set_attribute
 from suture.graph import OpFailed
 from suture.variables import (
+    Builtin,
+    Class,
     Constant,
     GraphValue,
     List,
@@ -25,7 +30,7 @@ from suture.variables import (
     Variable,
     is_literal,
 )
-from suture.variables.tensor import KNOWN_METHODS, KNOWN_PROPERTIES
+from suture.variables.tensor import KNOWN_METHODS, KNOWN_PROPERTIES, BaseMethod
 
 # Properties that compute: one node each.
 _COMPUTED = frozenset({"T", "mT", "H", "mH", "real", "imag"})
@@ -98,7 +103,12 @@ class Tensors(Part):
         if isinstance(variable, Object) and isinstance(variable.storage, (List, Tuple)):
             items = [self.proxy(i) for i in variable.storage.unpacked(self)]
             return tuple(items) if isinstance(variable.storage, Tuple) else items
-        return variable.as_proxy()
+        proxy = variable.as_proxy()
+        if isinstance(variable, (Object, Builtin, Class)) and not isinstance(proxy, _GRAPH_OBJECTS):
+            raise Break(
+                calls.ARGUMENT_OUTSIDE_GRAPH, function="a node", argument=variable.describe()
+            )
+        return proxy
 
     def _failure(self, failed: OpFailed, target: Any) -> Break:
         name = getattr(target, "__name__", str(target))
@@ -177,6 +187,9 @@ class Tensors(Part):
             return self.call_torch(getattr, [tensor, Constant(name)], {})
         if name == "data":
             return self.call_torch(torch._C._autograd._get_data_attr, [tensor], {})
+        if name == "nbytes":
+            size = self._measure(tensor, "numel", [], {})
+            return self.finish(self.binary("mul", size, Constant(tensor.value.element_size())))
         if name == "__class__":
             return self.wrap(tensor.cls, None)
         if name in ("grad", "grad_fn", "_grad", "_base", "_version", "grad_dtype"):
@@ -194,6 +207,14 @@ class Tensors(Part):
             return Constant(found)
         raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute=name)
 
+    def base_tensor_attribute(self, tensor: Tensor, base: type, name: str) -> Any:
+        """`super().name` of a tensor, where torch's own classes define it."""
+        if base is torch._C.TensorBase and callable(getattr(base, name)):
+            return BaseMethod(tensor, name)
+        if callable(getattr(torch.Tensor, name)):
+            return self.method(self.wrap(getattr(torch.Tensor, name), None), tensor)
+        return self.tensor_attribute(tensor, name)
+
     def _instance_attribute_of_tensor(self, tensor: Tensor, name: str) -> Any:
         if tensor.example is not None:
             if hasattr(tensor.example, name):
@@ -208,10 +229,12 @@ class Tensors(Part):
             return Constant(None)
         if name == "grad_fn" and (not tensor.value.requires_grad or tensor.value.is_leaf):
             return Constant(None)
+        if name == "grad_fn":
+            raise Break(tensor_methods.GRAD_FN, tensor=tensor.describe())
         raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute=name)
 
     def tensor_set_attribute(self, tensor: Tensor, name: str, value: Variable) -> None:
-        raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute=name)
+        set_attribute(self, tensor, name, value)
 
     def tensor_shape(self, tensor: Tensor) -> Size:
         return Size([self._dimension(tensor, i, n) for i, n in enumerate(tensor.value.shape)])
@@ -233,9 +256,9 @@ class Tensors(Part):
 
     def tensor_method(self, tensor: Tensor, name: str, args: list[Any], kwargs: Any) -> Any:
         """A method of a tensor: known at once, or a node."""
-        special = getattr(self, "tensor_" + name, None) if name in _OWN_METHODS else None
-        if special is not None:
-            return special(tensor, args, kwargs)
+        own = METHODS.get(name)
+        if own is not None:
+            return own(self, tensor, args, kwargs)
         if name in _NUMBERS:
             return self.tensor_to_number(tensor, name)
         if name == "size" and not kwargs:
@@ -284,6 +307,19 @@ class Tensors(Part):
         if verdict is not None:
             return verdict(self, [tensor, *args], kwargs)
         return self.add_node("call_method", name, [tensor, *args], kwargs)
+
+    def fold_torch(self, verdict: Any, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Call a function whose result is a fact, of tensors or of torch's settings."""
+        if any(holds_tensor(self, a) for a in (*args, *kwargs.values())):
+            given = torch.fx.map_arg([self.proxy(a) for a in args], _fake_of)
+            named = torch.fx.map_arg({k: self.proxy(v) for k, v in kwargs.items()}, _fake_of)
+            with self.graph.fake:
+                return self.folded(lambda: real(*given, **named))
+        result = self.fold(real, args, kwargs)
+        if not args and not kwargs and result.is_constant() and not self.modes:
+            if isinstance(real, types.BuiltinFunctionType) and verdict.rule != "builtin":
+                self.guards.add(None, "torch_state", (real, result.constant(), real.__name__))
+        return result
 
     def tensor_rows(self, tensor: Tensor) -> list[Any]:
         """The elements of a tensor along its first dimension, as iteration gives them."""
@@ -339,7 +375,14 @@ _IN_PLACE = {
     "imod": "mod", "ipow": "pow", "imatmul": "matmul", "ilshift": "lshift", "irshift": "rshift",
     "iand": "and_", "ior": "or_", "ixor": "xor",
 }  # fmt: skip
-_OWN_METHODS: frozenset[str] = frozenset()
+
+
+# Real objects that a graph's code can spell.
+_GRAPH_OBJECTS = (
+    str, bytes, int, float, complex, type(None), type(...), torch.dtype, torch.device,
+    torch.layout, torch.memory_format, torch._ops.OpOverload, torch._ops.OpOverloadPacket,
+    torch._ops.HigherOrderOperator, slice, range, tuple, list, dict, type,
+)  # fmt: skip
 
 
 class StructTuple(Object):
@@ -375,6 +418,10 @@ def _struct_fields(cls: type) -> list[str]:
     probe = cls(range(cls.n_fields))  # type: ignore[attr-defined, call-arg]
     named = {getattr(probe, name): name for name, _ in members if not name.startswith("n_")}
     return [named[i] for i in sorted(k for k in named if isinstance(k, int))]
+
+
+def _fake_of(node: torch.fx.Node) -> Any:
+    return node.meta["example_value"]
 
 
 def _operand(variable: Any) -> bool:

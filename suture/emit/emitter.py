@@ -34,7 +34,7 @@ class Emitted:
 def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     """The variant of one traced region. `points(chain, interpret_only)` gives a Point."""
     params = slot_names(chain)
-    writer = Writer(params)
+    writer = Writer(params, reserved=(name,))
     leaving = Leaving(writer, capture, points)
     writer.current = writer.tail
     leaving.write()

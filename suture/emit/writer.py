@@ -20,7 +20,7 @@ class Writer:
     identities survive.
     """
 
-    def __init__(self, params: list[str]) -> None:
+    def __init__(self, params: list[str], reserved: tuple[str, ...] = ()) -> None:
         self.lines: list[str] = []  # making objects
         self.writes: list[str] = []  # changing objects that existed before
         self.tail: list[str] = []  # leaving
@@ -29,7 +29,7 @@ class Writer:
         self.indent = "    "
         self.outputs: list[Any] = []  # fx nodes the graph returns
         self._output_names: dict[Any, str] = {}
-        self._names: set[str] = {"UNBOUND", *params}
+        self._names: set[str] = {"UNBOUND", "graph", "held", *params, *reserved}
         self._constants: dict[int, str] = {}
         self._made: dict[int, str] = {}
         self._params = params
@@ -106,6 +106,11 @@ class Writer:
         self._made[id(variable)] = name
         self._keep.append(variable)
         return name
+
+    def named(self, variable: Any, name: str) -> None:
+        """Say what a variable is called before what hangs below it is made."""
+        self._made[id(variable)] = name
+        self._keep.append(variable)
 
     def source(self, source: Any) -> str:
         """The value at a source, read once into a name, before anything is changed."""

@@ -66,6 +66,12 @@ special(
 )
 special("torch.Tensor", "tensor_class", because="makes a tensor, or a subclass of it")
 special(
+    "torch.FloatTensor torch.DoubleTensor torch.HalfTensor torch.BFloat16Tensor torch.LongTensor"
+    " torch.IntTensor torch.ShortTensor torch.CharTensor torch.ByteTensor torch.BoolTensor",
+    "tensor_class",
+    because="an old name for making a tensor of one dtype",
+)
+special(
     "torch.Generator torch._C.Generator", "generator", because="an object with state of its own"
 )
 special(

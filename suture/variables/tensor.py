@@ -78,6 +78,18 @@ class Tensor(GraphValue):
     def truth(self, tx: Any) -> Any:
         return None
 
+    def rebuild(self, emit: Any) -> str:
+        name = str(emit.graph_output(self))
+        if self.attrs:
+            emit.named(self, name)
+            self.write_back(emit, name)
+        return name
+
+    def write_back(self, emit: Any, name: str) -> None:
+        """Set the Python attributes that the program has set."""
+        for attr, value in (self.attrs or {}).items():
+            emit.line(f"{name}.{attr} = {emit.value(value)}")
+
     def getattr(self, tx: Any, name: str) -> Any:
         return tx.tensor_attribute(self, name)
 
@@ -167,6 +179,15 @@ class TensorMethod(Variable):
 
     def rebuild(self, emit: Any) -> str:
         return f"{emit.value(self.owner)}.{self.name}"
+
+
+class BaseMethod(TensorMethod):
+    """A method as torch._C.TensorBase has it: one node, past what torch.Tensor does around it."""
+
+    __slots__ = ()
+
+    def call(self, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return tx.add_node("call_method", self.name, [self.owner, *args], kwargs)
 
 
 def symbol_type(value: Any) -> type:

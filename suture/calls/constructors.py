@@ -1,0 +1,105 @@
+"""Tensors made of Python numbers, lists and other tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from suture.breaks import Break, calls
+from suture.calls.table import special
+from suture.variables import Constant, List, Size, Symbol, Tensor, Tuple
+
+
+@special("make_tensor")
+def _make_tensor(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    data = args[0] if args else kwargs.get("data", kwargs.get("obj"))
+    if data is not None and not isinstance(data, Tensor) and holds_tensor(tx, data):
+        return _of_tensors(tx, target, data, args[1:], kwargs)
+    return tx.call_torch(target, args, kwargs)
+
+
+def holds_tensor(tx: Any, data: Any) -> bool:
+    """Whether a nest of lists has a tensor somewhere."""
+    if isinstance(data, Tensor):
+        return True
+    return isinstance(data, (List, Tuple)) and any(holds_tensor(tx, i) for i in data.unpacked(tx))
+
+
+def _of_tensors(tx: Any, target: Any, data: Any, rest: Any, kwargs: Any) -> Any:
+    """torch.tensor([t, 1, u]): the numbers in one-element tensors, stacked."""
+    known = {"dtype", "device", "requires_grad", "data"}
+    wants = "requires_grad" in kwargs and tx.truth(kwargs["requires_grad"])
+    if rest or wants or not known.issuperset(kwargs) or not _stackable(tx, data):
+        raise Break(calls.ARGUMENT_OUTSIDE_GRAPH, function=target.__name__, argument="tensors")
+    given = tx.constant_value(kwargs["dtype"]) if "dtype" in kwargs else None
+    dtype = given if given is not None else _common_dtype(tx, data)
+    made = _stacked(tx, data, dtype)
+    device = kwargs.get("device")
+    if device is not None and tx.constant_value(device) is not None:
+        made = tx.add_node("call_method", "to", [made, device], {})
+    return made
+
+
+def _stackable(tx: Any, data: Any) -> bool:
+    if isinstance(data, Tensor):
+        return data.value.dim() == 0 or data.value.numel() == 1
+    if isinstance(data, (List, Tuple)):
+        items = data.unpacked(tx)
+        return bool(items) and all(_stackable(tx, i) for i in items)
+    return isinstance(data, Symbol) or (
+        isinstance(data, Constant) and type(data.value) in (int, float, bool, complex)
+    )
+
+
+def _common_dtype(tx: Any, data: Any) -> torch.dtype:
+    if isinstance(data, Tensor):
+        found: torch.dtype = data.value.dtype
+        return found
+    if isinstance(data, (List, Tuple)):
+        kinds = [_common_dtype(tx, i) for i in data.unpacked(tx)]
+        common = kinds[0]
+        for kind in kinds[1:]:
+            common = torch.promote_types(common, kind)
+        return common
+    kind = data.python_type()
+    if kind is float:
+        return torch.get_default_dtype()
+    if kind is complex:
+        return torch.promote_types(torch.get_default_dtype(), torch.complex32)
+    return torch.bool if kind is bool else torch.int64
+
+
+def _stacked(tx: Any, data: Any, dtype: torch.dtype) -> Any:
+    if isinstance(data, Tensor):
+        flat = tx.add_node("call_method", "detach", [data], {})
+        flat = tx.add_node("call_method", "reshape", [flat, Tuple([])], {})
+        return tx.add_node("call_method", "to", [flat, Constant(dtype)], {})
+    if isinstance(data, (List, Tuple)):
+        parts = [_stacked(tx, i, dtype) for i in data.unpacked(tx)]
+        return tx.call_torch(torch.stack, [List(parts)], {})
+    return tx.call_torch(torch.tensor, [data], {"dtype": Constant(dtype)})
+
+
+@special("tensor_class")
+def _tensor_class(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    """The old constructors: torch.Tensor(2, 3), torch.LongTensor([1, 2])."""
+    dtype = getattr(target, "dtype", None)
+    dtype = dtype if isinstance(dtype, torch.dtype) else torch.get_default_dtype()
+    named = {"dtype": Constant(dtype)}
+    if not kwargs and getattr(target, "is_cuda", False) is not True:
+        if not args:
+            return tx.call_torch(torch.empty, [Constant(0)], named)
+        if all(_is_size(a) for a in args):
+            return tx.call_torch(torch.empty, [Tuple(list(args))], named)
+        if len(args) == 1 and isinstance(args[0], Size):
+            return tx.call_torch(torch.empty, [args[0]], named)
+        if len(args) == 1 and isinstance(args[0], (List, Tuple)):
+            return _make_tensor(tx, torch.tensor, args, named)
+    raise Break(calls.C_FUNCTION, function=target.__name__)
+
+
+def _is_size(value: Any) -> bool:
+    if isinstance(value, Symbol):
+        return value.python_type() is int
+    return isinstance(value, Constant) and type(value.value) is int

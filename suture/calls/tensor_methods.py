@@ -1,0 +1,137 @@
+"""Methods and attributes of tensors that are more than one node."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import torch
+
+from suture.breaks import Break, autograd, tensor_methods, tensors
+from suture.calls.table import special
+from suture.variables import Constant, Tensor
+
+METHODS: dict[str, Callable[..., Any]] = {}
+
+
+def method(*names: str) -> Callable[[Any], Any]:
+    """Register fn(tx, tensor, args, kwargs) for methods of tensors."""
+
+    def register(fn: Any) -> Any:
+        for name in names:
+            METHODS[name] = fn
+        return fn
+
+    return register
+
+
+@method("backward")
+def _backward(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    raise Break(tensors.BACKWARD_CALL, call=f"{tensor.describe()}.backward()")
+
+
+@special("autograd_grad")
+def _grad(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    raise Break(tensors.BACKWARD_CALL, call="torch.autograd.grad()")
+
+
+@special("register_hook")
+def _register_hook(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    raise Break(autograd.TENSOR_HOOK, tensor=args[0].describe(), method=target.__name__)
+
+
+@method("retain_grad")
+def _retain_grad(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    if tensor.value.is_leaf and tensor.value.requires_grad and tensor.source is not None:
+        return Constant(None)
+    raise Break(tensor_methods.RETAIN_GRAD, tensor=tensor.describe())
+
+
+@method("requires_grad_")
+def _requires_grad(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    """Nothing to do if the tensor is so already. Else a graph cannot say it: a leaf must be a
+    tensor that exists outside of the graph."""
+    given = args[0] if args else kwargs.get("requires_grad", Constant(True))
+    if bool(tensor.value.requires_grad) == tx.truth(given):
+        return tensor
+    raise Break(tensor_methods.REQUIRES_GRAD_CALL, tensor=tensor.describe())
+
+
+@method("resize_")
+def _resize(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    raise Break(tensor_methods.RESIZE, tensor=tensor.describe())
+
+
+@method("resize_as_")
+def _resize_as(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    raise Break(tensor_methods.RESIZE_AS, tensor=tensor.describe())
+
+
+@method("set_")
+def _set(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    raise Break(tensor_methods.SET, tensor=tensor.describe())
+
+
+@method("sparse_resize_")
+def _sparse_resize(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    raise Break(tensor_methods.SPARSE_RESIZE, tensor=tensor.describe())
+
+
+@method("sparse_resize_and_clear_")
+def _sparse_clear(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    raise Break(tensor_methods.SPARSE_CLEAR, tensor=tensor.describe())
+
+
+@method("__deepcopy__")
+def _deepcopy(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    """A copy of a plain tensor with the same strides; the others Python copies. What was copied
+    before, the caller's memo says."""
+    plain = tensor.cls is torch.Tensor and not tensor.value.requires_grad and not tensor.attrs
+    if not plain or (tensor.example is not None and tensor.example.__dict__):
+        raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute="__deepcopy__")
+    return tx.add_node("call_method", "clone", [tensor], {})
+
+
+@method("storage", "untyped_storage", "_typed_storage", "data_ptr", "storage_type", "is_shared")
+def _storage(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute="storage")
+
+
+@method("__dir__", "__reduce_ex__", "__reduce__", "__setstate__", "__dlpack__", "share_memory_")
+def _object_method(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute="object protocol")
+
+
+def set_attribute(tx: Any, tensor: Tensor, name: str, value: Any) -> None:
+    """`tensor.name = value`: kept beside the tensor and put back when the region ends."""
+    if name == "data":
+        raise Break(tensor_methods.SET_DATA, tensor=tensor.describe())
+    if name == "requires_grad":
+        known = value.is_constant() and isinstance(value.constant(), bool)
+        if known and value.constant() == bool(tensor.value.requires_grad):
+            return
+        text = str(value.constant()) if known else value.describe()
+        raise Break(tensor_methods.REQUIRES_GRAD_SET, tensor=tensor.describe(), value=text)
+    is_grad = name == "grad" and tensor.source is not None and tensor.value.is_leaf
+    if is_grad and not _fits_as_grad(tensor, value):
+        raise Break(tensor_methods.SET_ATTRIBUTE, tensor=tensor.describe(), attribute=name)
+    if not is_grad and (hasattr(torch.Tensor, name) or tensor.cls not in _PLAIN):
+        raise Break(tensor_methods.SET_ATTRIBUTE, tensor=tensor.describe(), attribute=name)
+    tx.effects.touch(tensor)
+    if tensor.attrs is None:
+        tensor.attrs = {}
+    tensor.attrs[name] = value
+
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def _fits_as_grad(tensor: Tensor, value: Any) -> bool:
+    if value.is_constant():
+        return bool(value.constant() is None)
+    return (
+        isinstance(value, Tensor)
+        and tuple(value.value.shape) == tuple(tensor.value.shape)
+        and value.value.dtype == tensor.value.dtype
+        and value.value.device == tensor.value.device
+        and not value.value.requires_grad
+    )
