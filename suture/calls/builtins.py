@@ -218,7 +218,7 @@ def _super(tx: Any, args: Any, kwargs: Any) -> Any:
     if not args:
         frame = tx.frames[-1]
         names = frame.code.localsplus
-        cell = frame.locals[names.index("__class__")]
+        cell = tx.frame_cell(frame, names.index("__class__"))
         owner = frame.locals[0]
         cls = tx.load_cell(cell)
         from suture.variables import Cell

@@ -154,7 +154,8 @@ class Symbols(Part):
             made = self.add_node("call_method", "item", [tensor], {})
         except Break:
             return None
-        made.origin = self.where()
+        if isinstance(made, Symbol):
+            made.origin = self.where()
         if method == "__float__" and made.python_type() is int:
             return self.call_torch(torch.sym_float, [made], {})
         if method in ("__int__", "__index__") and made.python_type() is float:
