@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from suture.breaks import Break
@@ -53,3 +53,4 @@ class Capture:
     modes: list[Any]  # (setter, value) calls that bring torch's modes to their state at the exit
     lines: tuple[int, int] | None = None
     steps: int = 0
+    places: list[Any] = field(default_factory=list)  # of symbolic numbers: guards.shapes.Place

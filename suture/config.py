@@ -62,6 +62,9 @@ assume_static: Annotated[
 dynamic_sources: Annotated[
     str, Option("Sources, as guards name them, that are symbols from the first call on: a,b.")
 ] = ""
+duck_sizes: Annotated[
+    bool, Option("Sizes that are equal when first seen are one symbol, and guarded to stay equal.")
+] = True
 specialize_int: Annotated[bool, Option("Take Python ints as constants always.")] = False
 specialize_float: Annotated[bool, Option("Take Python floats as constants always.")] = False
 capture_scalar_outputs: Annotated[

@@ -11,7 +11,8 @@ from suture.breaks import Break, internal
 from suture.capture import Capture, Interpret, Run
 from suture.dispatch import PointData, Unit, Variant, torch_state
 from suture.emit import emit
-from suture.guards import finish
+from suture.graph import is_scalar, put_asserts
+from suture.guards import finish, shapes
 from suture.hook import where
 from suture.tracer import Restart, Tracer
 
@@ -31,17 +32,23 @@ def compile_point(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...
 
 def _compile(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) -> Variant | None:
     name = point.name
-    with events.phase("trace", name):
-        capture, watch = trace(unit, data, state)
-    messages.traced(point, data, capture, watch)
-    tell(unit, point, data, capture)
-    with events.phase("emit", name):
-        emitted = emit(capture, data.chain, name_of(data.chain), unit.point)
-    with events.phase("guard", name):
+    for turn in range(_RESTARTS):
+        with events.phase("trace", name):
+            capture, watch = trace(unit, data, state)
+        if turn == 0:
+            messages.traced(point, data, capture, watch)
+            tell(unit, point, data, capture)
+        with events.phase("emit", name):
+            emitted = emit(capture, data.chain, name_of(data.chain), unit.point)
         torch_state.guard(capture.guards)
+        with events.phase("backend", name):
+            constants = install_graph(unit, point, data, capture, emitted)
+        if not constants:
+            break
+        data.history.constant.update(constants)  # numbers the backend cannot take as symbols
+    with events.phase("guard", name):
+        shapes.add(capture.guards, capture.graph.shape_env, capture.places)
         program = finish(capture.guards)
-    with events.phase("backend", name):
-        install_graph(unit, point, data, capture, emitted)
     variant = unit.install(point, data, capture, emitted, program)
     messages.installed(point, data, variant, state)
     return variant
@@ -88,23 +95,37 @@ def name_of(chain: Any) -> str:
     return plain if chain[0].index == 0 and len(chain) == 1 else f"{plain}_at_{line}"
 
 
-def install_graph(unit: Unit, point: Any, data: PointData, capture: Capture, emitted: Any) -> None:
-    """Hand the graph to the backend."""
+def install_graph(
+    unit: Unit, point: Any, data: PointData, capture: Capture, emitted: Any
+) -> set[str]:
+    """Hand the graph to the backend. Gives the paths of numbers that it needs as constants: if
+    there are any, the region is to be traced again."""
     module = emitted.module
     if module is None:
-        return
+        return set()
+    put_asserts(module, capture.graph.shape_env)
+    if is_scalar(module):
+        emitted.namespace["graph"] = module.forward
+        return set()
     static = [i for i, entry in enumerate(emitted.inputs) if entry.static]
-    compiled = backends.compile_graph(
-        unit.options.backend,
-        module,
-        [entry.example for entry in emitted.inputs],
-        fake_mode=capture.graph.fake,
-        static=static,
-        function=where(data.chain)[0],
-        point=point.name,
-    )
+    try:
+        compiled = backends.compile_graph(
+            unit.options.backend,
+            module,
+            [entry.example for entry in emitted.inputs],
+            fake_mode=capture.graph.fake,
+            static=static,
+            function=where(data.chain)[0],
+            point=point.name,
+        )
+    except errors.BackendFailed as failed:
+        names = backends.wanted_constants(failed)
+        if names is None:
+            raise
+        return shapes.paths_of(names, capture.places)
     emitted.namespace["graph"] = compiled
     messages.captured(point, data, capture, emitted)
+    return set()
 
 
 def _fault(data: PointData, point: Any, error: Exception) -> None:

@@ -5,7 +5,7 @@ through it. Adding a backend is one file here with `@register_backend("name")`, 
 """
 
 from suture.backends import aot_eager, eager, inductor, noop
-from suture.backends.compile import compile_graph
+from suture.backends.compile import compile_graph, wanted_constants
 from suture.backends.configure import Backend, configure
 from suture.backends.record import Recorded, Recorder, count_ops
 from suture.backends.registry import CompilerFn, list_backends, lookup, register_backend
@@ -25,4 +25,5 @@ __all__ = [
     "lookup",
     "noop",
     "register_backend",
+    "wanted_constants",
 ]

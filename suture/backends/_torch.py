@@ -148,3 +148,17 @@ def declines(error: BaseException) -> bool:
     """Whether a backend says that this graph shall not be compiled but run as it is."""
     dynamo = sys.modules.get("torch._dynamo.exc")
     return dynamo is not None and isinstance(error, dynamo.SkipFrame)
+
+
+def wanted_constants(error: BaseException) -> set[str] | None:
+    """The names of the symbolic floats that AOTAutograd could not turn into tensors and asks to
+    have as constants; None if the error is another one."""
+    dynamo = sys.modules.get("torch._dynamo.exc")
+    kind = getattr(dynamo, "TensorifyScalarRestartAnalysis", None)
+    if kind is None or not isinstance(error, kind):
+        return None
+    from torch._dynamo.symbolic_convert import TensorifyState
+
+    names = set(TensorifyState.force_specializations)
+    TensorifyState.clear()
+    return names

@@ -156,3 +156,10 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         yield one
         linked = (one.__cause__, one.__context__, getattr(one, "inner_exception", None))
         waiting.extend(link for link in linked if isinstance(link, BaseException))
+
+
+def wanted_constants(failed: BackendFailed) -> set[str] | None:
+    """The names of symbolic floats without whose values the backend cannot compile the graph;
+    None if it failed for another reason."""
+    inner = failed.inner_exception
+    return _torch.wanted_constants(inner) if isinstance(inner, BaseException) else None

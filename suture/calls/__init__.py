@@ -10,6 +10,7 @@ from suture.calls.exceptions import Exceptions
 from suture.calls.functions import Functions
 from suture.calls.generators import Generators
 from suture.calls.globals import Globals
+from suture.calls.inputs import Inputs
 from suture.calls.iteration import Iteration
 from suture.calls.operators import Operators
 from suture.calls.symbols import Symbols
@@ -25,6 +26,7 @@ PARTS = (
     Functions,
     Generators,
     Globals,
+    Inputs,
     Iteration,
     Operators,
     Symbols,

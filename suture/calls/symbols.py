@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 import operator
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from suture import _core
 from suture.breaks import Break, control_flow
 from suture.calls.part import Part
 from suture.graph import OpFailed
@@ -17,58 +15,8 @@ from suture.graph import _torch as priv
 from suture.variables import Constant, Symbol, Tensor
 
 
-@dataclass(slots=True)
-class TensorPlan:
-    """Which sizes of an input are symbolic. `context` is what torch wants to know of it."""
-
-    dynamic: tuple[int, ...]
-    context: Any
-
-    def spec(self, value: torch.Tensor) -> Any:
-        return _core.TensorSpec(value, dynamic_sizes=self.dynamic)
-
-
 class Symbols(Part):
     """The part of the tracer that computes with symbolic numbers."""
-
-    def tensor_plan(self, value: torch.Tensor, source: Any) -> TensorPlan:
-        """Decide which sizes are symbolic: those seen to change, or marked by the user."""
-        dynamic = self.history.dynamic_sizes(source.path(), value)
-        if not dynamic:
-            return TensorPlan((), None)
-        kinds = [
-            priv.DimDynamic.DYNAMIC if i in dynamic else priv.DimDynamic.STATIC
-            for i in range(value.dim())
-        ]
-        context = priv.StatelessSymbolicContext(
-            dynamic_sizes=kinds, constraint_sizes=[None] * value.dim()
-        )
-        return TensorPlan(tuple(sorted(dynamic)), context)
-
-    def note_input(self, made: Tensor, value: torch.Tensor) -> None:
-        """Remember where the symbols of an input's sizes come from."""
-        for i, size in enumerate(made.value.shape):
-            if isinstance(size, torch.SymInt):
-                self.symbol_places.append((made.source, "size", i, size))
-        for i, stride in enumerate(made.value.stride()):
-            if isinstance(stride, torch.SymInt):
-                self.symbol_places.append((made.source, "stride", i, stride))
-
-    def wrap_number(self, value: Any, source: Any) -> Any:
-        """A symbolic int for a number that changes from call to call; None to specialise."""
-        if type(value) is not int or not self.history.dynamic_number(source.path(), value):
-            return None
-        from suture.graph.names import TorchName
-
-        symint = self.graph.shape_env.create_unspecified_symint_and_symbol(
-            value, TorchName(source.path()), priv.DimDynamic.DYNAMIC
-        )
-        if isinstance(symint, int):
-            return None
-        self.guards.add(source, "int")
-        node = self.graph.add_input(source, value, symint)
-        self.symbol_places.append((source, "int", 0, symint))
-        return Symbol(node, symint, source)
 
     def specialise(self, symbol: Symbol) -> Any:
         """The value of a symbol, guarded to stay that; Break if it comes from data."""

@@ -51,13 +51,13 @@ class Tensors(Part):
         self._refuse(value, source)
         plan = self.tensor_plan(value, source)
         fake = self.graph.fake_tensor(value, source, plan.context)
-        static = self.is_fixed(source)
-        self.guards.add(source, "tensor", plan.spec(value))
+        static = self.is_fixed(source) and self.history.same_object(source.path(), value)
+        self.guards.add(source, "tensor", plan.spec(value, fake))
         if static:
             self.guards.add(source, "is", value)
         node = self.graph.add_input(source, value, fake, static=static)
         made = Tensor(node, fake, source, type(value), value)
-        self.note_input(made, value)
+        self.note_input(made, plan)
         return made
 
     def _refuse(self, value: torch.Tensor, source: Any) -> None:

@@ -6,6 +6,7 @@ makes the place dynamic for good.
 
 from __future__ import annotations
 
+import re
 import weakref
 from typing import Any
 
@@ -17,47 +18,71 @@ from suture import config
 class History:
     """The memory of one point."""
 
-    __slots__ = ("dynamic", "numbers", "sizes", "objects", "moving", "changing")
+    __slots__ = (
+        "changing",
+        "constant",
+        "dynamic",
+        "moving",
+        "numbers",
+        "objects",
+        "sizes",
+    )  # fmt: skip
 
     def __init__(self, dynamic: bool | None) -> None:
         self.dynamic = dynamic
         self.numbers: dict[str, Any] = {}
-        self.sizes: dict[str, tuple[int, ...]] = {}
+        self.sizes: dict[tuple[str, int], tuple[int, ...]] = {}
         self.objects: dict[str, Any] = {}
-        self.moving: dict[str, set[int]] = {}
+        self.moving: dict[tuple[str, int], set[int]] = {}
         self.changing: set[str] = set()
+        self.constant: set[str] = set()  # numbers that the backend cannot take as symbols
 
     def dynamic_number(self, path: str, value: Any) -> bool:
         """Whether the number at `path` is to be a symbol."""
+        if path in self.constant:
+            return False
+        if config.specialize_float if type(value) is float else config.specialize_int:
+            return False
+        if self._listed(path):
+            return True
         if self.dynamic is False:
             return False
-        if path in self.changing:
+        if self.dynamic or not config.assume_static or path in self.changing:
             return True
         before = self.numbers.setdefault(path, value)
-        if before != value and config.automatic_dynamic:
-            self.changing.add(path)
-            return True
+        if config.automatic_dynamic and (before != value or type(before) is not type(value)):
+            self.numbers[path] = value
+            if type(before) is type(value):
+                self.changing.add(path)
+                return True
         return False
 
     def dynamic_sizes(self, path: str, value: torch.Tensor) -> set[int]:
-        """Which sizes of the tensor at `path` are to be symbols."""
-        marked = set(getattr(value, "_dynamo_dynamic_indices", ()))
-        marked |= set(getattr(value, "_dynamo_weak_dynamic_indices", ()))
-        if self.dynamic is False:
-            return marked
+        """Which sizes of the tensor at `path` are to be symbols, marks aside."""
         shape = tuple(value.shape)
-        static = set(getattr(value, "_dynamo_static_indices", ()))
-        if self.dynamic:
-            every = set(range(len(shape))) if not isinstance(value, torch.nn.Parameter) else set()
-            return (marked | every) - static
-        before = self.sizes.setdefault(path, shape)
-        moving = self.moving.setdefault(path, set())
-        if len(before) == len(shape) and config.automatic_dynamic:
+        every = set(range(len(shape)))
+        if self._listed(path):
+            return every
+        if self.dynamic is False or isinstance(value, torch.nn.Parameter):
+            return set()
+        if self.dynamic or not config.assume_static:
+            return every
+        key = (path, len(shape))
+        before = self.sizes.setdefault(key, shape)
+        moving = self.moving.setdefault(key, set())
+        if config.automatic_dynamic:
             moving |= {i for i, (a, b) in enumerate(zip(before, shape)) if a != b}
-        elif len(before) != len(shape):
-            self.sizes[path] = shape
-            moving.clear()
-        return {i for i in (marked | moving) - static if i < len(shape)}
+        return set(moving)
+
+    def _listed(self, path: str) -> bool:
+        """Whether config.dynamic_sources names the place, as text or as a regular expression."""
+        if not config.dynamic_sources:
+            return False
+        return any(
+            path == entry or _matches(entry, path)
+            for entry in map(str.strip, config.dynamic_sources.split(","))
+            if entry
+        )
 
     def same_object(self, path: str, value: Any) -> bool:
         """Whether the object at `path` has been one and the same so far."""
@@ -74,6 +99,13 @@ class History:
         if seen is value or (type(seen) is _Id and seen == value):
             return True
         self.objects[path] = _MANY
+        return False
+
+
+def _matches(pattern: str, path: str) -> bool:
+    try:
+        return re.fullmatch(pattern, path) is not None
+    except re.error:
         return False
 
 

@@ -4,6 +4,7 @@
 result, and keeps the list of inputs with the places they are read from.
 """
 
+from suture.graph.asserts import is_scalar, put_asserts
 from suture.graph.builder import GraphBuilder, GraphInput, OpFailed
 
-__all__ = ["GraphBuilder", "GraphInput", "OpFailed"]
+__all__ = ["GraphBuilder", "GraphInput", "OpFailed", "is_scalar", "put_asserts"]

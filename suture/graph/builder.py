@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Any
 
 import torch
 import torch.fx
 from torch.utils import _pytree as pytree
 
+from suture import config
 from suture.graph import _torch as priv
+from suture.graph.asserts import bind_unbacked
 from suture.graph.names import TorchName, valid_name
 from suture.sources import Source
 
@@ -36,14 +39,31 @@ class GraphInput:
     convert: Callable[[Any], Any] | None = None  # what the variant does to the value first
 
 
+class Decisions(list[Any]):
+    """The shape guards torch collects, each with the user's line that asked for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.where: Callable[[], Any] = lambda: None
+        self.lines: dict[int, Any] = {}
+
+    def append(self, guard: Any) -> None:
+        self.lines[len(self)] = self.where()
+        super().append(guard)
+
+
 class GraphBuilder:
     """Builds one torch.fx graph. `ops` counts its operations, `fake` is its fake tensor mode."""
 
     def __init__(self) -> None:
         self.graph = torch.fx.Graph(tracer_cls=None)
+        self.decisions = Decisions()
         self.shape_env = priv.ShapeEnv(
-            allow_scalar_outputs=True, allow_dynamic_output_shape_ops=True
+            allow_scalar_outputs=True,
+            allow_dynamic_output_shape_ops=True,
+            duck_shape=config.duck_sizes,
         )
+        self.shape_env.guards = self.decisions
         self.fake = priv.FakeTensorMode(
             shape_env=self.shape_env, allow_non_fake_inputs=False, export=False
         )
@@ -81,14 +101,7 @@ class GraphBuilder:
 
     def fake_tensor(self, tensor: torch.Tensor, source: Source, dims: Any) -> torch.Tensor:
         """The fake counterpart of an input; `dims` says which sizes are symbolic (or None)."""
-        context = None
-        if dims is None:
-            context = priv.StatelessSymbolicContext(
-                dynamic_sizes=[priv.DimDynamic.STATIC] * tensor.dim(),
-                constraint_sizes=[None] * tensor.dim(),
-            )
-        else:
-            context = dims
+        context = dims if dims is not None else priv.static_context(tensor)
         return self.fake.from_tensor(
             tensor, symbolic_context=context, source=TorchName(source.path())
         )
@@ -109,6 +122,7 @@ class GraphBuilder:
         node = self.graph.create_node(op, target, args, kwargs)
         node.meta["example_value"] = value
         node.meta["val"] = value
+        bind_unbacked(self.shape_env, node, value)
         trace = self.stack()
         if trace is not None:
             node.meta["stack_trace"] = trace

@@ -69,7 +69,7 @@ _TEXT = {
 class Guards:
     """Collects guards during one trace; each (source, kind, argument) once."""
 
-    __slots__ = ("entries", "_seen", "where")
+    __slots__ = ("_seen", "entries", "where")
 
     def __init__(self) -> None:
         self.entries: list[Guard] = []
@@ -90,7 +90,7 @@ _BY_VALUE = frozenset({"len", "no_key", "no_attr", "no_mro_attr", "int", "float"
 
 
 class _Node:
-    __slots__ = ("source", "id", "checks", "children", "label")
+    __slots__ = ("checks", "children", "id", "label", "source")
 
     def __init__(self, source: Source) -> None:
         self.source = source

@@ -64,6 +64,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.slots: list[Source] = []
         self.guards.where = self.where
         self.graph.stack = self.stack_trace
+        self.graph.decisions.where = self.where
         self._load(state)
 
     # ---- from the state to frames
@@ -129,7 +130,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.graph.stack = _no_stack
         return Capture(
             self.frames, exit, self.graph, self.guards, self.effects, self.slots, self.modes,
-            None, self.step,
+            None, self.step, self.symbol_places,
         )
 
     def _stop(self, reason: Break) -> Any:

@@ -1,0 +1,119 @@
+"""Which numbers of the inputs are symbols: sizes, strides, ints and floats that may change."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from suture import _core
+from suture.calls.part import Part
+from suture.dynamic import NO_MARKS, Marks, check_marks, marks_of
+from suture.graph import _torch as priv
+from suture.graph.names import TorchName
+from suture.guards.shapes import Place
+from suture.variables import Symbol, Tensor
+
+_LARGEST = 2**62  # symbolic arithmetic is in 64 bits; numbers near its end stay constants
+
+
+@dataclass(slots=True)
+class TensorPlan:
+    """Which sizes of an input are symbolic. `context` is what torch wants to know of it."""
+
+    context: Any = None
+    marks: Marks = field(default=NO_MARKS)
+
+    def spec(self, value: torch.Tensor, fake: torch.Tensor) -> Any:
+        """The guard on the tensor itself: what is a symbol in `fake` is left to expressions."""
+        sizes = tuple(i for i, n in enumerate(fake.shape) if not isinstance(n, int))
+        strides = tuple(i for i, n in enumerate(fake.stride()) if not isinstance(n, int))
+        return _core.TensorSpec(value, dynamic_sizes=sizes, dynamic_strides=strides)
+
+
+class Inputs(Part):
+    """The part of the tracer that decides what of the inputs is a constant."""
+
+    def tensor_plan(self, value: torch.Tensor, source: Any) -> TensorPlan:
+        """Decide which sizes are symbolic: those seen to change, or marked by the user."""
+        path = source.path()
+        moving = self.history.dynamic_sizes(path, value)
+        marks = marks_of(value)
+        if marks:
+            check_marks(value, marks, path)
+            moving = (moving | marks.maybe) - marks.static
+        if not moving and not marks.dynamic and not marks.unbacked:
+            return TensorPlan()
+        kinds = [self._kind(i, moving, marks) for i in range(value.dim())]
+        constraints = [
+            priv.range_constraint(marks.dynamic[i].min, marks.dynamic[i].max)
+            if i in marks.dynamic
+            else None
+            for i in range(value.dim())
+        ]
+        bounds = {i: (r.min, r.max) for i, r in marks.unbacked.items()}
+        context = priv.StatelessSymbolicContext(
+            dynamic_sizes=kinds, constraint_sizes=constraints, unbacked_bounds=bounds or None,
+            view_base_context=priv.static_context(value._base) if value._is_view() else None,
+        )  # fmt: skip
+        return TensorPlan(context, marks)
+
+    def _kind(self, i: int, moving: set[int], marks: Marks) -> Any:
+        if i in marks.unbacked:
+            return priv.DimDynamic.UNBACKED
+        if i in marks.dynamic:
+            return priv.DimDynamic.DYNAMIC
+        return priv.DimDynamic.DUCK if i in moving else priv.DimDynamic.STATIC
+
+    def note_input(self, made: Tensor, plan: TensorPlan) -> None:
+        """Remember where the symbols of an input's sizes come from."""
+        fake, source = made.value, made.source
+        for i, size in enumerate(fake.shape):
+            if isinstance(size, torch.SymInt):
+                self.symbol_places.append(Place(source, "size", i, size, plan.marks.dynamic.get(i)))
+        for i, stride in enumerate(fake.stride()):
+            if isinstance(stride, torch.SymInt):
+                self.symbol_places.append(Place(source, "stride", i, stride))
+        offset = fake.storage_offset()
+        if isinstance(offset, torch.SymInt):
+            self.symbol_places.append(Place(source, "storage_offset", 0, offset))
+
+    def wrap_number(self, value: Any, source: Any) -> Any:
+        """A symbol for a number that changes from call to call; None to specialise."""
+        if not self.history.dynamic_number(source.path(), value):
+            return None
+        if type(value) is float:
+            return self._symbolic_float(value, source)
+        if abs(value) >= _LARGEST:
+            return None
+        symint = self.graph.shape_env.create_unspecified_symint_and_symbol(
+            value, TorchName(source.path()), priv.DimDynamic.DYNAMIC
+        )
+        if isinstance(symint, int):
+            return None
+        self.guards.add(source, "int")
+        node = self.graph.add_input(source, symint, symint)
+        self.symbol_places.append(Place(source, "int", 0, symint))
+        return Symbol(node, symint, source)
+
+    def _symbolic_float(self, value: float, source: Any) -> Any:
+        """The float goes into the graph as a tensor of one double, which every backend takes."""
+        if not math.isfinite(value):
+            return None
+        symfloat = priv.symbolic_float(self.graph.shape_env, value, TorchName(source.path()))
+        real = as_double(value)
+        fake = self.graph.fake.from_tensor(real, static_shapes=True)
+        fake.item_memo = symfloat
+        self.guards.add(source, "float")
+        node = self.graph.add_input(source, real, fake, convert=as_double)
+        item = self.graph.node("call_method", "item", (node,), {}, symfloat)
+        self.graph.ops -= 1
+        self.symbol_places.append(Place(source, "float", 0, symfloat))
+        return Symbol(item, symfloat, source)
+
+
+def as_double(value: float) -> torch.Tensor:
+    """A float as a tensor, exactly, whatever the default device and dtype are."""
+    return torch.tensor(value, dtype=torch.float64, device="cpu")

@@ -1,0 +1,38 @@
+"""Checks on numbers from data, which only the running graph can make."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch.fx
+
+from suture.graph import _torch as priv
+
+
+def bind_unbacked(shape_env: Any, node: torch.fx.Node, value: Any) -> None:
+    """Note on the node which new numbers from data its result brings, as backends expect."""
+    if not shape_env.pending_fresh_unbacked_symbols:
+        return
+    try:
+        bindings = priv.compute_unbacked_bindings(shape_env, value)
+    except priv.PendingUnbackedSymbolNotFound:
+        shape_env.pending_fresh_unbacked_symbols.clear()
+        return
+    if bindings:
+        node.meta["unbacked_bindings"] = bindings
+
+
+def put_asserts(module: torch.fx.GraphModule, shape_env: Any) -> None:
+    """Put what was assumed of numbers from data into the graph, as assertions."""
+    if any(shape_env.deferred_runtime_asserts.values()):
+        priv.insert_deferred_runtime_asserts(module, shape_env, "region")
+        module.recompile()
+
+
+def is_scalar(module: torch.fx.GraphModule) -> bool:
+    """Whether the graph computes with Python numbers only."""
+    return not any(
+        isinstance(node.meta.get("example_value"), (torch.Tensor, list, tuple, dict))
+        for node in module.graph.nodes
+        if node.op != "output"
+    )

@@ -1,0 +1,230 @@
+"""What tracing and the backend assumed about sizes and numbers, as guards.
+
+torch's ShapeEnv collects relations between symbols: comparisons that were decided while tracing,
+ranges, sizes taken to be equal. Each symbol was made for a place (a size, a stride, an int, a
+float of the program's inputs); here the relations become expressions over places. Those over
+integers are run by the core; the few others by a Python function.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+
+from suture import _core
+from suture.guards import Guards
+from suture.guards import _torch as priv
+from suture.sources import Source
+
+_OPS = _core.EXPR_OPS
+_LARGEST = 2**62
+
+
+@dataclass(slots=True, eq=False)
+class Place:
+    """Where the number behind a symbolic value is read: `kind` "size", "stride" or
+    "storage_offset" of the tensor at `source`, or "int" or "float": the number there itself."""
+
+    source: Source
+    kind: str
+    dim: int
+    value: Any
+    mark: Any = None  # the range the user gave, of a size marked dynamic
+
+    def text(self) -> str:
+        path = self.source.path()
+        if self.kind in ("int", "float"):
+            return path
+        return f"{path}.{self.kind}({self.dim if self.kind != 'storage_offset' else ''})"
+
+    def key(self) -> tuple[Source, str, int]:
+        return (self.source, self.kind, self.dim)
+
+
+class NotInteger(Exception):
+    """The expression is not one over integers that the core can run."""
+
+
+def add(guards: Guards, shape_env: Any, places: list[Place]) -> None:
+    """Add what `shape_env` assumed about the numbers at `places`."""
+    maker = _Maker(guards, shape_env, places)
+    maker.relations()
+    maker.ranges()
+    maker.decisions()
+
+
+def paths_of(names: set[str], places: list[Place]) -> set[str]:
+    """The paths of the floats whose symbols have these names; of all floats if none has."""
+    floats = {str(priv.expression(p.value)): p.source.path() for p in places if p.kind == "float"}
+    return {floats[n] for n in names if n in floats} or set(floats.values())
+
+
+class _Maker:
+    def __init__(self, guards: Guards, shape_env: Any, places: list[Place]) -> None:
+        self.guards = guards
+        self.env = shape_env
+        self.places = places
+        self.home: dict[Any, Place] = {}
+        for place in places:
+            expr = priv.expression(place.value)
+            if isinstance(expr, sympy.Symbol):
+                self.home.setdefault(expr, place)
+        self._issued: set[Any] = set()
+
+    def relations(self) -> None:
+        """A place whose number is another's, or computed from others (equal sizes, strides)."""
+        for place in self.places:
+            expr = priv.expression(place.value)
+            if self.home.get(expr) is place or not expr.free_symbols <= self.home.keys():
+                continue
+            own = sympy.Dummy("place", integer=True)
+            self._issue(sympy.Eq(own, expr, evaluate=False), {**self.home, own: place})
+
+    def ranges(self) -> None:
+        for symbol, place in self.home.items():
+            bounds = priv.symbol_range(self.env, symbol)
+            if place.kind == "float":
+                self.guards.add(
+                    None, "expr_py", ((place.key(),), _is_number, f"not isnan({place.text()})")
+                )
+            if bounds is None or place.kind == "float" or symbol not in self.env.backed_var_to_val:
+                continue
+            lower, upper = bounds
+            floor = 0 if place.kind in ("size", "storage_offset") else None
+            if place.kind == "int" and not (lower.is_Integer and upper.is_Integer):
+                self._fits(place)
+            if lower.is_Integer and (floor is None or lower > floor) and lower > -_LARGEST:
+                self._issue(sympy.Ge(symbol, lower, evaluate=False), self.home)
+            if upper.is_Integer and upper < _LARGEST:
+                self._issue(sympy.Le(symbol, upper, evaluate=False), self.home)
+
+    def _fits(self, place: Place) -> None:
+        """Symbolic arithmetic is in 64 bits: the number must leave room for it."""
+        ops, number = _OPS, (_OPS["symbol"], 0)
+        code = (
+            *number,
+            ops["const"],
+            -_LARGEST,
+            ops["gt"],
+            *number,
+            ops["const"],
+            _LARGEST,
+            ops["lt"],
+            ops["and"],
+        )
+        self.guards.add(None, "expr", ((place.key(),), code, f"abs({place.text()}) < 2**62"))
+
+    def decisions(self) -> None:
+        """Everything that was decided while tracing and compiling."""
+        lines = getattr(self.env.guards, "lines", {})
+        for number, guard in enumerate(list(self.env.guards)):
+            expr = guard.expr
+            if not expr.free_symbols <= self.home.keys():
+                continue  # numbers from data: those are checked in the graph
+            if priv.follows_from_ranges(self.env, expr):
+                continue
+            self._issue(expr, self.home, lines.get(number))
+
+    def _issue(self, expr: Any, home: dict[Any, Place], where: Any = None) -> None:
+        used = sorted(expr.free_symbols, key=lambda s: (s.name, str(s)))
+        key = (expr.func, expr.args) if not any(s.is_Dummy for s in used) else None
+        if key is not None and key in self._issued:
+            return
+        self._issued.add(key)
+        index = {symbol: i for i, symbol in enumerate(used)}
+        places = tuple(home[s].key() for s in used)
+        text = _Text({s: home[s].text() for s in used}).doprint(expr)
+        try:
+            code: Any = tuple(compile_expression(expr, index))
+            kind = "expr"
+        except NotInteger:
+            code, kind = _python(expr, index), "expr_py"
+        self.guards.add(None, kind, (places, code, text))
+        if where is not None:
+            self.guards.entries[-1].where = where
+
+
+def _is_number(value: float) -> bool:
+    return value == value
+
+
+# ---- expressions for the core
+
+
+_RELATIONS = {
+    sympy.Eq: "eq", sympy.Ne: "ne", sympy.Lt: "lt", sympy.Le: "le", sympy.Gt: "gt", sympy.Ge: "ge",
+}  # fmt: skip
+_CHAINS = {
+    sympy.Add: "add", sympy.Mul: "mul", sympy.And: "and", sympy.Or: "or", priv.Min: "min",
+    priv.Max: "max", sympy.Min: "min", sympy.Max: "max",
+}  # fmt: skip
+_PAIRS = {
+    priv.FloorDiv: "floordiv", priv.CleanDiv: "floordiv", priv.Mod: "mod", priv.PythonMod: "mod",
+    sympy.Mod: "mod", priv.PowByNatural: "pow",
+}  # fmt: skip
+
+
+def compile_expression(expr: Any, index: dict[Any, int]) -> list[int]:
+    """The expression in the core's postfix code; NotInteger if it cannot be said there."""
+    if expr.is_Symbol:
+        if not expr.is_integer:
+            raise NotInteger
+        return [_OPS["symbol"], index[expr]]
+    if expr is sympy.true or expr is sympy.false:
+        return [_OPS["const"], int(expr is sympy.true)]
+    if expr.is_Integer:
+        if not -(2**63) <= int(expr) < 2**63:
+            raise NotInteger
+        return [_OPS["const"], int(expr)]
+    kind = type(expr)
+    args = expr.args
+    if kind in _RELATIONS or kind in _PAIRS:
+        name = _RELATIONS.get(kind) or _PAIRS[kind]
+        return [
+            *compile_expression(args[0], index),
+            *compile_expression(args[1], index),
+            _OPS[name],
+        ]
+    if kind in _CHAINS:
+        code = compile_expression(args[0], index)
+        for arg in args[1:]:
+            code += [*compile_expression(arg, index), _OPS[_CHAINS[kind]]]
+        return code
+    if kind is sympy.Not:
+        return [*compile_expression(args[0], index), _OPS["not"]]
+    if kind is sympy.Pow and args[1].is_Integer and args[1] >= 0:
+        return [
+            *compile_expression(args[0], index),
+            *compile_expression(args[1], index),
+            _OPS["pow"],
+        ]
+    if kind is priv.ModularIndexing:
+        base, divisor, modulus = (compile_expression(a, index) for a in args)
+        return [*base, *divisor, _OPS["floordiv"], *modulus, _OPS["mod"]]
+    raise NotInteger
+
+
+class _Text(priv.PythonPrinter):  # type: ignore[misc]
+    """Prints an expression with its symbols as places."""
+
+    def __init__(self, names: dict[Any, str]) -> None:
+        super().__init__()
+        self._names = names
+
+    def _print_Symbol(self, expr: Any) -> str:  # noqa: N802
+        return self._names[expr]
+
+    _print_Dummy = _print_Symbol  # noqa: N815
+
+
+def _python(expr: Any, index: dict[Any, int]) -> Any:
+    """The expression as a Python function of its symbols' values."""
+    names = {symbol: f"n{i}" for symbol, i in index.items()}
+    text = _Text(names).doprint(expr)
+    made = eval(
+        f"lambda {', '.join(f'n{i}' for i in range(len(index)))}: {text}", priv.interpreter()
+    )
+    made.__name__ = "shapes"
+    return made
