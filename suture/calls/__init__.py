@@ -11,6 +11,7 @@ from suture.calls.functions import Functions
 from suture.calls.generators import Generators
 from suture.calls.globals import Globals
 from suture.calls.inputs import Inputs
+from suture.calls.introspection import Introspection
 from suture.calls.iteration import Iteration
 from suture.calls.operators import Operators
 from suture.calls.symbols import Symbols
@@ -27,6 +28,7 @@ PARTS = (
     Generators,
     Globals,
     Inputs,
+    Introspection,
     Iteration,
     Operators,
     Symbols,

@@ -97,6 +97,10 @@ _inline(
     because="Python around operations, to be traced",
 )
 _inline(
+    "torch.autograd.grad_mode torch.amp.autocast_mode torch.utils._contextlib",
+    because="context managers in Python around the C switches of a mode",
+)
+_inline(
     "torch._tensor torch.overrides torch._ops torch._decomp torch._refs"
     " torch._prims torch._prims_common torch.functional",
     because="Tensor methods and operators that torch itself writes in Python",

@@ -1,0 +1,90 @@
+"""Real objects that nobody changes: signatures, dataclass fields, read-only views of them."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from suture.breaks import Break, objects
+from suture.variables.base import Variable
+from suture.variables.constant import Constant
+from suture.variables.functions import RealIdentity
+
+
+class Frozen(Variable):
+    """A real object that is never changed once made. Its attributes are read while tracing, and
+    its methods called, without a guard: what they say follows from the object's identity."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any, source: Any) -> None:
+        super().__init__(source)
+        self.value = value
+
+    def python_type(self) -> type:
+        return type(self.value)
+
+    def real(self) -> Any:
+        return self.value
+
+    def as_proxy(self) -> Any:
+        return self.value
+
+    def identity(self) -> Any:
+        return RealIdentity(self.value)
+
+    def hash_key(self, tx: Any) -> Any:
+        return RealIdentity(self.value)
+
+    def truth(self, tx: Any) -> Any:
+        return bool(self.value)
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        try:
+            found = getattr(self.value, name)
+        except AttributeError as error:
+            return tx.raise_(AttributeError, str(error))
+        if isinstance(found, (types.MethodType, types.BuiltinMethodType)):
+            return FrozenMethod(self, name)
+        return tx.frozen(found)
+
+    def setattr(self, tx: Any, name: str, value: Any) -> None:
+        raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=self.describe())
+
+    def call_method(self, tx: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        values = [tx.constant_value(a) for a in args]
+        named = {k: tx.constant_value(v) for k, v in kwargs.items()}
+        method = getattr(self.value, name)
+        return tx.frozen_result(lambda: method(*values, **named))
+
+    def m___len__(self, tx: Any) -> Any:
+        return Constant(len(self.value))
+
+    def m___contains__(self, tx: Any, key: Any) -> Any:
+        return Constant(tx.constant_value(key) in self.value)
+
+    def m___getitem__(self, tx: Any, key: Any) -> Any:
+        return self.call_method(tx, "__getitem__", [key], {})
+
+    def m___iter__(self, tx: Any) -> Any:
+        return tx.list_iterator([tx.frozen(v) for v in self.value])
+
+
+class FrozenMethod(Variable):
+    """A bound method of an object that is never changed."""
+
+    __slots__ = ("owner", "name")
+
+    def __init__(self, owner: Frozen, name: str) -> None:
+        super().__init__(None)
+        self.owner = owner
+        self.name = name
+
+    def python_type(self) -> type:
+        return type(getattr(self.owner.value, self.name))
+
+    def call(self, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return self.owner.call_method(tx, self.name, args, kwargs)
+
+    def rebuild(self, emit: Any) -> str:
+        return f"{emit.value(self.owner)}.{self.name}"
