@@ -13,6 +13,7 @@ from suture.calls.attributes import MISSING
 from suture.calls.table import handles
 from suture.variables import (
     END,
+    Address,
     Builtin,
     Class,
     Constant,
@@ -22,6 +23,7 @@ from suture.variables import (
     List,
     Map,
     Method,
+    Module,
     Object,
     Opaque,
     Raised,
@@ -230,13 +232,10 @@ def _super(tx: Any, args: Any, kwargs: Any) -> Any:
 
 @handles(id)
 def _id(tx: Any, args: Any, kwargs: Any) -> Any:
-    try:
-        real = args[0].real()
-    except LookupError:
-        raise Break(calls.C_FUNCTION, function="id") from None
-    if args[0].source is not None:
-        tx.fix(args[0].source, real)
-    return Constant(id(real))
+    (of,) = args
+    if isinstance(of, (Class, Module, Function)) or of.is_constant():
+        return Constant(id(of.real() if not of.is_constant() else of.constant()))
+    return Address(of)
 
 
 @handles(hash)

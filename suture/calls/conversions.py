@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from suture.breaks import Break, objects, tensors
+from suture.breaks import Break, builtin_calls, objects, tensors
 from suture.calls.attributes import MISSING
 from suture.calls.part import Part
 from suture.calls.table import handles
@@ -196,6 +196,7 @@ class Conversions(Part):
                 name = "__repr__"
             if isinstance(raw, type(_bool)):
                 return self.finish(self.call_type_method(value, name, [], {}))
+            raise Break(builtin_calls.STR_IN_C, object=value.describe())
         if isinstance(value, Tensor):
             raise Break(tensors.PRINT_TENSOR, builtin=how, arguments=value.describe())
         if isinstance(value, Object) and isinstance(value.storage, Constant):

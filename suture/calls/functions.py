@@ -8,6 +8,7 @@ from typing import Any
 from suture import rules
 from suture.breaks import Break, calls
 from suture.bytecode import decode
+from suture.calls import unmodelled
 from suture.calls.attributes import MISSING
 from suture.calls.part import Part
 from suture.calls.table import SPECIAL, handler_of
@@ -83,25 +84,11 @@ class Functions(Part):
                 return self.tail_call(self.wrap(target, None), args, kwargs)
             if isinstance(real, types.FunctionType):
                 return self.inline(fn, args, kwargs)
-        return self.run_by_python(verdict, real)
+        raise unmodelled.reason(real, verdict, args)
 
     def all_known(self, args: list[Any], kwargs: dict[str, Any]) -> bool:
         """Whether every argument is a constant."""
         return all(v.is_constant() for v in (*args, *kwargs.values()))
-
-    def run_by_python(self, verdict: Any, real: Any) -> Any:
-        if "disable" in verdict.rule:
-            raise Break(calls.DISABLED, function=_name(real), reason=verdict.reason)
-        if "forbid" in verdict.rule:
-            raise Break(calls.FORBIDDEN, function=_name(real))
-        if isinstance(real, types.FunctionType):
-            raise Break(
-                calls.PYTHON_FUNCTION_RUN,
-                module=getattr(real, "__module__", None) or "?",
-                qualname=_name(real),
-                reason=verdict.reason,
-            )
-        raise Break(calls.C_FUNCTION, function=_name(real))
 
     def inline(self, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A frame for the function, bound to its arguments; a generator is only made."""
@@ -242,10 +229,6 @@ class Functions(Part):
         from suture.breaks import python
 
         raise Break(python.ASYNC, instruction=what, function=self.frames[-1].code.code.co_qualname)
-
-
-def _name(real: Any) -> str:
-    return str(getattr(real, "__qualname__", None) or getattr(real, "__name__", None) or real)
 
 
 _SIGNATURES: dict[Any, tuple[int, int | None, frozenset[str] | None]] = {}

@@ -9,6 +9,7 @@ from suture.breaks import Break, control_flow, objects
 from suture.calls.attributes import MISSING
 from suture.calls.part import Part
 from suture.variables import (
+    Address,
     Builtin,
     Class,
     Constant,
@@ -67,6 +68,8 @@ class Operators(Part):
             return variable.constant()
         if isinstance(variable, Symbol):
             return self.specialise(variable)
+        if isinstance(variable, Address):
+            return variable.number(self)
         if isinstance(variable, Sequence):
             return variable.kind(self.constant_value(i) for i in variable.unpacked(self))
         if isinstance(variable, Dict) and type(variable) is Dict:
@@ -171,7 +174,11 @@ class Operators(Part):
 
     # ---- unary and binary operators
 
+    def _as_number(self, value: Any) -> Any:
+        return Constant(value.number(self)) if type(value) is Address else value
+
     def unary(self, name: str, value: Any) -> Any:
+        value = self._as_number(value)
         if isinstance(value, (Tensor, Symbol)):
             return self.call_torch(real_operator(name), [value], {})
         if value.is_constant():
@@ -180,6 +187,7 @@ class Operators(Part):
 
     def binary(self, name: str, left: Any, right: Any) -> Any:
         """`left <op> right`; `name` is a function of the operator module, "iadd" and so on too."""
+        left, right = self._as_number(left), self._as_number(right)
         if isinstance(left, (Tensor, Symbol)) or isinstance(right, (Tensor, Symbol)):
             done = self.graph_binary(name, left, right)
             if done is not None:
@@ -267,6 +275,10 @@ class Operators(Part):
     # ---- comparison
 
     def compare(self, symbol: str, left: Any, right: Any) -> Any:
+        if isinstance(left, Address) or isinstance(right, Address):
+            if symbol in ("==", "!=") and isinstance(left, Address) and isinstance(right, Address):
+                return Constant(self.same(left.owner, right.owner) is (symbol == "=="))
+            left, right = self._as_number(left), self._as_number(right)
         real, forward, backward = COMPARE[symbol]
         if isinstance(left, (Tensor, Symbol)) or isinstance(right, (Tensor, Symbol)):
             done = self.graph_compare(symbol, left, right)

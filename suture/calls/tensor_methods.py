@@ -104,6 +104,9 @@ def _object_method(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
 def set_attribute(tx: Any, tensor: Tensor, name: str, value: Any) -> None:
     """`tensor.name = value`: kept beside the tensor and put back when the region ends."""
     if name == "data":
+        if isinstance(value, Tensor) and value.value.dtype != tensor.value.dtype:
+            dtype = str(value.value.dtype)
+            raise Break(tensor_methods.SET_DATA_DTYPE, tensor=tensor.describe(), dtype=dtype)
         raise Break(tensor_methods.SET_DATA, tensor=tensor.describe())
     if name == "requires_grad":
         known = value.is_constant() and isinstance(value.constant(), bool)

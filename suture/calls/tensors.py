@@ -66,6 +66,8 @@ class Tensors(Part):
             raise Break(tensors.SPARSE, tensor=source.path(), layout=str(value.layout))
         if value.is_nested:
             raise Break(tensors.NESTED, tensor=source.path())
+        if value.is_quantized:
+            raise Break(tensors.FAKE_UNSUPPORTED, tensor=source.path(), error="it is quantized")
         if kind not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
             plain = kind.__torch_function__ is torch._C._disabled_torch_function_impl
             if not (plain and isinstance(value, torch.nn.Parameter)):
@@ -232,6 +234,12 @@ class Tensors(Part):
         if name == "grad_fn":
             raise Break(tensor_methods.GRAD_FN, tensor=tensor.describe())
         raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute=name)
+
+    def refused_method(self, tensor: Any, name: str, args: list[Any], kwargs: Any) -> Any:
+        """A method of a tensor that is no value of the graph: some have a break of their own."""
+        if name.startswith("sparse_resize_"):
+            return METHODS[name](self, tensor, args, kwargs)
+        raise tensor.why()
 
     def tensor_set_attribute(self, tensor: Tensor, name: str, value: Variable) -> None:
         set_attribute(self, tensor, name, value)

@@ -29,6 +29,7 @@ from suture.variables import (
     Object,
     Opaque,
     Partial,
+    Refused,
     Set,
     Size,
     Slice,
@@ -440,7 +441,12 @@ def _opaque(tx: Any, value: Any, source: Any) -> Any:
 def _tensor(tx: Any, value: Any, source: Any) -> Any:
     if source is None:
         source = tx.pinned(value, "a tensor")
-    return tx.wrap_tensor(value, source)
+    try:
+        return tx.wrap_tensor(value, source)
+    except Break as why:
+        tx.guards.add(source, "type", type(value))
+        kind, fields = why.type, why.fields
+        return Refused(value, source, lambda: Break(kind, **fields))
 
 
 WRAPPERS[torch.Tensor] = _tensor

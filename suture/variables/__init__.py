@@ -1,5 +1,6 @@
 """Abstract values, one family of Python types per file."""
 
+from suture.variables.address import Address
 from suture.variables.base import NULL, Identity, Lazy, Mutable, Null, Raised, Variable
 from suture.variables.constant import Constant, ConstantMethod, is_literal
 from suture.variables.functions import (
@@ -25,6 +26,7 @@ from suture.variables.iterators import (
 )
 from suture.variables.mapping import Dict, DictView, Set
 from suture.variables.objects import DELETED, Class, Module, Object, Opaque, Raise, Super
+from suture.variables.refused import Refused
 from suture.variables.sequence import (
     BuiltinMethod,
     Container,

@@ -5,11 +5,19 @@ from __future__ import annotations
 import collections
 from typing import Any
 
+from suture.variables.address import Address
 from suture.variables.base import Lazy, Variable
 from suture.variables.constant import Constant
 from suture.variables.sequence import Container, Tuple
 
 MISSING = object()
+
+
+def _key_of(tx: Any, container: Any, key: Any) -> Any:
+    """The key to look for: an id as a number where the container may hold numbers already."""
+    if type(key) is Address and container.source is not None:
+        return Constant(key.number(tx))
+    return key
 
 
 class Dict(Container):
@@ -50,6 +58,7 @@ class Dict(Container):
 
     def get(self, tx: Any, key: Any) -> Any:
         """The value under a key, or None; reads only this key."""
+        key = _key_of(tx, self, key)
         at = key.hash_key(tx)
         found = self.entries.get(at)
         if found is None:
@@ -84,6 +93,7 @@ class Dict(Container):
         return [k for k, _ in self.load(tx).values()]
 
     def put(self, tx: Any, key: Any, value: Any) -> None:
+        key = _key_of(tx, self, key)
         at = key.hash_key(tx)
         entries = self.change(tx)
         old = entries.get(at)
@@ -346,6 +356,7 @@ class Set(Container):
         return bool(self.entries)
 
     def add(self, tx: Any, item: Any) -> None:
+        item = _key_of(tx, self, item)
         self.entries.setdefault(item.hash_key(tx), item)
 
     def _collect(self, tx: Any, others: tuple[Any, ...]) -> list[dict[Any, Any]]:
@@ -365,7 +376,7 @@ class Set(Container):
         return tx.set_iterator(self)
 
     def m___contains__(self, tx: Any, item: Any) -> Any:
-        return Constant(item.hash_key(tx) in self.entries)
+        return Constant(_key_of(tx, self, item).hash_key(tx) in self.entries)
 
     def m_add(self, tx: Any, item: Any) -> Any:
         key = item.hash_key(tx)

@@ -1,0 +1,59 @@
+"""id() of an object: a number that is asked for far more often than looked at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.breaks import Break, builtin_calls
+from suture.variables.base import Variable
+
+
+class Address(Variable):
+    """`id(owner)`. Equal to another exactly if both belong to the same object; the number itself
+    is read only where it is used as one."""
+
+    __slots__ = ("owner",)
+
+    def __init__(self, owner: Any) -> None:
+        super().__init__(None)
+        self.owner = owner
+
+    def python_type(self) -> type:
+        return int
+
+    def truth(self, tx: Any) -> Any:
+        return True
+
+    def hash_key(self, tx: Any) -> Any:
+        return AddressKey(self.owner.identity())
+
+    def number(self, tx: Any) -> int:
+        """The number, good for as long as the very same object comes in."""
+        try:
+            real = self.owner.real()
+        except LookupError:
+            raise Break(builtin_calls.ID_OF_NEW, object=self.owner.describe()) from None
+        if self.owner.source is not None:
+            tx.fix(self.owner.source, real)
+        return id(real)
+
+    def describe(self) -> str:
+        return f"id({self.owner.describe()})"
+
+    def rebuild(self, emit: Any) -> str:
+        return f"{emit.constant(id, 'id')}({emit.value(self.owner)})"
+
+
+class AddressKey:
+    """A dict key that stands for the id of one object."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: Any) -> None:
+        self.of = of
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AddressKey) and bool(other.of == self.of)
+
+    def __hash__(self) -> int:
+        return hash((AddressKey, self.of))
