@@ -2,6 +2,7 @@
 or a table of handlers; importing the package fills the tables."""
 
 from suture.calls import builtins, constructors, modules, specials, tensor_methods  # noqa: F401
+from suture.calls.aliasing import Aliasing
 from suture.calls.attributes import Attributes
 from suture.calls.classes import Classes
 from suture.calls.contexts import Contexts
@@ -19,6 +20,7 @@ from suture.calls.tensors import Tensors
 from suture.calls.wrapping import Wrapping
 
 PARTS = (
+    Aliasing,
     Attributes,
     Classes,
     Contexts,

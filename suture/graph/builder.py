@@ -114,6 +114,8 @@ class GraphBuilder:
         """Add `target(*args, **kwargs)` (arguments are nodes and plain values) and run it on
         fake tensors. Gives the node and its fake result. On failure nothing was added."""
         value = self.run_fake(op, target, args, kwargs)
+        if any(isinstance(v, torch.Tensor) and v.dtype in _QUANTIZED for v in pytree.tree_leaves(value)):
+            raise OpFailed("error", TypeError("fake tensors cannot be quantized"))
         return self.node(op, target, args, kwargs, value), value
 
     def node(
@@ -189,6 +191,10 @@ class GraphBuilder:
         self._names.add(candidate)
         return candidate
 
+    def writes(self) -> bool:
+        """Whether some operation may change a tensor in place."""
+        return any(_may_write(node) for node in self.graph.nodes)
+
     # ---- the end
 
     def finish(self, outputs: list[torch.fx.Node]) -> torch.fx.GraphModule:
@@ -210,6 +216,24 @@ class GraphBuilder:
             if any(n.op in ("get_attr", "call_module") and n.target == name for n in self.graph.nodes):
                 setattr(root, name, value)
         return torch.fx.GraphModule(root, self.graph, "Region")
+
+
+_QUANTIZED = (torch.quint8, torch.qint8, torch.qint32, torch.quint4x2, torch.quint2x4)
+
+
+def _may_write(node: torch.fx.Node) -> bool:
+    if node.op in ("placeholder", "get_attr", "output"):
+        return False
+    name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
+    plain = str(name)
+    if plain.startswith("__") and plain.endswith("__"):
+        return plain in ("__setitem__",) or plain.startswith("__i")
+    if plain.endswith("_") or plain == "setitem" or "out" in node.kwargs:
+        return True
+    schema = getattr(node.target, "_schema", None)
+    if schema is not None and schema.is_mutable:
+        return True
+    return plain.startswith("i") and hasattr(operator, "__" + plain + "__")
 
 
 def _value(node: torch.fx.Node) -> Any:

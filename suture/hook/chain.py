@@ -7,6 +7,7 @@ object its caller gets instead of the return value.
 
 from __future__ import annotations
 
+import builtins
 from dataclasses import dataclass
 from types import CodeType
 
@@ -67,14 +68,23 @@ def chain_size(chain: Chain) -> int:
 
 def slot_names(chain: Chain) -> list[str]:
     """A distinct name for each slot of the state."""
-    seen: dict[str, int] = {}
+    taken: set[str] = set()
     out = []
     for spec in chain:
         for name in spec.names():
-            name = name if name.isidentifier() else "it"
-            seen[name] = seen.get(name, 0) + 1
-            out.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+            base = name if name.isidentifier() else "it"
+            base = f"{base}_" if base in _TAKEN else base
+            name, n = base, 1
+            while name in taken:
+                n += 1
+                name = f"{base}_{n}"
+            taken.add(name)
+            out.append(name)
     return out
+
+
+# Names that the variants themselves use.
+_TAKEN = frozenset({"graph", "held", "exc", "this_code", "UNBOUND", *dir(builtins)})
 
 
 def where(chain: Chain) -> tuple[str, str, int | None]:

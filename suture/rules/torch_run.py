@@ -62,7 +62,7 @@ run(
 )
 run("torch.cuda.set_device", because="changes the current device for all code that follows")
 run(
-    "torch.distributions.constraints.is_dependent torch.jit.isinstance",
+    "torch.jit.isinstance",
     because="asks about Python objects, not about tensors",
 )
 run(

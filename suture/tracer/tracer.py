@@ -126,6 +126,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
             self._must_be_clean(exit)
         except _Stop as stop:
             exit = stop.exit
+        self.guard_aliasing()
         self.guards.where = None  # nothing of the trace outlives it
         self.graph.stack = _no_stack
         return Capture(

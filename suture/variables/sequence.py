@@ -198,6 +198,12 @@ class Size(Tuple):
 
         return torch.Size
 
+    def constant(self) -> Any:
+        return self.kind(super().constant())
+
+    def made_like(self, items: list[Any]) -> Any:
+        return Size(items)
+
     def as_proxy(self) -> Any:
         return tuple(_proxy(i) for i in self.items)
 
