@@ -42,6 +42,13 @@ def find_in_mro(cls: type, name: str) -> Any:
     return MISSING
 
 
+def put_attribute(attrs: dict[str, Any], name: str, value: Any) -> None:
+    """Set an attribute: one that is there keeps its place, a deleted one comes last."""
+    if attrs.get(name) is DELETED:
+        del attrs[name]
+    attrs[name] = value
+
+
 def is_data_descriptor(raw: Any) -> bool:
     kind = type(raw)
     return hasattr(kind, "__set__") or hasattr(kind, "__delete__")
@@ -337,8 +344,7 @@ class Attributes(Part):
             if isinstance(obj, Object) and raw is MISSING and not _has_dict(cls):
                 self.raise_(AttributeError, f"'{cls.__name__}' object has no attribute '{name}'")
             obj.touch(self)
-            obj.attrs.pop(name, None)
-            obj.attrs[name] = value
+            put_attribute(obj.attrs, name, value)
             return
         raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe())
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from suture.breaks import Break, builtin_calls, objects, tensors
+from suture.breaks import Break, builtin_calls, calls, objects, tensors
 from suture.calls.attributes import MISSING
 from suture.calls.part import Part
 from suture.calls.table import handles
@@ -77,7 +77,12 @@ def _str(tx: Any, args: Any, kwargs: Any) -> Any:
     return tx.fold(str, args, kwargs)
 
 
-@handles(bytes, bytearray, memoryview)
+@handles(bytearray, memoryview)
+def _buffer(tx: Any, args: Any, kwargs: Any) -> Any:
+    raise Break(calls.C_FUNCTION, function="bytearray")
+
+
+@handles(bytes)
 def _bytes(tx: Any, args: Any, kwargs: Any) -> Any:
     return tx.fold(bytes, args, kwargs)
 

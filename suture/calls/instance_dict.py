@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from suture.calls.attributes import MISSING, put_attribute
 from suture.variables import DELETED, Constant, Dict, Object
 
 
@@ -37,8 +38,6 @@ class InstanceDict(Dict):
         return entries
 
     def get(self, tx: Any, key: Any) -> Any:
-        from suture.calls.attributes import MISSING
-
         name = key.hash_key(tx)
         if type(name) is not str:
             return None
@@ -51,8 +50,7 @@ class InstanceDict(Dict):
     def put(self, tx: Any, key: Any, value: Any) -> None:
         name = tx.constant_value(key)
         self.owner.touch(tx)
-        self.owner.attrs.pop(name, None)
-        self.owner.attrs[name] = value
+        put_attribute(self.owner.attrs, name, value)
 
     def remove(self, tx: Any, key: Any) -> None:
         name = tx.constant_value(key)

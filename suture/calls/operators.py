@@ -92,7 +92,9 @@ class Operators(Part):
             return int(self.specialise(variable))
         value = variable
         if isinstance(variable, Object):
-            value = variable.storage or self.call_type_method(variable, "__index__", [], {})
+            value = variable.storage
+            if value is None:
+                value = self.finish(self.call_type_method(variable, "__index__", [], {}))
         if self.is_tensor(value):
             value = self.tensor_to_number(value, "__index__")
             return self.integer(value)

@@ -47,6 +47,11 @@ class Dict(Container):
     def python_type(self) -> type:
         return self.kind
 
+    def getattr(self, tx: Any, name: str) -> Any:
+        if name == "default_factory" and self.kind is collections.defaultdict:
+            return self.factory if self.factory is not None else Constant(None)
+        return super().getattr(tx, name)
+
     # ---- reading
 
     def load(self, tx: Any) -> dict[Any, tuple[Any, Any]]:

@@ -73,7 +73,7 @@ class Object(Mutable):
     def as_proxy(self) -> Any:
         if self.storage is not None:
             return self.storage.as_proxy()
-        if self.value is not None and not self.attrs:
+        if self.value is not None and not self.attrs and type(self.value).__module__ == "torch._C":
             return self.value
         return super().as_proxy()
 

@@ -1,0 +1,229 @@
+"""CPython's own tests with every test method compiled.
+
+    python benchmarks/sweep_cpython.py [module ...] [--plain-too] [--json FILE]
+
+Each module runs in a process of its own, once plainly and once with each test method compiled
+(backend "eager", breaks allowed, strict: a fault of ours is an error). A test that passes plainly
+must pass compiled; those in `EXPECTED` may fail, for a reason that is about the test. A test that
+takes the process down or does not end is noted, and the rest goes on in a fresh process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+from typing import Any, Iterator
+
+MODULES = (
+    "test_dict test_list test_tuple test_set test_generators test_exceptions test_with"
+    " test_contextlib test_itertools test_functools test_dataclasses test_enum test_copy"
+    " test_grammar test_scope test_super test_iter test_unpack test_unpack_ex test_extcall"
+    " test_patma test_raise test_fstring test_math test_operator"
+).split()
+
+QUIET_S = 30  # a test that says nothing for so long is stopped
+
+# test id (or a prefix that ends in ".") -> why the test itself cannot pass when compiled
+EXPECTED: dict[str, str] = {}
+
+
+def cases(suite: Any) -> Iterator[unittest.TestCase]:
+    for item in suite:
+        if isinstance(item, unittest.TestSuite):
+            yield from cases(item)
+        else:
+            yield item
+
+
+class Telling(unittest.TestResult):
+    """Writes one line per event, so that nothing is lost if the process dies."""
+
+    def __init__(self, out: Any) -> None:
+        super().__init__()
+        self.out = out
+
+    def tell(self, *words: Any) -> None:
+        self.out.write(json.dumps(words) + "\n")
+        self.out.flush()
+
+    def startTest(self, test: Any) -> None:
+        super().startTest(test)
+        self.tell("start", test.id())
+
+    def addSuccess(self, test: Any) -> None:
+        self.tell("pass", test.id())
+
+    def addError(self, test: Any, err: Any) -> None:
+        self.tell("error", getattr(test, "id", lambda: str(test))(), self._exc_info_to_string(err, test))
+
+    def addFailure(self, test: Any, err: Any) -> None:
+        self.tell("fail", test.id(), self._exc_info_to_string(err, test))
+
+    def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:
+        if err is not None:
+            self.tell("fail", test.id(), self._exc_info_to_string(err, test))
+
+    def addSkip(self, test: Any, reason: str) -> None:
+        self.tell("skip", test.id(), reason)
+
+
+def compile_methods(tests: list[unittest.TestCase]) -> None:
+    """Replace each test method by its compiled self, where it is defined."""
+    import types
+
+    import suture
+
+    suture.config.strict = True
+    done = set()
+    for test in tests:
+        name = getattr(test, "_testMethodName", "")
+        for cls in type(test).__mro__:
+            fn = cls.__dict__.get(name)
+            if fn is None:
+                continue
+            if isinstance(fn, types.FunctionType) and (cls, name) not in done:
+                done.add((cls, name))
+                setattr(cls, name, suture.compile(fn, backend="eager"))
+            break
+
+
+def child(module: str, compiled: bool, out: str, skip: set[str], only: str) -> None:
+    """Run the tests of one module, but those already told about."""
+    import warnings
+
+    warnings.simplefilter("ignore")
+    loaded = importlib.import_module(f"test.{module}")
+    tests = list(cases(unittest.defaultTestLoader.loadTestsFromModule(loaded)))
+    tests = [t for t in tests if only in t.id() and type(t).__name__ != "DocTestCase"]
+    if compiled:
+        compile_methods(tests)
+    with open(out, "a") as file:
+        result = Telling(file)
+        by_class: dict[type, list[Any]] = {}
+        for test in tests:
+            if test.id() not in skip:
+                by_class.setdefault(type(test), []).append(test)
+        for group in by_class.values():
+            unittest.TestSuite(group).run(result)
+        result.tell("end")
+
+
+def run_module(module: str, compiled: bool, only: str = "") -> dict[str, tuple[str, str]]:
+    """test id -> (outcome, text) of one module."""
+    found: dict[str, tuple[str, str]] = {}
+    for _ in range(40):
+        with tempfile.TemporaryDirectory() as folder:
+            ended = _one_process(module, compiled, only, Path(folder), found)
+        if ended:
+            break
+    return found
+
+
+def _one_process(
+    module: str, compiled: bool, only: str, folder: Path, found: dict[str, tuple[str, str]]
+) -> bool:
+    out, skip = folder / "out", folder / "skip"
+    out.touch()
+    skip.write_text(json.dumps(list(found)))
+    command = [sys.executable, __file__, "--child", module, "--out", str(out), "--skip", str(skip)]
+    command += ["--only", only] + (["--compiled"] if compiled else [])
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=(folder / "err").open("w"), env=environment, cwd=folder
+    )
+    size, since = 0, time.monotonic()
+    while process.poll() is None:
+        time.sleep(0.2)
+        now = out.stat().st_size
+        if now != size:
+            size, since = now, time.monotonic()
+        elif time.monotonic() - since > QUIET_S:
+            process.kill()
+            process.wait()
+    return _read(out, found, process.returncode, (folder / "err").read_text()[-2000:])
+
+
+def _read(out: Path, found: dict[str, tuple[str, str]], code: int, err: str) -> bool:
+    running = None
+    for line in out.read_text().splitlines():
+        what, *rest = json.loads(line)
+        if what == "end":
+            return True
+        if what == "start":
+            running = rest[0]
+        elif what == "pass":
+            found.setdefault(rest[0], ("pass", ""))
+            running = None
+        else:
+            if found.get(rest[0], ("", ""))[0] in ("", "pass", "skip"):
+                found[rest[0]] = (what, rest[1])
+            running = None if rest[0] == running else running
+    if running is None:
+        found.setdefault(f"process of {len(found)}", ("crash", err))
+        return True
+    found[running] = ("timeout" if code == -9 else "crash", f"exit status {code}\n{err}")
+    return False
+
+
+def expected(test: str) -> str | None:
+    for name, reason in EXPECTED.items():
+        if test == name or (name.endswith(".") and test.startswith(name)):
+            return reason
+    return None
+
+
+def sweep(modules: list[str], only: str, verbose: bool) -> tuple[dict[str, Any], int]:
+    """Run the modules; print one line each; gives the report and the number of lost tests."""
+    report: dict[str, Any] = {}
+    lost = 0
+    for module in modules:
+        began = time.monotonic()
+        plain = run_module(module, False, only)
+        ours = run_module(module, True, only)
+        passing = [t for t, (what, _) in plain.items() if what == "pass"]
+        worse = {t: ours.get(t, ("missing", "")) for t in passing if ours.get(t, ("", ""))[0] not in ("pass", "skip")}
+        excused = {t: expected(t) for t in worse if expected(t) is not None}
+        bad = {t: v for t, v in worse.items() if t not in excused}
+        lost += len(bad)
+        report[module] = {"passing": len(passing), "lost": bad, "excused": excused}
+        seconds = time.monotonic() - began
+        print(f"{module:20} {len(passing):5} pass, {len(bad):4} lost, {len(excused):3} excused  {seconds:6.1f} s", flush=True)
+        for test, (what, text) in bad.items():
+            print(f"    {what:8} {test}")
+            if verbose:
+                print("        " + "\n        ".join(text.splitlines()[-12:]))
+    return report, lost
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("modules", nargs="*", default=MODULES)
+    parser.add_argument("--only", default="", help="only tests whose id contains this")
+    parser.add_argument("--json", help="write the report here")
+    parser.add_argument("-v", "--verbose", action="store_true")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    parser.add_argument("--compiled", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--out", help=argparse.SUPPRESS)
+    parser.add_argument("--skip", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.child:
+        skip = set(json.loads(Path(given.skip).read_text()))
+        child(given.child, given.compiled, given.out, skip, given.only)
+        return 0
+    report, lost = sweep(list(given.modules), given.only, given.verbose)
+    if given.json:
+        Path(given.json).write_text(json.dumps(report, indent=1))
+    print(f"{lost} tests lost")
+    return 1 if lost else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
