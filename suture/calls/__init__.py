@@ -13,6 +13,7 @@ from suture.calls.generators import Generators
 from suture.calls.globals import Globals
 from suture.calls.inputs import Inputs
 from suture.calls.introspection import Introspection
+from suture.calls.hashing import Hashing
 from suture.calls.iteration import Iteration
 from suture.calls.operators import Operators
 from suture.calls.symbols import Symbols
@@ -31,6 +32,7 @@ PARTS = (
     Globals,
     Inputs,
     Introspection,
+    Hashing,
     Iteration,
     Operators,
     Symbols,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import functools
 import types
 from typing import Any
 
@@ -22,9 +24,11 @@ from suture.variables import (
     Raise,
     Raised,
     Super,
+    Tuple,
 )
 
 MISSING = object()
+_TUPLE_FIELD = type(collections.namedtuple("_Pair", "a")("").__class__.a)  # type: ignore[attr-defined]
 _C_CALLABLES = (
     types.MethodDescriptorType,
     types.WrapperDescriptorType,
@@ -154,6 +158,10 @@ class Attributes(Part):
             return self.wrap(raw, self.class_source(cls, name))
         if isinstance(raw, _C_CALLABLES):
             return self._bind_c(raw, obj, cls, name)
+        if kind is functools.cached_property and isinstance(obj, Object) and _has_dict(cls):
+            return self._cached_property(raw, obj)
+        if kind is _TUPLE_FIELD and isinstance(getattr(obj, "storage", None), Tuple):
+            return obj.storage.at(self, raw.__reduce__()[1][0])
         if kind in (types.MemberDescriptorType, types.GetSetDescriptorType):
             return self._bind_field(raw, obj, cls, name)
         getter = find_in_mro(kind, "__get__")
@@ -165,6 +173,12 @@ class Attributes(Part):
                 return self.wrap(raw, None)
             return self._bind_unknown(raw, obj, cls, name)
         return self.wrap(raw, self.class_source(cls, name))
+
+    def _cached_property(self, raw: Any, obj: Object) -> Any:
+        value = self.call(self.wrap(raw.func, None), [obj], {})
+        obj.touch(self)
+        put_attribute(obj.attrs, raw.attrname, value)
+        return value
 
     def _bind_c(self, raw: Any, obj: Any, cls: type, name: str) -> Any:
         if isinstance(raw, types.ClassMethodDescriptorType):

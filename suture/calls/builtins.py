@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from suture.breaks import Break, calls, objects, python, tensors
+from suture.calls import library
 from suture.calls.attributes import MISSING
 from suture.calls.table import handles
 from suture.variables import (
@@ -250,7 +251,7 @@ def _hash(tx: Any, args: Any, kwargs: Any) -> Any:
 @handles(iter)
 def _iter(tx: Any, args: Any, kwargs: Any) -> Any:
     if len(args) == 2:
-        raise Break(calls.C_FUNCTION, function="iter with a sentinel")
+        return library.call_iterator(tx, args[0], args[1])
     return tx.iterate(args[0])
 
 
@@ -436,7 +437,7 @@ for _pure in (chr, ord, bin, hex, oct):
     handles(_pure)(lambda tx, args, kwargs, f=_pure: tx.fold(f, args, kwargs))
 
 
-@handles(locals, globals, vars, dir)
+@handles(locals, globals, dir)
 def _namespace(tx: Any, args: Any, kwargs: Any) -> Any:
     raise Break(python.LOCALS_CALL, call="locals()")
 

@@ -8,10 +8,10 @@ from typing import Any
 from suture import rules
 from suture.breaks import Break, calls
 from suture.bytecode import decode
-from suture.calls import unmodelled
+from suture.calls import library, unmodelled
 from suture.calls.attributes import MISSING
 from suture.calls.part import Part
-from suture.calls.table import SPECIAL, handler_of
+from suture.calls.table import SPECIAL, handler_of, handler_of_code
 from suture.variables import (
     Builtin,
     Constant,
@@ -61,6 +61,9 @@ class Functions(Part):
         handler = handler_of(real)
         if handler is not None:
             return handler(self, args, kwargs)
+        by_code = handler_of_code(real.__code__)
+        if by_code is not None:
+            return by_code(self, fn, args, kwargs)
         verdict = rules.lookup(real)
         if verdict.kind is rules.INLINE and verdict.target is None:
             return self.inline(fn, args, kwargs)
@@ -169,12 +172,18 @@ class Functions(Part):
             done = self.call_descriptor(real, owner, args, kwargs)
             if done is not MISSING:
                 return done
+        done = library.static_method(self, real, args, kwargs)
+        if done is not None:
+            return done
         verdict = rules.lookup(real)
         return self.by_verdict(verdict, real, fn, args, kwargs)
 
     def call_descriptor(self, real: Any, owner: type, args: list[Any], kwargs: Any) -> Any:
         """`list.append(x, 1)`: a method descriptor called with its object."""
         obj, name = args[0], real.__name__
+        if isinstance(real, types.ClassMethodDescriptorType):
+            done = library.class_method(self, real, args, kwargs)
+            return done if done is not None else MISSING
         if self.is_tensor(obj):
             return self.tensor_method(obj, name, args[1:], kwargs)
         storage = getattr(obj, "storage", None)
@@ -184,6 +193,11 @@ class Functions(Part):
         if obj.is_constant() and isinstance(obj.constant(), owner):
             return self.constant_method(obj, name, args[1:], kwargs)
         return MISSING
+
+    def has_visible_effects(self) -> bool:
+        """Whether real objects are not yet what the traced program has made of them."""
+        touched = self.effects.touched.values()
+        return bool(self.effects.globals) or any(v.source is not None for v in touched)
 
     def builtin_method(self, method: Any, obj: Any, name: str, args: Any, kwargs: Any) -> Any:
         """Run one of our own `m_` methods; wrong arguments are the program's TypeError."""

@@ -10,8 +10,10 @@ from suture.calls.part import Part
 from suture.sources import Source
 from suture.variables import (
     END,
+    Class,
     Constant,
     Dict,
+    DictIterator,
     DictView,
     Generator,
     Iterator,
@@ -23,6 +25,7 @@ from suture.variables import (
     Sequence,
     SequenceIterator,
     Set,
+    SetIterator,
     Tensor,
     Tuple,
     is_literal,
@@ -48,9 +51,17 @@ class Iteration(Part):
             if isinstance(value, Object) and self.type_lookup(cls, "__getitem__") is not MISSING:
                 return ListIterator(self._by_index(value))
             return self.raise_(TypeError, f"'{cls.__name__}' object is not iterable")
-        if isinstance(value, Object):
-            return self.finish(self.call_type_method(value, "__iter__", [], {}))
+        if isinstance(value, (Object, Class)):
+            return self._made_iterator(value, cls)
         raise Break(control_flow.UNKNOWN_ITERATOR, iterator=value.describe())
+
+    def _made_iterator(self, value: Any, cls: type) -> Any:
+        """What the program's own __iter__ gives."""
+        made = self.finish(self.call_type_method(value, "__iter__", [], {}))
+        if not hasattr(made.python_type(), "__next__"):
+            kind = made.python_type().__name__
+            return self.raise_(TypeError, f"iter() returned non-iterator of type '{kind}'")
+        return made
 
     def _constant_iterator(self, value: Any) -> Any:
         if type(value) is range:
@@ -128,11 +139,11 @@ class Iteration(Part):
         return ListIterator(items)
 
     def mapping_iterator(self, of: Dict, what: str) -> Any:
-        view = DictView(of, what)
-        return ListIterator(view.elements(self), type(iter(getattr({}, what)())))
+        return DictIterator(of, what, list(of.load(self)))
 
     def set_iterator(self, of: Set) -> Any:
-        return ListIterator(self.set_order(of), type(iter(set())))
+        order = self.set_order(of)
+        return SetIterator(of, order, len(order))
 
     def set_order(self, of: Set) -> list[Any]:
         """The members in the order the real set has."""

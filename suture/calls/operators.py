@@ -164,16 +164,6 @@ class Operators(Part):
                 return self.truth(self.finish(self.call_type_method(obj, name, [], {})))
         return True
 
-    def object_hash_key(self, obj: Object) -> Any:
-        raw = self.type_lookup(obj.cls, "__hash__")
-        if raw is object.__hash__ and self.type_lookup(obj.cls, "__eq__") is object.__eq__:
-            return obj.identity()
-        if obj.storage is not None and not isinstance(raw, type(_not_none)):
-            return obj.storage.hash_key(self)
-        if obj.value is not None and not obj.attrs:
-            return obj.value
-        raise Break(objects.UNKNOWN_OBJECT, operation="hash", object=obj.describe())
-
     # ---- unary and binary operators
 
     def _as_number(self, value: Any) -> Any:
@@ -258,6 +248,9 @@ class Operators(Part):
         """A constant against something that is no constant: sequences can be repeated."""
         if isinstance(obj.constant(), int) and method == "__mul__":
             return None
+        if isinstance(obj.constant(), (str, bytes, tuple)) and method in ("__mul__", "__rmul__"):
+            if isinstance(other, Object) and self.has_index(other):
+                return self.fold(operator.mul, [obj, Constant(self.integer(other))], {})
         if isinstance(obj.constant(), tuple) and isinstance(other, Sequence):
             from suture.variables import Tuple
 
@@ -450,7 +443,7 @@ class Operators(Part):
             return slice(*(self._slice_end(p) for p in key.parts))
         if key.is_constant() and isinstance(key.constant(), slice):
             return key.constant()
-        if not (issubclass(key.python_type(), int) or self._has_index(key)):
+        if not self.has_index(key):
             kind = key.python_type().__name__
             base = what.split()[0]
             self.raise_(TypeError, f"{base} indices must be integers or slices, not {kind}")
@@ -459,7 +452,10 @@ class Operators(Part):
             self.raise_(IndexError, f"{what} index out of range")
         return at if at >= 0 else at + length
 
-    def _has_index(self, key: Any) -> bool:
+    def has_index(self, key: Any) -> bool:
+        """Whether the value can be an index or a count."""
+        if issubclass(key.python_type(), int):
+            return True
         return self.is_tensor(key) or self.type_lookup(key.python_type(), "__index__") is not MISSING
 
     def _slice_end(self, part: Any) -> Any:

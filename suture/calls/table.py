@@ -13,6 +13,7 @@ Handler = Callable[..., Any]
 # id -> (object, handler); the object is kept so that its id stays its own.
 _HANDLED: dict[int, tuple[Any, Handler]] = {}
 SPECIAL: dict[str, Handler] = {}
+_BY_CODE: dict[int, tuple[Any, Handler]] = {}
 
 
 def handles(*callables: Any) -> Callable[[Handler], Handler]:
@@ -39,6 +40,21 @@ def special(*names: str) -> Callable[[Handler], Handler]:
         return fn
 
     return register
+
+
+def handles_code(code: Any) -> Callable[[Handler], Handler]:
+    """Register a handler for every function with this code: fn(tx, function, args, kwargs)."""
+
+    def register(fn: Handler) -> Handler:
+        _BY_CODE[id(code)] = (code, fn)
+        return fn
+
+    return register
+
+
+def handler_of_code(code: Any) -> Handler | None:
+    found = _BY_CODE.get(id(code))
+    return found[1] if found is not None else None
 
 
 def handler_of(target: Any) -> Handler | None:

@@ -162,9 +162,16 @@ class Writer:
         if variable.kind is not dict:
             self.fill_storage(variable, name)
             return
-        items = [(self.value(k), self.value(v)) for k, v in variable.entries.values()]
-        inner = ", ".join(f"({k}, {v})" for k, v in items)
-        self.line(f"dict.clear({name}); dict.update({name}, [{inner}])")
+        changes = variable.difference()
+        if changes is None:
+            items = [(self.value(k), self.value(v)) for k, v in variable.entries.values()]
+            inner = ", ".join(f"({k}, {v})" for k, v in items)
+            self.line(f"dict.clear({name}); dict.update({name}, [{inner}])")
+            return
+        for key in changes[0]:
+            self.line(f"dict.__delitem__({name}, {self.value(key)})")
+        for key, value in changes[1]:
+            self.line(f"dict.__setitem__({name}, {self.value(key)}, {self.value(value)})")
 
     def fill_storage(self, storage: Any, name: str) -> None:
         """The builtin part of an object, through the builtin type's own methods."""

@@ -6,7 +6,7 @@ import linecache
 from typing import Any
 
 from suture import _core, config
-from suture.breaks import Break
+from suture.breaks import Break, internal
 from suture.bytecode import decode
 from suture.calls import PARTS
 from suture.calls.exceptions import Ambient
@@ -61,6 +61,8 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self._cells: dict[int, tuple[Any, Any]] = {}
         self._type_lookups: dict[Any, Any] = {}
         self._mark = (0, 0, 0)
+        self._turns: dict[tuple[int, int], int] = {}
+        self._tired = False  # a loop has taken too many turns
         self.slots: list[Source] = []
         self.guards.where = self.where
         self.graph.stack = self.stack_trace
@@ -167,11 +169,20 @@ class Tracer(*PARTS):  # type: ignore[misc]
                     self.execute(frame, inst)
                 except Raised as raised:
                     self.unwind(raised, floor)
+                if frame.ip <= inst.index:
+                    self._turn(frame)
                 if self._result is not None:
                     result, self._result = self._result, None
                     return result
         finally:
             self.floor = saved
+
+    def _turn(self, frame: Frame) -> None:
+        """A jump back: a loop that takes too many turns is left at the next chance."""
+        key = (id(frame), frame.ip)
+        turns = self._turns[key] = self._turns.get(key, 0) + 1
+        if turns > config.unroll_limit:
+            self._tired = True
 
     def execute(self, frame: Frame, inst: Any) -> None:
         if self.watch is not None:
@@ -181,6 +192,8 @@ class Tracer(*PARTS):  # type: ignore[misc]
             from suture.breaks import python
 
             raise Break(python.UNKNOWN_INSTRUCTION, opcode=inst.op)
+        if self._tired and (handler.run or self.floor):
+            raise Break(internal.UNROLL_LIMIT, count=str(config.unroll_limit))
         if handler.raw:
             handler.fn(self, frame, inst)
             return

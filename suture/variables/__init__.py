@@ -2,7 +2,7 @@
 
 from suture.variables.address import Address
 from suture.variables.base import NULL, Identity, Lazy, Mutable, Null, Raised, Variable
-from suture.variables.constant import Constant, ConstantMethod, is_literal
+from suture.variables.constant import Constant, ConstantMethod, Volatile, is_literal
 from suture.variables.functions import (
     Builtin,
     Cell,
@@ -15,6 +15,8 @@ from suture.variables.functions import (
 from suture.variables.generators import Generator
 from suture.variables.iterators import (
     END,
+    CallIterator,
+    DictIterator,
     Enumerate,
     Filter,
     Iterator,
@@ -22,6 +24,7 @@ from suture.variables.iterators import (
     Map,
     RangeIterator,
     SequenceIterator,
+    SetIterator,
     Zip,
 )
 from suture.variables.mapping import Dict, DictView, Set

@@ -104,13 +104,46 @@ class ConstantIdentity:
             return False
         if self.value is other.value:
             return True
-        return type(self.value) is type(other.value) in _BY_VALUE and self.value == other.value
+        if type(self.value) is not type(other.value):
+            return False
+        return _shared(self.value) and bool(self.value == other.value)
 
     def __hash__(self) -> int:
         return hash(type(self.value))
 
 
-_BY_VALUE = (int, str, bytes, bool)
+def _shared(value: Any) -> bool:
+    """Values of which CPython keeps one object only."""
+    if type(value) is int:
+        return -5 <= value <= 256
+    return type(value) in (str, bytes) and len(value) <= 1
+
+
+class Volatile(Variable):
+    """A number that only the running program knows, such as the `id` of an object that is made
+    in the region: it can be passed on and be a key."""
+
+    __slots__ = ("fn", "args")
+
+    def __init__(self, fn: Any, args: list[Any]) -> None:
+        super().__init__(None)
+        self.fn = fn
+        self.args = args
+
+    def python_type(self) -> type:
+        return int
+
+    def truth(self, tx: Any) -> Any:
+        return True
+
+    def hash_key(self, tx: Any) -> Any:
+        return (self.fn, *(a.identity() for a in self.args))
+
+    def identity(self) -> Any:
+        return (self.fn, *(a.identity() for a in self.args))
+
+    def rebuild(self, emit: Any) -> str:
+        return f"{emit.constant(self.fn, 'read')}({', '.join(emit.value(a) for a in self.args)})"
 
 
 class ConstantMethod(Variable):

@@ -110,6 +110,96 @@ class ListIterator(Iterator):
         return f"iter([{inner}])"
 
 
+class DictIterator(Iterator):
+    """Over a dict's keys, values or items; the dict must not change its size meanwhile."""
+
+    __slots__ = ("of", "what", "keys", "at", "size", "reverse")
+
+    def __init__(self, of: Any, what: str, keys: list[Any], reverse: bool = False) -> None:
+        super().__init__(None)
+        self.of = of
+        self.what = what
+        self.keys = keys
+        self.at = 0
+        self.size = len(keys)
+        self.reverse = reverse
+
+    def python_type(self) -> type:
+        real = getattr({}, self.what)()
+        return type(reversed(real)) if self.reverse else type(iter(real))
+
+    def advance(self, tx: Any) -> Any:
+        from suture.variables.sequence import Tuple
+
+        if self.at > len(self.keys):
+            return END
+        entries = self.of.load(tx)
+        if len(entries) != self.size:
+            self.size = -1
+            return tx.raise_(RuntimeError, "dictionary changed size during iteration")
+        if self.at == len(self.keys):
+            self.at += 1
+            return END
+        found = entries.get(self.keys[self.at])
+        if found is None:
+            return tx.raise_(RuntimeError, "dictionary keys changed during iteration")
+        self.touch(tx)
+        self.at += 1
+        if self.what == "keys":
+            return found[0]
+        value = self.of.get(tx, found[0])
+        return value if self.what == "values" else Tuple([found[0], value])
+
+    def m___length_hint__(self, tx: Any) -> Any:
+        return Constant(max(0, len(self.keys) - self.at))
+
+    def rebuild(self, emit: Any) -> str:
+        if self.at > len(self.keys):
+            return "iter(())"
+        of = f"{emit.value(self.of)}.{self.what}()"
+        made = f"reversed({of})" if self.reverse else f"iter({of})"
+        name = str(emit.begin(self, made))
+        if self.at:
+            emit.line(f"for _ in range({self.at}): next({name})")
+        return name
+
+
+class SetIterator(Iterator):
+    """Over a set, which must not change its size meanwhile."""
+
+    __slots__ = ("of", "items", "at", "size")
+
+    def __init__(self, of: Any, items: list[Any], size: int) -> None:
+        super().__init__(None)
+        self.of = of
+        self.items = items
+        self.at = 0
+        self.size = size
+
+    def python_type(self) -> type:
+        return type(iter(set()))
+
+    def advance(self, tx: Any) -> Any:
+        if self.at > len(self.items):
+            return END
+        if len(self.of.entries) != self.size:
+            self.size = -1
+            return tx.raise_(RuntimeError, "Set changed size during iteration")
+        if self.at == len(self.items):
+            self.at += 1
+            return END
+        self.touch(tx)
+        self.at += 1
+        return self.items[self.at - 1]
+
+    def m___length_hint__(self, tx: Any) -> Any:
+        return Constant(max(0, len(self.items) - self.at))
+
+    def rebuild(self, emit: Any) -> str:
+        inner = ", ".join(emit.value(i) for i in self.items[self.at :])
+        return f"iter([{inner}])"
+
+
 class RangeIterator(Iterator):
     """Over a range; elements are constants, made one at a time."""
 
@@ -233,6 +323,36 @@ class Map(Iterator):
 
     def rebuild(self, emit: Any) -> str:
         return f"map({emit.value(self.fn)}, {', '.join(emit.value(p) for p in self.parts)})"
+
+
+class CallIterator(Iterator):
+    """iter(callable, sentinel)."""
+
+    __slots__ = ("fn", "sentinel", "ended")
+
+    def __init__(self, fn: Any, sentinel: Any) -> None:
+        super().__init__(None)
+        self.fn = fn
+        self.sentinel = sentinel
+        self.ended = False
+
+    def python_type(self) -> type:
+        return type(iter(int, 1))
+
+    def advance(self, tx: Any) -> Any:
+        if self.ended:
+            return END
+        item = tx.call(self.fn, [], {})
+        if tx.same_or_equal(self.sentinel, item):
+            self.touch(tx)
+            self.ended = True
+            return END
+        return item
+
+    def rebuild(self, emit: Any) -> str:
+        if self.ended:
+            return "iter(())"
+        return f"iter({emit.value(self.fn)}, {emit.value(self.sentinel)})"
 
 
 class Filter(Iterator):

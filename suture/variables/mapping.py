@@ -6,6 +6,7 @@ import collections
 from typing import Any
 
 from suture.variables.address import Address
+from suture.breaks import Break, objects
 from suture.variables.base import Lazy, Variable
 from suture.variables.constant import Constant
 from suture.variables.sequence import Container, Tuple
@@ -27,7 +28,7 @@ class Dict(Container):
     needs all of it; only what was read is guarded.
     """
 
-    __slots__ = ("entries", "kind", "backing", "factory", "absent")
+    __slots__ = ("entries", "kind", "backing", "factory", "absent", "original")
 
     def __init__(
         self,
@@ -43,6 +44,7 @@ class Dict(Container):
         self.backing = backing
         self.factory = factory  # of a defaultdict
         self.absent: set[Any] = set()
+        self.original: dict[Any, tuple[Any, Any]] | None = None  # what a real dict held at first
 
     def python_type(self) -> type:
         return self.kind
@@ -58,6 +60,7 @@ class Dict(Container):
         """All entries; guards the whole set of keys if the dict came from outside."""
         if self.backing is not None:
             self.entries = tx.dict_entries(self)
+            self.original = dict(self.entries)
             self.backing = None
         return self.entries
 
@@ -253,9 +256,29 @@ class Dict(Container):
     def write_back(self, emit: Any, name: str) -> None:
         emit.replace_dict(self, name)
 
+    def difference(self) -> tuple[list[Any], list[tuple[Any, Any]]] | None:
+        """Keys to delete and pairs to set so that the real dict, as it was, becomes this one in
+        the same order; None if only filling it anew does that."""
+        if self.original is None:
+            return None
+        kept = [at for at in self.original if at in self.entries]
+        if list(self.entries)[: len(kept)] != kept:
+            return None
+        gone = [key for at, (key, _) in self.original.items() if at not in self.entries]
+        new = []
+        for at, (key, value) in self.entries.items():
+            old = self.original.get(at)
+            if old is None or not _unchanged(old[1], value):
+                new.append((key, value))
+        return gone, new
+
     def _fill(self, emit: Any, name: str) -> None:
         for key, value in self.entries.values():
             emit.line(f"{name}[{emit.value(key)}] = {emit.value(value)}")
+
+
+def _unchanged(old: Any, new: Any) -> bool:
+    return old is new or (type(old) is Lazy and old.source is not None and new.source is old.source)
 
 
 class DictView(Variable):
@@ -284,7 +307,7 @@ class DictView(Variable):
 
     def getattr(self, tx: Any, name: str) -> Any:
         if name == "mapping":
-            return self.of
+            raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
         return tx.container_attribute(self, name)
 
     def m___len__(self, tx: Any) -> Any:

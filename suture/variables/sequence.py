@@ -140,7 +140,7 @@ class Sequence(Container):
         return self.made_like(self.items + other.unpacked(tx))
 
     def m___mul__(self, tx: Any, times: Any) -> Any:
-        if not issubclass(times.python_type(), int):
+        if not tx.has_index(times):
             return Constant(NotImplemented)
         return self.made_like(self.unpacked(tx) * tx.integer(times))
 
@@ -322,6 +322,8 @@ class List(Sequence):
         return self
 
     def m___imul__(self, tx: Any, times: Any) -> Any:
+        if not tx.has_index(times):
+            return Constant(NotImplemented)
         n = tx.integer(times)
         self.change(tx)[:] = self.items * n
         return self
@@ -424,7 +426,7 @@ class Slice(Variable):
     def getattr(self, tx: Any, name: str) -> Any:
         if name in ("start", "stop", "step"):
             return self.parts[("start", "stop", "step").index(name)]
-        return super().getattr(tx, name)
+        return tx.container_attribute(self, name)
 
     def m_indices(self, tx: Any, length: Any) -> Any:
         ends = tx.constant_value(self).indices(tx.integer(length))

@@ -1,0 +1,77 @@
+"""Hashing: what stands for an object among the keys of a dict or the members of a set."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from suture.breaks import Break, objects
+from suture.calls.part import Part
+from suture.variables import Constant, Object, Variable
+
+
+class HashKey:
+    """Stands for an object whose class says itself how it hashes and compares."""
+
+    __slots__ = ("tx", "of", "value")
+
+    def __init__(self, tx: Any, of: Variable, value: int) -> None:
+        self.tx = tx
+        self.of = of
+        self.value = value
+
+    def __hash__(self) -> int:
+        return self.value
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, HashKey):
+            return bool(self.tx.same_or_equal(self.of, other.of))
+        if isinstance(other, Variable):
+            return False
+        if type(other).__module__.startswith("suture."):  # an identity: never equal to a value
+            return False
+        return bool(self.tx.same_or_equal(self.of, Constant(other)))
+
+
+class Hashing(Part):
+    """The part of the tracer that hashes objects."""
+
+    def object_hash_key(self, obj: Object) -> Any:
+        """Something hashable that compares as the object does."""
+        raw = self.type_lookup(obj.cls, "__hash__")
+        if raw is None:
+            return self.raise_(TypeError, f"unhashable type: '{obj.cls.__name__}'")
+        plain = self.type_lookup(obj.cls, "__eq__") is object.__eq__
+        if raw is object.__hash__ and plain:
+            return obj.identity()
+        if isinstance(raw, types.FunctionType) or raw is object.__hash__:
+            return self._traced_key(obj, raw)
+        if obj.storage is not None:
+            return obj.storage.hash_key(self)
+        if obj.value is not None and not obj.attrs and _is_c_class(obj.cls):
+            return obj.value
+        raise Break(objects.UNKNOWN_OBJECT, operation="hash", object=obj.describe())
+
+    def _traced_key(self, obj: Object, raw: Any) -> HashKey:
+        if raw is object.__hash__:
+            raise Break(objects.UNKNOWN_OBJECT, operation="hash", object=obj.describe())
+        result = self.finish(self.call_type_method(obj, "__hash__", [], {}))
+        if not result.is_constant() or not isinstance(result.constant(), int):
+            if result.is_constant():
+                self.raise_(TypeError, "__hash__ method should return an integer")
+            raise Break(objects.UNKNOWN_OBJECT, operation="hash", object=obj.describe())
+        return HashKey(self, obj, hash(result.constant()))
+
+    def plain_keys(self, keys: Any) -> bool:
+        """Whether looking up these real keys runs no code of the program."""
+        return all(_plain_kind(kind) for kind in {type(k) for k in keys})
+
+
+def _is_c_class(cls: type) -> bool:
+    return all(base.__flags__ & (1 << 9) == 0 for base in cls.__mro__)
+
+
+def _plain_kind(kind: type) -> bool:
+    hasher, equal = kind.__hash__, kind.__eq__
+    return not (isinstance(hasher, types.FunctionType) or isinstance(equal, types.FunctionType))
+

@@ -1,0 +1,174 @@
+"""Callables of Python's library that need to know what the tracer knows."""
+
+from __future__ import annotations
+
+import _thread
+import collections
+import functools
+import types
+from typing import Any
+
+from suture.breaks import Break, calls, python
+from suture.calls.table import handles, handles_code
+from suture.variables import (
+    CallIterator,
+    Class,
+    Constant,
+    Dict,
+    Method,
+    Object,
+    Volatile,
+    is_literal,
+)
+
+# ---- types and objects
+
+
+@handles(types.MethodType)
+def _method(tx: Any, args: Any, kwargs: Any) -> Any:
+    if len(args) != 2 or kwargs:
+        return tx.raise_(TypeError, f"method expected 2 arguments, got {len(args)}")
+    return Method(args[0], args[1])
+
+
+@handles(type.__call__)
+def _type_call(tx: Any, args: Any, kwargs: Any) -> Any:
+    return tx.make_instance(args[0], args[1:], kwargs)
+
+
+@handles(object.__eq__)
+def _object_eq(tx: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(True if tx.same(args[0], args[1]) else NotImplemented)
+
+
+@handles(object.__ne__)
+def _object_ne(tx: Any, args: Any, kwargs: Any) -> Any:
+    equal = tx.call_type_method(args[0], "__eq__", [args[1]], {})
+    equal = tx.finish(equal)
+    if equal.is_constant() and equal.constant() is NotImplemented:
+        return equal
+    return tx.negate(equal)
+
+
+@handles(object.__lt__, object.__le__, object.__gt__, object.__ge__)
+def _object_order(tx: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(NotImplemented)
+
+
+@handles(vars)
+def _vars(tx: Any, args: Any, kwargs: Any) -> Any:
+    if not args:
+        raise Break(python.LOCALS_CALL, call="vars()")
+    return tx.tail_getattr(args[0], "__dict__")
+
+
+@handles(types.FunctionType.__get__)
+def _function_get(tx: Any, args: Any, kwargs: Any) -> Any:
+    fn, owner = args[0], args[1]
+    if owner.is_constant() and owner.constant() is None:
+        return fn
+    return Method(fn, owner)
+
+
+@handles(_thread.get_ident)
+def _get_ident(tx: Any, args: Any, kwargs: Any) -> Any:
+    return Volatile(_thread.get_ident, [])
+
+
+# ---- iter(callable, sentinel)
+
+
+def call_iterator(tx: Any, fn: Any, sentinel: Any) -> Any:
+    return CallIterator(fn, sentinel)
+
+
+# ---- functools
+
+
+@handles(functools._lru_cache_wrapper.__call__)  # type: ignore[attr-defined]
+def _cached_call(tx: Any, args: Any, kwargs: Any) -> Any:
+    """A cached function with known arguments is called for real, as the program would: the guard
+    asks it again, so it runs as often as it would, and what it gives is what the cache holds."""
+    cached = args[0]
+    if not isinstance(cached, Object) or cached.source is None or tx.has_visible_effects():
+        raise Break(calls.C_FUNCTION, function=cached.describe())
+    values = [tx.constant_value(a) for a in args[1:]]
+    named = {k: tx.constant_value(v) for k, v in kwargs.items()}
+    tx.fix(cached.source, cached.value)
+    return ask_again(tx, cached.source, cached.value, values, named)
+
+
+def ask_again(tx: Any, source: Any, real: Any, values: list[Any], named: dict[str, Any]) -> Any:
+    """The result of calling `real` now; a guard requires that it gives the same next time."""
+    held: list[Any] = []
+
+    def call() -> Any:
+        held.append(real(*values, **named))
+        return None
+
+    tx.folded(call)
+    result = held[0]
+    tx.guards.add(source, "truth", SameAnswer(values, named, result))
+    if is_literal(result):
+        return Constant(result)
+    return tx.wrap(result, tx.pinned(result))
+
+
+class SameAnswer:
+    """A predicate for guards: a callable still gives the same for the same arguments."""
+
+    __slots__ = ("values", "named", "result", "__name__")
+
+    def __init__(self, values: list[Any], named: dict[str, Any], result: Any) -> None:
+        self.values = values
+        self.named = named
+        self.result = result
+        self.__name__ = "same_answer"
+
+    def __call__(self, fn: Any) -> bool:
+        try:
+            answer = fn(*self.values, **self.named)
+        except Exception:
+            return False
+        if answer is self.result:
+            return True
+        return is_literal(answer) and type(answer) is type(self.result) and answer == self.result
+
+
+@functools.singledispatch
+def _generic(value: Any) -> None: ...
+
+
+@handles_code(_generic.dispatch.__code__)
+def _dispatch(tx: Any, fn: Any, args: Any, kwargs: Any) -> Any:
+    """Which implementation a generic function has for a class."""
+    if fn.source is None or not isinstance(args[0], Class):
+        raise Break(calls.C_FUNCTION, function="singledispatch")
+    return ask_again(tx, fn.source, fn.fn, [args[0].value], {})
+
+
+# ---- class methods of builtin types
+
+
+_FOLDED_OWNERS = (int, float, str, bytes, complex)
+
+
+def class_method(tx: Any, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A C class method, called with its class first; None if it has no model."""
+    owner = args[0] if args else None
+    if not isinstance(owner, Class):
+        return None
+    name = real.__name__
+    if name == "fromkeys" and owner.value in (dict, collections.OrderedDict):
+        made = Dict(None, None, owner.value)
+        return made.m_fromkeys(tx, *args[1:])
+    if owner.value in _FOLDED_OWNERS:
+        return tx.fold(getattr(owner.value, name), args[1:], kwargs)
+    return None
+
+
+def static_method(tx: Any, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A C static method of an immutable type, such as str.maketrans; None if it is not that."""
+    if type(real) is types.BuiltinFunctionType and real.__self__ in _FOLDED_OWNERS:
+        return tx.fold(real, args, kwargs)
+    return None
