@@ -10,6 +10,7 @@ What a user imports stands here, and nothing else.
 from suture import config, exc, logs, rules
 from suture.api import compile, is_compiling, reset, stats
 from suture.backends import list_backends, register_backend
+from suture.dynamic import mark_dynamic, mark_static, mark_unbacked, maybe_mark_dynamic
 from suture.install import install, uninstall
 from suture.logs import set_logs
 from suture.look import code, guards, recompile_reasons
@@ -27,6 +28,7 @@ from suture.rules import (
     skip_frame,
     substitute_in_graph,
 )
+from suture.stance import set_stance
 
 __all__ = [
     "allow_in_graph",
@@ -47,12 +49,17 @@ __all__ = [
     "is_compiling",
     "list_backends",
     "logs",
+    "mark_dynamic",
+    "mark_static",
+    "mark_unbacked",
+    "maybe_mark_dynamic",
     "nonstrict_trace",
     "recompile_reasons",
     "register_backend",
     "reset",
     "rules",
     "set_logs",
+    "set_stance",
     "skip_frame",
     "stats",
     "substitute_in_graph",

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from suture import _core, backends, rules
+from suture import _core, backends, rules, stance
 from suture.calls.tensors import configure_core
 from suture.compiled_module import compile_module, compiled_of
 from suture.dispatch import Options, Stats, Unit
@@ -111,7 +111,7 @@ def _plain(fn: Any) -> types.FunctionType:
 
 def _compile_function(fn: types.FunctionType, settings: Options) -> Any:
     unit = Unit(settings, compile_point)
-    return _core.Compiled(fn, unit.entry(fn.__code__), unit)
+    return stance.register(_core.Compiled(fn, unit.entry(fn.__code__), unit))
 
 
 # ---- frames that start below compiled code

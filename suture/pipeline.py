@@ -47,7 +47,9 @@ def _compile(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) ->
             break
         data.history.constant.update(constants)  # numbers the backend cannot take as symbols
     with events.phase("guard", name):
+        shapes.check_marks(capture.graph.shape_env, capture.places)
         shapes.add(capture.guards, capture.graph.shape_env, capture.places)
+        capture.graph.decisions.where = _nowhere
         program = finish(capture.guards)
     variant = unit.install(point, data, capture, emitted, program)
     messages.installed(point, data, variant, state)
@@ -126,6 +128,10 @@ def install_graph(
     emitted.namespace["graph"] = compiled
     messages.captured(point, data, capture, emitted)
     return set()
+
+
+def _nowhere() -> None:
+    """Stands for the tracer once it is done, for those who live longer."""
 
 
 def _fault(data: PointData, point: Any, error: Exception) -> None:

@@ -39,8 +39,7 @@ BACKEND_FAULT = define(
 RECOMPILE_LIMIT = define(
     "GB0039",
     "Dynamo cache limit exceeded",
-    message="{function} was compiled {count} times",
-    context="the guard that failed last: {guard}",
+    message="{function} was compiled {count} times; the guard that keeps failing: {guard}",
     explanation=(
         "Each compilation fits the values that were seen. After {count} of them this place is "
         "compiled no more, and calls that fit none of them run in the plain interpreter."

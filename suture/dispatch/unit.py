@@ -5,14 +5,17 @@ A miss at a point is answered here: trace again if the limits allow, else interp
 
 from __future__ import annotations
 
+import math
 import threading
 import weakref
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
-from suture import _core, config, events, rules
+from suture import _core, config, errors, events, rules, stance
 from suture.breaks import Break, internal
 from suture.dispatch.history import History
+from suture.guards.reasons import most_frequent
+from suture.guards.reasons import reason as reason_of
 from suture.hook import Chain, chain_key, entry_chain, interpret, where
 
 
@@ -40,6 +43,12 @@ class PointData:
     variants: list[Variant] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     given_up: bool = False
+    full_at: float = math.inf  # with so many variants there may be no more
+    called: bool = False
+    interpreting: Any = None
+
+    def __post_init__(self) -> None:
+        self.interpreting = _Interpreting(self.chain)
 
 
 @dataclass(eq=False)
@@ -86,37 +95,77 @@ class Unit:
     def _on_miss(self, point: Any, state: tuple[Any, ...]) -> Any:
         data = point.data
         if data.interpret_only or data.given_up or self._is_compiling():
-            return _Interpreting(data.chain)
+            return data.interpreting
+        if len(data.variants) >= data.full_at:
+            return data.interpreting
+        if not self._may_compile(point, data, state):
+            return data.interpreting
         with _LOCK:
             self._compiling.on = True
             try:
                 if self._over_limit(point, data, state):
-                    return _Interpreting(data.chain)
+                    return data.interpreting
                 variant = self.compiler(self, point, data, state)
             finally:
                 self._compiling.on = False
-        return _Interpreting(data.chain) if variant is None else variant.function
+        return data.interpreting if variant is None else variant.function
 
     def _is_compiling(self) -> bool:
         return getattr(self._compiling, "on", False)
 
+    def _may_compile(self, point: Any, data: PointData, state: tuple[Any, ...]) -> bool:
+        """Whether the stance lets this miss compile; raises where it is an error."""
+        match stance.current():
+            case "force_eager" | "eager_on_recompile":
+                return False
+            case "fail_on_recompile":
+                raise errors.RecompileError(self._refusal(point, data, state))
+            case "eager_then_compile" if not data.called:
+                data.called = True
+                return False
+        return True
+
+    def _refusal(self, point: Any, data: PointData, state: tuple[Any, ...]) -> str:
+        function, file, line = where(data.chain)
+        head = f'the stance is "fail_on_recompile", and {function} ({file}:{line})'
+        if not data.variants:
+            return f"{head} is not compiled yet"
+        reasons = [f"  {self.explain_miss(v, state)}" for v in reversed(data.variants)]
+        return "\n".join([f"{head} would compile again; the guards that fail:", *reasons])
+
     def _over_limit(self, point: Any, data: PointData, state: tuple[Any, ...]) -> bool:
         """Note why the variants did not fit; True if there may be no more of them."""
-        if not data.variants:
+        count = len(data.variants)
+        if not count:
             return False
         reasons = tuple(self.explain_miss(v, state) for v in reversed(data.variants))
         data.reasons.append(reasons[0])
         function, file, line = where(data.chain)
         place = events.Where(function, file, line or 0)
-        limit = self.options.recompile_limit
-        if len(data.variants) < (config.recompile_limit if limit is None else limit):
-            events.emit(events.Recompiled(place, reasons, len(data.variants), point=point.name))
+        if count < self._limit() and self._accumulated(data) < config.accumulated_recompile_limit:
+            events.emit(events.Recompiled(place, reasons, count, point=point.name))
             return False
+        guard = most_frequent(data.reasons)
         reason = Break(
-            internal.RECOMPILE_LIMIT, function=function, count=str(len(data.variants)), guard=reasons[0]
-        )
-        events.emit(events.Interpreted(place, str(reason), point=point.name))
+            internal.RECOMPILE_LIMIT, function=function, count=str(count), guard=guard
+        )  # fmt: skip
+        text = "\n".join([str(reason), *(f"  hint: {hint}" for hint in reason.hints())])
+        if self.options.fullgraph:
+            raise errors.RecompileLimitExceeded(text)
+        data.full_at = count
+        events.emit(events.Interpreted(place, text, point=point.name))
         return True
+
+    def _limit(self) -> int:
+        limit = self.options.recompile_limit
+        return config.recompile_limit if limit is None else limit
+
+    def _accumulated(self, data: PointData) -> int:
+        """How many variants all points in the same code have together."""
+        code = data.chain[0].code
+        return sum(
+            len(p.data.variants) for p in list(self.points.values()) if p.data.chain[0].code is code
+        )
 
     def explain_miss(self, variant: Variant, state: tuple[Any, ...]) -> str:
         """The guard of a variant that fails on this state, in the user's terms."""
@@ -124,8 +173,8 @@ class Unit:
         if found is None:
             return "the variant is gone"
         number, text = found
-        guard = variant.guards.entries[number] if 0 <= number < len(variant.guards.entries) else None
-        return f"{guard.text()}: {text}" if guard is not None else str(text)
+        entries = variant.guards.entries
+        return reason_of(entries[number], text) if 0 <= number < len(entries) else str(text)
 
     def forbids_breaks(self, reason: Break) -> bool:
         """Whether a break is an error here."""
@@ -158,6 +207,8 @@ class Unit:
             point.data.variants.clear()
             point.data.reasons.clear()
             point.data.given_up = False
+            point.data.full_at = math.inf
+            point.data.called = False
             point.data.history = History(self.options.dynamic)
 
 

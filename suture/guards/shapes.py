@@ -14,6 +14,7 @@ from typing import Any
 import sympy
 
 from suture import _core
+from suture.errors import UserError
 from suture.guards import Guards
 from suture.guards import _torch as priv
 from suture.sources import Source
@@ -53,6 +54,45 @@ def add(guards: Guards, shape_env: Any, places: list[Place]) -> None:
     maker.relations()
     maker.ranges()
     maker.decisions()
+
+
+def check_marks(shape_env: Any, places: list[Place]) -> None:
+    """Raise UserError where the program makes a size constant, or narrower than was promised,
+    that the user marked dynamic; it names the line that did."""
+    for place in places:
+        if place.mark is None:
+            continue
+        symbol = priv.expression(place.value)
+        now = shape_env.replace(symbol)
+        if now.is_number:
+            raise UserError(_violation(shape_env, place, places, symbol, f"the constant {now}"))
+        bounds = priv.symbol_range(shape_env, symbol)
+        if bounds is None or (place.mark.min is None and place.mark.max is None):
+            continue
+        low, high = bounds
+        wants_low = max(place.mark.min or 0, 2)
+        too_high = low.is_Integer and int(low) > wants_low
+        too_low = high.is_Integer and (place.mark.max is None or int(high) < place.mark.max)
+        if too_high or too_low:
+            text = f"a number from {low} to {high}"
+            raise UserError(_violation(shape_env, place, places, symbol, text))
+
+
+def _violation(env: Any, place: Place, places: list[Place], symbol: Any, what: str) -> str:
+    lines = getattr(env.guards, "lines", {})
+    names = {priv.expression(p.value): p.text() for p in reversed(places)}
+    for number, guard in reversed(list(enumerate(env.guards))):
+        if symbol in guard.expr.free_symbols <= names.keys():
+            line = lines.get(number)
+            at = f' (File "{line[0]}", line {line[1]})' if line else ""
+            because = f"the guard {_Text(names).doprint(guard.expr)}{at}"
+            break
+    else:
+        because = "the operations it goes into"
+    return (
+        f"{place.text()} is marked dynamic, but the program makes it {what}: {because}."
+        " Change that line, or mark the size with maybe_mark_dynamic, which allows it."
+    )
 
 
 def paths_of(names: set[str], places: list[Place]) -> set[str]:
