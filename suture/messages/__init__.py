@@ -10,7 +10,7 @@ from suture import errors, events
 from suture.breaks import Break, Kind
 from suture.capture import Capture, Interpret, Return, Run
 from suture.hook import where
-from suture.messages import graphs, guards, texts, trace_file
+from suture.messages import graphs, guards, probe, texts, trace_file
 from suture.messages.log import TELLER
 from suture.messages.texts import break_text
 from suture.messages.watch import Watch, watcher
@@ -130,6 +130,7 @@ def captured(point: Any, data: Any, capture: Capture, emitted: Any) -> None:
 
 def installed(point: Any, data: Any, variant: Any, state: tuple[Any, ...]) -> None:
     """A variant was added to its point."""
+    probe.offer(point, data, variant)
     detailed = events.detailed()
     events.emit(
         events.Installed(
@@ -164,6 +165,7 @@ __all__ = [
     "captured",
     "installed",
     "place_of",
+    "probe",
     "reset",
     "stack_of",
     "trace_file",

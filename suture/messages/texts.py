@@ -28,7 +28,7 @@ def address(entry: BreakType) -> str:
 def stack_lines(stack: tuple[Where, ...]) -> list[str]:
     """The user's stack, innermost first as `Broke.stack` has it, with source and carets."""
     out = []
-    for depth, where in enumerate(stack):
+    for depth, where in enumerate(users(stack)):
         said = "" if depth == 0 else "called from "
         out.append(f"{said}{shorten(where.file)}:{where.line} in {where.function}")
         lines = excerpt(where)
@@ -41,8 +41,17 @@ def stack_lines(stack: tuple[Where, ...]) -> list[str]:
     return out
 
 
+def users(stack: tuple[Where, ...]) -> tuple[Where, ...]:
+    """The stack without torch's own frames between the user's; the innermost stays."""
+    return stack[:1] + tuple(where for where in stack[1:] if "/torch/nn/modules/" not in where.file)
+
+
 def shorten(file: str) -> str:
-    """A file below the working directory by its relative path, as compilers print it."""
+    """A file below the working directory by its relative path, as compilers print it; one of an
+    installed package from the package on."""
+    _, found, inside = file.rpartition("/site-packages/")
+    if found:
+        return inside
     try:
         return str(Path(file).relative_to(Path.cwd()))
     except (ValueError, OSError):

@@ -1,0 +1,200 @@
+"""Events in, report out."""
+
+from __future__ import annotations
+
+import linecache
+import platform
+import sysconfig
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from importlib import metadata
+from typing import Any
+
+import torch
+
+from suture import events
+from suture.breaks.catalog import lookup
+from suture.breaks.exception import Break
+from suture.messages.source import line_of, printable
+from suture.messages.texts import users
+from suture.report.model import (
+    BreakRow,
+    Guard,
+    Interpretation,
+    Phase,
+    Recompilation,
+    Region,
+    Report,
+)
+from suture.report.profile import Times
+
+
+@dataclass
+class _Pending:
+    """What is known of a region that is being compiled."""
+
+    traced: events.Traced | None = None
+    broke: int | None = None
+    captured: events.Captured | None = None
+    seconds: float = 0.0
+
+
+@dataclass
+class _Builder:
+    """Takes events in the order they came; `began` is the zero of all times."""
+
+    report: Report
+    began: float
+    pending: dict[int, _Pending] = field(default_factory=dict)
+    break_keys: dict[Any, int] = field(default_factory=dict)
+    others: dict[Any, Any] = field(default_factory=dict)
+
+    def take(self, event: events.Event) -> None:
+        pending = self.pending.setdefault(event.thread, _Pending())
+        match event:
+            case events.PhaseTimed():
+                if event.phase == "trace":
+                    pending = self.pending[event.thread] = _Pending()
+                pending.seconds += event.seconds
+                start = event.at - self.began
+                self.report.phases.append(Phase(event.phase, event.point, start, event.seconds))
+            case events.Traced():
+                pending.traced = event
+            case events.Broke():
+                pending.broke = self._break(event)
+            case events.Captured():
+                pending.captured = event
+            case events.Installed():
+                self._region(event, pending)
+                self.pending.pop(event.thread)
+            case events.Recompiled():
+                key = ("r", event.where, event.reasons)
+                made = Recompilation(event.where, [printable(r) for r in event.reasons])
+                self._count(self.report.recompilations, key, made)
+            case events.Interpreted():
+                made_i = Interpretation(event.where, printable(event.reason))
+                self._count(self.report.interpreted, ("i", event.where, event.reason), made_i)
+
+    def _count(self, rows: list[Any], key: Any, made: Any) -> None:
+        found = self.others.get(key)
+        if found is not None:
+            found.count += 1
+            return
+        self.others[key] = made
+        rows.append(made)
+
+    def _break(self, event: events.Broke) -> int:
+        at = event.where
+        key = (event.number, at.file, at.line, at.column, at.end_column)
+        found = self.break_keys.get(key)
+        if found is not None:
+            self.report.breaks[found].count += 1
+            return found
+        self.break_keys[key] = len(self.report.breaks)
+        self.report.breaks.append(_row(event))
+        return self.break_keys[key]
+
+    def _region(self, event: events.Installed, pending: _Pending) -> None:
+        region = Region(len(self.report.regions) + 1, event.where, variant=event.variant)
+        region.code = event.code
+        region.check_seconds = event.check_seconds
+        places = event.guard_lines or (("", 0),) * len(event.guards)
+        region.guards = [Guard(text, *at) for text, at in zip(event.guards, places)]
+        region.break_index = pending.broke
+        region.compile_seconds = pending.seconds
+        if pending.traced is not None:
+            traced = pending.traced
+            region.lines = list(traced.lines)
+            region.inlined = list(traced.inlined)
+            region.instructions = traced.instructions
+            region.exit = traced.exit
+            region.where = _users_place(region)
+        if pending.captured is not None:
+            captured = pending.captured
+            region.ops, region.inputs, region.outputs = (
+                captured.ops, captured.inputs, captured.outputs,
+            )  # fmt: skip
+            region.graph_lines = list(captured.lines)
+            region.nodes = list(captured.nodes)
+            region.graph = captured.text
+        self.report.regions.append(region)
+
+
+def _users_place(region: Region) -> events.Where:
+    """Where a region starts in the user's own code, if it gets there."""
+    if is_library(region.where.file):
+        for file, line in region.lines:
+            if not is_library(file):
+                own = [name for name in region.inlined if not name.startswith("Module.")]
+                return events.Where(own[0] if own else region.where.function, file, line)
+    return region.where
+
+
+def _row(event: events.Broke) -> BreakRow:
+    entry = lookup(event.number)
+    reason = Break(entry, **dict(event.fields))
+    source = line_of(event.where.file, event.where.line) or ""
+    return BreakRow(
+        event.number,
+        event.type,
+        printable(event.message),
+        event.where,
+        list(users(event.stack)),
+        printable(reason.explanation()),
+        [printable(hint) for hint in reason.hints()],
+        entry.kind.value if entry.kind else "",
+        printable(source.strip())[:200],
+        raised=event.raised,
+    )
+
+
+def build(
+    seen: Iterable[events.Event],
+    function: str,
+    *,
+    began: float = 0.0,
+    graphs: list[Times] | None = None,
+    breaks: list[Times] | None = None,
+) -> Report:
+    """The report of what `seen` tells. `graphs` and `breaks` are a profile's, if there was one."""
+    report = Report(function, versions=versions())
+    builder = _Builder(report, began)
+    for event in seen:
+        builder.take(event)
+    for region, times in zip(report.regions, graphs or ()):
+        region.calls, region.seconds = times.calls, times.seconds
+    for region, times in zip(report.regions, breaks or ()):
+        if region.break_index is not None:
+            row = report.breaks[region.break_index]
+            row.hits += times.calls
+            row.seconds += times.seconds
+    report.sources = _sources(report)
+    return report
+
+
+def versions() -> dict[str, str]:
+    """What a report was made with."""
+    try:
+        own = metadata.version("suture")
+    except metadata.PackageNotFoundError:
+        own = "not installed"
+    return {"suture": own, "torch": torch.__version__, "python": platform.python_version()}
+
+
+def is_library(file: str) -> bool:
+    """Whether a file belongs to an installed package or to Python, not to the user's program."""
+    standard = sysconfig.get_paths()["stdlib"]
+    return "/site-packages/" in file or file.startswith(standard) or file.startswith("<frozen")
+
+
+def _sources(report: Report) -> dict[str, list[str]]:
+    """The lines of the user's own files that the report speaks of; unreadable ones are left out."""
+    files = dict.fromkeys(file for file, _ in sorted(report.reached()))
+    out = {}
+    for file in files:
+        if is_library(file):
+            continue
+        lines = linecache.getlines(file)
+        if lines:
+            out[file] = [line.rstrip("\r\n") for line in lines]
+    return out
