@@ -14,6 +14,7 @@ from suture.dynamic import mark_dynamic, mark_static, mark_unbacked, maybe_mark_
 from suture.install import install, uninstall
 from suture.logs import set_logs
 from suture.look import code, guards, recompile_reasons
+from suture.report import explain
 from suture.rules import (
     allow_in_graph,
     assume_constant_result,
@@ -41,6 +42,7 @@ __all__ = [
     "dont_skip_tracing",
     "error_on_graph_break",
     "exc",
+    "explain",
     "forbid_in_graph",
     "graph_break",
     "guards",

@@ -198,9 +198,7 @@ def emit(event: Event) -> None:
             _log.warning("a listener failed on %s", type(event).__name__, exc_info=True)
 
 
-def subscribe(
-    listener: Listener, detail: bool | Callable[[], bool] = True
-) -> Callable[[], None]:
+def subscribe(listener: Listener, detail: bool | Callable[[], bool] = True) -> Callable[[], None]:
     """Hear every event from now on; the result ends this subscription (calling it again is fine).
 
     `detail` says whether events come with their texts, or is asked each time. The same callable

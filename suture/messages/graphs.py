@@ -73,7 +73,9 @@ def nodes(graph: torch.fx.Graph) -> tuple[Node, ...]:
 
 def lines(graph: torch.fx.Graph) -> tuple[tuple[str, int], ...]:
     """The (file, line) pairs that have an operation in the graph, each once, in order."""
-    found = (place_of_node(node) for node in graph.nodes if node.op not in ("placeholder", "output"))
+    found = (
+        place_of_node(node) for node in graph.nodes if node.op not in ("placeholder", "output")
+    )
     return tuple(dict.fromkeys(place for place in found if place[1]))
 
 

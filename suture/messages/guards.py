@@ -1,8 +1,8 @@
 """The guards of a variant for people: one tree, by where the values are found.
 
-    2 guards, checked in 0.39 µs
-    ├─ L['x']: Tensor float32[3] cpu, stride [1]    # model.py:7
-    ├─ L['self'].scale == 2.0    # model.py:9
+2 guards, checked in 0.39 µs
+├─ L['x']: Tensor float32[3] cpu, stride [1]    # model.py:7
+├─ L['self'].scale == 2.0    # model.py:9
 """
 
 from __future__ import annotations
@@ -63,7 +63,11 @@ def tree(guards: Sequence[str], lines: Sequence[tuple[str, int]], seconds: float
 def steps(text: str) -> list[str]:
     """The path that a guard speaks of, taken apart at its attributes and items."""
     body = re.sub(r"^(type|len|list|not hasattr)\(", "", text)
-    found = _ROOT.search(body) if not body.startswith("'") else _ROOT.search(body, body.find(" in ") + 4)
+    found = (
+        _ROOT.search(body)
+        if not body.startswith("'")
+        else _ROOT.search(body, body.find(" in ") + 4)
+    )
     if found is None:
         return [text]
     path = [found.group()]

@@ -124,7 +124,9 @@ def timeline_event(event: events.Event, pid: int) -> dict[str, Any] | None:
             return bar | base | {"args": args}
         case events.Broke():
             args = {"message": event.message, "where": str(event.where)}
-            return {"name": event.number, "cat": "break", "ph": "i", "s": "t"} | base | {"args": args}
+            return (
+                {"name": event.number, "cat": "break", "ph": "i", "s": "t"} | base | {"args": args}
+            )
         case events.Recompiled():
             args = {"reasons": list(event.reasons), "where": str(event.where)}
             mark = {"name": "recompile", "cat": "recompile", "ph": "i", "s": "t"}

@@ -87,11 +87,11 @@ def _edge(start: tuple[float, float], end: tuple[float, float]) -> str:
 def _box(node: Node, x: float, y: float) -> str:
     kind = node.target if node.target in ("input", "output") else "op"
     line = f" line {node.line}" if node.line else ""
-    label = node.name if kind == "input" else node.target
+    label = _fit(node.target, 20) if kind != "input" else _fit_tail(node.name, 20)
     return (
         f'<g class="node {kind}"><title>{escape(node.name)}: {escape(node.value)}{line}</title>'
         f'<rect x="{x:.0f}" y="{y:.0f}" width="{_WIDTH}" height="{_HEIGHT}" rx="5"/>'
-        f'<text x="{x + _WIDTH / 2:.0f}" y="{y + 16:.0f}">{escape(_fit(label, 20))}</text>'
+        f'<text x="{x + _WIDTH / 2:.0f}" y="{y + 16:.0f}">{escape(label)}</text>'
         f'<text class="small" x="{x + _WIDTH / 2:.0f}" y="{y + 30:.0f}">'
         f"{escape(_fit(node.value, 26))}</text></g>"
     )
@@ -99,6 +99,10 @@ def _box(node: Node, x: float, y: float) -> str:
 
 def _fit(text: str, size: int) -> str:
     return text if len(text) <= size else text[: size - 1] + "…"
+
+
+def _fit_tail(text: str, size: int) -> str:
+    return text if len(text) <= size else "…" + text[-size + 1 :]
 
 
 def timeline(phases: Sequence[Phase], names: Sequence[str]) -> Markup:

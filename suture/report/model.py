@@ -262,7 +262,9 @@ def _from_record(record: dict[str, Any]) -> Report:
     made = {key: value for key, value in record.items() if key not in ("schema", "summary")}
     made["regions"] = [_region(one) for one in record["regions"]]
     made["breaks"] = [
-        BreakRow(**{**one, "where": Where(**one["where"]), "stack": [Where(**w) for w in one["stack"]]})
+        BreakRow(
+            **{**one, "where": Where(**one["where"]), "stack": [Where(**w) for w in one["stack"]]}
+        )
         for one in record["breaks"]
     ]
     for key, kind in (("recompilations", Recompilation), ("interpreted", Interpretation)):
