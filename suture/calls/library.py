@@ -55,6 +55,16 @@ def _object_order(tx: Any, args: Any, kwargs: Any) -> Any:
     return Constant(NotImplemented)
 
 
+@handles(object.__getstate__)
+def _getstate(tx: Any, args: Any, kwargs: Any) -> Any:
+    obj = args[0]
+    plain = isinstance(obj, Object) and not any("__slots__" in b.__dict__ for b in obj.cls.__mro__)
+    if not plain or obj.storage is not None:
+        raise Break(calls.C_FUNCTION, function="object.__getstate__")
+    held = tx.instance_dict(obj)
+    return held if held.truth(tx) else Constant(None)
+
+
 @handles(vars)
 def _vars(tx: Any, args: Any, kwargs: Any) -> Any:
     if not args:

@@ -231,7 +231,9 @@ class Operators(Part):
         elif obj.is_constant():
             return self._constant_special(obj, method, other)
         elif isinstance(obj, Class):
-            return self._class_special(obj, method, other)
+            result = self._class_special(obj, method, other)
+            if result is None:
+                return None
         elif isinstance(obj, Opaque):
             raise Break(
                 objects.UNKNOWN_OPERATOR,
