@@ -14,6 +14,7 @@ from suture import _core
 from suture.breaks import Break, tensors
 from suture.sources import Source, pinned
 from suture.calls.part import Part
+from suture.calls.real_iterators import is_builtin_iterator, wrap_iterator
 from suture.variables import (
     Builtin,
     Cell,
@@ -184,6 +185,8 @@ def _maker_for(value: Any) -> Wrap:
         return _builtin
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
         return _opaque
+    if is_builtin_iterator(value):
+        return wrap_iterator
     if kind.__module__ == "builtins" and kind.__name__.endswith(("iterator", "generator")):
         return _opaque
     return _object

@@ -25,6 +25,7 @@ class History:
         "moving",
         "numbers",
         "objects",
+        "places",
         "sizes",
     )  # fmt: skip
 
@@ -33,6 +34,7 @@ class History:
         self.numbers: dict[str, Any] = {}
         self.sizes: dict[tuple[str, int], tuple[int, ...]] = {}
         self.objects: dict[str, Any] = {}
+        self.places: dict[str, str] = {}
         self.moving: dict[tuple[str, int], set[int]] = {}
         self.changing: set[str] = set()
         self.constant: set[str] = set()  # numbers that the backend cannot take as symbols
@@ -83,6 +85,13 @@ class History:
             for entry in map(str.strip, config.dynamic_sources.split(","))
             if entry
         )
+
+    def steady(self, path: str, token: str) -> bool:
+        """Whether an iterator has always stood at the same place when the point was reached."""
+        if self.places.setdefault(path, token) == token:
+            return True
+        self.places[path] = ""  # it moves: never steady again
+        return False
 
     def same_object(self, path: str, value: Any) -> bool:
         """Whether the object at `path` has been one and the same so far."""

@@ -13,6 +13,7 @@ from typing import Any, Callable
 
 from suture import _core, config, errors, events, rules, stance
 from suture.breaks import Break, internal
+from suture.bytecode import decode
 from suture.dispatch.history import History
 from suture.guards.reasons import most_frequent
 from suture.guards.reasons import reason as reason_of
@@ -81,10 +82,21 @@ class Unit:
         found = self.points.get(key)
         if found is None:
             name, _, line = where(chain)
-            data = PointData(chain, History(self.options.dynamic), interpret_only)
+            data = PointData(chain, self._history(chain), interpret_only)
             found = _core.Point(f"{name}:{line}", self._on_miss, data)
             self.points[key] = found
         return found
+
+    def _history(self, chain: Chain) -> History:
+        """A new memory. The element a loop has just taken is a value that changes: a number there
+        is a symbol from the start."""
+        made = History(self.options.dynamic)
+        spec = chain[0]
+        code = decode(spec.code).instructions
+        if spec.depth and 0 < spec.index < len(code) and code[spec.index - 1].op == "FOR_ITER":
+            made.changing.add(f"L['stack_{spec.depth - 1}']")
+            made.places[f"L['stack_{spec.depth - 2}']"] = ""  # the loop is run as a loop
+        return made
 
     def entry(self, code: Any) -> Any:
         """The point at the start of a function."""
@@ -209,7 +221,7 @@ class Unit:
             point.data.given_up = False
             point.data.full_at = math.inf
             point.data.called = False
-            point.data.history = History(self.options.dynamic)
+            point.data.history = self._history(point.data.chain)
 
 
 def _forget_with(obj: Any, point: Any, variant: Variant) -> None:

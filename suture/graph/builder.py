@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -102,9 +103,12 @@ class GraphBuilder:
     def fake_tensor(self, tensor: torch.Tensor, source: Source, dims: Any) -> torch.Tensor:
         """The fake counterpart of an input; `dims` says which sizes are symbolic (or None)."""
         context = dims if dims is not None else priv.static_context(tensor)
-        return self.fake.from_tensor(
-            tensor, symbolic_context=context, source=TorchName(source.path())
-        )
+        name = TorchName(source.path())
+        if tensor.is_leaf:
+            return self.fake.from_tensor(tensor, symbolic_context=context, source=name)
+        with warnings.catch_warnings():  # torch looks at .grad, which warns of what is no leaf
+            warnings.simplefilter("ignore")
+            return self.fake.from_tensor(tensor, symbolic_context=context, source=name)
 
     # ---- operations
 

@@ -130,7 +130,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
             exit = stop.exit
         self.guard_aliasing()
         self.guards.where = None  # nothing of the trace outlives it
-        self.graph.stack = _no_stack
+        self.graph.stack = self.graph.decisions.where = _no_stack
         return Capture(
             self.frames, exit, self.graph, self.guards, self.effects, self.slots, self.modes,
             None, self.step, self.symbol_places,
