@@ -134,7 +134,10 @@ class Attributes(Part):
             AttributeError, f"type object '{value.__name__}' has no attribute '{name}'"
         )
 
-    def class_source(self, cls: type, name: str) -> Any:
+    def class_source(self, cls: type, name: str, raw: Any = MISSING) -> Any:
+        """Where a class attribute is read; `raw` may stand further up than the first of its name."""
+        if raw is not MISSING:
+            cls = next((b for b in cls.__mro__ if b.__dict__.get(name, MISSING) is raw), cls)
         return self.pinned(cls).child("mro_attr", name)
 
     def bind(self, raw: Any, obj: Any, cls: type, name: str, owner_class: Any = None) -> Any:
@@ -155,7 +158,7 @@ class Attributes(Part):
                 return self.raise_(AttributeError, f"property '{name}' of '{cls.__name__}' object has no getter")
             return self.tail_call(self.wrap(raw.fget, None), [obj], {})
         if kind is types.MethodType or kind is types.BuiltinFunctionType:
-            return self.wrap(raw, self.class_source(cls, name))
+            return self.wrap(raw, self.class_source(cls, name, raw))
         if isinstance(raw, _C_CALLABLES):
             return self._bind_c(raw, obj, cls, name)
         if kind is functools.cached_property and isinstance(obj, Object) and _has_dict(cls):
@@ -172,7 +175,7 @@ class Attributes(Part):
             if obj is None:
                 return self.wrap(raw, None)
             return self._bind_unknown(raw, obj, cls, name)
-        return self.wrap(raw, self.class_source(cls, name))
+        return self.wrap(raw, self.class_source(cls, name, raw))
 
     def _cached_property(self, raw: Any, obj: Object) -> Any:
         value = self.call(self.wrap(raw.func, None), [obj], {})

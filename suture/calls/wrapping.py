@@ -6,6 +6,7 @@ import collections
 import enum
 import functools
 import types
+import weakref
 from typing import Any, Callable
 
 import torch
@@ -15,6 +16,7 @@ from suture.breaks import Break, tensors
 from suture.sources import Source, pinned
 from suture.calls.part import Part
 from suture.calls.real_iterators import is_builtin_iterator, wrap_iterator
+from suture.variables.weakrefs import WeakReference
 from suture.variables import (
     Builtin,
     Cell,
@@ -386,6 +388,16 @@ def _partial(tx: Any, value: Any, source: Any) -> Any:
     return Partial(fn, list(args), pairs, source)
 
 
+@wraps(weakref.ref)
+def _weakref(tx: Any, value: Any, source: Any) -> Any:
+    source = source if source is not None else tx.pinned(value, "a weakref")
+    if tx.is_fixed(source) or isinstance(value(), torch.Tensor):
+        tx.fix(source, value)
+    else:
+        tx.guards.add(source, "type", weakref.ref)
+    return WeakReference(value, source)
+
+
 @wraps(types.CellType)
 def _cell(tx: Any, value: Any, source: Any) -> Any:
     return tx.wrap_cell(value, source)
@@ -406,8 +418,10 @@ def _builtin(tx: Any, value: Any, source: Any) -> Any:
 
 def _is_bound(value: Any) -> bool:
     """Whether a C function is a method bound to an object, and made anew at each access."""
-    owner = value.__self__
-    return owner is not None and not isinstance(owner, (type, types.ModuleType))
+    owner = value.__self__  # pybind11's functions have a record there that they are no method of
+    if owner is None or isinstance(owner, (type, types.ModuleType)):
+        return False
+    return hasattr(type(owner), value.__name__)
 
 
 def _bound_tensor_method(tx: Any, value: Any, source: Any) -> Any:
