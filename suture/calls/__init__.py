@@ -1,6 +1,7 @@
 """What calling and operating on things does, by family. Each file holds one part of the tracer
 or a table of handlers; importing the package fills the tables."""
 
+from suture.calls import frames, weakrefs  # noqa: F401
 from suture.calls import builtins, constructors, modules, specials, tensor_methods  # noqa: F401
 from suture.calls.aliasing import Aliasing
 from suture.calls.attributes import Attributes

@@ -437,16 +437,6 @@ for _pure in (chr, ord, bin, hex, oct):
     handles(_pure)(lambda tx, args, kwargs, f=_pure: tx.fold(f, args, kwargs))
 
 
-@handles(locals, globals, dir)
-def _namespace(tx: Any, args: Any, kwargs: Any) -> Any:
-    raise Break(python.LOCALS_CALL, call="locals()")
-
-
-@handles(exec, eval, compile)
-def _exec(tx: Any, args: Any, kwargs: Any) -> Any:
-    raise Break(python.EXEC_EVAL, call="exec()")
-
-
 @handles(open, input, breakpoint)
 def _open(tx: Any, args: Any, kwargs: Any) -> Any:
     raise Break(calls.C_FUNCTION, function="open")

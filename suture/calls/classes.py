@@ -38,7 +38,9 @@ class Classes(Part):
 
     def _made_here(self, real: type) -> bool:
         """Classes whose instances are plain enough to make whatever package they come from."""
-        return issubclass(real, BaseException) and real.__module__ == "builtins"
+        if issubclass(real, BaseException):
+            return real.__module__ == "builtins"
+        return real is collections.Counter
 
     def make_instance(self, cls: Class, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """What type.__call__ does: __new__, then __init__."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import functools
 import operator
+import types
 from typing import Any
 
 import torch
@@ -20,6 +21,7 @@ from suture.variables import (
     List,
     Object,
     Partial,
+    Proxy,
     Set,
     Size,
     Symbol,
@@ -152,6 +154,14 @@ def _defaultdict(tx: Any, args: Any, kwargs: Any) -> Any:
     made = Dict(None, None, collections.defaultdict, None, factory)
     made.m_update(tx, *args[1:], **kwargs)
     return made
+
+
+@handles(types.MappingProxyType)
+def _mapping_proxy(tx: Any, args: Any, kwargs: Any) -> Any:
+    of = args[0] if len(args) == 1 and not kwargs else None
+    if isinstance(of, Dict) or (isinstance(of, Object) and isinstance(of.storage, Dict)):
+        return Proxy(of)
+    raise Break(calls.C_FUNCTION, function="types.MappingProxyType")
 
 
 @handles(object)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 from suture.breaks import Break, control_flow
@@ -51,9 +52,18 @@ class Iteration(Part):
             if isinstance(value, Object) and self.type_lookup(cls, "__getitem__") is not MISSING:
                 return ListIterator(self._by_index(value))
             return self.raise_(TypeError, f"'{cls.__name__}' object is not iterable")
+        if self._is_c_iterator(cls):
+            return value
         if isinstance(value, (Object, Class)):
             return self._made_iterator(value, cls)
         raise Break(control_flow.UNKNOWN_ITERATOR, iterator=value.describe())
+
+    def _is_c_iterator(self, cls: type) -> bool:
+        """An iterator in C that suture did not make: it is its own iterator, and Python moves it."""
+        makes, moves = self.type_lookup(cls, "__iter__"), self.type_lookup(cls, "__next__")
+        return isinstance(makes, types.WrapperDescriptorType) and isinstance(
+            moves, types.WrapperDescriptorType
+        )
 
     def _made_iterator(self, value: Any, cls: type) -> Any:
         """What the program's own __iter__ gives."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from suture.breaks import Break, modules
 from suture.calls.attributes import MISSING
 from suture.calls.table import handles
 from suture.variables import Constant, Dict, Function, Object
@@ -20,6 +21,8 @@ def _module_call(fn: Any) -> Any:
         module = args[0]
         if isinstance(module, Object) and _is_plain(tx, module):
             return tx.tail_call(tx.getattr(module, "forward"), args[1:], kwargs)
+        if isinstance(module, Object):
+            _refuse_backward_hooks(tx, module)
         return tx.inline(Function(fn, tx.pinned(fn)), args, kwargs)
 
     return handler
@@ -27,6 +30,14 @@ def _module_call(fn: Any) -> Any:
 
 for _fn in (torch.nn.Module.__call__, torch.nn.Module._call_impl):
     handles(_fn)(_module_call(_fn))
+
+
+def _refuse_backward_hooks(tx: Any, module: Object) -> None:
+    """Hooks that run in the backward belong to autograd, not to the graph."""
+    for name in _HOOKS[:2]:
+        tables = (tx.instance_value(module, name), tx.load_global(_NAMESPACE, "_global" + name))
+        if any(isinstance(t, Dict) and t.truth(tx) for t in tables):
+            raise Break(modules.BACKWARD_HOOKS, module=module.describe())
 
 
 def _is_plain(tx: Any, module: Object) -> bool:

@@ -161,8 +161,14 @@ class Operators(Part):
         for name in ("__bool__", "__len__"):
             raw = self.type_lookup(cls, name)
             if raw is not MISSING:
-                return self.truth(self.finish(self.call_type_method(obj, name, [], {})))
+                return self._asked_truth(obj, name)
         return True
+
+    def _asked_truth(self, obj: Object, name: str) -> bool:
+        try:
+            return self.truth(self.finish(self.call_type_method(obj, name, [], {})))
+        except Break as reason:
+            raise Break(control_flow.UNKNOWN_TRUTH, value=obj.describe()) from reason
 
     # ---- unary and binary operators
 
@@ -442,14 +448,14 @@ class Operators(Part):
     def index_of(self, key: Any, length: int, what: str) -> Any:
         """A key of a sequence as an int in range, or a slice of known ends."""
         if isinstance(key, Slice):
-            return slice(*(self._slice_end(p) for p in key.parts))
+            return self._slice_ends(key)
         if key.is_constant() and isinstance(key.constant(), slice):
             return key.constant()
         if not self.has_index(key):
             kind = key.python_type().__name__
             base = what.split()[0]
             self.raise_(TypeError, f"{base} indices must be integers or slices, not {kind}")
-        at = self.integer(key)
+        at = self._tensor_index(key) if self.is_tensor(key) else self.integer(key)
         if not -length <= at < length:
             self.raise_(IndexError, f"{what} index out of range")
         return at if at >= 0 else at + length
@@ -459,6 +465,20 @@ class Operators(Part):
         if issubclass(key.python_type(), int):
             return True
         return self.is_tensor(key) or self.type_lookup(key.python_type(), "__index__") is not MISSING
+
+    def _tensor_index(self, key: Any) -> int:
+        """A tensor as an index of a Python sequence: its number must be known."""
+        try:
+            return self.integer(key)
+        except Break as reason:
+            raise Break(control_flow.INDEX_OF_TENSOR, tensor=key.describe()) from reason
+
+    def _slice_ends(self, key: Slice) -> slice:
+        try:
+            return slice(*(self._slice_end(p) for p in key.parts))
+        except Break as reason:
+            bounds = ":".join(p.describe() for p in key.parts)
+            raise Break(control_flow.TENSOR_SLICE, bounds=bounds) from reason
 
     def _slice_end(self, part: Any) -> Any:
         if part.is_constant() and part.constant() is None:

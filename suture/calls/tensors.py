@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from suture import _core
-from suture.breaks import Break, calls, control_flow, tensor_methods, tensors
+from suture import _core, config
+from suture.breaks import Break, calls, control_flow, objects, tensor_methods, tensors
 from suture.calls.constructors import holds_tensor
 from suture.calls.part import Part
 from suture.calls.tensor_methods import METHODS, set_attribute
@@ -105,7 +105,13 @@ class Tensors(Part):
         if isinstance(variable, Object) and isinstance(variable.storage, (List, Tuple)):
             items = [self.proxy(i) for i in variable.storage.unpacked(self)]
             return tuple(items) if isinstance(variable.storage, Tuple) else items
-        proxy = variable.as_proxy()
+        try:
+            proxy = variable.as_proxy()
+        except Break as reason:
+            if reason.type is not objects.UNKNOWN_OBJECT:
+                raise
+            what = variable.describe()
+            raise Break(calls.ARGUMENT_OUTSIDE_GRAPH, function="a node", argument=what) from None
         if isinstance(variable, (Object, Builtin, Class)) and not isinstance(proxy, _GRAPH_OBJECTS):
             raise Break(
                 calls.ARGUMENT_OUTSIDE_GRAPH, function="a node", argument=variable.describe()
@@ -117,12 +123,17 @@ class Tensors(Part):
         if failed.reason == "data":
             return Break(tensors.DATA_DEPENDENT_OP, operator=name)
         if failed.reason == "shape":
-            return Break(tensors.DYNAMIC_SHAPE_OP, operator=name)
+            entry = tensors.DYNAMIC_SHAPE_NO_META
+            if not config.capture_dynamic_output_shape_ops:
+                entry = tensors.DYNAMIC_SHAPE_OP
+            return Break(entry, operator=name)
         if failed.reason == "kernel":
             return Break(calls.NO_FAKE_KERNEL, operator=name)
         if failed.reason == "decision":
             return Break(control_flow.UNBACKED_DECISION, expression=str(failed.cause).split("\n")[0])
         error = f"{type(failed.cause).__name__}: {failed.cause}"
+        if "no fake impl registered" in error:
+            return Break(calls.NO_FAKE_KERNEL, operator=name)
         return Break(tensors.FAKE_FAILED, operator=name, error=error)
 
     def from_graph(self, node: Any, value: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -264,6 +275,9 @@ class Tensors(Part):
 
     def tensor_method(self, tensor: Tensor, name: str, args: list[Any], kwargs: Any) -> Any:
         """A method of a tensor: known at once, or a node."""
+        if "from" in kwargs and not args:  # a reserved word, which no graph's source can hold
+            args = [kwargs["from"]]
+            kwargs = {k: v for k, v in kwargs.items() if k != "from"}
         own = METHODS.get(name)
         if own is not None:
             return own(self, tensor, args, kwargs)
@@ -345,7 +359,7 @@ class Tensors(Part):
         """`.item()` and its kin: a symbolic number, where torch can make one."""
         if method == "__bool__" or tensor.value.dtype is torch.bool and method == "item":
             raise Break(control_flow.TENSOR_BRANCH, tensor=tensor.describe())
-        made = self.number_from_data(tensor, method)
+        made = self.number_from_data(tensor, method) if config.capture_scalar_outputs else None
         if made is None:
             raise Break(tensors.ITEM, tensor=tensor.describe(), method=method)
         return made

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import enum
 import functools
+import gc
 import types
 import weakref
 from typing import Any, Callable
@@ -32,6 +33,7 @@ from suture.variables import (
     Object,
     Opaque,
     Partial,
+    Proxy,
     Refused,
     Set,
     Size,
@@ -294,7 +296,17 @@ def _defaultdict(tx: Any, value: Any, source: Any) -> Any:
 
 @wraps(types.MappingProxyType)
 def _proxy(tx: Any, value: Any, source: Any) -> Any:
-    return _opaque(tx, value, source)
+    source = source if source is not None else tx.pinned(value, "a view")
+    tx.guards.add(source, "type", types.MappingProxyType)
+    behind = _behind(value)
+    if not isinstance(behind, dict):
+        return _opaque(tx, value, source)
+    return Proxy(tx.wrap(behind, source.call(_behind)), source)
+
+
+def _behind(proxy: Any) -> Any:
+    """The mapping that a read-only view shows."""
+    return gc.get_referents(proxy)[0]
 
 
 @wraps(set, frozenset)

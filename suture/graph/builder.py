@@ -13,6 +13,7 @@ import torch.fx
 from torch.utils import _pytree as pytree
 
 from suture import config
+from suture import config
 from suture.graph import _torch as priv
 from suture.graph.asserts import bind_unbacked
 from suture.graph.names import TorchName, valid_name
@@ -61,7 +62,7 @@ class GraphBuilder:
         self.decisions = Decisions()
         self.shape_env = priv.ShapeEnv(
             allow_scalar_outputs=True,
-            allow_dynamic_output_shape_ops=True,
+            allow_dynamic_output_shape_ops=config.capture_dynamic_output_shape_ops,
             duck_shape=config.duck_sizes,
         )
         self.shape_env.guards = self.decisions

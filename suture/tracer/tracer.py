@@ -50,6 +50,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.restores: list[Any] = []  # undo what was really switched while tracing
         self.entry_is_owned = False
         self.inline_limit = config.inline_limit
+        self.turns: dict[tuple[int, int], int] = {}  # of the loops in each frame
         self.symbol_places: list[Any] = []
         self.step = 0
         self.watch: Any = None  # called with (tracer, frame, instruction) before each
@@ -191,6 +192,8 @@ class Tracer(*PARTS):  # type: ignore[misc]
         if handler is None:
             from suture.breaks import python
 
+            if inst.op in ("CHECK_EG_MATCH", "PREP_RERAISE_STAR"):
+                raise Break(python.STAR_EXCEPT, types=frame.stack[-1].describe())
             raise Break(python.UNKNOWN_INSTRUCTION, opcode=inst.op)
         if self._tired and (handler.run or self.floor):
             raise Break(internal.UNROLL_LIMIT, count=str(config.unroll_limit))
@@ -337,6 +340,6 @@ class _Stop(Exception):
 
 
 # Breaks after which this frame, and only this one, is interpreted.
-_INTERPRET_FRAME = frozenset({"GB2000"})
+_INTERPRET_FRAME = frozenset({"GB2000", "GB2051", "GB2052"})
 
 __all__ = ["Restart", "Tracer"]

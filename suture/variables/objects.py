@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from suture.breaks import Break, objects
+from suture.breaks import Break, objects, raising
 from suture.variables.base import Mutable, Variable
 from suture.variables.constant import Constant
 from suture.variables.functions import RealIdentity
@@ -221,7 +221,7 @@ class Raise(Mutable):
         if name == "__suppress_context__":
             return Constant(self.suppress)
         if name == "__traceback__":
-            raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
+            return tx.traceback_of(self)
         if name == "value" and issubclass(self.cls, StopIteration):
             return self.args[0] if self.args else Constant(None)
         return tx.instance_attribute(self, name)
@@ -240,6 +240,8 @@ class Raise(Mutable):
             self.attrs[name] = value
 
     def m_with_traceback(self, tx: Any, traceback: Any) -> Any:
+        if not (traceback.is_constant() and traceback.constant() is None):
+            raise Break(raising.SET_TRACEBACK, exception=self.describe())
         return self
 
     def rebuild(self, emit: Any) -> str:

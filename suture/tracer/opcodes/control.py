@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from suture import config
+from suture.breaks import Break, control_flow, internal
 from suture.tracer.frame import Pending
 from suture.tracer.opcodes.table import op
 from suture.variables import END, Constant
@@ -14,10 +16,18 @@ def jump(tx: Any, frame: Any, inst: Any) -> None:
     frame.ip = inst.target
 
 
+def _is_assert(frame: Any) -> bool:
+    """Whether the branch belongs to an `assert`: the other side raises AssertionError."""
+    return bool(frame.code.instructions[frame.ip + 1].op == "LOAD_ASSERTION_ERROR")
+
+
 def _branch(name: str, wanted: bool) -> None:
     @op(name, raw=True, run="bool")
     def handler(tx: Any, frame: Any, inst: Any) -> None:
-        taken = tx.truth(frame.stack[-1]) is wanted
+        condition = frame.stack[-1]
+        if wanted and tx.is_tensor(condition) and _is_assert(frame):
+            raise Break(control_flow.TENSOR_ASSERT, tensor=condition.describe())
+        taken = tx.truth(condition) is wanted
         frame.stack.pop()
         frame.ip = inst.target if taken else frame.ip + 1
 
@@ -65,6 +75,10 @@ def get_iter(tx: Any, inst: Any, value: Any) -> Any:
 @op("FOR_ITER", raw=True, run="next")
 def for_iter(tx: Any, frame: Any, inst: Any) -> None:
     iterator = frame.stack[-1]
+    loop = (id(frame), frame.ip)
+    tx.turns[loop] = turns = tx.turns.get(loop, 0) + 1
+    if turns > config.unroll_limit:
+        raise Break(internal.UNROLL_LIMIT, count=str(turns - 1))
     item = tx.advance_in_loop(frame, iterator)
     if isinstance(item, Pending):
         return

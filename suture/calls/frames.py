@@ -1,0 +1,79 @@
+"""Builtins that look at the frame they are called from: locals(), dir(), globals(), eval()."""
+
+from __future__ import annotations
+
+import builtins
+import types
+from typing import Any
+
+from suture.breaks import Break, calls, python
+from suture.calls.table import handles
+from suture.variables import Cell, Constant, Dict, List
+
+
+def frame_locals(tx: Any) -> dict[str, Any]:
+    """The variables of the innermost frame by name, those that have a value."""
+    frame = tx.frames[-1]
+    found: dict[str, Any] = {}
+    for slot, name in enumerate(frame.code.localsplus):
+        value = frame.locals[slot]
+        if isinstance(value, Cell) or slot in frame.code.frees:
+            value = tx.load_cell(tx.frame_cell(frame, slot))
+        if value is not None and not name.startswith("."):
+            found[name] = tx.realize(value)
+    return found
+
+
+@handles(locals)
+def _locals(tx: Any, args: Any, kwargs: Any) -> Any:
+    if args or kwargs:
+        raise Break(calls.C_FUNCTION, function="locals")
+    return Dict({name: (Constant(name), value) for name, value in frame_locals(tx).items()})
+
+
+@handles(dir)
+def _dir(tx: Any, args: Any, kwargs: Any) -> Any:
+    if not args:
+        return List([Constant(name) for name in sorted(frame_locals(tx))])
+    raise Break(calls.C_FUNCTION, function="dir")
+
+
+@handles(globals)
+def _globals(tx: Any, args: Any, kwargs: Any) -> Any:
+    namespace = tx.frames[-1].fn.globals
+    if tx.effects.globals:
+        raise Break(python.LOCALS_CALL, call="globals")
+    return tx.wrap(namespace, tx.pinned(namespace, str(namespace.get("__name__", "globals"))))
+
+
+@handles(exec, eval)
+def _exec(tx: Any, args: Any, kwargs: Any) -> Any:
+    for builtin in (eval, exec):
+        _refuse_names_of_frame(tx, builtin, args, kwargs)
+    raise Break(python.EXEC_EVAL, call="eval or exec")
+
+
+@handles(compile)
+def _compile(tx: Any, args: Any, kwargs: Any) -> Any:
+    raise Break(python.EXEC_EVAL, call="compile")
+
+
+def _refuse_names_of_frame(tx: Any, builtin: Any, args: Any, kwargs: Any) -> None:
+    """Without namespaces the text sees the variables of the frame, which only the frame has."""
+    if len(args) != 1 or kwargs:
+        return
+    text = args[0].constant() if args[0].is_constant() else None
+    names = _names_in(text) if isinstance(text, str) else None
+    seen = frame_locals(tx).keys() | tx.frames[-1].fn.globals.keys()
+    if names is None or not names.isdisjoint(seen) or not names <= vars(builtins).keys():
+        raise Break(python.LOCALS_CALL, call=builtin.__name__)
+
+
+def _names_in(text: str) -> set[str] | None:
+    """The names that an expression uses; None if it is none, or makes functions."""
+    try:
+        code = compile(text, "<text>", "eval")
+    except SyntaxError:
+        return None
+    inner = any(isinstance(c, types.CodeType) for c in code.co_consts)
+    return None if inner else set(code.co_names)
