@@ -17,6 +17,7 @@ from suture.calls.introspection import Introspection
 from suture.calls.hashing import Hashing
 from suture.calls.iteration import Iteration
 from suture.calls.operators import Operators
+from suture.calls.processwide import ProcessWide
 from suture.calls.symbols import Symbols
 from suture.calls.tensors import Tensors
 from suture.calls.wrapping import Wrapping
@@ -36,6 +37,7 @@ PARTS = (
     Hashing,
     Iteration,
     Operators,
+    ProcessWide,
     Symbols,
     Tensors,
     Wrapping,
