@@ -1,8 +1,7 @@
-"""What a program asks of its process: cached functions, weak references, the environment."""
+"""What a program asks of its process: weak references, the environment."""
 
 from __future__ import annotations
 
-import functools
 import os
 import weakref
 from typing import Any
@@ -10,26 +9,12 @@ from typing import Any
 from suture.calls.part import Part
 from suture.calls.table import handles
 from suture.calls.wrapping import wraps
-from suture.variables import Constant, Function, Object, Raised
-from suture.variables.handles import Cached, Reference
-
-_LRU = type(functools.lru_cache(lambda: None))
+from suture.variables import Constant, Function, Object
+from suture.variables.handles import Reference
 
 
 class ProcessWide(Part):
-    """The part of the tracer that asks cached functions and the environment."""
-
-    def call_cached(self, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        """The result that the cache holds, or will hold, for these constants."""
-        values = [a.constant() for a in args]
-        named = {k: v.constant() for k, v in kwargs.items()}
-        try:
-            result = real(*values, **named)
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except Exception as error:
-            raise Raised(self.native_exception(error)) from None
-        return self.wrap(result, None)
+    """The part of the tracer that asks the environment."""
 
     def environment(self, name: Any, default: Any) -> Any:
         """The variable `name` of the environment, guarded; `default` if there is none."""
@@ -48,13 +33,6 @@ def _table() -> dict[Any, Any]:
 
 def _key(name: str) -> Any:
     return os.environ.encodekey(name)  # type: ignore[attr-defined]
-
-
-@wraps(_LRU)
-def _cached(tx: Any, value: Any, source: Any) -> Any:
-    if source is not None:
-        tx.fix(source, value)
-    return Cached(value, source if source is not None else tx.pinned(value))
 
 
 @wraps(weakref.ref)

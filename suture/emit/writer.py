@@ -197,9 +197,9 @@ class Writer:
         frame = variable.frame
         if frame is None:
             return f"{self.constant(_ended, 'ended')}()"
-        inst = frame.code.instructions[max(frame.ip - 1, 0)]
         if not variable.started:
-            inst = next(i for i in frame.code.instructions if i.op == "RETURN_GENERATOR")
+            return self._fresh_generator(frame)
+        inst = frame.code.instructions[max(frame.ip - 1, 0)]
         slots = ", ".join(self.value(v) for v in frame.locals)
         stack = ", ".join(self.value(v) for v in frame.stack)
         suspend = self.constant(_core.suspend, "suspend")
@@ -208,6 +208,24 @@ class Writer:
             f"{suspend}({fn}, {inst.lasti}, ({slots}{',' if slots else ''}),"
             f" ({stack}{',' if stack else ''}))"
         )
+
+    def _fresh_generator(self, frame: Any) -> str:
+        """A generator that nobody has asked for a value: the function is called."""
+        code = frame.code.code
+        at = code.co_argcount
+        names = code.co_varnames
+        args = [self.value(v) for v in frame.locals[:at]]
+        keywords = [
+            f"{names[i]}={self.value(frame.locals[i])}"
+            for i in range(at, at + code.co_kwonlyargcount)
+        ]
+        at += code.co_kwonlyargcount
+        if code.co_flags & 0x04:
+            args.append(f"*{self.value(frame.locals[at])}")
+            at += 1
+        if code.co_flags & 0x08:
+            keywords.append(f"**{self.value(frame.locals[at])}")
+        return f"{self.value(frame.fn)}({', '.join([*args, *keywords])})"
 
 
 def _hint(source: Any) -> str:

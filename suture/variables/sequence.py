@@ -134,7 +134,7 @@ class Sequence(Container):
         return Constant(sum(1 for at in self.unpacked(tx) if tx.same_or_equal(at, item)))
 
     def m___add__(self, tx: Any, other: Any) -> Any:
-        other = getattr(other, "storage", None) or other
+        other = _as_sequence(tx, other)
         if not isinstance(other, Sequence) or other.kind is not self.kind:
             return Constant(NotImplemented)
         return self.made_like(self.items + other.unpacked(tx))
@@ -187,6 +187,14 @@ class Tuple(Sequence):
         return f"({inner},)"
 
 
+def _as_sequence(tx: Any, other: Any) -> Any:
+    """The sequence in an operand: the builtin part of an object, the items of a constant tuple."""
+    other = getattr(other, "storage", None) or other
+    if isinstance(other, Constant) and type(other.value) is tuple:
+        return Tuple([tx.known(v) for v in other.value])
+    return other
+
+
 class Size(Tuple):
     """torch.Size: the shape of a tensor."""
 
@@ -208,6 +216,7 @@ class Size(Tuple):
         return tuple(_proxy(i) for i in self.items)
 
     def m___add__(self, tx: Any, other: Any) -> Any:
+        other = _as_sequence(tx, other)
         if not isinstance(other, Tuple):
             return Constant(NotImplemented)
         return Size(self.items + other.unpacked(tx))
