@@ -14,6 +14,7 @@ from suture.calls.part import Part
 from suture.calls.table import SPECIAL, handler_of, handler_of_code
 from suture.variables import (
     Builtin,
+    Class,
     Constant,
     Dict,
 
@@ -172,6 +173,8 @@ class Functions(Part):
             done = self.call_descriptor(real, owner, args, kwargs)
             if done is not MISSING:
                 return done
+        if isinstance(real, types.ClassMethodDescriptorType) and args and isinstance(args[0], Class):
+            real, args = getattr(args[0].value, real.__name__), args[1:]
         done = library.static_method(self, real, args, kwargs)
         if done is not None:
             return done

@@ -9,7 +9,7 @@ import types
 from typing import Any
 
 from suture.breaks import Break, calls, python
-from suture.calls.table import handles, handles_code
+from suture.calls.table import handles, handles_code, special
 from suture.variables import (
     CallIterator,
     Class,
@@ -83,6 +83,11 @@ def _function_get(tx: Any, args: Any, kwargs: Any) -> Any:
 @handles(_thread.get_ident)
 def _get_ident(tx: Any, args: Any, kwargs: Any) -> Any:
     return Volatile(_thread.get_ident, [])
+
+
+@special("builtin_type")
+def _builtin_type(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    return tx.make_instance(tx.wrap(target, None), args, kwargs)
 
 
 # ---- iter(callable, sentinel)
@@ -164,6 +169,7 @@ def _dispatch(tx: Any, fn: Any, args: Any, kwargs: Any) -> Any:
 
 
 _FOLDED_OWNERS = (int, float, str, bytes, complex)
+_FOLDED = (str.maketrans, bytes.maketrans)
 
 
 def class_method(tx: Any, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -182,6 +188,8 @@ def class_method(tx: Any, real: Any, args: list[Any], kwargs: dict[str, Any]) ->
 
 def static_method(tx: Any, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A C static method of an immutable type, such as str.maketrans; None if it is not that."""
-    if type(real) is types.BuiltinFunctionType and real.__self__ in _FOLDED_OWNERS:
+    if type(real) is not types.BuiltinFunctionType:
+        return None
+    if real.__self__ in _FOLDED_OWNERS or real in _FOLDED:
         return tx.fold(real, args, kwargs)
     return None

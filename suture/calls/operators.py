@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import types
 from typing import Any
 
 from suture.breaks import Break, control_flow, objects
@@ -23,6 +24,7 @@ from suture.variables import (
     Slice,
     Symbol,
     Tensor,
+    Tuple,
 )
 
 # operator-module name -> (special method, reflected special method)
@@ -289,10 +291,14 @@ class Operators(Part):
                 return done
         elif left.is_constant() and right.is_constant():
             return self.fold(real, [left, right], {})
-        if isinstance(left, Sequence) and isinstance(right, (Sequence, Constant)):
-            done = self._compare_sequences(symbol, left, right)
+        ours, theirs = self._compared_part(left, forward), self._compared_part(right, backward)
+        if isinstance(ours, Sequence) and isinstance(theirs, Sequence):
+            done = self._compare_sequences(symbol, ours, theirs)
             if done is not None:
                 return done
+        if (ours is not left or theirs is not right) and not isinstance(ours, Object):
+            if not isinstance(theirs, Object):
+                return self.compare(symbol, ours, theirs)
         done = self._rich_compare(forward, backward, left, right)
         if done is not None:
             return done
@@ -320,11 +326,22 @@ class Operators(Part):
                 return done
         return None
 
+    def _compared_part(self, obj: Any, method: str) -> Any:
+        """What a comparison looks at: the builtin part of an object whose class leaves it so."""
+        if isinstance(obj, Object) and obj.storage is not None:
+            if isinstance(self.type_lookup(obj.cls, method), types.FunctionType):
+                return obj
+        return self.builtin_part(obj)
+
+    def builtin_part(self, obj: Any) -> Any:
+        """A list, tuple, dict... behind an object of a derived class, or behind a constant."""
+        if isinstance(obj, Object) and obj.storage is not None:
+            return self.builtin_part(obj.storage)
+        if type(obj) is Constant and type(obj.value) is tuple:
+            return Tuple([self.known(v) for v in obj.value])
+        return obj
+
     def _compare_sequences(self, symbol: str, left: Any, right: Any) -> Any:
-        if isinstance(right, Constant):
-            if not isinstance(right.value, tuple):
-                return None
-            right = type(left)([self.known(v) for v in right.value])
         related = issubclass(left.kind, right.kind) or issubclass(right.kind, left.kind)
         if not related:
             return None

@@ -191,6 +191,8 @@ def _maker_for(value: Any) -> Wrap:
         return _opaque
     if is_builtin_iterator(value):
         return wrap_iterator
+    if kind.__module__ == "typing" or isinstance(value, (types.GenericAlias, types.UnionType)):
+        return _builtin
     if kind.__module__ == "builtins" and kind.__name__.endswith(("iterator", "generator")):
         return _opaque
     return _object

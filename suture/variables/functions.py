@@ -284,7 +284,7 @@ class Method(Variable):
 class Partial(Mutable):
     """functools.partial made or found while tracing."""
 
-    __slots__ = ("fn", "args", "keywords", "cls")
+    __slots__ = ("fn", "args", "keywords", "cls", "attrs")
 
     def __init__(
         self, fn: Any, args: list[Any], keywords: dict[str, Any], source: Any = None,
@@ -295,6 +295,7 @@ class Partial(Mutable):
         self.args = args
         self.keywords = keywords
         self.cls = cls
+        self.attrs: dict[str, Any] = {}
 
     def python_type(self) -> type:
         return self.cls
@@ -306,7 +307,17 @@ class Partial(Mutable):
             return Tuple(self.args)
         if name == "keywords":
             return Dict({k: (Constant(k), v) for k, v in self.keywords.items()})
+        if name in self.attrs:
+            return self.attrs[name]
+        if name == "__class__":
+            return tx.wrap(self.cls, None)
         return tx.raise_(AttributeError, f"'functools.partial' object has no attribute '{name}'")
+
+    def setattr(self, tx: Any, name: str, value: Any) -> None:
+        if self.source is not None:
+            super().setattr(tx, name, value)
+        self.touch(tx)
+        self.attrs[name] = value
 
     def call(self, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return tx.tail_call(self.fn, [*self.args, *args], {**self.keywords, **kwargs})
@@ -314,7 +325,13 @@ class Partial(Mutable):
     def rebuild(self, emit: Any) -> str:
         parts = [emit.value(self.fn), *(emit.value(a) for a in self.args)]
         parts += [f"{k}={emit.value(v)}" for k, v in self.keywords.items()]
-        return f"{emit.constant(self.cls, 'partial')}({', '.join(parts)})"
+        made = f"{emit.constant(self.cls, 'partial')}({', '.join(parts)})"
+        if not self.attrs:
+            return made
+        name = str(emit.begin(self, made))
+        for attr, value in self.attrs.items():
+            emit.line(f"{name}.{attr} = {emit.value(value)}")
+        return name
 
 
 class Builtin(Variable):

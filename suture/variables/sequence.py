@@ -134,8 +134,8 @@ class Sequence(Container):
         return Constant(sum(1 for at in self.unpacked(tx) if tx.same_or_equal(at, item)))
 
     def m___add__(self, tx: Any, other: Any) -> Any:
-        other = _as_sequence(tx, other)
-        if not isinstance(other, Sequence) or other.kind is not self.kind:
+        other = tx.builtin_part(other)
+        if not isinstance(other, Sequence) or not issubclass(other.kind, self.kind):
             return Constant(NotImplemented)
         return self.made_like(self.items + other.unpacked(tx))
 
@@ -216,7 +216,7 @@ class Size(Tuple):
         return tuple(_proxy(i) for i in self.items)
 
     def m___add__(self, tx: Any, other: Any) -> Any:
-        other = _as_sequence(tx, other)
+        other = tx.builtin_part(other)
         if not isinstance(other, Tuple):
             return Constant(NotImplemented)
         return Size(self.items + other.unpacked(tx))
