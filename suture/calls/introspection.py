@@ -12,7 +12,7 @@ from suture.calls.part import Part
 from suture.calls.table import handles, special
 from suture.calls.wrapping import wraps
 from suture.variables import Class, Function, MadeFunction, Method, Object, Raised, Tuple, is_literal
-from suture.variables.frozen import Frozen
+from suture.variables.frozen import FORMS, Frozen
 
 _VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
 
@@ -46,7 +46,7 @@ _FROZEN = frozenset(
 )
 
 
-@wraps(inspect.Signature, inspect.Parameter, dataclasses.Field)
+@wraps(inspect.Signature, inspect.Parameter, dataclasses.Field, *FORMS)
 def _wrap_frozen(tx: Any, value: Any, source: Any) -> Any:
     if source is None:
         return Frozen(value, tx.pinned(value))

@@ -26,6 +26,7 @@ from suture.variables import (
     Tensor,
     Tuple,
 )
+from suture.variables.frozen import Frozen
 
 # operator-module name -> (special method, reflected special method)
 BINARY: dict[str, tuple[str, str]] = {
@@ -78,7 +79,7 @@ class Operators(Part):
             return {self.constant_value(k): self.constant_value(v) for k, v in self.dict_pairs(variable)}
         if isinstance(variable, Object) and isinstance(variable.storage, Constant) and variable.value is not None:
             return variable.value
-        if isinstance(variable, (Class, Builtin, Function)):
+        if isinstance(variable, (Class, Builtin, Function, Frozen)):
             return variable.real()
         if isinstance(variable, Slice):
             return slice(*(self.constant_value(p) for p in variable.parts))

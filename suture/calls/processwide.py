@@ -1,16 +1,13 @@
-"""What a program asks of its process: weak references, the environment."""
+"""What a program asks of its process: the environment variables."""
 
 from __future__ import annotations
 
 import os
-import weakref
 from typing import Any
 
 from suture.calls.part import Part
 from suture.calls.table import handles
-from suture.calls.wrapping import wraps
 from suture.variables import Constant, Function, Object
-from suture.variables.handles import Reference
 
 
 class ProcessWide(Part):
@@ -33,13 +30,6 @@ def _table() -> dict[Any, Any]:
 
 def _key(name: str) -> Any:
     return os.environ.encodekey(name)  # type: ignore[attr-defined]
-
-
-@wraps(weakref.ref)
-def _reference(tx: Any, value: Any, source: Any) -> Any:
-    source = source if source is not None else tx.pinned(value, "a weak reference")
-    tx.guards.add(source, "type", type(value))
-    return Reference(value, source)
 
 
 @handles(os.getenv)

@@ -1,14 +1,28 @@
-"""Real objects that nobody changes: signatures, dataclass fields, read-only views of them."""
+"""Real objects that nobody changes: signatures, dataclass fields, types as annotations say them."""
 
 from __future__ import annotations
 
 import types
+import typing
 from typing import Any
 
 from suture.breaks import Break, objects
 from suture.variables.base import Variable
 from suture.variables.constant import Constant
 from suture.variables.functions import RealIdentity
+
+# Types as people write them in annotations: they compare by what they say.
+FORMS = (
+    types.UnionType,
+    types.GenericAlias,
+    type(typing.Union[int, str]),
+    type(typing.List[int]),
+    type(typing.Any),
+    type(typing.Union),
+    type(typing.Literal["a"]),
+    typing.TypeVar,
+    typing.ForwardRef,
+)
 
 
 class Frozen(Variable):
@@ -34,7 +48,7 @@ class Frozen(Variable):
         return RealIdentity(self.value)
 
     def hash_key(self, tx: Any) -> Any:
-        return RealIdentity(self.value)
+        return self.value if isinstance(self.value, FORMS) else RealIdentity(self.value)
 
     def truth(self, tx: Any) -> Any:
         return bool(self.value)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import types
 from typing import Any
 
+import torch
+
 from suture.breaks import Break, objects, raising
 from suture.variables.base import Mutable, Variable
 from suture.variables.constant import Constant
@@ -12,6 +14,14 @@ from suture.variables.functions import RealIdentity
 from suture.variables.sequence import Tuple
 
 DELETED = object()
+
+# What torch takes a Python type for where it wants a dtype; a graph can print only these.
+_DTYPES: dict[type, Any] = {
+    int: torch.int64,
+    float: torch.float64,
+    bool: torch.bool,
+    complex: torch.complex128,
+}
 
 
 class Object(Mutable):
@@ -134,7 +144,7 @@ class Class(Variable):
         return self.value
 
     def as_proxy(self) -> Any:
-        return self.value
+        return _DTYPES.get(self.value, self.value)
 
     def identity(self) -> Any:
         return RealIdentity(self.value)
