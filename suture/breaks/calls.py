@@ -277,3 +277,15 @@ INLINE_DISABLED = not_applicable(
     hints=("See GB0098.",),
     note="suture knows no difference between calling a disabled function and inlining it",
 )
+
+TRACING_OUT_OF_ROOM = define(
+    "GB2048",
+    "Too deep or too large to trace",
+    message="{error} while tracing",
+    explanation=(
+        "This operation goes deeper into nested objects, or makes a larger one, than tracing can "
+        "follow. Python runs it."
+    ),
+    hints=("Keep deeply nested or very large Python objects outside of compiled functions.",),
+    kind=Kind.RESOURCE_LIMIT,
+)

@@ -4,6 +4,7 @@ or a table of handlers; importing the package fills the tables."""
 from suture.calls import frames, weakrefs  # noqa: F401
 from suture.calls import builtins, constructors, modules, specials, tensor_methods  # noqa: F401
 from suture.calls.aliasing import Aliasing
+from suture.calls.arguments import Arguments
 from suture.calls.attributes import Attributes
 from suture.calls.classes import Classes
 from suture.calls.contexts import Contexts
@@ -24,6 +25,7 @@ from suture.calls.wrapping import Wrapping
 
 PARTS = (
     Aliasing,
+    Arguments,
     Attributes,
     Classes,
     Contexts,

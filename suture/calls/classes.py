@@ -24,7 +24,7 @@ class Classes(Part):
         real = cls.value
         handler = handler_of(real)
         if handler is not None:
-            return handler(self, args, kwargs)
+            return self.handle(handler, real, args, kwargs)
         meta_call = self.type_lookup(type(real), "__call__") if type(real) is not type else None
         if isinstance(meta_call, types.FunctionType):
             if issubclass(real, enum.Enum):

@@ -61,7 +61,7 @@ class Functions(Part):
         real = fn.fn
         handler = handler_of(real)
         if handler is not None:
-            return handler(self, args, kwargs)
+            return self.handle(handler, real, args, kwargs)
         by_code = handler_of_code(real.__code__)
         if by_code is not None:
             return by_code(self, fn, args, kwargs)
@@ -109,6 +109,11 @@ class Functions(Part):
 
     def bind_arguments(self, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
         """The arguments in the function's slots, as CPython binds them."""
+        slots = self._bound(fn, args, kwargs)
+        return slots if slots is not None else self.refused_function(fn, args, kwargs)  # type: ignore[no-any-return]
+
+    def _bound(self, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> list[Any] | None:
+        """The slots, or None if the arguments are not the function's."""
         code = fn.code
         names = code.co_varnames
         npos, nkw = code.co_argcount, code.co_kwonlyargcount
@@ -120,10 +125,10 @@ class Functions(Part):
             slots[at] = Tuple(args[npos:])
             at += 1
         elif given > npos:
-            self._wrong_arguments(fn, f"takes {npos} positional arguments but {given} were given")
+            return None
         extra: dict[Any, tuple[Any, Any]] = {}
-        if kwargs:
-            self._bind_keywords(fn, kwargs, slots, names, extra)
+        if kwargs and not self._bind_keywords(fn, kwargs, slots, names, extra):
+            return None
         if code.co_flags & 0x08:
             slots[at] = Dict(extra)
         if given < npos:
@@ -131,16 +136,16 @@ class Functions(Part):
             for i in range(given, npos):
                 if slots[i] is None:
                     if i < first:
-                        self._wrong_arguments(fn, f"missing argument: '{names[i]}'")
+                        return None
                     slots[i] = fn.default(self, i - first)
         for i in range(npos, npos + nkw):
             if slots[i] is None:
                 slots[i] = fn.kwdefault(self, names[i])
                 if slots[i] is None:
-                    self._wrong_arguments(fn, f"missing keyword-only argument: '{names[i]}'")
+                    return None
         return slots
 
-    def _bind_keywords(self, fn: Any, kwargs: Any, slots: Any, names: Any, extra: Any) -> None:
+    def _bind_keywords(self, fn: Any, kwargs: Any, slots: Any, names: Any, extra: Any) -> bool:
         code = fn.code
         places = {
             names[i]: i
@@ -150,15 +155,13 @@ class Functions(Part):
             i = places.get(name)
             if i is not None:
                 if slots[i] is not None:
-                    self._wrong_arguments(fn, f"got multiple values for argument '{name}'")
+                    return False
                 slots[i] = value
             elif code.co_flags & 0x08:
                 extra[name] = (Constant(name), value)
             else:
-                self._wrong_arguments(fn, f"got an unexpected keyword argument '{name}'")
-
-    def _wrong_arguments(self, fn: Any, what: str) -> None:
-        self.raise_(TypeError, f"{fn.code.co_qualname}() {what}")
+                return False
+        return True
 
     # ---- everything else that is known by identity
 
@@ -167,7 +170,7 @@ class Functions(Part):
         real = fn.value
         handler = handler_of(real)
         if handler is not None:
-            return handler(self, args, kwargs)
+            return self.handle(handler, real, args, kwargs)
         owner = getattr(real, "__objclass__", None)
         if owner is not None and args:
             done = self.call_descriptor(real, owner, args, kwargs)
@@ -206,8 +209,8 @@ class Functions(Part):
         """Run one of our own `m_` methods; wrong arguments are the program's TypeError."""
         try:
             _check_signature(method, args, kwargs)
-        except TypeError as error:
-            return self.raise_(TypeError, f"{name}: {error}")
+        except TypeError:
+            return self.refused_method(obj.python_type(), name, args, kwargs)
         return method(obj, self, *args, **kwargs)
 
     def constant_method(self, owner: Any, name: str, args: list[Any], kwargs: Any) -> Any:

@@ -245,8 +245,13 @@ class _Equals:
         return bool(self.value == other)
 
 
+_MOST_ITEMS = 200_000  # a longer sequence is only passed around
+
+
 @wraps(tuple)
 def _tuple(tx: Any, value: Any, source: Any) -> Any:
+    if len(value) > _MOST_ITEMS:
+        return _opaque(tx, value, source)
     return Tuple(_items(tx, value, source), source)
 
 
@@ -266,6 +271,8 @@ def _size(tx: Any, value: Any, source: Any) -> Any:
 @wraps(list)
 def _list(tx: Any, value: Any, source: Any) -> Any:
     source = source if source is not None else tx.pinned(value, "a list")
+    if len(value) > _MOST_ITEMS:
+        return Opaque(value, source)
     return List(_items(tx, value, source), source)
 
 

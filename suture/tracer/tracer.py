@@ -6,7 +6,7 @@ import linecache
 from typing import Any
 
 from suture import _core, config
-from suture.breaks import Break, internal
+from suture.breaks import Break, calls, internal
 from suture.bytecode import decode
 from suture.calls import PARTS
 from suture.calls.exceptions import Ambient
@@ -129,6 +129,9 @@ class Tracer(*PARTS):  # type: ignore[misc]
             self._must_be_clean(exit)
         except _Stop as stop:
             exit = stop.exit
+        except (RecursionError, MemoryError) as error:
+            fault = Break(calls.TRACING_OUT_OF_ROOM, error=type(error).__name__)
+            raise Restart(self.step, self._exit_at(fault)) from None
         self.guard_aliasing()
         self.guards.where = None  # nothing of the trace outlives it
         self.graph.stack = self.graph.decisions.where = _no_stack
@@ -138,13 +141,18 @@ class Tracer(*PARTS):  # type: ignore[misc]
         )
 
     def _stop(self, reason: Break) -> Any:
+        exit = self._exit_at(reason)
+        self._must_be_clean(exit)
+        return exit
+
+    def _exit_at(self, reason: Break) -> Any:
+        """Leave before the instruction that runs now: Python runs it."""
         frame = self.frames[min(self._mark[2], len(self.frames)) - 1]
         inst = frame.code.instructions[frame.ip]
         operation = HANDLERS[inst.op].run if inst.op in HANDLERS else None
         exit: Any = Run(inst, operation, reason) if operation else Interpret(False, reason)
         if reason.type.number in _INTERPRET_FRAME:
             exit = Interpret(False, reason)
-        self._must_be_clean(exit)
         return exit
 
     def _must_be_clean(self, exit: Any) -> None:

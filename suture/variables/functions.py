@@ -102,6 +102,9 @@ class Function(Variable):
         base = self.source if self.source is not None else tx.pinned(self.fn)
         return tx.wrap(values[name], base.child("kwdefault", name))
 
+    def kwdefault_names(self) -> list[str]:
+        return list(self.fn.__kwdefaults__ or ())
+
     def getattr(self, tx: Any, name: str) -> Any:
         return tx.object_attribute(self, self.fn, name)
 
@@ -157,6 +160,9 @@ class MadeFunction(Mutable):
 
     def kwdefault(self, tx: Any, name: str) -> Any:
         return self.kwdefaults.get(name)
+
+    def kwdefault_names(self) -> list[str]:
+        return list(self.kwdefaults)
 
     def getattr(self, tx: Any, name: str) -> Any:
         if name in self.attrs:

@@ -142,12 +142,21 @@ class Sequence(Container):
     def m___mul__(self, tx: Any, times: Any) -> Any:
         if not tx.has_index(times):
             return Constant(NotImplemented)
-        return self.made_like(self.unpacked(tx) * tx.integer(times))
+        return self.made_like(_repeated(self.unpacked(tx), tx.integer(times)))
 
     m___rmul__ = m___mul__
 
     def m___reversed__(self, tx: Any) -> Any:
         return tx.sequence_iterator(self, reverse=True)
+
+
+def _repeated(items: list[Any], times: int) -> list[Any]:
+    if len(items) * times > _MOST_ITEMS:
+        raise MemoryError
+    return items * times
+
+
+_MOST_ITEMS = 1_000_000
 
 
 def _proxy(item: Any) -> Any:
@@ -334,7 +343,7 @@ class List(Sequence):
         if not tx.has_index(times):
             return Constant(NotImplemented)
         n = tx.integer(times)
-        self.change(tx)[:] = self.items * n
+        self.change(tx)[:] = _repeated(self.items, n)
         return self
 
 

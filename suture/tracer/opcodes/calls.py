@@ -38,7 +38,10 @@ def call_function_ex(tx: Any, inst: Any, *parts: Any) -> Any:
     kwargs = {}
     if len(parts) > 3:
         for key, value in tx.dict_pairs(parts[3]):
-            kwargs[tx.constant_value(key)] = value
+            name = tx.constant_value(key)
+            if not isinstance(name, str):
+                tx.raise_(TypeError, "keywords must be strings")
+            kwargs[name] = value
     return tx.tail_call(fn, args, kwargs)
 
 

@@ -1,0 +1,128 @@
+"""Arguments: whether a call binds, and CPython's own words where it does not.
+
+The words are asked of CPython: a call with as many arguments, but of no value, fails in the same
+way before it does anything.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from typing import Any
+
+from suture.breaks import Break, calls
+from suture.calls.part import Part
+
+# Callables whose signature Python cannot tell: (fewest, most or None, names of keywords or None).
+_ARITY: dict[Any, tuple[int, int | None, frozenset[str] | None]] = {
+    dict: (0, 1, None),
+    int: (0, 2, frozenset({"base"})),
+    str: (0, 3, frozenset({"object", "encoding", "errors"})),
+    bytes: (0, 3, frozenset({"source", "encoding", "errors"})),
+    range: (1, 3, frozenset()),
+    slice: (1, 3, frozenset()),
+    zip: (0, None, frozenset({"strict"})),
+    map: (2, None, frozenset()),
+    filter: (2, 2, frozenset()),
+    bool: (0, 1, frozenset()),
+    iter: (1, 2, frozenset()),
+    next: (1, 2, frozenset()),
+    getattr: (2, 3, frozenset()),
+    super: (0, 2, frozenset()),
+    set: (0, 1, frozenset()),
+    frozenset: (0, 1, frozenset()),
+    list: (0, 1, frozenset()),
+    tuple: (0, 1, frozenset()),
+    min: (1, None, frozenset({"key", "default"})),
+    max: (1, None, frozenset({"key", "default"})),
+    type: (1, 3, None),
+}
+
+
+@functools.lru_cache(maxsize=None)
+def _limits(real: Any) -> Any:
+    found = _ARITY.get(real)
+    if found is not None:
+        return found
+    if not isinstance(real, (types.BuiltinFunctionType, types.WrapperDescriptorType)):
+        return None
+    try:
+        return inspect.signature(real)
+    except (TypeError, ValueError):
+        return None
+
+
+def binds(real: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether the number and the names of the arguments are right; True if nobody knows."""
+    try:
+        limits = _limits(real)
+    except TypeError:  # not hashable
+        return True
+    if limits is None:
+        return True
+    if isinstance(limits, tuple):
+        fewest, most, names = limits
+        if names is not None and not names.issuperset(kwargs):
+            return False
+        return fewest <= len(args) + len(kwargs) and (most is None or len(args) <= most)
+    try:
+        limits.bind(*args, **kwargs)
+    except TypeError:
+        return False
+    return True
+
+
+def _nothing() -> None:
+    return None
+
+
+def stub_of(code: types.CodeType, name: str, defaults: int, kwdefaults: Any) -> Any:
+    """A function that takes the same arguments and does nothing."""
+    plain = code.replace(
+        co_code=_nothing.__code__.co_code,
+        co_consts=_nothing.__code__.co_consts,
+        co_exceptiontable=b"",
+        co_freevars=(),
+        co_cellvars=(),
+        co_flags=code.co_flags & (0x01 | 0x02 | 0x04 | 0x08),
+    )
+    made = types.FunctionType(plain, {}, name, (None,) * defaults)
+    made.__kwdefaults__ = {k: None for k in kwdefaults}
+    made.__qualname__ = name
+    return made
+
+
+class Arguments(Part):
+    """The part of the tracer that refuses wrong calls as CPython does."""
+
+    def handle(self, handler: Any, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Run a handler, if the arguments are such that it can."""
+        if not binds(real, args, kwargs):
+            return self.refused(real, args, kwargs)
+        return handler(self, args, kwargs)
+
+    def refused(self, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """The TypeError that calling `real` with so many arguments gives."""
+        nothing = object()
+        try:
+            real(*[nothing] * len(args), **dict.fromkeys(kwargs, nothing))
+        except TypeError as error:
+            return self.raise_(TypeError, *error.args)
+        except Exception:
+            pass
+        raise Break(calls.C_FUNCTION, function=getattr(real, "__name__", "a function"))
+
+    def refused_method(self, kind: type, name: str, args: list[Any], kwargs: Any) -> Any:
+        """The same for a method of a builtin container."""
+        try:
+            method = getattr(kind(), name)
+        except Exception:
+            raise Break(calls.C_FUNCTION, function=name) from None
+        return self.refused(method, args, kwargs)
+
+    def refused_function(self, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """The same for a Python function."""
+        name = self.constant_value(self.getattr(fn, "__qualname__"))
+        stub = stub_of(fn.code, name, fn.default_count, fn.kwdefault_names())
+        return self.refused(stub, args, kwargs)
