@@ -3,6 +3,7 @@ or a table of handlers; importing the package fills the tables."""
 
 from suture.calls import frames, weakrefs  # noqa: F401
 from suture.calls import builtins, constructors, modules, specials, tensor_methods  # noqa: F401
+from suture.calls import scalars  # noqa: F401
 from suture.calls.aliasing import Aliasing
 from suture.calls.arguments import Arguments
 from suture.calls.attributes import Attributes
@@ -13,6 +14,7 @@ from suture.calls.exceptions import Exceptions
 from suture.calls.functions import Functions
 from suture.calls.generators import Generators
 from suture.calls.globals import Globals
+from suture.calls.indexing import Indexing
 from suture.calls.inputs import Inputs
 from suture.calls.introspection import Introspection
 from suture.calls.hashing import Hashing
@@ -34,6 +36,7 @@ PARTS = (
     Functions,
     Generators,
     Globals,
+    Indexing,
     Inputs,
     Introspection,
     Hashing,

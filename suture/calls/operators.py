@@ -378,7 +378,7 @@ class Operators(Part):
 
     def tail_getitem(self, obj: Any, key: Any) -> Any:
         if isinstance(obj, Tensor):
-            return self.call_torch(operator.getitem, [obj, key], {})
+            return self.tensor_getitem(obj, key)
         if obj.is_constant():
             return self._constant_getitem(obj, key)
         if isinstance(obj, Class):
@@ -421,7 +421,7 @@ class Operators(Part):
 
     def setitem(self, obj: Any, key: Any, value: Any) -> None:
         if isinstance(obj, Tensor):
-            self.call_torch(operator.setitem, [obj, key, value], {})
+            self.tensor_setitem(obj, key, value)
             return
         self._item_method(obj, "__setitem__", [key, value], "item assignment", key)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 import torch._dynamo
-from tests.programs.dynamic.counting import compilations, guard_texts
 
 import suture
+from tests.programs.dynamic.counting import compilations, guard_texts
 
 
 def marked(n, mark=suture.mark_dynamic, **bounds):

@@ -1,0 +1,76 @@
+"""Subscripts of tensors with symbolic numbers in them.
+
+torch's own subscript takes the value of a symbolic int and so makes it a constant; `select` does
+not. `x[i, :, j]` becomes `x[:, :, :]` and one `select` for each symbol.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import torch
+
+from suture.calls.part import Part
+from suture.variables import Constant, Slice, Symbol, Tensor, Tuple
+
+_WHOLE = slice(None)
+
+
+class Indexing(Part):
+    """The part of the tracer that reads and writes parts of tensors."""
+
+    def tensor_getitem(self, tensor: Tensor, key: Any) -> Any:
+        found = self._selected(tensor, key)
+        return found if found is not None else self.call_torch(operator.getitem, [tensor, key], {})
+
+    def tensor_setitem(self, tensor: Tensor, key: Any, value: Any) -> None:
+        part = self._selected(tensor, key)
+        if part is not None:
+            self.call_torch(operator.setitem, [part, Constant(Ellipsis), value], {})
+            return
+        self.call_torch(operator.setitem, [tensor, key, value], {})
+
+    def _selected(self, tensor: Tensor, key: Any) -> Any:
+        """The part of the tensor at a key with symbols; None if the key has none, or more than
+        symbols, ints, slices, None and an ellipsis."""
+        keys = self.unpack(key) if isinstance(key, Tuple) else [key]
+        if not any(_is_index(k) for k in keys) or not all(_is_basic(k) for k in keys):
+            return None
+        taken = sum(1 for k in keys if not _is_constant(k, (type(None), type(Ellipsis))))
+        if taken > tensor.value.dim():
+            return None
+        rest, symbols, dim = [], [], 0
+        for k in keys:
+            if _is_index(k):
+                symbols.append((dim, k))
+                rest.append(Constant(_WHOLE))
+                dim += 1
+                continue
+            rest.append(k)
+            if _is_constant(k, (type(Ellipsis),)):
+                dim += tensor.value.dim() - taken
+            elif not _is_constant(k, (int,)):
+                dim += 1
+        part = tensor
+        if any(r.is_constant() is False or r.constant() != _WHOLE for r in rest):
+            part = self.call_torch(operator.getitem, [tensor, Tuple(rest)], {})
+        for dim, symbol in reversed(symbols):
+            part = self.call_torch(torch.select, [part, Constant(dim), symbol], {})
+        return part
+
+
+def _is_index(key: Any) -> bool:
+    return isinstance(key, Symbol) and key.python_type() is int
+
+
+def _is_constant(key: Any, kinds: tuple[type, ...]) -> bool:
+    return bool(key.is_constant()) and type(key.constant()) in kinds
+
+
+def _is_basic(key: Any) -> bool:
+    return (
+        _is_index(key)
+        or isinstance(key, Slice)
+        or _is_constant(key, (int, slice, type(None), type(Ellipsis)))
+    )

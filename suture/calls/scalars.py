@@ -1,0 +1,105 @@
+"""Functions of the math module on symbolic numbers; on others they are folded."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import torch
+
+from suture import rules
+from suture.calls.table import handles
+from suture.variables import Constant, Symbol, Tensor
+
+# What torch can say about a symbolic float.
+_NODES = {
+    math.sqrt: torch._sym_sqrt, math.sin: torch._sym_sin, math.cos: torch._sym_cos,
+    math.tan: torch._sym_tan, math.asin: torch._sym_asin, math.acos: torch._sym_acos,
+    math.atan: torch._sym_atan, math.sinh: torch._sym_sinh, math.cosh: torch._sym_cosh,
+    math.tanh: torch._sym_tanh, math.log2: torch._sym_log2,
+}  # fmt: skip
+# Where the real function does not raise, compared with 0.
+_DOMAIN = {math.sqrt: ">=", math.log2: ">"}
+# Raise outside of some range, or overflow.
+_BOUNDED = frozenset({math.asin, math.acos, math.sinh, math.cosh})
+
+
+def _symbols(args: list[Any]) -> bool:
+    return any(isinstance(a, Symbol) for a in args)
+
+
+def _plainly(tx: Any, real: Any, args: list[Any], kwargs: Any) -> Any:
+    """As the rules say, which is to fold it."""
+    return tx.by_verdict(rules.lookup(real), real, tx.wrap(real, None), args, kwargs)
+
+
+def _unary(real: Any) -> None:
+    node = _NODES[real]
+
+    def handler(tx: Any, args: list[Any], kwargs: Any) -> Any:
+        if len(args) == 1 and isinstance(args[0], Tensor):
+            args = [tx.tensor_to_number(args[0], "__float__")]
+        if len(args) != 1 or kwargs or not _symbols(args) or real in _BOUNDED:
+            return _plainly(tx, real, args, kwargs)
+        if real in _DOMAIN and not tx.truth(tx.compare(_DOMAIN[real], args[0], Constant(0))):
+            return _plainly(tx, real, args, kwargs)
+        return tx.call_torch(node, [args[0]], {})
+
+    handles(real)(handler)
+
+
+for _real in _NODES:
+    _unary(_real)
+
+
+def _rounding(real: Any, kind: str) -> None:
+    def handler(tx: Any, args: list[Any], kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and _symbols(args):
+            return tx.symbol_round(args[0], kind)
+        return _plainly(tx, real, args, kwargs)
+
+    handles(real)(handler)
+
+
+for _real, _kind in ((math.floor, "floor"), (math.ceil, "ceil"), (math.trunc, "int")):
+    _rounding(_real, _kind)
+
+
+@handles(math.pow)
+def _pow(tx: Any, args: list[Any], kwargs: Any) -> Any:
+    if len(args) != 2 or kwargs or not _symbols(args):
+        return _plainly(tx, math.pow, args, kwargs)
+    if not tx.truth(tx.compare(">", args[0], Constant(0))):
+        return _plainly(tx, math.pow, args, kwargs)
+    return tx.call_torch(operator.pow, [_as_float(tx, a) for a in args], {})
+
+
+def _as_float(tx: Any, value: Any) -> Any:
+    if isinstance(value, Symbol):
+        return (
+            value if value.python_type() is float else tx.call_torch(torch.sym_float, [value], {})
+        )
+    return Constant(float(value.constant()))
+
+
+def _question(real: Any, answer: bool) -> None:
+    """Symbolic numbers are neither infinite nor NaN: ints by nature, floats by their guard."""
+
+    def handler(tx: Any, args: list[Any], kwargs: Any) -> Any:
+        if (
+            len(args) == 1
+            and not kwargs
+            and isinstance(args[0], Symbol)
+            and args[0].source is not None
+        ):
+            return Constant(answer)
+        if len(args) == 1 and isinstance(args[0], Symbol) and args[0].python_type() is int:
+            return Constant(answer)
+        return _plainly(tx, real, args, kwargs)
+
+    handles(real)(handler)
+
+
+for _real, _answer in ((math.isnan, False), (math.isinf, False), (math.isfinite, True)):
+    _question(_real, _answer)
