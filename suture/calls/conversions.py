@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from suture.breaks import Break, builtin_calls, calls, objects, tensors
+from suture.breaks import Break, builtin_calls, calls, objects
 from suture.calls.attributes import MISSING
 from suture.calls.part import Part
 from suture.calls.table import handles
@@ -29,6 +29,7 @@ from suture.variables import (
     Tuple,
     is_literal,
 )
+from suture.variables.text import Text, field
 
 
 @handles(bool)
@@ -212,8 +213,10 @@ class Conversions(Part):
             if isinstance(raw, type(_bool)):
                 return self.finish(self.call_type_method(value, name, [], {}))
             raise Break(builtin_calls.STR_IN_C, object=value.describe())
-        if isinstance(value, Tensor):
-            raise Break(tensors.PRINT_TENSOR, builtin=how, arguments=value.describe())
+        if isinstance(value, (Tensor, Symbol)):
+            return Text([field(value, how)])
+        if isinstance(value, Text) and how == "str":
+            return value
         if isinstance(value, Object) and isinstance(value.storage, Constant):
             if value.value is None:
                 raise Break(objects.UNKNOWN_OBJECT, operation=f"{how}()", object=value.describe())
@@ -232,8 +235,10 @@ class Conversions(Part):
         """A field of an f-string, or format()."""
         if conversion is not None:
             value = self.convert_value(value, conversion)
-        if isinstance(value, Tensor):
-            raise Break(tensors.PRINT_TENSOR, builtin="format", arguments=value.describe())
+        if isinstance(value, (Tensor, Symbol)):
+            return Text([field(value, "format", self.constant_value(spec) if spec else "")])
+        if isinstance(value, Text) and spec is None:
+            return value
         if isinstance(value, Object) and not isinstance(value.storage, Constant):
             raw = self.type_lookup(value.cls, "__format__")
             if isinstance(raw, type(_bool)):

@@ -27,6 +27,7 @@ from suture.variables import (
     Tuple,
 )
 from suture.variables.frozen import Frozen
+from suture.variables.text import Text
 
 # operator-module name -> (special method, reflected special method)
 BINARY: dict[str, tuple[str, str]] = {
@@ -71,6 +72,8 @@ class Operators(Part):
             return variable.constant()
         if isinstance(variable, Symbol):
             return self.specialise(variable)
+        if isinstance(variable, Text):
+            return variable.settle(self)
         if isinstance(variable, Address):
             return variable.number(self)
         if isinstance(variable, Sequence):

@@ -6,6 +6,7 @@ from typing import Any
 
 from suture.tracer.opcodes.table import op
 from suture.variables import Constant, Dict, List, Set, Slice, Tuple
+from suture.variables.text import joined
 
 
 @op("BUILD_TUPLE")
@@ -46,7 +47,7 @@ def _dict(tx: Any, pairs: Any) -> Dict:
 
 @op("BUILD_STRING", run="build_string")
 def build_string(tx: Any, inst: Any, *parts: Any) -> Any:
-    return Constant("".join(tx.constant_value(p) for p in parts))
+    return joined(tx, list(parts))
 
 
 @op("BUILD_SLICE")
