@@ -125,7 +125,7 @@ def install_graph(
         if names is None:
             raise
         return shapes.paths_of(names, capture.places)
-    emitted.namespace["graph"] = compiled
+    emitted.namespace["graph"] = capture.graph.keeping_modes(compiled)
     messages.captured(point, data, capture, emitted)
     return set()
 

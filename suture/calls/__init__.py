@@ -19,6 +19,7 @@ from suture.calls.inputs import Inputs
 from suture.calls.introspection import Introspection
 from suture.calls.hashing import Hashing
 from suture.calls.iteration import Iteration
+from suture.calls.modes import Modes
 from suture.calls.operators import Operators
 from suture.calls.processwide import ProcessWide
 from suture.calls.symbols import Symbols
@@ -41,6 +42,7 @@ PARTS = (
     Introspection,
     Hashing,
     Iteration,
+    Modes,
     Operators,
     ProcessWide,
     Symbols,

@@ -42,33 +42,6 @@ def _none(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     return Constant(None)
 
 
-@special("is_grad_enabled")
-def _is_grad_enabled(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
-    return Constant(torch.is_grad_enabled())
-
-
-@special("is_inference_mode_enabled")
-def _is_inference(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
-    return Constant(torch.is_inference_mode_enabled())
-
-
-@special("grad_mode")
-def _grad_mode(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
-    if target is torch.inference_mode or not isinstance(target, type):
-        raise Break(calls.C_FUNCTION, function=target.__name__)
-    return tx.make_instance(tx.wrap(target, None), args, kwargs)
-
-
-@special("set_grad_enabled")
-def _set_grad_enabled(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
-    return tx.set_grad_enabled(args[0])
-
-
-@special("autocast")
-def _autocast(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
-    return tx.make_instance(tx.wrap(target, None), args, kwargs)
-
-
 @special("is_tensor")
 def _is_tensor(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     return Constant(isinstance(args[0], Tensor))
@@ -119,13 +92,3 @@ def _annotate(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
 @special("mark_tensor")
 def _mark_tensor(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     return Constant(None)
-
-
-@special("deterministic", "default_device", "autocast_state")
-def _read_state(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
-    name = target.__name__
-    if name.startswith(("are_", "get_", "is_")):
-        return tx.known(target(*[tx.constant_value(a) for a in args]))
-    raise Break(calls.C_FUNCTION, function=name)
-
-

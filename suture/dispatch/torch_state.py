@@ -21,3 +21,14 @@ def guard(guards: Any) -> None:
     """Require the state as it is now."""
     for reader in READERS:
         guards.add(None, "torch_state", (reader, reader(), reader.__name__))
+    if torch._C._is_any_autocast_enabled():
+        guards.add(None, "torch_state", (autocast_state, autocast_state(), "autocast"))
+
+
+def autocast_state() -> tuple[Any, ...]:
+    """What autocast does where it is on at all."""
+    devices = ("cpu", "cuda")
+    return (
+        *((torch.is_autocast_enabled(d), torch.get_autocast_dtype(d)) for d in devices),
+        torch.is_autocast_cache_enabled(),
+    )

@@ -49,10 +49,16 @@ class Leaving:
         for setter, args in self.capture.modes:
             last[(setter, args[:-1])] = args
         out = []
-        for (setter, _), args in last.items():
-            name = self.writer.constant(setter, setter.__name__)
-            out.append(f"    {name}({', '.join(map(repr, args))})")
+        for key, args in last.items():
+            if args[-1] == self.capture.graph.resets[key][-1]:
+                continue  # as it was before, and the graph leaves it so
+            name = self.writer.constant(key[0], key[0].__name__)
+            out.append(f"    {name}({', '.join(self._literal(a) for a in args)})")
         return out
+
+    def _literal(self, value: Any) -> str:
+        plain = type(value) in (bool, int, str, type(None))
+        return repr(value) if plain else self.writer.constant(value, "state")
 
     # ---- states
 

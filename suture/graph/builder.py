@@ -71,6 +71,7 @@ class GraphBuilder:
         )
         self.inputs: list[GraphInput] = []
         self.attributes: dict[str, Any] = {}
+        self.resets: dict[Any, tuple[Any, ...]] = {}  # (setter, which) -> state of a mode before
         self.ops = 0
         self.stack: Callable[[], str | None] = lambda: None
         self._by_source: dict[int, GraphInput] = {}
@@ -200,10 +201,17 @@ class GraphBuilder:
         """Whether some operation may change a tensor in place."""
         return any(_may_write(node) for node in self.graph.nodes)
 
+    def keeping_modes(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
+        """The compiled graph; if it raises, the modes it switched are as they were before."""
+        resets = [(setter, before) for (setter, _), before in reversed(self.resets.items())]
+        return _keeping(compiled, resets) if resets else compiled
+
     # ---- the end
 
     def finish(self, outputs: list[torch.fx.Node]) -> torch.fx.GraphModule:
         """The graph with these outputs; inputs nobody uses are removed."""
+        for (setter, _), before in reversed(self.resets.items()):
+            self.graph.call_function(setter, before)
         self.graph.output(tuple(outputs))
         used = []
         for entry in self.inputs:
@@ -239,6 +247,18 @@ def _may_write(node: torch.fx.Node) -> bool:
     if schema is not None and schema.is_mutable:
         return True
     return plain.startswith("i") and hasattr(operator, "__" + plain + "__")
+
+
+def _keeping(compiled: Callable[..., Any], resets: list[Any]) -> Callable[..., Any]:
+    def run(*args: Any) -> Any:
+        try:
+            return compiled(*args)
+        except BaseException:
+            for setter, before in resets:
+                setter(*before)
+            raise
+
+    return run
 
 
 def _value(node: torch.fx.Node) -> Any:

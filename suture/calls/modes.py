@@ -1,0 +1,142 @@
+"""Torch's modes: grad mode, autocast, default dtype.
+
+A switch becomes a node of the graph, is done for real while tracing so that fake tensors see it,
+and is noted so that the emitter can bring the mode to the same state at a break. A graph leaves
+every mode as it found it: what holds at the exit, the variant switches itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from typing import Any
+
+import torch
+
+from suture.breaks import Break, calls, contexts
+from suture.calls.part import Part
+from suture.calls.table import handles, special
+from suture.variables import Constant
+
+
+class Modes(Part):
+    """The part of the tracer that switches modes."""
+
+    def set_mode(self, setter: Any, values: tuple[Any, ...], before: tuple[Any, ...]) -> Any:
+        """`setter(*values)`; `setter(*before)` undoes it. The last argument is the new state, the
+        ones in front of it say which mode is meant."""
+        self.graph.node("call_function", setter, values, {}, None)
+        self.effects.count += 1
+        self.restores.append(functools.partial(setter, *before))
+        self.graph.resets.setdefault((setter, values[:-1]), before)
+        setter(*values)
+        self.modes.append((setter, values))
+        return Constant(None)
+
+    def set_grad_enabled(self, value: Any) -> Any:
+        before, wanted = torch.is_grad_enabled(), bool(self.constant_value(value))
+        if wanted == before:
+            return Constant(None)
+        return self.set_mode(torch._C._set_grad_enabled, (wanted,), (before,))
+
+    def change_nesting(self, by: int) -> Any:
+        """Enter or leave one level of autocast. Gives the level, as torch counts it."""
+        key = (change_autocast_nesting, ())
+        total = by - self.graph.resets.get(key, (0,))[0]
+        self.graph.node("call_function", change_autocast_nesting, (by,), {}, None)
+        self.effects.count += 1
+        self.restores.append(functools.partial(change_autocast_nesting, -by))
+        self.graph.resets[key] = (-total,)
+        self.modes.append((change_autocast_nesting, (total,)))
+        return Constant(change_autocast_nesting(by))
+
+
+def change_autocast_nesting(by: int) -> int:
+    """Count up or down the levels of autocast; at none, casts that are kept are thrown away."""
+    for _ in range(abs(by)):
+        step = torch.autocast_increment_nesting if by > 0 else torch.autocast_decrement_nesting
+        step()
+    level = torch.autocast_increment_nesting() - 1
+    torch.autocast_decrement_nesting()
+    if by < 0 and level == 0:
+        torch.clear_autocast_cache()
+    return level
+
+
+@special("autocast_state")
+def _autocast_state(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    values = tuple(tx.constant_value(a) for a in args)
+    if kwargs:
+        raise Break(calls.C_FUNCTION, function=target.__name__)
+    if target is torch.autocast_increment_nesting:
+        return tx.change_nesting(1)
+    if target is torch.autocast_decrement_nesting:
+        return tx.change_nesting(-1)
+    if target is torch.clear_autocast_cache:
+        torch.clear_autocast_cache()
+        tx.graph.node("call_function", target, (), {}, None)
+        return Constant(None)
+    if target is torch.set_autocast_cache_enabled:
+        return tx.set_mode(target, values, (torch.is_autocast_cache_enabled(),))
+    if target is torch.set_autocast_enabled and len(values) == 2:
+        return tx.set_mode(target, values, (values[0], torch.is_autocast_enabled(values[0])))
+    if target is torch.set_autocast_dtype:
+        return tx.set_mode(target, values, (values[0], torch.get_autocast_dtype(values[0])))
+    raise Break(calls.C_FUNCTION, function=target.__name__)
+
+
+@handles(torch.set_default_dtype)
+def _set_default_dtype(tx: Any, args: Any, kwargs: Any) -> Any:
+    wanted = tx.constant_value(args[0] if args else kwargs["d"])
+    if wanted not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        raise Break(calls.C_FUNCTION, function="set_default_dtype")
+    return tx.set_mode(torch._C._set_default_dtype, (wanted,), (torch.get_default_dtype(),))
+
+
+@special("set_grad_enabled")
+def _set_grad_enabled(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    return tx.set_grad_enabled(args[0])
+
+
+@special("grad_mode")
+def _grad_mode(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    if not isinstance(target, type):
+        raise Break(calls.C_FUNCTION, function=target.__name__)
+    return tx.make_instance(tx.wrap(target, None), args, kwargs)
+
+
+@handles(torch.inference_mode.__enter__, torch.inference_mode.__exit__)
+def _inference_mode(tx: Any, args: Any, kwargs: Any) -> Any:
+    """Python enters and leaves it; what stands inside is compiled under it."""
+    raise Break(contexts.MODE_UNSUPPORTED, mode="torch.inference_mode")
+
+
+@special("autocast")
+def _autocast(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    return tx.make_instance(tx.wrap(target, None), args, kwargs)
+
+
+@special("profiler")
+def _profiler(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    """A named range changes no value: it is left out. A profiler itself is Python's."""
+    if target is not torch.autograd.profiler.record_function:
+        raise Break(calls.C_FUNCTION, function=target.__name__)
+    return tx.make_instance(tx.wrap(contextlib.nullcontext, None), [], {})
+
+
+@special("is_grad_enabled")
+def _is_grad_enabled(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(torch.is_grad_enabled())
+
+
+@special("is_inference_mode_enabled")
+def _is_inference(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(torch.is_inference_mode_enabled())
+
+
+@special("deterministic", "default_device")
+def _read_state(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    name = target.__name__
+    if name.startswith(("are_", "get_", "is_")):
+        return tx.known(target(*[tx.constant_value(a) for a in args]))
+    raise Break(calls.C_FUNCTION, function=name)
