@@ -6,7 +6,7 @@ import types
 from typing import Any
 
 from suture import rules
-from suture.breaks import Break, calls
+from suture.breaks import Break, calls, contexts
 from suture.bytecode import decode
 from suture.calls import library, unmodelled
 from suture.calls.attributes import MISSING
@@ -82,6 +82,8 @@ class Functions(Part):
                 return self.fold_torch(verdict, real, args, kwargs)
             kind = rules.INLINE
         if kind is rules.IN_GRAPH:
+            if verdict.rule == "torch C function" and real.__name__.startswith(_SWITCHES):
+                raise Break(calls.C_FUNCTION, function=_name(real))
             return self.call_torch(target if target is not None else real, args, kwargs)
         if kind is rules.INLINE:
             if target is not None and target is not real:
@@ -216,6 +218,8 @@ class Functions(Part):
     def constant_method(self, owner: Any, name: str, args: list[Any], kwargs: Any) -> Any:
         """A method of a constant: folded if all arguments are constants."""
         value = owner.constant()
+        if name in ("__enter__", "__exit__"):
+            raise Break(contexts.UNKNOWN_MANAGER, manager=owner.describe())
         if name in ("join",) and len(args) == 1 and type(value) in (str, bytes):
             parts = [self.constant_value(p) for p in self.unpack(args[0])]
             return self.folded(lambda: value.join(parts))
@@ -250,6 +254,9 @@ class Functions(Part):
 
         raise Break(python.ASYNC, instruction=what, function=self.frames[-1].code.code.co_qualname)
 
+
+# C functions of torch that change the process and not a tensor.
+_SWITCHES = ("_set_", "set_", "_push_", "_pop_", "_enter_", "_exit_", "_register_", "_clear_")
 
 _SIGNATURES: dict[Any, tuple[int, int | None, frozenset[str] | None]] = {}
 

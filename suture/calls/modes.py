@@ -98,6 +98,26 @@ def _set_grad_enabled(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     return tx.set_grad_enabled(args[0])
 
 
+_SDP = (
+    (torch._C._set_sdp_use_flash, torch._C._get_flash_sdp_enabled),
+    (torch._C._set_sdp_use_mem_efficient, torch._C._get_mem_efficient_sdp_enabled),
+    (torch._C._set_sdp_use_math, torch._C._get_math_sdp_enabled),
+    (torch._C._set_sdp_use_cudnn, torch._C._get_cudnn_sdp_enabled),
+    (torch._C._set_sdp_use_overrideable, torch._C._get_overrideable_sdp_enabled),
+)
+
+
+def _sdp_switch(setter: Any, getter: Any) -> Any:
+    def switch(tx: Any, args: Any, kwargs: Any) -> Any:
+        return tx.set_mode(setter, (tx.constant_value(args[0]),), (getter(),))
+
+    return switch
+
+
+for _setter, _getter in _SDP:
+    handles(_setter)(_sdp_switch(_setter, _getter))
+
+
 @special("grad_mode")
 def _grad_mode(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     if not isinstance(target, type):

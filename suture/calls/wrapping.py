@@ -177,6 +177,8 @@ def _maker_for(value: Any) -> Wrap:
         return _tensor
     if isinstance(value, enum.Enum):
         return _identical_constant
+    if hasattr(kind, "__members__") and kind.__module__.startswith("torch"):
+        return _identical_constant  # an enum of pybind11
     if isinstance(value, type):
         return _class
     if isinstance(value, types.ModuleType):
