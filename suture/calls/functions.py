@@ -83,7 +83,7 @@ class Functions(Part):
             kind = rules.INLINE
         if kind is rules.IN_GRAPH:
             if verdict.rule == "torch C function" and real.__name__.startswith(_SWITCHES):
-                raise Break(calls.C_FUNCTION, function=_name(real))
+                raise Break(calls.C_FUNCTION, function=real.__name__)
             return self.call_torch(target if target is not None else real, args, kwargs)
         if kind is rules.INLINE:
             if target is not None and target is not real:

@@ -160,3 +160,16 @@ def _read_state(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     if name.startswith(("are_", "get_", "is_")):
         return tx.known(target(*[tx.constant_value(a) for a in args]))
     raise Break(calls.C_FUNCTION, function=name)
+
+
+@special("torch_function_stack")
+def _torch_function_stack(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    """Questions are answered; what changes the stack of modes is Python's."""
+    if "push" in target.__name__ or "pop" in target.__name__ or "skip" in target.__name__:
+        raise Break(contexts.MODE_UNSUPPORTED, mode=target.__name__)
+    return tx.known(target(*[tx.constant_value(a) for a in args]))
+
+
+@special("torch_function_mode")
+def _torch_function_mode(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    raise Break(contexts.MODE_UNSUPPORTED, mode=target.__name__)

@@ -21,8 +21,27 @@ def guard(guards: Any) -> None:
     """Require the state as it is now."""
     for reader in READERS:
         guards.add(None, "torch_state", (reader, reader(), reader.__name__))
+    if torch._C._len_torch_function_stack():
+        guards.add(None, "torch_state", (devices_state, devices_state(), "default devices"))
     if torch._C._is_any_autocast_enabled():
         guards.add(None, "torch_state", (autocast_state, autocast_state(), "autocast"))
+
+
+def user_modes() -> bool:
+    """Whether a mode of the user sees each operation: it must see those of the program, one by
+    one, and not those of a trace. A default device is such a mode, but only adds an argument."""
+    if torch._C._len_torch_dispatch_stack():
+        return True
+    count = torch._C._len_torch_function_stack()
+    return any(
+        type(torch._C._get_function_stack_at(i)).__name__ != "DeviceContext" for i in range(count)
+    )
+
+
+def devices_state() -> tuple[Any, ...]:
+    """The default devices in force, outermost first."""
+    count = torch._C._len_torch_function_stack()
+    return tuple(getattr(torch._C._get_function_stack_at(i), "device", None) for i in range(count))
 
 
 def autocast_state() -> tuple[Any, ...]:

@@ -14,6 +14,7 @@ from typing import Any, Callable
 from suture import _core, config, errors, events, rules, stance
 from suture.breaks import Break, internal
 from suture.bytecode import decode
+from suture.dispatch import torch_state
 from suture.dispatch.history import History
 from suture.guards.reasons import most_frequent
 from suture.guards.reasons import reason as reason_of
@@ -107,6 +108,8 @@ class Unit:
     def _on_miss(self, point: Any, state: tuple[Any, ...]) -> Any:
         data = point.data
         if data.interpret_only or data.given_up or self._is_compiling():
+            return data.interpreting
+        if torch_state.user_modes():
             return data.interpreting
         if len(data.variants) >= data.full_at:
             return data.interpreting
