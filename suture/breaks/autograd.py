@@ -119,14 +119,19 @@ CUSTOM_VJP = captured(
     hints=("Nothing to change. `backward` is the name that most readers expect.",),
 )
 
-GRADIENT_DTYPE = captured(
+GRADIENT_DTYPE = define(
     "GB0181",
     "dtype mismatch between tensor and its gradient",
+    message="{tensor} is {dtype}, its gradient {grad}",
     explanation=(
-        "A parameter may carry a gradient of another dtype: .grad is a tensor of its own, looked "
-        "at only where the program reads it."
+        "`{tensor}` carries a gradient of another dtype. Fake tensors cannot stand for such a "
+        "pair, so Python does what is done with the tensor; its results are captured again."
     ),
-    hints=("Nothing to change.",),
+    hints=(
+        "Keep the gradient in a tensor of its own instead of .grad.",
+        "Clear it before the call: x.grad = None.",
+    ),
+    note="fake tensors whose gradient has another dtype",
 )
 
 HANDLE_IN_GLOBAL = not_applicable(

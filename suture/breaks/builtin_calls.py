@@ -22,10 +22,10 @@ STR_IN_C = define(
 ID_OF_NEW = define(
     "GB0141",
     "Unsupported call_id() without source",
-    message="id() of {object}, which is made in the graph",
+    message="the number id() gives for {object}, which is made in the graph",
     explanation=(
-        "id() is the address of an object. `{object}` is a result inside the graph and has none "
-        "until the graph has run."
+        "id() may be compared, and used as a key, for any object. Here it is used as a number: the "
+        "address of `{object}`, a result inside the graph, which has none until the graph has run."
     ),
     hints=(
         "Use a key of your own (a name, a counter) instead of id().",
@@ -34,19 +34,14 @@ ID_OF_NEW = define(
     kind=Kind.FUNDAMENTAL,
 )
 
-DEEPCOPY = define(
+DEEPCOPY = captured(
     "GB0179",
     "copy.deepcopy()",
-    message="copy.deepcopy of {object}",
     explanation=(
-        "deepcopy walks an object through `__reduce_ex__` and the copy protocol of each part, most "
-        "of it compiled code. Python makes the copy, and capture goes on with it."
+        "copy.copy and copy.deepcopy are followed through containers, objects and tensors. A part "
+        "that is copied by compiled code is a break of that part's own number."
     ),
-    hints=(
-        "Copy what is needed: x.clone(), list(items), dict(options), dataclasses.replace.",
-        "Copy once, outside the compiled function.",
-    ),
-    note="a model of the copy protocol for plain containers",
+    hints=("Nothing to change. Copying once, outside, saves the work of doing it in each call.",),
 )
 
 CONSTANT_COMPARED = captured(

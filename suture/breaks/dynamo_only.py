@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suture.breaks.registry import not_applicable
+from suture.breaks.registry import captured, not_applicable
 
 UNBACKED_INPUT = not_applicable(
     "GB0018",
@@ -48,15 +48,14 @@ REAL_VALUE = not_applicable(
     note="fake tensors carry no real ones",
 )
 
-NO_REAL_VALUE = not_applicable(
+NO_REAL_VALUE = captured(
     "GB0176",
     "call_id() without associated real value",
     explanation=(
-        "TorchDynamo found no real tensor behind a fake one to answer id(). suture answers id() "
-        "for arguments from the argument itself."
+        "id() of a value made in the graph stands for that value: it may be compared with other "
+        "ids, be a key of a dict or in a set, and be returned."
     ),
-    hints=("See GB0191 for id() of arguments, and GB0141 for id() of results.",),
-    note="fake tensors carry no real ones",
+    hints=("Nothing to change. Arithmetic with the number itself is a break, GB0141.",),
 )
 
 RESTARTS = not_applicable(

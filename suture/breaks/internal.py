@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suture.breaks.registry import Kind, define
+from suture.breaks.registry import Kind, define, not_applicable
 
 INTERNAL_FAULT = define(
     "GB2090",
@@ -21,19 +21,18 @@ INTERNAL_FAULT = define(
     note="mending the error",
 )
 
-BACKEND_FAULT = define(
+BACKEND_FAULT = not_applicable(
     "GB0219",
     "Backend compiler exception",
-    message="the backend {backend} failed: {error}",
     explanation=(
-        "The graph was captured, but the backend `{backend}` could not compile it. The operations "
-        "are run one by one instead."
+        "The graph was captured, but the backend could not compile it: suture.errors.BackendFailed "
+        "is raised, with the backend's exception as its cause and the lines the graph came from."
     ),
     hints=(
         'Try backend="aot_eager" and then "eager" to find the layer that fails.',
         "Report it to the backend, with the graph that SUTURE_LOGS=graphs shows.",
     ),
-    note="a mend in the backend",
+    note="a backend that fails is an error of its own, not a place where a graph ends",
 )
 
 RECOMPILE_LIMIT = define(

@@ -53,8 +53,8 @@ class PageError(ValueError):
 class Page:
     """A page, taken apart. `sections` maps each heading to its text, in the order of the file.
 
-    `graphs`, `fixed` and `recompiles` are None where the number is not stated. `in_order` is False where `breaks`
-    names only some of the breaks that the program meets.
+    `graphs`, `fixed` and `recompiles` are None where the number is not stated. `in_order` is False
+    where `breaks` names only some of the breaks that the program meets.
     """
 
     number: str

@@ -38,10 +38,10 @@ LOCALS_CALL = define(
     "Call that reads a frame's variables",
     message="{call}() reads the variables of the running frame",
     explanation=(
-        "`{call}()` gives the variables of the frame that runs it as a dict, and this frame does "
-        "not run yet while its graph is being built."
+        "`{call}()` looks at the variables of the frame that runs it, by name. The rest of this "
+        "frame runs in the plain interpreter, where they are; what it calls is compiled."
     ),
-    hints=("Make a dict of the variables that are needed: dict(x=x, y=y).",),
+    hints=("Hand over what is needed by name: eval(text, {{}}, dict(x=x, y=y)).",),
     kind=Kind.FUNDAMENTAL,
 )
 

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from suture.breaks.registry import Kind, captured, define, user_error
 
-TOLIST = define(
+TOLIST = captured(
     "GB0109",
     "Tensor.tolist() with non-integer tensor",
-    message="{tensor}.tolist()",
     explanation=(
-        "tolist() turns the data of `{tensor}` into Python floats. They exist only when the graph "
-        "before it has run."
+        "tolist() goes into the graph: each number of the list is a result of the graph, floats "
+        "as well as integers, and may be computed with inside it."
     ),
-    hints=(
-        "Keep working on the tensor; torch.unbind(x) gives its items as tensors.",
-        "Call tolist() on what the compiled function returns.",
-    ),
-    kind=Kind.FUNDAMENTAL,
+    hints=("Nothing to change. torch.unbind(x) gives the items as tensors.",),
 )
 
 GRAD_FN = define(

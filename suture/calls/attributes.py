@@ -239,6 +239,9 @@ class Attributes(Part):
     def _custom_getattribute(self, obj: Any, custom: Any, name: str) -> Any:
         try:
             return self.call(self.wrap(custom, None), [obj, Constant(name)], {})
+        except Break as reason:
+            kind = obj.python_type().__name__
+            raise Break(objects.CUSTOM_GETATTRIBUTE, type=kind, attribute=name) from reason
         except Raised as raised:
             if issubclass(raised.exception.python_type(), AttributeError):
                 return self._fallback(obj, name)

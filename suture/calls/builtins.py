@@ -21,6 +21,7 @@ from suture.variables import (
     Enumerate,
     Filter,
     Function,
+    Lazy,
     List,
     Map,
     Method,
@@ -33,6 +34,7 @@ from suture.variables import (
     Super,
     Symbol,
     Tensor,
+    Tuple,
     Zip,
 )
 
@@ -419,8 +421,18 @@ def _round(tx: Any, args: Any, kwargs: Any) -> Any:
 
 @handles(print)
 def _print(tx: Any, args: Any, kwargs: Any) -> Any:
+    if all(_is_settled(a) for a in (*args, *kwargs.values())):
+        tx.effects.call(print, list(args), dict(kwargs))
+        return Constant(None)
     named = ", ".join(a.describe() for a in args)
     raise Break(tensors.PRINT_TENSOR, builtin="print", arguments=named)
+
+
+def _is_settled(value: Any) -> bool:
+    """Whether the text of a value is the same now and when the region ends."""
+    if isinstance(value, Tuple):
+        return all(not isinstance(i, Lazy) and _is_settled(i) for i in value.items)
+    return isinstance(value, (Constant, Symbol))
 
 
 @handles(repr, ascii)

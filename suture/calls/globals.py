@@ -60,8 +60,10 @@ class Globals(Part):
             base = ".".join(parts[: len(parts) - level + 1])
             full = f"{base}.{name}" if name else base
         found = sys.modules.get(full)
-        if found is None or "__import__" in namespace or not isinstance(found, types.ModuleType):
+        if found is None or "__import__" in namespace:
             raise Break(python.IMPORT, module=full)
+        if not isinstance(found, types.ModuleType):
+            return self._import_object(found, full, fromlist)
         if not fromlist and not level:
             top = sys.modules.get(full.partition(".")[0])
             if top is None:
@@ -71,6 +73,12 @@ class Globals(Part):
             if item != "*" and not hasattr(found, item) and f"{full}.{item}" not in sys.modules:
                 raise Break(python.IMPORT, module=f"{full}.{item}")
         return self.wrap(found, self.pinned(sys.modules, "sys.modules").item(found.__name__))
+
+    def _import_object(self, found: Any, full: str, fromlist: Any) -> Any:
+        """Programs may file any object as a module."""
+        if "." in full and not fromlist:
+            raise Break(python.IMPORT, module=full)
+        return self.wrap(found, self.pinned(sys.modules, "sys.modules").item(full))
 
     def import_from(self, module: Any, name: str) -> Any:
         if hasattr(module.real(), name):

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from suture import _core, config
-from suture.breaks import Break, calls, control_flow, objects, tensor_methods, tensors
+from suture.breaks import Break, autograd, calls, control_flow, objects, tensor_methods, tensors
 from suture.calls.constructors import holds_tensor
 from suture.calls.part import Part
 from suture.calls.tensor_methods import METHODS, set_attribute
@@ -66,6 +66,11 @@ class Tensors(Part):
             raise Break(tensors.SPARSE, tensor=source.path(), layout=str(value.layout))
         if value.is_nested:
             raise Break(tensors.NESTED, tensor=source.path())
+        grad = value.grad if value.is_leaf else None
+        if grad is not None and grad.dtype != value.dtype:
+            raise Break(
+                autograd.GRADIENT_DTYPE, tensor=source.path(), dtype=str(value.dtype), grad=str(grad.dtype)
+            )
         if value.is_quantized:
             raise Break(tensors.FAKE_UNSUPPORTED, tensor=source.path(), error="it is quantized")
         if kind not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):

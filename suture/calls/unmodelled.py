@@ -131,6 +131,10 @@ def _event(name: str, args: list[Any]) -> Break:
     return Break(distributed.EVENT_METHOD, method=name)
 
 
+def _anomaly(real: Any, args: list[Any]) -> Break:
+    return Break(contexts.MODE_UNSUPPORTED, mode="anomaly detection")
+
+
 def _handle(real: Any, args: list[Any]) -> Break:
     return Break(autograd.HOOK_HANDLE, method=real.__name__)
 
@@ -138,6 +142,14 @@ def _handle(real: Any, args: list[Any]) -> Break:
 _FUNCTIONS: tuple[tuple[tuple[Any, ...], Reason], ...] = (
     ((sys._getframe, sys._current_frames), _frames),
     ((torch.autograd.backward,), _backward),
+    (
+        tuple(
+            part
+            for kind in (torch.autograd.detect_anomaly, torch.autograd.set_detect_anomaly)
+            for part in (kind, kind.__enter__, kind.__exit__)
+        ),
+        _anomaly,
+    ),
     ((torch.utils.hooks.RemovableHandle.remove,), _handle),
 )
 _BY_IDENTITY: dict[int, tuple[Any, Reason]] = {

@@ -12,18 +12,25 @@ from typing import Any
 
 class Effects:
     """`touched`: changed objects in the order of their first change. `globals`: new values of
-    global variables by (id of the globals dict, name). `count` grows with every change."""
+    global variables by (id of the globals dict, name). `calls`: functions to call with values that
+    never change, in order. `count` grows with every change."""
 
-    __slots__ = ("touched", "globals", "count")
+    __slots__ = ("calls", "count", "globals", "touched")
 
     def __init__(self) -> None:
         self.touched: dict[int, Any] = {}
         self.globals: dict[tuple[int, str], tuple[dict[str, Any], Any]] = {}
+        self.calls: list[tuple[Any, list[Any], dict[str, Any]]] = []
         self.count = 0
 
     def touch(self, variable: Any) -> None:
         self.count += 1
         self.touched.setdefault(id(variable), variable)
+
+    def call(self, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
+        """Call `fn` when the region ends."""
+        self.count += 1
+        self.calls.append((fn, args, kwargs))
 
     def store_global(self, namespace: dict[str, Any], name: str, value: Any) -> None:
         """Set global `name`; value None deletes it."""

@@ -58,6 +58,10 @@ def _write_effects(writer: Writer, capture: Capture) -> None:
     for variable in list(capture.effects.touched.values()):
         if variable.source is not None:
             variable.write_back(writer, writer.value(variable))
+    for fn, args, kwargs in capture.effects.calls:
+        parts = [writer.value(a) for a in args]
+        parts += [f"{name}={writer.value(value)}" for name, value in kwargs.items()]
+        writer.line(f"{writer.constant(fn, fn.__name__)}({', '.join(parts)})")
     for (_, name), (namespace, value) in capture.effects.globals.items():
         table = writer.constant(namespace, "globals")
         if value is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from suture import _core
+from suture.breaks import calls
 from suture.bytecode import CANONICAL
 from suture.capture import Capture, Interpret, Return, Run
 from suture.emit.writer import Writer
@@ -16,7 +17,7 @@ from suture.variables import NULL, Constant
 class Raw:
     """A value that is already an expression."""
 
-    __slots__ = ("text", "source")
+    __slots__ = ("source", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -129,6 +130,8 @@ class Leaving:
             head = writer.constant(operation, exit.operation)
         if frame.code.handled(inst.index) > 0:
             start = f"{writer.constant(_core.handling, 'handling')}({self._text(frame.handled)}, "
+        elif exit.operation == "call" and exit.reason.type is calls.DISABLED:
+            return f"{head}({', '.join(texts)})"  # nothing below it is to be compiled
         else:
             start = f"{writer.constant(_core.run, 'run')}("
         return start + ", ".join([head, *texts]) + ")"
