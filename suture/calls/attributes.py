@@ -396,6 +396,21 @@ class Attributes(Part):
 
     # ---- super, modules, other real objects
 
+    def make_super(self, sup: Any, cls: Any, obj: Any) -> Any:
+        """`super(cls, obj)`; `sup` is what the program calls super, None if that is certain."""
+        if sup is not None and not (isinstance(sup, Class) and sup.value is super):
+            return self.call(sup, [cls, obj], {})
+        if not isinstance(cls, Class):
+            kind = cls.python_type().__name__
+            return self.raise_(TypeError, f"super() argument 1 must be a type, not {kind}")
+        if obj is None or (obj.is_constant() and obj.constant() is None):
+            raise Break(objects.UNKNOWN_OBJECT, operation="super", object=cls.describe())
+        of_class = isinstance(obj, Class) and issubclass(obj.value, cls.value)
+        if not of_class and not issubclass(obj.python_type(), cls.value):
+            text = "super(type, obj): obj must be an instance or subtype of type"
+            return self.raise_(TypeError, text)
+        return Super(cls.value, obj)
+
     def super_attribute(self, sup: Super, name: str) -> Any:
         owner = sup.owner
         of_class = isinstance(owner, Class) and not issubclass(owner.python_type(), sup.after)

@@ -31,7 +31,6 @@ from suture.variables import (
     Raised,
     Sequence,
     Slice,
-    Super,
     Symbol,
     Tensor,
     Tuple,
@@ -220,17 +219,29 @@ def _exception_init(tx: Any, args: Any, kwargs: Any) -> Any:
 
 @handles(super)
 def _super(tx: Any, args: Any, kwargs: Any) -> Any:
-    if not args:
-        frame = tx.frames[-1]
-        names = frame.code.localsplus
-        cell = tx.frame_cell(frame, names.index("__class__"))
-        owner = frame.locals[0]
-        cls = tx.load_cell(cell)
-        from suture.variables import Cell
+    cls, owner = args if len(args) == 2 else (args[0], None) if args else _implicit_super(tx)
+    return tx.make_super(None, cls, owner)
 
-        owner = tx.load_cell(owner) if isinstance(owner, Cell) else tx.realize(owner)
-        return Super(cls.real(), owner)
-    return Super(args[0].real(), args[1])
+
+def _implicit_super(tx: Any) -> tuple[Any, Any]:
+    """The class and the first argument of the frame that calls super()."""
+    frame = tx.frames[-1]
+    code = frame.code.code
+    if not code.co_argcount:
+        return tx.raise_(RuntimeError, "super(): no arguments")  # type: ignore[no-any-return]
+    owner = frame.locals[0]
+    if code.co_varnames[0] in code.co_cellvars:
+        owner = tx.load_cell(tx.frame_cell(frame, 0)) if owner is not None else None
+    else:
+        owner = tx.realize(owner) if owner is not None else None
+    if owner is None:
+        return tx.raise_(RuntimeError, "super(): arg[0] deleted")  # type: ignore[no-any-return]
+    if "__class__" not in code.co_freevars:
+        return tx.raise_(RuntimeError, "super(): __class__ cell not found")  # type: ignore[no-any-return]
+    cls = tx.load_cell(tx.frame_cell(frame, frame.code.localsplus.index("__class__")))
+    if cls is None:
+        return tx.raise_(RuntimeError, "super(): empty __class__ cell")  # type: ignore[no-any-return]
+    return cls, owner
 
 
 @handles(id)

@@ -223,13 +223,29 @@ class Conversions(Part):
             return Constant(real(value.value))
         from suture.variables import Raise
 
-        if isinstance(value, Raise) and how == "str":
-            if not value.args:
-                return Constant("")
-            if len(value.args) == 1 and not issubclass(value.cls, KeyError):
-                return self.convert_value(value.args[0], "str")
+        if isinstance(value, Raise):
+            return self._exception_text(value, how)
         known = self.constant_value(value)
         return self.folded(lambda: real(known))
+
+    def _exception_text(self, exc: Any, how: str) -> Any:
+        """str() or repr() of an exception made while tracing."""
+        name = "__str__" if how == "str" else "__repr__"
+        raw = self.type_lookup(exc.cls, name)
+        if isinstance(raw, type(_bool)):
+            return self.finish(self.call_type_method(exc, name, [], {}))
+        if raw is KeyError.__str__ and len(exc.args) == 1:
+            return self.convert_value(exc.args[0], "repr")
+        if raw in (BaseException.__str__, KeyError.__str__):
+            if len(exc.args) < 2:
+                return self.convert_value(exc.args[0], "str") if exc.args else Constant("")
+            return self.convert_value(Tuple(exc.args), "str")
+        if raw is not BaseException.__repr__:
+            raise Break(objects.UNKNOWN_OBJECT, operation=f"{how}()", object=exc.describe())
+        inner = self.convert_value(Tuple(exc.args), "repr").constant()
+        if len(exc.args) == 1:
+            inner = "(" + self.convert_value(exc.args[0], "repr").constant() + ")"
+        return Constant(exc.cls.__name__ + inner)
 
     def format_value(self, value: Any, conversion: str | None, spec: Any) -> Any:
         """A field of an f-string, or format()."""

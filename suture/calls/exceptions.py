@@ -52,9 +52,14 @@ class Exceptions(Part):
     def with_context(self, exc: Any) -> Any:
         """Set __context__ as `raise` does: what is being handled right now."""
         handled = self.frames[-1].handled if self.frames else None
-        if isinstance(exc, Raise) and exc.context is None and _is_exception(handled):
-            if handled is not exc:
-                exc.context = handled
+        if isinstance(exc, Raise) and _is_exception(handled) and handled is not exc:
+            at = handled
+            while isinstance(at, Raise) and at.context is not None:
+                if at.context is exc:  # no circles
+                    at.context = None
+                    break
+                at = at.context
+            exc.context = handled
         return exc
 
     def do_raise(self, frame: Any, parts: list[Any]) -> None:
@@ -69,16 +74,20 @@ class Exceptions(Part):
         if len(parts) == 2:
             cause = parts[1]
             if not (cause.is_constant() and cause.constant() is None):
-                cause = self._instance(cause)
+                cause = self._instance(cause, "exception causes")
             self.setattr(exc, "__cause__", cause)
         raise Raised(self.with_context(exc))
 
-    def _instance(self, value: Any) -> Any:
+    def _instance(self, value: Any, what: str = "exceptions") -> Any:
         """The exception object for `raise value`."""
         if isinstance(value, Class) and issubclass(value.value, BaseException):
-            return self.call(value, [], {})
+            made = self.call(value, [], {})
+            if not issubclass(made.python_type(), BaseException):
+                text = f"calling {value.value!r} should have returned an instance of BaseException"
+                self.raise_(TypeError, f"{text}, not {made.python_type()!r}")
+            return made
         if not issubclass(value.python_type(), BaseException):
-            self.raise_(TypeError, "exceptions must derive from BaseException")
+            self.raise_(TypeError, f"{what} must derive from BaseException")
         return value
 
     def exception_matches(self, exc: Any, kind: Any) -> bool:

@@ -17,6 +17,7 @@ from suture.variables import (
     DictIterator,
     DictView,
     Generator,
+    IndexIterator,
     Iterator,
     Lazy,
     ListIterator,
@@ -50,7 +51,7 @@ class Iteration(Part):
         cls = value.python_type()
         if self.type_lookup(cls, "__iter__") is MISSING:
             if isinstance(value, Object) and self.type_lookup(cls, "__getitem__") is not MISSING:
-                return ListIterator(self._by_index(value))
+                return IndexIterator(value)
             return self.raise_(TypeError, f"'{cls.__name__}' object is not iterable")
         if self._is_c_iterator(cls):
             return value
@@ -79,17 +80,6 @@ class Iteration(Part):
         if not hasattr(type(value), "__iter__"):
             return self.raise_(TypeError, f"'{type(value).__name__}' object is not iterable")
         return ListIterator([self.known(v) for v in value], type(iter(value)))
-
-    def _by_index(self, value: Any) -> list[Any]:
-        """The old protocol: __getitem__ with 0, 1, 2 until IndexError."""
-        out: list[Any] = []
-        while True:
-            try:
-                out.append(self.getitem(value, Constant(len(out))))
-            except Raised as raised:
-                if issubclass(raised.exception.python_type(), IndexError):
-                    return out
-                raise
 
     def advance(self, iterator: Any) -> Any:
         """The next element, or END."""

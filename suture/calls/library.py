@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import collections
 import functools
+import sys
 import types
 from typing import Any
 
@@ -17,6 +18,8 @@ from suture.variables import (
     Dict,
     Method,
     Object,
+    Opaque,
+    Tuple,
     Volatile,
     is_literal,
 )
@@ -63,6 +66,32 @@ def _getstate(tx: Any, args: Any, kwargs: Any) -> Any:
         raise Break(calls.C_FUNCTION, function="object.__getstate__")
     held = tx.instance_dict(obj)
     return held if held.truth(tx) else Constant(None)
+
+
+@handles(sys.exc_info)
+def _exc_info(tx: Any, args: Any, kwargs: Any) -> Any:
+    exc = _handled(tx, "sys.exc_info")
+    if exc is None:
+        return Tuple([Constant(None)] * 3)
+    return Tuple([tx.type_of(exc), exc, tx.traceback_of(exc)])
+
+
+def _handled(tx: Any, name: str) -> Any:
+    """The exception being handled, None if there is none; Break if only Python knows."""
+    exc = tx.frames[-1].handled
+    if isinstance(exc, Constant):
+        return None
+    if isinstance(exc, Opaque):
+        raise Break(calls.C_FUNCTION, function=name)
+    return exc
+
+
+if hasattr(sys, "exception"):
+
+    @handles(sys.exception)
+    def _exception(tx: Any, args: Any, kwargs: Any) -> Any:
+        exc = _handled(tx, "sys.exception")
+        return Constant(None) if exc is None else exc
 
 
 @handles(vars)

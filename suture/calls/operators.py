@@ -196,7 +196,8 @@ class Operators(Part):
             done = self.graph_binary(name, left, right)
             if done is not None:
                 return done
-        elif left.is_constant() and right.is_constant():
+            left, right = self._without_symbols(left), self._without_symbols(right)
+        if left.is_constant() and right.is_constant():
             return self.fold(real_operator(name), [left, right], {})
         plain = name
         if name not in BINARY:
@@ -281,6 +282,9 @@ class Operators(Part):
             return None
         return self.finish(self.call_type_method(obj, method, [other], {}))
 
+    def _without_symbols(self, value: Any) -> Any:
+        return Constant(self.specialise(value)) if isinstance(value, Symbol) else value
+
     # ---- comparison
 
     def compare(self, symbol: str, left: Any, right: Any) -> Any:
@@ -293,7 +297,8 @@ class Operators(Part):
             done = self.graph_compare(symbol, left, right)
             if done is not None:
                 return done
-        elif left.is_constant() and right.is_constant():
+            left, right = self._without_symbols(left), self._without_symbols(right)
+        if left.is_constant() and right.is_constant():
             return self.fold(real, [left, right], {})
         ours, theirs = self._compared_part(left, forward), self._compared_part(right, backward)
         if isinstance(ours, Sequence) and isinstance(theirs, Sequence):

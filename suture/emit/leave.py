@@ -14,6 +14,10 @@ from suture.hook.operations import STOP
 from suture.variables import NULL, Constant
 
 
+# Names that mean that somebody may look at all variables of the frame.
+_READERS = frozenset({"locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe"})
+
+
 class Raw:
     """A value that is already an expression."""
 
@@ -70,6 +74,8 @@ class Leaving:
             handler = code.instructions[index - 1].handler
             if handler is not None:
                 live.update(code.live(handler.target))
+        if not _READERS.isdisjoint(code.code.co_names):
+            live.update(i for i, value in enumerate(frame.locals) if value is not None)
         slots = tuple(sorted(live))
         handling = code.handled(index) > 0
         deliver = frame.deliver is not None

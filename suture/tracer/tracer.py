@@ -18,7 +18,7 @@ from suture.hook import Chain, slot_names
 from suture.sources import Source, slot
 from suture.tracer.frame import Frame, Pending
 from suture.tracer.opcodes import HANDLERS
-from suture.variables import NULL, Lazy, Opaque, Raised
+from suture.variables import NULL, Lazy, Opaque, Raise, Raised
 
 
 class Restart(Exception):
@@ -266,6 +266,8 @@ class Tracer(*PARTS):  # type: ignore[misc]
             frame = self.frames[depth - 1]
             at = frame.ip if depth == len(self.frames) else frame.ip - 1
             inst = frame.code.instructions[at]
+            if isinstance(exc, Raise) and not _raises_again(inst, depth == len(self.frames)):
+                exc.traceback.append((frame.code.code, frame.fn.globals, inst.lasti))
             if inst.handler is not None:
                 self._handle(frame, inst, exc, depth)
                 return
@@ -348,6 +350,11 @@ class _Stop(Exception):
 
 
 # Breaks after which this frame, and only this one, is interpreted.
-_INTERPRET_FRAME = frozenset({"GB2000", "GB2051", "GB2052"})
+def _raises_again(inst: Any, innermost: bool) -> bool:
+    """Whether the exception passes this frame without a new entry in its traceback."""
+    return innermost and (inst.op == "RERAISE" or (inst.op == "RAISE_VARARGS" and not inst.val))
+
+
+_INTERPRET_FRAME = frozenset({"GB2000", "GB2050", "GB2051", "GB2052"})
 
 __all__ = ["Restart", "Tracer"]

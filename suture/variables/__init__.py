@@ -19,6 +19,7 @@ from suture.variables.iterators import (
     DictIterator,
     Enumerate,
     Filter,
+    IndexIterator,
     Iterator,
     ListIterator,
     Map,

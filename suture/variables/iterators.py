@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from suture.variables.base import Mutable
+from suture.variables.base import Mutable, Raised
 from suture.variables.constant import Constant
 
 END = object()
@@ -108,6 +108,47 @@ class ListIterator(Iterator):
     def rebuild(self, emit: Any) -> str:
         inner = ", ".join(emit.value(i) for i in self.items[self.at :])
         return f"iter([{inner}])"
+
+
+class IndexIterator(Iterator):
+    """Over an object with __getitem__ only: asked with 0, 1, 2 until IndexError."""
+
+    __slots__ = ("of", "at")
+
+    def __init__(self, of: Any) -> None:
+        super().__init__(None)
+        self.of = of
+        self.at = 0
+
+    def python_type(self) -> type:
+        return type(iter(_Indexed()))
+
+    def advance(self, tx: Any) -> Any:
+        if self.at < 0:
+            return END
+        try:
+            item = tx.getitem(self.of, Constant(self.at))
+        except Raised as raised:
+            if not issubclass(raised.exception.python_type(), (IndexError, StopIteration)):
+                raise
+            self.touch(tx)
+            self.at = -1
+            return END
+        self.touch(tx)
+        self.at += 1
+        return item
+
+    def rebuild(self, emit: Any) -> str:
+        if self.at < 0:
+            return "iter(())"
+        name = str(emit.begin(self, f"iter({emit.value(self.of)})"))
+        emit.line(f"{name}.__setstate__({self.at})")
+        return name
+
+
+class _Indexed:
+    def __getitem__(self, i: int) -> int:
+        raise IndexError
 
 
 class DictIterator(Iterator):

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from suture import _core
 from suture.breaks import Break, objects, raising
 from suture.variables.base import Mutable, Variable
 from suture.variables.constant import Constant
@@ -208,6 +209,7 @@ class Raise(Mutable):
         self.cause: Any = None
         self.suppress = False
         self.attrs: dict[str, Any] = {}
+        self.traceback: list[tuple[Any, Any, int]] = []  # frames it has passed, innermost first
         self.native: BaseException | None = None  # the error a folded operation really raised
 
     def python_type(self) -> type:
@@ -245,13 +247,17 @@ class Raise(Mutable):
         elif name == "args":
             self.args = list(tx.unpack(value))
         elif name == "__traceback__":
-            pass
+            if not (value.is_constant() and value.constant() is None):
+                super().setattr(tx, name, value)
+            self.traceback = []
         else:
             self.attrs[name] = value
 
     def m_with_traceback(self, tx: Any, traceback: Any) -> Any:
         if not (traceback.is_constant() and traceback.constant() is None):
             raise Break(raising.SET_TRACEBACK, exception=self.describe())
+        self.touch(tx)
+        self.traceback = []
         return self
 
     def rebuild(self, emit: Any) -> str:
@@ -268,6 +274,10 @@ class Raise(Mutable):
             emit.line(f"{name}.__suppress_context__ = True")
         for attr, value in self.attrs.items():
             emit.line(f"{name}.{attr} = {emit.value(value)}")
+        for code, namespace, at in self.traceback:
+            add = emit.constant(_core.add_traceback, "add_traceback")
+            place = f"{emit.constant(code, 'code')}, {emit.constant(namespace, 'globals')}, {at}"
+            emit.line(f"{add}({name}, {place})")
         return name
 
 
