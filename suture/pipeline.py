@@ -12,7 +12,7 @@ from suture.capture import Capture, Interpret, Run
 from suture.dispatch import PointData, Unit, Variant, torch_state
 from suture.emit import emit
 from suture.graph import is_scalar, put_asserts
-from suture.guards import finish, shapes
+from suture.guards import finish
 from suture.hook import where
 from suture.tracer import Restart, Tracer
 
@@ -47,6 +47,8 @@ def _compile(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) ->
             break
         data.history.constant.update(constants)  # numbers the backend cannot take as symbols
     with events.phase("guard", name):
+        from suture.guards import shapes  # needs sympy, which takes a while to import
+
         shapes.check_marks(capture.graph.shape_env, capture.places)
         shapes.add(capture.guards, capture.graph.shape_env, capture.places)
         capture.graph.decisions.where = _nowhere
@@ -124,6 +126,8 @@ def install_graph(
         names = backends.wanted_constants(failed)
         if names is None:
             raise
+        from suture.guards import shapes
+
         return shapes.paths_of(names, capture.places)
     emitted.namespace["graph"] = capture.graph.keeping_modes(compiled)
     messages.captured(point, data, capture, emitted)

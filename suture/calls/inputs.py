@@ -13,7 +13,7 @@ from suture.calls.part import Part
 from suture.dynamic import NO_MARKS, Marks, check_marks, marks_of
 from suture.graph import _torch as priv
 from suture.graph.names import TorchName
-from suture.guards.shapes import Place
+from suture.guards.places import Place
 from suture.variables import Symbol, Tensor
 
 _LARGEST = 2**62  # symbolic arithmetic is in 64 bits; numbers near its end stay constants
@@ -54,7 +54,7 @@ class Inputs(Part):
             for i in range(value.dim())
         ]
         bounds = {i: (r.min, r.max) for i, r in marks.unbacked.items()}
-        context = priv.StatelessSymbolicContext(
+        context = priv.symbolic_context(
             dynamic_sizes=kinds, constraint_sizes=constraints, unbacked_bounds=bounds or None,
             view_base_context=priv.static_context(value._base) if value._is_view() else None,
         )  # fmt: skip

@@ -1,7 +1,12 @@
-"""The private parts of torch that the graph room stands on; tried on torch 2.11 to 2.13."""
+"""The private parts of torch that the graph room stands on; tried on torch 2.11 to 2.13.
+
+What needs sympy is imported when it is first used: importing it takes longer than importing all
+of suture.
+"""
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from torch._guards import Source as TorchSource
@@ -13,59 +18,70 @@ from torch._subclasses.fake_tensor import (
     FakeTensorMode,
     UnsupportedOperatorException,
 )
-from torch.fx.experimental.symbolic_shapes import (
-    DimDynamic,
-    GuardOnDataDependentSymNode,
-    PendingUnbackedSymbolNotFound,
-    RelaxedUnspecConstraint,
-    ShapeEnv,
-    StatelessSymbolicContext,
-    StrictMinMaxConstraint,
-    compute_unbacked_bindings,
-)
-from torch.fx.passes.runtime_assert import insert_deferred_runtime_asserts
-from torch.utils._sympy.numbers import int_oo
-from torch.utils._sympy.value_ranges import ValueRanges
 
 __all__ = [
     "DataDependentOutputException",
-    "DimDynamic",
     "DynamicOutputShapeException",
     "FakeTensor",
     "FakeTensorMode",
-    "GuardOnDataDependentSymNode",
-    "PendingUnbackedSymbolNotFound",
-    "ShapeEnv",
-    "StatelessSymbolicContext",
     "TorchSource",
     "TracingContext",
     "UnsupportedOperatorException",
-    "compute_unbacked_bindings",
-    "insert_deferred_runtime_asserts",
     "range_constraint",
     "static_context",
+    "symbolic_context",
     "symbolic_float",
     "tracing",
 ]
+
+_SHAPES = "torch.fx.experimental.symbolic_shapes"
+_LAZY = {
+    "DimDynamic": _SHAPES,
+    "GuardOnDataDependentSymNode": _SHAPES,
+    "PendingUnbackedSymbolNotFound": _SHAPES,
+    "RelaxedUnspecConstraint": _SHAPES,
+    "ShapeEnv": _SHAPES,
+    "StatelessSymbolicContext": _SHAPES,
+    "StrictMinMaxConstraint": _SHAPES,
+    "compute_unbacked_bindings": _SHAPES,
+    "insert_deferred_runtime_asserts": "torch.fx.passes.runtime_assert",
+    "int_oo": "torch.utils._sympy.numbers",
+    "ValueRanges": "torch.utils._sympy.value_ranges",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _LAZY.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(importlib.import_module(home), name)
+    return found
 
 
 def range_constraint(low: int | None, high: int | None) -> Any:
     """What torch wants to know of a size marked dynamic: not constant, and its range if given."""
     if low is None and high is None:
-        return RelaxedUnspecConstraint(warn_only=False)
-    bounds = ValueRanges(lower=0 if low is None else low, upper=int_oo if high is None else high)
-    return StrictMinMaxConstraint(vr=bounds, warn_only=False)
+        return __getattr__("RelaxedUnspecConstraint")(warn_only=False)
+    top = __getattr__("int_oo") if high is None else high
+    bounds = __getattr__("ValueRanges")(lower=0 if low is None else low, upper=top)
+    return __getattr__("StrictMinMaxConstraint")(vr=bounds, warn_only=False)
 
 
 def static_context(tensor: Any) -> Any:
     """All sizes are constants."""
-    kinds = [DimDynamic.STATIC] * tensor.dim()
-    return StatelessSymbolicContext(dynamic_sizes=kinds, constraint_sizes=[None] * tensor.dim())
+    kinds = [__getattr__("DimDynamic").STATIC] * tensor.dim()
+    return symbolic_context(dynamic_sizes=kinds, constraint_sizes=[None] * tensor.dim())
+
+
+def symbolic_context(**facts: Any) -> Any:
+    """Which sizes of an input are symbols; facts that this torch does not know are left out."""
+    made = __getattr__("StatelessSymbolicContext")
+    known = made.__dataclass_fields__
+    return made(**{name: value for name, value in facts.items() if name in known})
 
 
 def symbolic_float(shape_env: Any, value: float, source: TorchSource) -> Any:
     """A SymFloat that stands for the float read at `source`; `value` is what it is now."""
-    symbol = shape_env.create_unspecified_symbol(
-        value, source=source, dynamic_dim=DimDynamic.DYNAMIC
-    )
+    dynamic = __getattr__("DimDynamic").DYNAMIC
+    symbol = shape_env.create_unspecified_symbol(value, source=source, dynamic_dim=dynamic)
     return shape_env.create_symfloatnode(symbol, hint=value, source=source)

@@ -8,7 +8,6 @@ integers are run by the core; the few others by a Python function.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import sympy
@@ -17,31 +16,10 @@ from suture import _core
 from suture.errors import UserError
 from suture.guards import Guards
 from suture.guards import _torch as priv
-from suture.sources import Source
+from suture.guards.places import Place
 
 _OPS = _core.EXPR_OPS
 _LARGEST = 2**62
-
-
-@dataclass(slots=True, eq=False)
-class Place:
-    """Where the number behind a symbolic value is read: `kind` "size", "stride" or
-    "storage_offset" of the tensor at `source`, or "int" or "float": the number there itself."""
-
-    source: Source
-    kind: str
-    dim: int
-    value: Any
-    mark: Any = None  # the range the user gave, of a size marked dynamic
-
-    def text(self) -> str:
-        path = self.source.path()
-        if self.kind in ("int", "float"):
-            return path
-        return f"{path}.{self.kind}({self.dim if self.kind != 'storage_offset' else ''})"
-
-    def key(self) -> tuple[Source, str, int]:
-        return (self.source, self.kind, self.dim)
 
 
 class NotInteger(Exception):
