@@ -111,7 +111,18 @@ def _plain(fn: Any) -> types.FunctionType:
 
 def _compile_function(fn: types.FunctionType, settings: Options) -> Any:
     unit = Unit(settings, compile_point)
-    return stance.register(_core.Compiled(fn, unit.entry(fn.__code__), unit))
+    compiled = stance.register(_core.Compiled(fn, unit.entry(fn.__code__), unit))
+    if _suspends(fn.__code__):
+        _core.set_frame_permanent(True)
+        _core.watch(fn.__code__, unit)
+    return compiled
+
+
+def _suspends(code: types.CodeType) -> bool:
+    """Whether calling it makes a generator, a coroutine or an asynchronous generator."""
+    return bool(
+        code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR)
+    )
 
 
 # ---- frames that start below compiled code
@@ -123,11 +134,7 @@ _NEVER_OFFERED = frozenset({"torch", "suture"})
 def _offer(code: types.CodeType, function: Any) -> Any:
     """A frame starts below compiled code: compile it too, if the rules would inline it."""
     unit = _core.current_context()
-    if not isinstance(unit, Unit) or not isinstance(function, types.FunctionType):
-        return None
-    if str(function.__module__).partition(".")[0] in _NEVER_OFFERED:
-        return None
-    if rules.lookup_frame(code, function.__globals__).kind is not rules.INLINE:
+    if not _is_ours(unit, code, function) or _suspends(code):
         return None
     verdict = rules.lookup(function)
     if verdict.kind is not rules.INLINE or verdict.target is not None:
@@ -135,7 +142,25 @@ def _offer(code: types.CodeType, function: Any) -> Any:
     return unit.entry(code)
 
 
+def _offer_resumed(code: types.CodeType, function: Any, offset: int) -> Any:
+    """A generator is resumed below compiled code, or is compiled itself: compile what it runs up
+    to its next `yield`."""
+    unit = _core.current_context()
+    if not _is_ours(unit, code, function) or rules.lookup(function).kind is not rules.INLINE:
+        return None
+    return unit.resumed(code, offset)
+
+
+def _is_ours(unit: Any, code: types.CodeType, function: Any) -> bool:
+    if not isinstance(unit, Unit) or not isinstance(function, types.FunctionType):
+        return False
+    if str(function.__module__).partition(".")[0] in _NEVER_OFFERED:
+        return False
+    return rules.lookup_frame(code, function.__globals__).kind is rules.INLINE
+
+
 _core.set_frame_callback(_offer)
+_core.set_generator_callback(_offer_resumed)
 
 
 # ---- everything compiled so far

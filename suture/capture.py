@@ -36,7 +36,16 @@ class Interpret:
     reason: Break | None = None
 
 
-Exit = Return | Run | Interpret
+@dataclass(slots=True)
+class Yield:
+    """The outermost frame is a generator's: CPython runs its instruction `inst`, which yields.
+    Capture goes on when the generator is resumed."""
+
+    inst: Instruction
+    reason: Break
+
+
+Exit = Return | Run | Interpret | Yield
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from suture import backends, config, errors, events, messages
 from suture.breaks import Break, internal
-from suture.capture import Capture, Interpret, Run
+from suture.capture import Capture, Interpret, Run, Yield
 from suture.dispatch import PointData, Unit, Variant, torch_state
 from suture.emit import emit
 from suture.graph import is_scalar, put_asserts
@@ -78,7 +78,7 @@ def trace(unit: Unit, data: PointData, state: tuple[Any, ...]) -> tuple[Capture,
 def tell(unit: Unit, point: Any, data: PointData, capture: Capture) -> None:
     """Tell of a break; raise if there may be none."""
     exit = capture.exit
-    reason = exit.reason if isinstance(exit, (Run, Interpret)) else None
+    reason = exit.reason if isinstance(exit, (Run, Interpret, Yield)) else None
     if reason is None or _is_next_turn(data, exit):
         return
     messages.broke(unit, point, capture, reason)

@@ -18,7 +18,7 @@ from suture.dispatch import torch_state
 from suture.dispatch.history import History
 from suture.guards.reasons import most_frequent
 from suture.guards.reasons import reason as reason_of
-from suture.hook import Chain, chain_key, entry_chain, interpret, where
+from suture.hook import Chain, chain_key, entry_chain, interpret, resumed_chain, where
 
 
 @dataclass(slots=True, eq=False)
@@ -102,6 +102,10 @@ class Unit:
     def entry(self, code: Any) -> Any:
         """The point at the start of a function."""
         return self.point(entry_chain(code))
+
+    def resumed(self, code: Any, offset: int) -> Any:
+        """The point of a generator that is resumed behind the instruction at `offset`."""
+        return self.point(resumed_chain(code, offset))
 
     # ---- misses
 

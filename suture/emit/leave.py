@@ -7,7 +7,7 @@ from typing import Any
 from suture import _core
 from suture.breaks import calls
 from suture.bytecode import CANONICAL
-from suture.capture import Capture, Interpret, Return, Run
+from suture.capture import Capture, Interpret, Return, Run, Yield
 from suture.emit.writer import Writer
 from suture.hook import OPERATIONS, FrameSpec
 from suture.hook.operations import STOP
@@ -31,6 +31,10 @@ class Raw:
         return self.text
 
 
+def _tuple(texts: list[str]) -> str:
+    return "(" + "".join(text + ", " for text in texts) + ")"
+
+
 class Leaving:
     """Writes the exit of a capture into a writer's tail."""
 
@@ -41,8 +45,10 @@ class Leaving:
 
     def write(self) -> None:
         exit = self.capture.exit
-        if isinstance(exit, Return):
-            self.writer.line(f"return {self.writer.value(exit.value)}")
+        if isinstance(exit, Yield):
+            self._to_generator(exit.inst, exit.inst.offset, self.capture.frames[0].stack)
+        elif isinstance(exit, Return):
+            self._return(exit)
         elif isinstance(exit, Run):
             self._run(exit)
         else:
@@ -79,7 +85,9 @@ class Leaving:
         slots = tuple(sorted(live))
         handling = code.handled(index) > 0
         deliver = frame.deliver is not None
-        spec = FrameSpec(code.code, index, slots, len(stack), handling, deliver, waiting)
+        spec = FrameSpec(
+            code.code, index, slots, len(stack), handling, deliver, waiting, frame.resumed
+        )
         values = [frame.fn, *(frame.locals[s] for s in slots), *stack]
         if handling:
             values.append(frame.handled)
@@ -107,6 +115,31 @@ class Leaving:
         return value.text if isinstance(value, Raw) else self.writer.value(value)
 
     # ---- exits
+
+    def _return(self, exit: Return) -> None:
+        frame = self.capture.frames[0]
+        if not frame.resumed:
+            self.writer.line(f"return {self.writer.value(exit.value)}")
+            return
+        inst = frame.code.instructions[frame.ip]
+        # Where one original instruction loads and returns, it is entered before it loads.
+        self._to_generator(inst, inst.offset, [exit.value] if inst.boundary else [])
+
+    def _to_generator(self, inst: Any, offset: int, stack: list[Any]) -> None:
+        """The generator's own frame goes on in CPython, which yields or returns."""
+        writer, frame = self.writer, self.capture.frames[0]
+        live = frame.code.live(inst.index)
+        slots = [
+            self._text(v) if i in live else "UNBOUND" for i, v in enumerate(frame.locals)
+        ]
+        handled = "None"
+        if frame.code.handled(inst.index):
+            handled = self._text(frame.handled)
+        leave = writer.constant(_core.leave, "leave")
+        values = [self._text(v) for v in stack]
+        writer.line(
+            f"return {leave}({offset}, {_tuple(slots)}, {_tuple(values)}, handled={handled})"
+        )
 
     def _interpret(self, exit: Interpret) -> None:
         frame = self.capture.frames[-1]
@@ -185,7 +218,7 @@ class Leaving:
         writer = self.writer
         leave = writer.constant(_core.leave, "leave")
         slots = writer.constant((_core.UNBOUND,) * len(frame.code.localsplus), "unbound")
-        fn = self._text(frame.fn)
+        fn = "None" if frame.resumed else self._text(frame.fn)
         writer.line(f"    return {leave}({inst.lasti}, {slots}, (), {fn}, exc)")
 
     def _to_handler(self, frames: list[Any], inst: Any) -> None:
@@ -210,6 +243,12 @@ class Leaving:
             self.writer.line(f"if {result} is {stop}:")
             self.writer.line("    " + self._jump(frames, inst.target, stack[:-1]))
             self.writer.line(self._jump(frames, inst.index + 1, [*stack, Raw(result)]))
+        elif op == "SEND":
+            self.writer.line(f"if {result}[0]:")
+            self.writer.line(
+                "    " + self._jump(frames, inst.index + 1, [*stack[:-1], Raw(f"{result}[1]")])
+            )
+            self.writer.line(self._jump(frames, inst.target, [*stack[:-2], Raw(f"{result}[1]")]))
         elif op == "RAISE_VARARGS":
             self.writer.line(f"return {result}")
         else:

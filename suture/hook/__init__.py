@@ -1,6 +1,15 @@
 """The Python side of the core: chains of frames, operations Python runs, the interpreter."""
 
-from suture.hook.chain import Chain, FrameSpec, chain_key, chain_size, entry_chain, slot_names, where
+from suture.hook.chain import (
+    Chain,
+    FrameSpec,
+    chain_key,
+    chain_size,
+    entry_chain,
+    resumed_chain,
+    slot_names,
+    where,
+)
 from suture.hook.interpret import interpret
 from suture.hook.operations import OPERATIONS, Operation
 
@@ -13,6 +22,7 @@ __all__ = [
     "chain_size",
     "entry_chain",
     "interpret",
+    "resumed_chain",
     "slot_names",
     "where",
 ]

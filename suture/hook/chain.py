@@ -19,6 +19,7 @@ class FrameSpec:
     """One frame of a chain: where it stands and what of it is kept.
 
     waiting: the frame waits for the value of the frame before it in the chain.
+    resumed: the frame is a generator's own, which is being resumed; it stays the outermost one.
     """
 
     code: CodeType
@@ -28,13 +29,15 @@ class FrameSpec:
     handling: bool = False
     deliver: bool = False
     waiting: bool = False
+    resumed: bool = False
 
     @property
     def size(self) -> int:
         return 1 + len(self.live) + self.depth + self.handling + self.deliver
 
     def key(self) -> tuple[object, ...]:
-        return (id(self.code), self.index, self.live, self.depth, self.handling, self.deliver)
+        return (id(self.code), self.index, self.live, self.depth, self.handling, self.deliver,
+                self.resumed)
 
     def names(self) -> list[str]:
         """A name for each item of the frame's state, for people and for parameters."""
@@ -56,6 +59,16 @@ def entry_chain(code: CodeType) -> Chain:
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & 0x04) + bool(code.co_flags & 0x08)
     return (FrameSpec(code, 0, tuple(range(count)), 0),)
+
+
+def resumed_chain(code: CodeType, offset: int) -> Chain:
+    """The chain of a generator that is resumed behind the instruction at `offset`: the core hands
+    over all its slots, and the value sent on top of the stack."""
+    decoded = decode(code)
+    index = decoded.index_of(offset) + 1
+    depth = decoded.depth(index)
+    assert depth is not None  # a generator was there
+    return (FrameSpec(code, index, tuple(range(len(decoded.localsplus))), depth, resumed=True),)
 
 
 def chain_key(chain: Chain) -> tuple[object, ...]:

@@ -21,7 +21,7 @@ def interpret(chain: Chain, state: tuple[Any, ...]) -> Any:
         at += spec.size
         place = _place(spec, part, value, error, depth > 0)
         if depth == len(chain) - 1:
-            return _core.leave(*place)
+            return _leave(spec, place)
         try:
             offset, slots, stack, function, exc, handled = place
             value, error = _core.enter(function, offset, slots, stack, exc, handled), None
@@ -31,6 +31,16 @@ def interpret(chain: Chain, state: tuple[Any, ...]) -> Any:
         if spec.deliver and error is None:
             value = part[-1]
     return value
+
+
+def _leave(spec: FrameSpec, place: tuple[Any, ...]) -> Any:
+    """To the core: a fresh frame of the function, or the generator's frame that is there."""
+    if not spec.resumed:
+        return _core.leave(*place)
+    offset, slots, stack, _, exc, handled = place
+    if spec.handling or not decode(spec.code).handled(spec.index):
+        return _core.leave(offset, slots, stack, None, exc, handled)
+    return _core.leave(offset, slots, stack, None, exc)
 
 
 def _place(

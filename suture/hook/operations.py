@@ -16,6 +16,7 @@ from typing import Any, Callable
 
 from suture import _core
 from suture.bytecode import CANONICAL, Instruction, pair
+from suture.hook import async_operations
 
 UNBOUND = _core.UNBOUND
 STOP = object()  # what the "next" operation gives at the end
@@ -281,3 +282,11 @@ _add("set_update", *_deep(1, set.update))
 _add("dict_update", *_deep(1, dict.update))
 _add("dict_merge", *_deep(1, _dict_merge))
 _add("raise", _raise)
+_add("send", _always(async_operations.send), lambda inst: 2)
+_add("yield_from_iter", _always(async_operations.yield_from_iter))
+_add("get_awaitable", _always(async_operations.get_awaitable))
+_add("get_aiter", _always(async_operations.get_aiter))
+_add("get_anext", _always(async_operations.get_anext), lambda inst: 1)
+_add("end_async_for", _always(async_operations.end_async_for))
+_add("before_async_with", _always(async_operations.before_async_with))
+_add("cleanup_throw", async_operations.cleanup_throw)

@@ -19,9 +19,10 @@ class Frame:
     deliver   None: the caller gets the return value. Else the variable it gets instead
               (an object whose __init__ this frame is)
     generator the Generator variable whose body this frame is, or None
+    resumed   the frame is a real generator's, which CPython has resumed
     """
 
-    __slots__ = ("code", "fn", "locals", "stack", "ip", "handled", "deliver", "generator", "consumer")
+    __slots__ = ("code", "fn", "locals", "stack", "ip", "handled", "deliver", "generator", "resumed")
 
     def __init__(self, code: Code, fn: Any, slots: list[Any], handled: Any) -> None:
         self.code = code
@@ -32,7 +33,7 @@ class Frame:
         self.handled = handled
         self.deliver: Any = None
         self.generator: Any = None
-        self.consumer: str | None = None  # how a generator's caller takes what it yields
+        self.resumed = False
 
     def line(self) -> int | None:
         return self.code.line(self.ip)

@@ -6,11 +6,11 @@ import linecache
 from typing import Any
 
 from suture import _core, config
-from suture.breaks import Break, calls, internal
+from suture.breaks import Break, calls, control_flow, internal
 from suture.bytecode import decode
 from suture.calls import PARTS
 from suture.calls.exceptions import Ambient
-from suture.capture import Capture, Interpret, Return, Run
+from suture.capture import Capture, Interpret, Return, Run, Yield
 from suture.effects import Effects
 from suture.graph import GraphBuilder
 from suture.guards import Guards
@@ -78,7 +78,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         at = 0
         frames = []
         for depth, spec in enumerate(self.chain):
-            part = [self._incoming(state[i], self.slots[i]) for i in range(at, at + spec.size)]
+            part = [Lazy(state[i], self.slots[i]) for i in range(at, at + spec.size)]
             at += spec.size
             frames.append(self._load_frame(spec, part, depth))
         frames.reverse()
@@ -88,10 +88,13 @@ class Tracer(*PARTS):  # type: ignore[misc]
         code = decode(spec.code)
         fn = self.wrap_frame_function(part[0], spec.code)
         locals_: list[Any] = [None] * len(code.localsplus)
+        needed = set(code.live(spec.index)) if spec.resumed else spec.live
         for slot_, value in zip(spec.live, part[1:]):
-            locals_[slot_] = value
+            if slot_ in needed:
+                locals_[slot_] = self._incoming(value.value, value.source)
         live = len(spec.live)
         frame = Frame(code, fn, locals_, Ambient())
+        frame.resumed = spec.resumed
         frame.ip = spec.index
         frame.stack = self._load_stack(frame, part[1 + live : 1 + live + spec.depth])
         rest = part[1 + live + spec.depth :]
@@ -103,7 +106,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
 
     def _load_stack(self, frame: Frame, values: list[Any]) -> list[Any]:
         """The value stack; a value that is thrown away at once is not looked at, nor guarded."""
-        stack = [NULL if v is None else v for v in values]
+        stack = [self._incoming(v.value, v.source) or NULL for v in values]
         top = stack[-1] if stack and frame.code.instructions[frame.ip].op == "POP_TOP" else None
         if type(top) is Lazy:
             stack[-1] = Opaque(top.value, top.source)
@@ -153,6 +156,8 @@ class Tracer(*PARTS):  # type: ignore[misc]
         exit: Any = Run(inst, operation, reason) if operation else Interpret(False, reason)
         if reason.type.number in _INTERPRET_FRAME:
             exit = Interpret(False, reason)
+        if reason.type is control_flow.GENERATOR_YIELD:
+            exit = Yield(inst, reason)
         return exit
 
     def _must_be_clean(self, exit: Any) -> None:
@@ -312,8 +317,6 @@ class Tracer(*PARTS):  # type: ignore[misc]
         return "".join(out)
 
     def realize_stack(self, value: Any) -> Any:
-        if value is None:
-            return NULL
         try:
             return self.realize(value)
         except Break:  # whatever uses it says why it cannot be looked at

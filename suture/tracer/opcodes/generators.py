@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from suture.tracer.opcodes.table import op
-from suture.variables import Constant
+from suture.variables import Constant, Raised
 
 
 @op("RETURN_GENERATOR", raw=True)
@@ -14,12 +14,12 @@ def return_generator(tx: Any, frame: Any, inst: Any) -> None:
     frame.ip += 1
 
 
-@op("YIELD_VALUE", raw=True, run="yield")
+@op("YIELD_VALUE", raw=True)
 def yield_value(tx: Any, frame: Any, inst: Any) -> None:
     tx.yield_frame(frame)
 
 
-@op("GET_YIELD_FROM_ITER", run="iter")
+@op("GET_YIELD_FROM_ITER", run="yield_from_iter")
 def get_yield_from_iter(tx: Any, inst: Any, value: Any) -> Any:
     return tx.iterate(value)
 
@@ -39,6 +39,29 @@ def stopiteration_error(tx: Any, inst: Any, exc: Any) -> Any:
     return tx.stopiteration_error(exc)
 
 
-@op("ASYNC_GEN_WRAP", run="async_gen_wrap")
+@op("ASYNC_GEN_WRAP")
 def async_gen_wrap(tx: Any, inst: Any, value: Any) -> Any:
-    return tx.refuse_async("ASYNC_GEN_WRAP")
+    """CPython wraps and yields in one go."""
+    return tx.yield_outermost(tx.frames[-1])
+
+
+def _python(name: str, run: str) -> None:
+    """What only the event loop's side knows: Python runs it."""
+
+    @op(name, run=run)
+    def handler(tx: Any, inst: Any, *inputs: Any) -> Any:
+        return tx.refuse_async(name)
+
+
+_python("GET_AWAITABLE", "get_awaitable")
+_python("GET_AITER", "get_aiter")
+_python("GET_ANEXT", "get_anext")
+_python("END_ASYNC_FOR", "end_async_for")
+_python("BEFORE_ASYNC_WITH", "before_async_with")
+
+
+@op("CLEANUP_THROW", run="cleanup_throw")
+def cleanup_throw(tx: Any, inst: Any, receiver: Any, sent: Any, exc: Any) -> Any:
+    if issubclass(exc.python_type(), StopIteration):
+        return Constant(None), tx.getattr(exc, "value")
+    raise Raised(exc)

@@ -61,6 +61,7 @@ def describe(error: BaseException | None, depth: int = 0) -> Any:
         (frame.filename, frame.lineno, frame.name)
         for frame in traceback.extract_tb(error.__traceback__)
         if not frame.filename.endswith(("comparing.py", "marks.py"))
+        and "site-packages" not in frame.filename
     ]
     group = getattr(error, "exceptions", ())
     return {

@@ -1,0 +1,88 @@
+"""Operations of generators and coroutines that Python runs: sending, awaiting, `async for`."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from typing import Any
+
+from suture.bytecode import Instruction
+
+
+def send(receiver: Any, value: Any) -> tuple[bool, Any]:
+    """One turn of `yield from` or `await`: (True, what it yields) or (False, its result)."""
+    try:
+        if value is None and not hasattr(receiver, "send"):
+            return True, next(receiver)
+        return True, receiver.send(value)
+    except StopIteration as stop:
+        return False, stop.value
+
+
+def yield_from_iter(value: Any) -> Any:
+    return value if isinstance(value, (types.GeneratorType, types.CoroutineType)) else iter(value)
+
+
+def get_awaitable(obj: Any) -> Any:
+    """The iterator that `await obj` waits for."""
+    if isinstance(obj, types.CoroutineType):
+        if inspect.getcoroutinestate(obj) == inspect.CORO_SUSPENDED and obj.cr_await is not None:
+            raise RuntimeError("coroutine is being awaited already")
+        return obj
+    if isinstance(obj, types.GeneratorType):
+        if obj.gi_code.co_flags & inspect.CO_ITERABLE_COROUTINE:
+            return obj
+    kind = type(obj)
+    method = getattr(kind, "__await__", None)
+    if method is None:
+        raise TypeError(f"object {kind.__name__} can't be used in 'await' expression")
+    iterator = method(obj)
+    if isinstance(iterator, types.CoroutineType):
+        raise TypeError("__await__() returned a coroutine")
+    if not hasattr(type(iterator), "__next__"):
+        name = type(iterator).__name__
+        raise TypeError(f"__await__() returned non-iterator of type '{name}'")
+    return iterator
+
+
+def get_aiter(obj: Any) -> Any:
+    kind = type(obj)
+    if not hasattr(kind, "__aiter__"):
+        raise TypeError(
+            f"'async for' requires an object with __aiter__ method, got {kind.__name__}"
+        )
+    return kind.__aiter__(obj)
+
+
+def get_anext(iterator: Any) -> Any:
+    kind = type(iterator)
+    if not hasattr(kind, "__anext__"):
+        raise TypeError(
+            f"'async for' requires an iterator with __anext__ method, got {kind.__name__}"
+        )
+    return get_awaitable(kind.__anext__(iterator))
+
+
+def end_async_for(iterator: Any, exc: BaseException) -> None:
+    if not isinstance(exc, StopAsyncIteration):
+        raise exc
+
+
+def before_async_with(manager: Any) -> Any:
+    kind = type(manager)
+    for name in ("__aenter__", "__aexit__"):
+        if not hasattr(kind, name):
+            raise TypeError(
+                f"'{kind.__name__}' object does not support the asynchronous context manager"
+                " protocol"
+            )
+    return types.MethodType(kind.__aexit__, manager), kind.__aenter__(manager)
+
+
+def cleanup_throw(inst: Instruction) -> Any:
+    def clean(receiver: Any, sent: Any, exc: BaseException) -> Any:
+        if isinstance(exc, StopIteration):
+            return None, exc.value
+        raise exc
+
+    return clean
