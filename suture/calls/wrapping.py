@@ -13,7 +13,7 @@ from typing import Any, Callable
 import torch
 
 from suture import _core
-from suture.breaks import Break, tensors
+from suture.breaks import Break, objects, tensors
 from suture.sources import Source, pinned
 from suture.calls.part import Part
 from suture.calls.real_iterators import is_builtin_iterator, wrap_iterator
@@ -27,6 +27,8 @@ from suture.variables import (
     Dict,
     Function,
     Lazy,
+    GrowingList,
+    GrowingSet,
     List,
     Method,
     Module,
@@ -258,6 +260,8 @@ def _tuple(tx: Any, value: Any, source: Any) -> Any:
 
 
 def _items(tx: Any, value: Any, source: Any) -> list[Any]:
+    if len(value) > _MOST_ITEMS and type(value) is list:
+        raise Break(objects.UNKNOWN_OBJECT, operation="look into", object=f"{len(value)} items")
     if source is None:
         return [Lazy(v, None) for v in value]
     tx.guards.add(source, "type", type(value))
@@ -273,9 +277,8 @@ def _size(tx: Any, value: Any, source: Any) -> Any:
 @wraps(list)
 def _list(tx: Any, value: Any, source: Any) -> Any:
     source = source if source is not None else tx.pinned(value, "a list")
-    if len(value) > _MOST_ITEMS:
-        return Opaque(value, source)
-    return List(_items(tx, value, source), source)
+    tx.guards.add(source, "type", list)
+    return GrowingList(lambda: _items(tx, value, source), source)
 
 
 @wraps(collections.deque)
@@ -324,6 +327,12 @@ def _behind(proxy: Any) -> Any:
 def _set(tx: Any, value: Any, source: Any) -> Any:
     source = source if source is not None else tx.pinned(value, "a set")
     tx.guards.add(source, "type", type(value))
+    if type(value) is set:
+        return GrowingSet(lambda: _members(tx, value, source).entries, source)
+    return _members(tx, value, source)
+
+
+def _members(tx: Any, value: Any, source: Any) -> Set:
     if all(is_literal(v) for v in value):
         frozen = frozenset(value)
         if type(value) is frozenset:

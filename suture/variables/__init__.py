@@ -28,6 +28,7 @@ from suture.variables.iterators import (
     SetIterator,
     Zip,
 )
+from suture.variables.growing import GrowingList, GrowingSet
 from suture.variables.mapping import Dict, DictView, Set
 from suture.variables.objects import DELETED, Class, Module, Object, Opaque, Raise, Super
 from suture.variables.proxy import Proxy

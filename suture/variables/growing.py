@@ -1,0 +1,107 @@
+"""Lists and sets from outside that only grow: what they hold is not looked at, nor guarded.
+
+A loop that collects results appends to one list in every turn. If the region needed to know what
+the list holds, each turn would need a variant of its own. So the contents are loaded, with their
+guards, when something first asks for them; until then additions are kept apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from suture.variables.constant import Constant
+from suture.variables.mapping import Set
+from suture.variables.sequence import List
+
+
+class GrowingList(List):
+    """`load()` gives the items that are there already, and guards them. `added` holds what was
+    appended before anybody asked for them."""
+
+    __slots__ = ("_load", "_items", "added")
+
+    def __init__(self, load: Callable[[], list[Any]], source: Any) -> None:
+        self._load = load
+        self._items: list[Any] | None = None
+        self.added: list[Any] = []
+        super(List, self).__init__((), source)
+        self._items = None
+
+    @property
+    def items(self) -> list[Any]:  # type: ignore[override]
+        if self._items is None:
+            self._items = [*self._load(), *self.added]
+        return self._items
+
+    @items.setter
+    def items(self, value: list[Any]) -> None:
+        self._items = value
+
+    def m_append(self, tx: Any, item: Any) -> Any:
+        if self._items is not None:
+            return super().m_append(tx, item)
+        self.touch(tx)
+        self.added.append(item)
+        return Constant(None)
+
+    def m_extend(self, tx: Any, more: Any) -> Any:
+        new = list(tx.unpack(more))
+        if self._items is None:
+            self.touch(tx)
+            self.added.extend(new)
+        else:
+            self.change(tx).extend(new)
+        return Constant(None)
+
+    def write_back(self, emit: Any, name: str) -> None:
+        if self._items is not None:
+            super().write_back(emit, name)
+        elif len(self.added) == 1:
+            emit.line(f"list.append({name}, {emit.value(self.added[0])})")
+        else:
+            inner = ", ".join(emit.value(i) for i in self.added)
+            emit.line(f"list.extend({name}, [{inner}])")
+
+    def made_like(self, items: list[Any]) -> Any:
+        return List(items)
+
+
+class GrowingSet(Set):
+    """The same for a set: `load()` gives its entries."""
+
+    __slots__ = ("_load", "_entries", "added")
+
+    def __init__(self, load: Callable[[], dict[Any, Any]], source: Any) -> None:
+        self._load = load
+        self._entries: dict[Any, Any] | None = None
+        self.added: dict[Any, Any] = {}
+        super().__init__({}, source)
+        self._entries = None
+
+    @property
+    def entries(self) -> dict[Any, Any]:  # type: ignore[override]
+        if self._entries is None:
+            self._entries = self._load()
+            for key, item in self.added.items():
+                self._entries.setdefault(key, item)
+        return self._entries
+
+    @entries.setter
+    def entries(self, value: dict[Any, Any]) -> None:
+        self._entries = value
+
+    def m_add(self, tx: Any, item: Any) -> Any:
+        if self._entries is not None:
+            return super().m_add(tx, item)
+        key = item.hash_key(tx)
+        self.touch(tx)
+        self.added.setdefault(key, item)
+        return Constant(None)
+
+    def write_back(self, emit: Any, name: str) -> None:
+        if self._entries is not None:
+            super().write_back(emit, name)
+        else:
+            inner = ", ".join(emit.value(i) for i in self.added.values())
+            emit.line(f"set.update({name}, [{inner}])")
