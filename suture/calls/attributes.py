@@ -157,6 +157,8 @@ class Attributes(Part):
             if raw.fget is None:
                 return self.raise_(AttributeError, f"property '{name}' of '{cls.__name__}' object has no getter")
             return self.tail_call(self.wrap(raw.fget, None), [obj], {})
+        if kind is types.BuiltinFunctionType and isinstance(raw.__self__, type):
+            return self.wrap(raw, None)  # a type's own `__new__`, seen through super() too
         if kind is types.MethodType or kind is types.BuiltinFunctionType:
             return self.wrap(raw, self.class_source(cls, name, raw))
         if isinstance(raw, _C_CALLABLES):

@@ -41,6 +41,7 @@ from suture.variables import (
     Size,
     Slice,
     Tuple,
+    Unknown,
     Variable,
     is_literal,
 )
@@ -328,7 +329,7 @@ def _set(tx: Any, value: Any, source: Any) -> Any:
     source = source if source is not None else tx.pinned(value, "a set")
     tx.guards.add(source, "type", type(value))
     if type(value) is set:
-        return GrowingSet(lambda: _members(tx, value, source).entries, source)
+        return GrowingSet(lambda: _members(tx, value, source).entries, len(value), source)
     return _members(tx, value, source)
 
 
@@ -467,6 +468,8 @@ def _bound_tensor_method(tx: Any, value: Any, source: Any) -> Any:
 
 
 def _bound_builtin(tx: Any, value: Any, source: Any) -> Any:
+    if not hasattr(value.__self__, value.__name__):
+        return _opaque(tx, value, source)
     tx.guards.add(source, "type", type(value))
     tx.guards.add(source.attr("__name__"), "equals", value.__name__)
     owner = tx.wrap(value.__self__, source.attr("__self__"))
@@ -475,6 +478,8 @@ def _bound_builtin(tx: Any, value: Any, source: Any) -> Any:
 
 def _class(tx: Any, value: Any, source: Any) -> Any:
     if source is not None:
+        if source.kind == "slot" and not tx.history.same_object(source.path(), value):
+            return _opaque(tx, value, source)  # a class that is defined anew in each call
         tx.fix(source, value)
     return Class(value, source if source is not None else tx.pinned(value))
 
@@ -486,6 +491,8 @@ def _module(tx: Any, value: Any, source: Any) -> Any:
 
 
 def _opaque(tx: Any, value: Any, source: Any) -> Any:
+    if source is not None:
+        tx.guards.add(source, "type", type(value))
     return Opaque(value, source if source is not None else tx.pinned(value))
 
 
@@ -518,6 +525,9 @@ _STORAGES: tuple[tuple[type, Any], ...] = (
 def _object(tx: Any, value: Any, source: Any) -> Any:
     source = source if source is not None else tx.pinned(value)
     cls = type(value)
+    if source.kind == "slot" and "<locals>" in cls.__qualname__:
+        if not tx.history.same_object(source.attr("__class__").path(), cls):
+            return Unknown(value, source)  # of a class that is defined anew in each call
     if isinstance(value, torch.nn.Module) or tx.is_fixed(source):
         if tx.history.same_object(source.path(), value) and source.kind != "const":
             tx.fix(source, value)

@@ -101,7 +101,7 @@ class Unit:
 
     def entry(self, code: Any) -> Any:
         """The point at the start of a function."""
-        return self.point(entry_chain(code))
+        return self.point(entry_chain(code), decode(code).is_generator)
 
     def resumed(self, code: Any, offset: int) -> Any:
         """The point of a generator that is resumed behind the instruction at `offset`."""

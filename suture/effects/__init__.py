@@ -13,14 +13,16 @@ from typing import Any
 class Effects:
     """`touched`: changed objects in the order of their first change. `globals`: new values of
     global variables by (id of the globals dict, name). `calls`: functions to call with values that
-    never change, in order. `count` grows with every change."""
+    never change, in order. `passed`: (exception, code, globals, offset) for each frame that an
+    exception went through. `count` grows with every change."""
 
-    __slots__ = ("calls", "count", "globals", "touched")
+    __slots__ = ("calls", "count", "globals", "passed", "touched")
 
     def __init__(self) -> None:
         self.touched: dict[int, Any] = {}
         self.globals: dict[tuple[int, str], tuple[dict[str, Any], Any]] = {}
         self.calls: list[tuple[Any, list[Any], dict[str, Any]]] = []
+        self.passed: list[tuple[Any, Any, dict[str, Any], int]] = []
         self.count = 0
 
     def touch(self, variable: Any) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch.fx
 
+from suture import _core
 from suture.capture import Capture
 from suture.emit.leave import Leaving
 from suture.emit.writer import Writer
@@ -68,6 +69,15 @@ def _write_effects(writer: Writer, capture: Capture) -> None:
             writer.line(f"del {table}[{name!r}]")
         else:
             writer.line(f"{table}[{name!r}] = {writer.value(value)}")
+    _write_tracebacks(writer, capture)
+
+
+def _write_tracebacks(writer: Writer, capture: Capture) -> None:
+    """The frames that exceptions passed while tracing, for those that are still there."""
+    for exc, code, namespace, offset in capture.effects.passed:
+        add = writer.constant(_core.add_traceback, "add_traceback")
+        where = f"{writer.constant(code, 'code')}, {writer.constant(namespace, 'globals')}"
+        writer.line(f"{add}({writer.value(exc)}, {where}, {offset})")
 
 
 def _graph(writer: Writer, capture: Capture) -> tuple[Any, list[Any], list[str]]:

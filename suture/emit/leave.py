@@ -9,7 +9,7 @@ from suture.breaks import calls
 from suture.bytecode import CANONICAL
 from suture.capture import Capture, Interpret, Return, Run, Yield
 from suture.emit.writer import Writer
-from suture.hook import OPERATIONS, FrameSpec
+from suture.hook import OPERATIONS, FrameSpec, clean_traceback
 from suture.hook.operations import STOP
 from suture.variables import NULL, Constant
 
@@ -193,9 +193,9 @@ class Leaving:
         """What happens if the operation raises: the frames' own handlers, or up and out."""
         writer = self.writer
         writer.line("except BaseException as exc:")
-        strip = writer.constant(_core.strip_traceback, "strip_traceback")
+        clean = writer.constant(clean_traceback, "clean_traceback")
         add = writer.constant(_core.add_traceback, "add_traceback")
-        writer.line(f"    {strip}(exc, this_code)")
+        writer.line(f"    {clean}(exc)")
         depth, at = len(frames), inst
         while True:
             frame = frames[depth - 1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from typing import Any
 
@@ -231,21 +230,6 @@ class Writer:
 
 def _hint(source: Any) -> str:
     return source.arg if isinstance(source.arg, str) else source.kind
-
-
-def _fresh(function: Any, slots: tuple[Any, ...]) -> Any:
-    """A generator that has not been started, from the slots of its arguments."""
-    code = function.__code__
-    names, at = code.co_varnames, code.co_argcount
-    args = slots[:at]
-    kwargs = dict(zip(names[at : at + code.co_kwonlyargcount], slots[at:]))
-    at += code.co_kwonlyargcount
-    if code.co_flags & inspect.CO_VARARGS:
-        args += slots[at]
-        at += 1
-    if code.co_flags & inspect.CO_VARKEYWORDS:
-        kwargs.update(slots[at])
-    return function(*args, **kwargs)
 
 
 def _ended() -> Any:

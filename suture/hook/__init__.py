@@ -10,8 +10,9 @@ from suture.hook.chain import (
     slot_names,
     where,
 )
-from suture.hook.interpret import interpret
+from suture.hook.interpret import fresh_generator, interpret
 from suture.hook.operations import OPERATIONS, Operation
+from suture.hook.tracebacks import clean_traceback
 
 __all__ = [
     "OPERATIONS",
@@ -21,6 +22,8 @@ __all__ = [
     "chain_key",
     "chain_size",
     "entry_chain",
+    "clean_traceback",
+    "fresh_generator",
     "interpret",
     "resumed_chain",
     "slot_names",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from suture import _core
@@ -13,6 +14,8 @@ def interpret(chain: Chain, state: tuple[Any, ...]) -> Any:
     """Run the frames of a chain to their end, innermost first, each one's value going to the
     next. An exception goes through the frames as it would have gone up the stack. The outermost
     frame is left to the core, so that no frame of ours stays on the stack."""
+    if chain[0].index == 0 and decode(chain[0].code).is_generator:
+        return fresh_generator(state[0], state[1:])
     value: Any = None
     error: BaseException | None = None
     at = 0
@@ -31,6 +34,22 @@ def interpret(chain: Chain, state: tuple[Any, ...]) -> Any:
         if spec.deliver and error is None:
             value = part[-1]
     return value
+
+
+def fresh_generator(function: Any, slots: tuple[Any, ...]) -> Any:
+    """A generator (coroutine, asynchronous generator) that has not been started, from the slots
+    of its arguments."""
+    code = function.__code__
+    names, at = code.co_varnames, code.co_argcount
+    args = slots[:at]
+    kwargs = dict(zip(names[at : at + code.co_kwonlyargcount], slots[at:]))
+    at += code.co_kwonlyargcount
+    if code.co_flags & inspect.CO_VARARGS:
+        args += slots[at]
+        at += 1
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        kwargs.update(slots[at])
+    return function(*args, **kwargs)
 
 
 def _leave(spec: FrameSpec, place: tuple[Any, ...]) -> Any:

@@ -62,6 +62,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self._cells: dict[int, tuple[Any, Any]] = {}
         self._type_lookups: dict[Any, Any] = {}
         self._mark = (0, 0, 0)
+        self._passed = 0
         self._turns: dict[tuple[int, int], int] = {}
         self._tired = False  # a loop has taken too many turns
         self.slots: list[Source] = []
@@ -165,6 +166,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         effects, ops, depth = self._mark
         if (self.effects.count, self.graph.ops, len(self.frames)) != (effects, ops, depth):
             raise Restart(self.step, exit)
+        del self.effects.passed[self._passed :]
 
     def loop(self, floor: int) -> Any:
         """Run frames until the one above `floor` has returned; gives its value."""
@@ -177,6 +179,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
                 if floor == 0:
                     self.step += 1
                     self._mark = (self.effects.count, self.graph.ops, len(frames))
+                    self._passed = len(self.effects.passed)
                     if self.step == self.forced_step:
                         raise _Stop(self.forced_exit)
                 try:
@@ -267,24 +270,34 @@ class Tracer(*PARTS):  # type: ignore[misc]
         """Find the handler of an exception; frames without one are left."""
         exc = raised.exception
         depth = len(self.frames)
+        passed = []
         while depth > floor:
             frame = self.frames[depth - 1]
-            at = frame.ip if depth == len(self.frames) else frame.ip - 1
-            inst = frame.code.instructions[at]
-            if isinstance(exc, Raise) and not _raises_again(inst, depth == len(self.frames)):
-                exc.traceback.append((frame.code.code, frame.fn.globals, inst.lasti))
+            inner = depth == len(self.frames)
+            inst = frame.code.instructions[frame.ip if inner else frame.ip - 1]
+            if not inner or not _raises_again(inst):
+                passed.append((frame.code.code, frame.fn.globals, inst.lasti))
             if inst.handler is not None:
+                self._note_passed(exc, passed)
                 self._handle(frame, inst, exc, depth)
                 return
             depth -= 1
         if floor == 0:
             raise Uncaught from None
+        self._note_passed(exc, passed)
         for frame in self.frames[floor:]:
             if frame.generator is not None:
                 frame.generator.frame = None
                 frame.generator.running = False
         del self.frames[floor:]
         raise raised
+
+    def _note_passed(self, exc: Any, passed: list[Any]) -> None:
+        """Entries of the exception's traceback, innermost first."""
+        if isinstance(exc, Raise):
+            exc.traceback += passed
+        else:
+            self.effects.passed += [(exc, *entry) for entry in passed]
 
     def _handle(self, frame: Frame, inst: Any, exc: Any, depth: int) -> None:
         from suture.variables import Constant
@@ -344,6 +357,11 @@ def _line_text(code: Any, index: int) -> str:
     return found[1]
 
 
+def _raises_again(inst: Any) -> bool:
+    """Whether the instruction raises an exception anew that has passed this frame already."""
+    return inst.op == "RERAISE" or (inst.op == "RAISE_VARARGS" and inst.val == 0)
+
+
 class _Stop(Exception):
     """The step was reached at which an earlier try found it must stop."""
 
@@ -353,11 +371,6 @@ class _Stop(Exception):
 
 
 # Breaks after which this frame, and only this one, is interpreted.
-def _raises_again(inst: Any, innermost: bool) -> bool:
-    """Whether the exception passes this frame without a new entry in its traceback."""
-    return innermost and (inst.op == "RERAISE" or (inst.op == "RAISE_VARARGS" and not inst.val))
-
-
 _INTERPRET_FRAME = frozenset({"GB2000", "GB2050", "GB2051", "GB2052"})
 
 __all__ = ["Restart", "Tracer"]

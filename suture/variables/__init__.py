@@ -30,7 +30,7 @@ from suture.variables.iterators import (
 )
 from suture.variables.growing import GrowingList, GrowingSet
 from suture.variables.mapping import Dict, DictView, Set
-from suture.variables.objects import DELETED, Class, Module, Object, Opaque, Raise, Super
+from suture.variables.objects import DELETED, Class, Module, Object, Opaque, Raise, Super, Unknown
 from suture.variables.proxy import Proxy
 from suture.variables.refused import Refused
 from suture.variables.sequence import (

@@ -68,12 +68,13 @@ class GrowingList(List):
 
 
 class GrowingSet(Set):
-    """The same for a set: `load()` gives its entries."""
+    """The same for a set: `load()` gives its entries, `length` says how many there are."""
 
-    __slots__ = ("_load", "_entries", "added")
+    __slots__ = ("_load", "_entries", "_length", "added")
 
-    def __init__(self, load: Callable[[], dict[Any, Any]], source: Any) -> None:
+    def __init__(self, load: Callable[[], dict[Any, Any]], length: int, source: Any) -> None:
         self._load = load
+        self._length = length
         self._entries: dict[Any, Any] | None = None
         self.added: dict[Any, Any] = {}
         super().__init__({}, source)
@@ -98,6 +99,15 @@ class GrowingSet(Set):
         self.touch(tx)
         self.added.setdefault(key, item)
         return Constant(None)
+
+    def m___len__(self, tx: Any) -> Any:
+        if self._entries is not None or self.added:
+            return super().m___len__(tx)
+        tx.guards.add(self.source.call(len), "equals", self._length)
+        return Constant(self._length)
+
+    def truth(self, tx: Any) -> Any:
+        return bool(self.m___len__(tx).constant())
 
     def write_back(self, emit: Any, name: str) -> None:
         if self._entries is not None:

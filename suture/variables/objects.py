@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from suture import _core
-from suture.breaks import Break, objects, raising
+from suture.breaks import Break, calls, objects, raising
 from suture.variables.base import Mutable, Variable
 from suture.variables.constant import Constant
 from suture.variables.functions import RealIdentity
@@ -301,6 +301,19 @@ class Opaque(Variable):
 
     def truth(self, tx: Any) -> Any:
         return None
+
+    def call(self, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        given = ", ".join(a.describe() for a in args)
+        raise Break(calls.UNSUPPORTED_CALLABLE, callable=self.describe(), arguments=given)
+
+
+class Unknown(Opaque):
+    """An object whose very type differs from call to call."""
+
+    __slots__ = ()
+
+    def python_type(self) -> type:
+        return Variable.python_type(self)
 
 
 class Module(Variable):

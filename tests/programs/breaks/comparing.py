@@ -83,15 +83,17 @@ def check_program(
     interpreted: int = 0,
     graphs: int | None = None,
     recompiles: bool = False,
+    more: list[Any] | None = None,
     **options: Any,
 ) -> Graphs:
     """Call `fn` plainly and compiled; require the same, no frame finished in the interpreter, and
-    that the last call compiles nothing."""
+    that the last call compiles nothing. `more`: other arguments for the last call."""
     log = [] if log is None else log
     suture.reset()
     recorder = Graphs()
     compiled = suture.compile(fn, backend=recorder, **options)
     for turn in range(calls):
+        args = more if more is not None and turn == calls - 1 else args
         eager = Seen(fn, log, clone(args))
         before = suture.stats().variants
         with suture.config.patch(strict=True):

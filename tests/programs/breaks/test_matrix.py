@@ -15,4 +15,10 @@ from tests.programs.breaks.matrix import CAUSES, PLACES, program
 def test_break_at_any_place(place: str, cause: str, tmp_path: Path) -> None:
     name = f"{place}_{cause}"
     module = load(tmp_path / f"{name}.py", program(place, cause), name)
-    check_program(module.fn, torch.tensor([1.0, 2.0]), log=module.LOG)
+    check_program(
+        module.fn,
+        torch.tensor([1.0, 2.0]),
+        log=module.LOG,
+        more=[torch.tensor([3.0, 5.0])],
+        calls=6 if place == "class_body" else 3,  # a new class each time: seen step by step
+    )
