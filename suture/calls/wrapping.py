@@ -478,8 +478,8 @@ def _bound_builtin(tx: Any, value: Any, source: Any) -> Any:
 
 def _class(tx: Any, value: Any, source: Any) -> Any:
     if source is not None:
-        if source.kind == "slot" and not tx.history.same_object(source.path(), value):
-            return _opaque(tx, value, source)  # a class that is defined anew in each call
+        if value.__qualname__.startswith(tx.own_names):
+            return _opaque(tx, value, source)  # defined anew in each call
         tx.fix(source, value)
     return Class(value, source if source is not None else tx.pinned(value))
 
@@ -525,9 +525,8 @@ _STORAGES: tuple[tuple[type, Any], ...] = (
 def _object(tx: Any, value: Any, source: Any) -> Any:
     source = source if source is not None else tx.pinned(value)
     cls = type(value)
-    if source.kind == "slot" and "<locals>" in cls.__qualname__:
-        if not tx.history.same_object(source.attr("__class__").path(), cls):
-            return Unknown(value, source)  # of a class that is defined anew in each call
+    if cls.__qualname__.startswith(tx.own_names):
+        return Unknown(value, source)  # of a class that is defined anew in each call
     if isinstance(value, torch.nn.Module) or tx.is_fixed(source):
         if tx.history.same_object(source.path(), value) and source.kind != "const":
             tx.fix(source, value)

@@ -66,6 +66,8 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self._turns: dict[tuple[int, int], int] = {}
         self._tired = False  # a loop has taken too many turns
         self.slots: list[Source] = []
+        # What is defined in the frames of this chain: other objects in each call.
+        self.own_names = tuple(s.code.co_qualname + ".<locals>." for s in chain if s.index > 0)
         self.guards.where = self.where
         self.graph.stack = self.stack_trace
         self.graph.decisions.where = self.where
