@@ -31,7 +31,7 @@ class Variable:
     __slots__ = ("source",)
 
     def __init__(self, source: Source | None = None) -> None:
-        self.source = source
+        self.source: Any = source
 
     # ---- what is known
 
@@ -127,7 +127,7 @@ class Lazy:
 
     def __init__(self, value: Any, source: Source | None) -> None:
         self.value = value
-        self.source = source
+        self.source: Any = source
 
 
 class Null(Variable):
