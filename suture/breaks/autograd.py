@@ -19,16 +19,14 @@ TENSOR_HOOK = define(
     note="taking Python hooks into the backward graph",
 )
 
-HOOK_HANDLE = define(
+HOOK_HANDLE = captured(
     "GB0013",
     "Attempted to represent unregistered RemovableHandle",
-    message="{method}() of a hook's handle",
     explanation=(
-        "The handle belongs to a hook that was set outside the graph; removing it changes a table "
-        "of the real tensor or module. Python does it."
+        "Removing a hook through its handle changes a table of the module or tensor; the table is "
+        "brought up to date when the graph has run."
     ),
-    hints=("Remove hooks outside the compiled function.",),
-    note="a model of the tables that hooks are kept in",
+    hints=("Nothing to change.",),
 )
 
 CONTEXT_ESCAPES = define(

@@ -20,19 +20,14 @@ BACKWARD_HOOKS = define(
     note="taking Python hooks into the backward graph",
 )
 
-MODULE_CONSTRUCTION = define(
+MODULE_CONSTRUCTION = captured(
     "GB0162",
     "Unsupported super().__init__() call",
-    message="{module} is made here",
     explanation=(
-        "Making a module makes new parameters, and the module is a new object in each call. Python "
-        "makes it, and capture goes on behind."
+        "A module may be made inside the compiled function: its `__init__` is followed, and that "
+        "of its base classes. (Making a parameter is a call of its own, which Python makes.)"
     ),
-    hints=(
-        "Make modules in __init__, and call them here.",
-        "torch.nn.functional has each layer as a function.",
-    ),
-    note="graphs that make parameters",
+    hints=("Nothing to change. A module that is made once, outside, keeps its parameters.",),
 )
 
 RNN = captured(

@@ -236,7 +236,7 @@ class Functions(Part):
         """The result of a pure computation on known values, or the exception it raised."""
         try:
             value = thunk()
-        except (KeyboardInterrupt, SystemExit):
+        except (KeyboardInterrupt, SystemExit, Break, Raised):
             raise
         except BaseException as error:
             raise Raised(self.native_exception(error)) from None

@@ -20,6 +20,7 @@ from suture.variables import (
     Object,
     Opaque,
     Raise,
+    Refused,
     Sequence,
     Slice,
     Symbol,
@@ -192,6 +193,9 @@ class Operators(Part):
     def binary(self, name: str, left: Any, right: Any) -> Any:
         """`left <op> right`; `name` is a function of the operator module, "iadd" and so on too."""
         left, right = self._as_number(left), self._as_number(right)
+        for side in (left, right):
+            if isinstance(side, Refused):
+                raise side.why()
         if isinstance(left, (Tensor, Symbol)) or isinstance(right, (Tensor, Symbol)):
             done = self.graph_binary(name, left, right)
             if done is not None:

@@ -251,7 +251,7 @@ class Tensors(Part):
             raise Break(tensor_methods.GRAD_FN, tensor=tensor.describe())
         raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute=name)
 
-    def refused_method(self, tensor: Any, name: str, args: list[Any], kwargs: Any) -> Any:
+    def method_of_refused(self, tensor: Any, name: str, args: list[Any], kwargs: Any) -> Any:
         """A method of a tensor that is no value of the graph: some have a break of their own."""
         if name.startswith("sparse_resize_"):
             return METHODS[name](self, tensor, args, kwargs)

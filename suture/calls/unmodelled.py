@@ -135,10 +135,6 @@ def _anomaly(real: Any, args: list[Any]) -> Break:
     return Break(contexts.MODE_UNSUPPORTED, mode="anomaly detection")
 
 
-def _handle(real: Any, args: list[Any]) -> Break:
-    return Break(autograd.HOOK_HANDLE, method=real.__name__)
-
-
 _FUNCTIONS: tuple[tuple[tuple[Any, ...], Reason], ...] = (
     ((sys._getframe, sys._current_frames), _frames),
     ((torch.autograd.backward,), _backward),
@@ -150,7 +146,6 @@ _FUNCTIONS: tuple[tuple[tuple[Any, ...], Reason], ...] = (
         ),
         _anomaly,
     ),
-    ((torch.utils.hooks.RemovableHandle.remove,), _handle),
 )
 _BY_IDENTITY: dict[int, tuple[Any, Reason]] = {
     id(real): (real, made) for reals, made in _FUNCTIONS for real in reals

@@ -35,7 +35,7 @@ class Refused(Opaque):
         raise self.why()
 
     def call_method(self, tx: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return tx.refused_method(self, name, args, kwargs)
+        return tx.method_of_refused(self, name, args, kwargs)
 
 
 class RefusedMethod(Variable):
