@@ -87,7 +87,7 @@ GENERATOR_YIELD = define(
 UNBACKED_DECISION = define(
     "GB2010",
     "Decision on a data-dependent number",
-    message="{expression} depends on data",
+    message="{expression} depends on data: {origin}",
     explanation=(
         "The number came out of a tensor (`item()`, `nonzero()`, a mask) and stayed symbolic in "
         "the graph; here Python has to know whether `{expression}` holds. The graph ends so that "

@@ -35,6 +35,8 @@ class Indexing(Part):
         """The part of the tensor at a key with symbols; None if the key has none, or more than
         symbols, ints, slices, None and an ellipsis."""
         keys = self.unpack(key) if isinstance(key, Tuple) else [key]
+        if any(_is_number(k) for k in keys):
+            keys = [self.tensor_to_number(k, "__index__") if _is_number(k) else k for k in keys]
         if not any(_is_index(k) for k in keys) or not all(_is_basic(k) for k in keys):
             return None
         taken = sum(1 for k in keys if not _is_constant(k, (type(None), type(Ellipsis))))
@@ -62,6 +64,13 @@ class Indexing(Part):
 
 def _is_index(key: Any) -> bool:
     return isinstance(key, Symbol) and key.python_type() is int
+
+
+def _is_number(key: Any) -> bool:
+    """A tensor that holds one int: as an index it is that int, not an index tensor."""
+    if not isinstance(key, Tensor) or key.value.dim():
+        return False
+    return key.value.dtype in (torch.int64, torch.int32, torch.int16, torch.int8)
 
 
 def _is_constant(key: Any, kinds: tuple[type, ...]) -> bool:

@@ -10,8 +10,8 @@ import torch
 
 from suture.breaks import Break, control_flow
 from suture.calls.part import Part
-from suture.graph import OpFailed
 from suture.graph import _torch as priv
+from suture.guards.shapes import expression_text
 from suture.variables import Constant, Symbol, Tensor
 
 
@@ -27,8 +27,8 @@ class Symbols(Part):
             if isinstance(value, torch.SymFloat):
                 return float(value)
             return bool(value)
-        except priv.GuardOnDataDependentSymNode:
-            raise Break(control_flow.UNBACKED_DECISION, expression=str(value)) from None
+        except priv.GuardOnDataDependentSymNode as error:
+            raise self.unbacked_decision(error) from None
 
     def symbol_truth(self, symbol: Symbol) -> bool:
         value = symbol.value
@@ -36,8 +36,8 @@ class Symbols(Part):
             if isinstance(value, torch.SymBool):
                 return bool(value)
             return bool(value != 0)
-        except priv.GuardOnDataDependentSymNode:
-            raise Break(control_flow.UNBACKED_DECISION, expression=str(value)) from None
+        except priv.GuardOnDataDependentSymNode as error:
+            raise self.unbacked_decision(error) from None
 
     def symbol_to_bool(self, symbol: Symbol) -> Any:
         if isinstance(symbol.value, torch.SymBool):
@@ -74,12 +74,20 @@ class Symbols(Part):
         return self._node(COMPARE[symbol][0], left, right)
 
     def _node(self, real: Any, *operands: Any) -> Any:
-        try:
-            return self.call_torch(real, list(operands), {})
-        except OpFailed:
-            raise Break(
-                control_flow.UNBACKED_DECISION, expression=getattr(real, "__name__", str(real))
-            ) from None
+        return self.call_torch(real, list(operands), {})
+
+    def unbacked_decision(self, error: Any) -> Break:
+        """The break for a decision that torch refused: it names the number and its line."""
+        origins = self.graph.origins
+        used = sorted((s for s in error.cond.free_symbols if s in origins), key=str)
+        names = {s: origins[s][0] for s in used}
+        places = [
+            f'{name} comes from File "{at[0]}", line {at[1]}' if at else f"{name} is the size of an input"
+            for name, at in (origins[s] for s in used)
+        ]
+        expression = expression_text(error.cond, names)
+        origin = ", ".join(places) or "a size marked unbacked"
+        return Break(control_flow.UNBACKED_DECISION, expression=expression, origin=origin)
 
     def symbol_method(self, symbol: Symbol, name: str, args: list[Any], kwargs: Any) -> Any:
         kind = symbol.python_type()
@@ -110,8 +118,6 @@ class Symbols(Part):
             made = self.add_node("call_method", "item", [tensor], {})
         except Break:
             return None
-        if isinstance(made, Symbol):
-            made.origin = self.where()
         if method == "__float__" and made.python_type() is int:
             return self.call_torch(torch.sym_float, [made], {})
         if method in ("__int__", "__index__") and made.python_type() is float:

@@ -135,7 +135,7 @@ class Tensors(Part):
         if failed.reason == "kernel":
             return Break(calls.NO_FAKE_KERNEL, operator=name)
         if failed.reason == "decision":
-            return Break(control_flow.UNBACKED_DECISION, expression=str(failed.cause).split("\n")[0])
+            return self.unbacked_decision(failed.cause)
         error = f"{type(failed.cause).__name__}: {failed.cause}"
         if "no fake impl registered" in error:
             return Break(calls.NO_FAKE_KERNEL, operator=name)

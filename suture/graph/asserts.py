@@ -9,17 +9,19 @@ import torch.fx
 from suture.graph import _torch as priv
 
 
-def bind_unbacked(shape_env: Any, node: torch.fx.Node, value: Any) -> None:
-    """Note on the node which new numbers from data its result brings, as backends expect."""
+def bind_unbacked(shape_env: Any, node: torch.fx.Node, value: Any) -> list[Any]:
+    """Note on the node which new numbers from data its result brings, as backends expect; gives
+    their symbols."""
     if not shape_env.pending_fresh_unbacked_symbols:
-        return
+        return []
     try:
         bindings = priv.compute_unbacked_bindings(shape_env, value)
     except priv.PendingUnbackedSymbolNotFound:
         shape_env.pending_fresh_unbacked_symbols.clear()
-        return
+        return []
     if bindings:
         node.meta["unbacked_bindings"] = bindings
+    return list(bindings or ())
 
 
 def put_asserts(module: torch.fx.GraphModule, shape_env: Any) -> None:

@@ -60,6 +60,7 @@ class GraphBuilder:
     def __init__(self) -> None:
         self.graph = torch.fx.Graph(tracer_cls=None)
         self.decisions = Decisions()
+        self.origins: dict[Any, tuple[str, Any]] = {}  # of numbers from data: name, (file, line)
         self.shape_env = priv.ShapeEnv(
             allow_scalar_outputs=True,
             allow_dynamic_output_shape_ops=config.capture_dynamic_output_shape_ops,
@@ -105,7 +106,9 @@ class GraphBuilder:
     def fake_tensor(self, tensor: torch.Tensor, source: Source, dims: Any) -> torch.Tensor:
         """The fake counterpart of an input; `dims` says which sizes are symbolic (or None)."""
         context = dims if dims is not None else priv.static_context(tensor)
-        name = TorchName(source.path())
+        # Without a name torch does not take the number in a tensor of no dimensions for an input
+        # of the program: it comes from data, and nothing may be decided on it while tracing.
+        name = TorchName(source.path()) if tensor.dim() else None
         if tensor.is_leaf:
             return self.fake.from_tensor(tensor, symbolic_context=context, source=name)
         with warnings.catch_warnings():  # torch looks at .grad, which warns of what is no leaf
@@ -130,7 +133,8 @@ class GraphBuilder:
         node = self.graph.create_node(op, target, args, kwargs)
         node.meta["example_value"] = value
         node.meta["val"] = value
-        bind_unbacked(self.shape_env, node, value)
+        for symbol in bind_unbacked(self.shape_env, node, value):
+            self.origins[symbol] = (node.name, self.decisions.where())
         trace = self.stack()
         if trace is not None:
             node.meta["stack_trace"] = trace

@@ -236,6 +236,14 @@ class _Text(priv.PythonPrinter):  # type: ignore[misc]
 
     _print_Dummy = _print_Symbol  # noqa: N815
 
+    def _print_Float(self, expr: Any) -> str:  # noqa: N802
+        return repr(float(expr))
+
+
+def expression_text(expr: Any, names: dict[Any, str]) -> str:
+    """The expression as a person would write it; a symbol that has no name keeps its own."""
+    return _Text({**{s: str(s) for s in expr.free_symbols}, **names}).doprint(expr)
+
 
 def _python(expr: Any, index: dict[Any, int]) -> Any:
     """The expression as a Python function of its symbols' values."""

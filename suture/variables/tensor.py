@@ -28,13 +28,12 @@ KNOWN_METHODS = frozenset(
 class GraphValue(Variable):
     """A value computed by the graph. `node` makes it, `value` is its fake counterpart."""
 
-    __slots__ = ("node", "value", "origin")
+    __slots__ = ("node", "value")
 
     def __init__(self, node: torch.fx.Node, value: Any, source: Any = None) -> None:
         super().__init__(source)
         self.node = node
         self.value = value
-        self.origin: Any = None  # (file, line) that made a value from data, for messages
 
     def as_proxy(self) -> Any:
         return self.node
