@@ -19,15 +19,11 @@ import sys
 import tempfile
 import time
 import unittest
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any
 
-MODULES = (
-    "test_dict test_list test_tuple test_set test_generators test_exceptions test_with"
-    " test_contextlib test_itertools test_functools test_dataclasses test_enum test_copy"
-    " test_grammar test_scope test_super test_iter test_unpack test_unpack_ex test_extcall"
-    " test_patma test_raise test_fstring test_math test_operator"
-).split()
+MODULES = ["test_dict", "test_list", "test_tuple", "test_set", "test_generators", "test_exceptions", "test_with", "test_contextlib", "test_itertools", "test_functools", "test_dataclasses", "test_enum", "test_copy", "test_grammar", "test_scope", "test_super", "test_iter", "test_unpack", "test_unpack_ex", "test_extcall", "test_patma", "test_raise", "test_fstring", "test_math", "test_operator"]
 
 QUIET_S = 30  # a test that says nothing for so long is stopped
 
@@ -62,7 +58,9 @@ class Telling(unittest.TestResult):
         self.tell("pass", test.id())
 
     def addError(self, test: Any, err: Any) -> None:
-        self.tell("error", getattr(test, "id", lambda: str(test))(), self._exc_info_to_string(err, test))
+        self.tell(
+            "error", getattr(test, "id", lambda: str(test))(), self._exc_info_to_string(err, test)
+        )
 
     def addFailure(self, test: Any, err: Any) -> None:
         self.tell("fail", test.id(), self._exc_info_to_string(err, test))
@@ -137,7 +135,11 @@ def _one_process(
     command += ["--only", only] + (["--compiled"] if compiled else [])
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=(folder / "err").open("w"), env=environment, cwd=folder
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=(folder / "err").open("w"),
+        env=environment,
+        cwd=folder,
     )
     size, since = 0, time.monotonic()
     while process.poll() is None:
@@ -189,13 +191,20 @@ def sweep(modules: list[str], only: str, verbose: bool) -> tuple[dict[str, Any],
         plain = run_module(module, False, only)
         ours = run_module(module, True, only)
         passing = [t for t, (what, _) in plain.items() if what == "pass"]
-        worse = {t: ours.get(t, ("missing", "")) for t in passing if ours.get(t, ("", ""))[0] not in ("pass", "skip")}
+        worse = {
+            t: ours.get(t, ("missing", ""))
+            for t in passing
+            if ours.get(t, ("", ""))[0] not in ("pass", "skip")
+        }
         excused = {t: expected(t) for t in worse if expected(t) is not None}
         bad = {t: v for t, v in worse.items() if t not in excused}
         lost += len(bad)
         report[module] = {"passing": len(passing), "lost": bad, "excused": excused}
         seconds = time.monotonic() - began
-        print(f"{module:20} {len(passing):5} pass, {len(bad):4} lost, {len(excused):3} excused  {seconds:6.1f} s", flush=True)
+        print(
+            f"{module:20} {len(passing):5} pass, {len(bad):4} lost, {len(excused):3} excused  {seconds:6.1f} s",
+            flush=True,
+        )
         for test, (what, text) in bad.items():
             print(f"    {what:8} {test}")
             if verbose:

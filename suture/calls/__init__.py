@@ -1,9 +1,16 @@
 """What calling and operating on things does, by family. Each file holds one part of the tracer
 or a table of handlers; importing the package fills the tables."""
 
-from suture.calls import frames, weakrefs  # noqa: F401
-from suture.calls import builtins, constructors, modules, specials, tensor_methods  # noqa: F401
-from suture.calls import scalars  # noqa: F401
+from suture.calls import (  # noqa: F401  # noqa: F401
+    builtins,
+    constructors,
+    frames,
+    modules,
+    scalars,
+    specials,
+    tensor_methods,
+    weakrefs,
+)
 from suture.calls.aliasing import Aliasing
 from suture.calls.arguments import Arguments
 from suture.calls.attributes import Attributes
@@ -14,10 +21,10 @@ from suture.calls.exceptions import Exceptions
 from suture.calls.functions import Functions
 from suture.calls.generators import Generators
 from suture.calls.globals import Globals
+from suture.calls.hashing import Hashing
 from suture.calls.indexing import Indexing
 from suture.calls.inputs import Inputs
 from suture.calls.introspection import Introspection
-from suture.calls.hashing import Hashing
 from suture.calls.iteration import Iteration
 from suture.calls.modes import Modes
 from suture.calls.operators import Operators

@@ -6,8 +6,6 @@ region changes one of them, or asks whether two are one, another call may not pa
 
 from __future__ import annotations
 
-from typing import Any
-
 from suture.calls.part import Part
 from suture.variables import Tensor
 from suture.variables.base import Mutable

@@ -40,7 +40,7 @@ _ARITY: dict[Any, tuple[int, int | None, frozenset[str] | None]] = {
 }
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _limits(real: Any) -> Any:
     found = _ARITY.get(real)
     if found is not None:
@@ -88,7 +88,7 @@ def stub_of(code: types.CodeType, name: str, defaults: int, kwdefaults: Any) -> 
         co_flags=code.co_flags & (0x01 | 0x02 | 0x04 | 0x08),
     )
     made = types.FunctionType(plain, {}, name, (None,) * defaults)
-    made.__kwdefaults__ = {k: None for k in kwdefaults}
+    made.__kwdefaults__ = dict.fromkeys(kwdefaults)
     made.__qualname__ = name
     return made
 

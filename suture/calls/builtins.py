@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from suture.breaks import Break, calls, objects, python, tensors
+from suture.breaks import Break, calls, objects, tensors
 from suture.calls import library
 from suture.calls.attributes import MISSING
 from suture.calls.table import handles
@@ -472,10 +472,7 @@ def _operator(name: str) -> None:
     handles(getattr(operator, name))(lambda tx, args, kwargs: tx.binary(name, args[0], args[1]))
 
 
-for _name in (
-    "add sub mul truediv floordiv mod pow matmul lshift rshift and_ or_ xor"
-    " iadd isub imul itruediv ifloordiv imod ipow imatmul ilshift irshift iand ior ixor"
-).split():
+for _name in ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift", "and_", "or_", "xor", "iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul", "ilshift", "irshift", "iand", "ior", "ixor"]:
     _operator(_name)
 for _name, _symbol in (("lt", "<"), ("le", "<="), ("eq", "=="), ("ne", "!="), ("gt", ">"), ("ge", ">=")):
     handles(getattr(operator, _name))(

@@ -236,11 +236,11 @@ class Conversions(Part):
             return self.finish(self.call_type_method(exc, name, [], {}))
         if raw is KeyError.__str__ and len(exc.args) == 1:
             return self.convert_value(exc.args[0], "repr")
-        if raw in (BaseException.__str__, KeyError.__str__):
+        if name == "__str__" and not issubclass(exc.cls, _OWN_TEXT):
             if len(exc.args) < 2:
                 return self.convert_value(exc.args[0], "str") if exc.args else Constant("")
             return self.convert_value(Tuple(exc.args), "str")
-        if raw is not BaseException.__repr__:
+        if name == "__str__" or issubclass(exc.cls, BaseExceptionGroup):
             raise Break(objects.UNKNOWN_OBJECT, operation=f"{how}()", object=exc.describe())
         inner = self.convert_value(Tuple(exc.args), "repr").constant()
         if len(exc.args) == 1:
@@ -281,10 +281,14 @@ class Conversions(Part):
         return [w.item for w in sorted(wrapped, reverse=backwards)]
 
 
+# Exceptions whose text is made of more than their arguments.
+_OWN_TEXT = (OSError, SyntaxError, UnicodeError, ImportError, BaseExceptionGroup)
+
+
 class _Sortable:
     """Lets Python's sort ask the tracer which of two values is less."""
 
-    __slots__ = ("tx", "key", "item")
+    __slots__ = ("item", "key", "tx")
 
     def __init__(self, tx: Any, key: Any, item: Any) -> None:
         self.tx = tx

@@ -17,10 +17,8 @@ from suture.variables import (
     Class,
     Constant,
     Dict,
-
     Generator,
     MadeFunction,
-
     Raised,
     Tuple,
 )

@@ -13,7 +13,7 @@ from suture.variables import Constant, Object, Variable
 class HashKey:
     """Stands for an object whose class says itself how it hashes and compares."""
 
-    __slots__ = ("tx", "of", "value")
+    __slots__ = ("of", "tx", "value")
 
     def __init__(self, tx: Any, of: Variable, value: int) -> None:
         self.tx = tx
@@ -74,4 +74,3 @@ def _is_c_class(cls: type) -> bool:
 def _plain_kind(kind: type) -> bool:
     hasher, equal = kind.__hash__, kind.__eq__
     return not (isinstance(hasher, types.FunctionType) or isinstance(equal, types.FunctionType))
-

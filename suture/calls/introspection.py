@@ -11,7 +11,16 @@ from suture.breaks import Break, calls
 from suture.calls.part import Part
 from suture.calls.table import handles, special
 from suture.calls.wrapping import wraps
-from suture.variables import Class, Function, MadeFunction, Method, Object, Raised, Tuple, is_literal
+from suture.variables import (
+    Class,
+    Function,
+    MadeFunction,
+    Method,
+    Object,
+    Raised,
+    Tuple,
+    is_literal,
+)
 from suture.variables.frozen import FORMS, Frozen
 
 _VIEWS = (type({}.keys()), type({}.values()), type({}.items()))

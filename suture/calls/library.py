@@ -9,7 +9,7 @@ import sys
 import types
 from typing import Any
 
-from suture.breaks import Break, calls, python
+from suture.breaks import Break, calls
 from suture.calls.table import handles, handles_code, special
 from suture.variables import (
     CallIterator,
@@ -164,7 +164,7 @@ def ask_again(tx: Any, source: Any, real: Any, values: list[Any], named: dict[st
 class SameAnswer:
     """A predicate for guards: a callable still gives the same for the same arguments."""
 
-    __slots__ = ("values", "named", "result", "__name__")
+    __slots__ = ("__name__", "named", "result", "values")
 
     def __init__(self, values: list[Any], named: dict[str, Any], result: Any) -> None:
         self.values = values

@@ -62,7 +62,7 @@ class Real(Iterator):
     """A real iterator seen through `model`, an iterator of the trace. `moved` counts how far the
     trace has advanced it; the real one follows when the region ends."""
 
-    __slots__ = ("model", "moved", "cls")
+    __slots__ = ("cls", "model", "moved")
 
     def __init__(self, model: Any, source: Any, cls: type) -> None:
         super().__init__(source)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from suture.breaks import Break, calls, functorch
 from suture.calls.table import special
 from suture.variables import Constant, Symbol, Tensor

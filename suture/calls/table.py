@@ -6,7 +6,8 @@ the result. `@special("graph_break")` registers under the name a rule's verdict 
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 Handler = Callable[..., Any]
 

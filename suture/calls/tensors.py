@@ -362,7 +362,7 @@ class Tensors(Part):
 
     def tensor_to_number(self, tensor: Tensor, method: str) -> Any:
         """`.item()` and its kin: a symbolic number, where torch can make one."""
-        if method == "__bool__" or tensor.value.dtype is torch.bool and method == "item":
+        if method == "__bool__" or (tensor.value.dtype is torch.bool and method == "item"):
             raise Break(control_flow.TENSOR_BRANCH, tensor=tensor.describe())
         made = self.number_from_data(tensor, method) if config.capture_scalar_outputs else None
         if made is None:

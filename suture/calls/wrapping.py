@@ -8,16 +8,16 @@ import functools
 import gc
 import types
 import weakref
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
 from suture import _core
 from suture.breaks import Break, objects, tensors
-from suture.sources import Source, pinned
 from suture.calls.part import Part
 from suture.calls.real_iterators import is_builtin_iterator, wrap_iterator
-from suture.variables.weakrefs import WeakReference
+from suture.sources import Source, pinned
 from suture.variables import (
     Builtin,
     Cell,
@@ -45,6 +45,7 @@ from suture.variables import (
     Variable,
     is_literal,
 )
+from suture.variables.weakrefs import WeakReference
 
 Wrap = Callable[[Any, Any, Any], Variable]
 WRAPPERS: dict[type, Wrap] = {}
@@ -240,7 +241,7 @@ def _torch_constant(tx: Any, value: Any, source: Any) -> Any:
 class _Equals:
     """A predicate for guards: equal to a value that C does not know."""
 
-    __slots__ = ("value", "__name__")
+    __slots__ = ("__name__", "value")
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -352,7 +353,7 @@ def _members(tx: Any, value: Any, source: Any) -> Set:
 class _SameMembers:
     """A predicate for guards: a set with exactly these objects."""
 
-    __slots__ = ("members", "__name__")
+    __slots__ = ("__name__", "members")
 
     def __init__(self, members: Any) -> None:
         self.members = list(members)
@@ -391,7 +392,7 @@ def _function(tx: Any, value: Any, source: Any) -> Any:
 class _SameDefaults:
     """A predicate for guards: as many defaults as before."""
 
-    __slots__ = ("counts", "__name__")
+    __slots__ = ("__name__", "counts")
 
     def __init__(self, counts: Any) -> None:
         self.counts = counts

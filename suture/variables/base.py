@@ -123,7 +123,7 @@ class Identity:
 class Lazy:
     """A value inside a container that nothing has looked at yet, so nothing is guarded."""
 
-    __slots__ = ("value", "source")
+    __slots__ = ("source", "value")
 
     def __init__(self, value: Any, source: Source | None) -> None:
         self.value = value

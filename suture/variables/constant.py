@@ -123,7 +123,7 @@ class Volatile(Variable):
     """A number that only the running program knows, such as the `id` of an object that is made
     in the region: it can be passed on and be a key."""
 
-    __slots__ = ("fn", "args")
+    __slots__ = ("args", "fn")
 
     def __init__(self, fn: Any, args: list[Any]) -> None:
         super().__init__(None)
@@ -149,7 +149,7 @@ class Volatile(Variable):
 class ConstantMethod(Variable):
     """A method of a constant, such as `"{}".format`."""
 
-    __slots__ = ("owner", "name", "method")
+    __slots__ = ("method", "name", "owner")
 
     def __init__(self, owner: Constant, name: str, method: Any) -> None:
         super().__init__(None)

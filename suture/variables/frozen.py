@@ -16,7 +16,7 @@ FORMS = (
     types.UnionType,
     types.GenericAlias,
     type(typing.Union[int, str]),
-    type(typing.List[int]),
+    type(list[int]),
     type(typing.Any),
     type(typing.Union),
     type(typing.Literal["a"]),
@@ -87,7 +87,7 @@ class Frozen(Variable):
 class FrozenMethod(Variable):
     """A bound method of an object that is never changed."""
 
-    __slots__ = ("owner", "name")
+    __slots__ = ("name", "owner")
 
     def __init__(self, owner: Frozen, name: str) -> None:
         super().__init__(None)

@@ -121,8 +121,17 @@ class Function(Variable):
 class MadeFunction(Mutable):
     """A function made while tracing: a lambda, a nested def, a comprehension."""
 
-    __slots__ = ("code", "globals", "closure", "_defaults", "kwdefaults", "annotations", "name",
-                 "qualname", "attrs")
+    __slots__ = (
+        "_defaults",
+        "annotations",
+        "attrs",
+        "closure",
+        "code",
+        "globals",
+        "kwdefaults",
+        "name",
+        "qualname",
+    )
 
     def __init__(
         self,
@@ -290,7 +299,7 @@ class Method(Variable):
 class Partial(Mutable):
     """functools.partial made or found while tracing."""
 
-    __slots__ = ("fn", "args", "keywords", "cls", "attrs")
+    __slots__ = ("args", "attrs", "cls", "fn", "keywords")
 
     def __init__(
         self, fn: Any, args: list[Any], keywords: dict[str, Any], source: Any = None,

@@ -39,7 +39,7 @@ class Iterator(Mutable):
 class SequenceIterator(Iterator):
     """Over a list or tuple that may still grow; `forward` or reversed."""
 
-    __slots__ = ("of", "at", "reverse")
+    __slots__ = ("at", "of", "reverse")
 
     def __init__(self, of: Any, at: int = 0, reverse: bool = False) -> None:
         super().__init__(None)
@@ -84,7 +84,7 @@ class SequenceIterator(Iterator):
 class ListIterator(Iterator):
     """Over elements that are all known: views, sets, strings, ranges, unpacked results."""
 
-    __slots__ = ("items", "at", "cls")
+    __slots__ = ("at", "cls", "items")
 
     def __init__(self, items: list[Any], cls: type = type(iter([]))) -> None:
         super().__init__(None)
@@ -113,7 +113,7 @@ class ListIterator(Iterator):
 class IndexIterator(Iterator):
     """Over an object with __getitem__ only: asked with 0, 1, 2 until IndexError."""
 
-    __slots__ = ("of", "at")
+    __slots__ = ("at", "of")
 
     def __init__(self, of: Any) -> None:
         super().__init__(None)
@@ -154,7 +154,7 @@ class _Indexed:
 class DictIterator(Iterator):
     """Over a dict's keys, values or items; the dict must not change its size meanwhile."""
 
-    __slots__ = ("of", "what", "keys", "at", "size", "reverse")
+    __slots__ = ("at", "keys", "of", "reverse", "size", "what")
 
     def __init__(self, of: Any, what: str, keys: list[Any], reverse: bool = False) -> None:
         super().__init__(None)
@@ -208,7 +208,7 @@ class DictIterator(Iterator):
 class SetIterator(Iterator):
     """Over a set, which must not change its size meanwhile."""
 
-    __slots__ = ("of", "items", "at", "size")
+    __slots__ = ("at", "items", "of", "size")
 
     def __init__(self, of: Any, items: list[Any], size: int) -> None:
         super().__init__(None)
@@ -244,7 +244,7 @@ class SetIterator(Iterator):
 class RangeIterator(Iterator):
     """Over a range; elements are constants, made one at a time."""
 
-    __slots__ = ("of", "at")
+    __slots__ = ("at", "of")
 
     def __init__(self, of: range) -> None:
         super().__init__(None)
@@ -315,7 +315,7 @@ class Zip(Iterator):
 class Enumerate(Iterator):
     """enumerate(...) over another iterator."""
 
-    __slots__ = ("part", "count")
+    __slots__ = ("count", "part")
 
     def __init__(self, part: Any, count: Any) -> None:
         super().__init__(None)
@@ -369,7 +369,7 @@ class Map(Iterator):
 class CallIterator(Iterator):
     """iter(callable, sentinel)."""
 
-    __slots__ = ("fn", "sentinel", "ended")
+    __slots__ = ("ended", "fn", "sentinel")
 
     def __init__(self, fn: Any, sentinel: Any) -> None:
         super().__init__(None)

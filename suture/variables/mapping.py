@@ -5,8 +5,8 @@ from __future__ import annotations
 import collections
 from typing import Any
 
-from suture.variables.address import Address
 from suture.breaks import Break, objects
+from suture.variables.address import Address
 from suture.variables.base import Lazy, Variable
 from suture.variables.constant import Constant
 from suture.variables.sequence import Container, Tuple
@@ -28,7 +28,7 @@ class Dict(Container):
     needs all of it; only what was read is guarded.
     """
 
-    __slots__ = ("entries", "kind", "backing", "factory", "absent", "original")
+    __slots__ = ("absent", "backing", "entries", "factory", "kind", "original")
 
     def __init__(
         self,
@@ -534,11 +534,11 @@ def _set_compare(strict: bool, flip: bool, equal: bool | None) -> Any:
 for _name, _method in (("and", "m_intersection"), ("or", "m_union"), ("sub", "m_difference")):
     setattr(Set, f"m___{_name}__", _set_operator(_method))
     setattr(Set, f"m___i{_name}__", _set_update(_method + "_update" if _name != "or" else "m_update"))
-setattr(Set, "m___xor__", _set_operator("m_symmetric_difference"))
-setattr(Set, "m___ixor__", _set_update("m_symmetric_difference_update"))
-setattr(Set, "m___eq__", _set_compare(False, False, True))
-setattr(Set, "m___ne__", _set_compare(False, False, False))
-setattr(Set, "m___le__", _set_compare(False, False, None))
-setattr(Set, "m___lt__", _set_compare(True, False, None))
-setattr(Set, "m___ge__", _set_compare(False, True, None))
-setattr(Set, "m___gt__", _set_compare(True, True, None))
+Set.m___xor__ = _set_operator("m_symmetric_difference")
+Set.m___ixor__ = _set_update("m_symmetric_difference_update")
+Set.m___eq__ = _set_compare(False, False, True)
+Set.m___ne__ = _set_compare(False, False, False)
+Set.m___le__ = _set_compare(False, False, None)
+Set.m___lt__ = _set_compare(True, False, None)
+Set.m___ge__ = _set_compare(False, True, None)
+Set.m___gt__ = _set_compare(True, True, None)

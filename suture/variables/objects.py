@@ -33,7 +33,7 @@ class Object(Mutable):
     class derives from list, dict, tuple, set, str, int...
     """
 
-    __slots__ = ("value", "cls", "attrs", "storage", "new_args")
+    __slots__ = ("attrs", "cls", "new_args", "storage", "value")
 
     def __init__(self, value: Any, cls: type, source: Any = None, storage: Any = None) -> None:
         super().__init__(source)
@@ -199,7 +199,7 @@ class Super(Variable):
 class Raise(Mutable):
     """An exception object made while tracing. `args` are its arguments."""
 
-    __slots__ = ("cls", "args", "context", "cause", "suppress", "attrs", "traceback", "native")
+    __slots__ = ("args", "attrs", "cause", "cls", "context", "native", "suppress", "traceback")
 
     def __init__(self, cls: type[BaseException], args: list[Any]) -> None:
         super().__init__(None)

@@ -6,7 +6,8 @@ cuts the cycle between tracer and values.
 
 from __future__ import annotations
 
-from typing import Any, Protocol, Sequence
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 from suture.effects import Effects
 from suture.graph import GraphBuilder

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import collections
-from typing import Any, Iterable
+from collections.abc import Iterable
+from typing import Any
 
 from suture.breaks import Break, objects
 from suture.variables.base import Lazy, Mutable, Variable
@@ -13,7 +14,7 @@ from suture.variables.constant import Constant
 class BuiltinMethod(Variable):
     """A bound method of a builtin container, such as `items.append`."""
 
-    __slots__ = ("owner", "name")
+    __slots__ = ("name", "owner")
 
     def __init__(self, owner: Variable, name: str) -> None:
         super().__init__(None)
