@@ -63,11 +63,8 @@ def tree(guards: Sequence[str], lines: Sequence[tuple[str, int]], seconds: float
 def steps(text: str) -> list[str]:
     """The path that a guard speaks of, taken apart at its attributes and items."""
     body = re.sub(r"^(type|len|list|not hasattr)\(", "", text)
-    found = (
-        _ROOT.search(body)
-        if not body.startswith("'")
-        else _ROOT.search(body, body.find(" in ") + 4)
-    )
+    start = body.find(" in ") + 4 if body.startswith("'") else 0  # 'key' not in path
+    found = _ROOT.search(body, start)
     if found is None:
         return [text]
     path = [found.group()]

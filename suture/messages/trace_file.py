@@ -64,17 +64,15 @@ class TraceFile:
             return
         base = Path(folder)
         base.mkdir(parents=True, exist_ok=True)
-        name = f"suture-{self._pid}"
-        self._lines = open(base / f"{name}.jsonl", "a", encoding="utf-8", errors="backslashreplace")
-        self._timeline = open(
-            base / f"{name}.timeline.json", "a", encoding="utf-8", errors="backslashreplace"
-        )
+        self._lines = _append(base / f"suture-{self._pid}.jsonl")
+        self._timeline = _append(base / f"suture-{self._pid}.timeline.json")
         if self._timeline.tell() == 0:
             self._timeline.write("[\n")
         self._line(self._lines, header())
 
     def _write(self, event: events.Event) -> None:
-        assert self._lines is not None and self._timeline is not None  # opened together
+        if self._lines is None or self._timeline is None:
+            return
         self._line(self._lines, events.as_record(event))
         shown = timeline_event(event, self._pid)
         if shown is not None:
@@ -100,6 +98,10 @@ class TraceFile:
         self._folder = ""
 
 
+def _append(path: Path) -> TextIO:
+    return open(path, "a", encoding="utf-8", errors="backslashreplace")
+
+
 def header() -> dict[str, Any]:
     """The first line: which process, which versions, and how `at` relates to the clock."""
     return {
@@ -116,7 +118,8 @@ def header() -> dict[str, Any]:
 
 def timeline_event(event: events.Event, pid: int) -> dict[str, Any] | None:
     """The event in Chrome's format: phases as bars, breaks and recompilations as marks."""
-    base = {"pid": pid, "tid": event.thread, "ts": event.at * 1e6}
+    base: dict[str, Any] = {"pid": pid, "tid": event.thread, "ts": event.at * 1e6}
+    args: dict[str, Any]
     match event:
         case events.PhaseTimed():
             args = {"point": event.point}
@@ -124,9 +127,8 @@ def timeline_event(event: events.Event, pid: int) -> dict[str, Any] | None:
             return bar | base | {"args": args}
         case events.Broke():
             args = {"message": event.message, "where": str(event.where)}
-            return (
-                {"name": event.number, "cat": "break", "ph": "i", "s": "t"} | base | {"args": args}
-            )
+            mark = {"name": event.number, "cat": "break", "ph": "i", "s": "t"}
+            return mark | base | {"args": args}
         case events.Recompiled():
             args = {"reasons": list(event.reasons), "where": str(event.where)}
             mark = {"name": "recompile", "cat": "recompile", "ph": "i", "s": "t"}

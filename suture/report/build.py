@@ -184,7 +184,7 @@ def versions() -> dict[str, str]:
 def is_library(file: str) -> bool:
     """Whether a file belongs to an installed package or to Python, not to the user's program."""
     standard = sysconfig.get_paths()["stdlib"]
-    return "/site-packages/" in file or file.startswith(standard) or file.startswith("<frozen")
+    return "/site-packages/" in file or file.startswith((standard, "<frozen"))
 
 
 def _sources(report: Report) -> dict[str, list[str]]:

@@ -69,7 +69,7 @@ def diff(before: Report, after: Report) -> Diff:
             out.numbers.append((name, one, other))
     shares = [f"{report.captured_fraction():.0%}" for report in (before, after)]
     if shares[0] != shares[1]:
-        out.numbers.append(("captured", *shares))
+        out.numbers.append(("captured", shares[0], shares[1]))
     return out
 
 

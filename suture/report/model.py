@@ -171,10 +171,10 @@ class Report:
 
     def reached(self) -> set[tuple[str, int]]:
         """The lines that were walked over, broke, or were left to the interpreter."""
-        found = {tuple(at) for region in self.regions for at in region.lines}
+        found = {at for region in self.regions for at in region.lines}
         found |= {(row.where.file, row.where.line) for row in self.breaks}
         found |= {(one.where.file, one.where.line) for one in self.interpreted}
-        return {(str(file), int(line)) for file, line in found}
+        return found
 
     def captured_fraction(self) -> float:
         """The share of the lines reached at which Python had nothing to do; 0.0 for none."""
