@@ -245,6 +245,18 @@ def recorded(*kinds: type[Event]) -> Iterator[list[Event]]:
         unsubscribe()
 
 
+@dataclass(slots=True)
+class Now:
+    """The phase that is going on in this process, for who shows progress: "" where none is."""
+
+    phase: str = ""
+    point: str = ""
+    since: float = 0.0
+
+
+now = Now()
+
+
 @contextmanager
 def phase(name: str, point: str = "") -> Iterator[None]:
     """Time a `with` block and emit it as PhaseTimed, also when the block raises."""
@@ -252,9 +264,11 @@ def phase(name: str, point: str = "") -> Iterator[None]:
         yield
         return
     began = time.perf_counter()
+    now.phase, now.point, now.since = name, point, began
     try:
         yield
     finally:
+        now.phase = ""
         emit(PhaseTimed(name, time.perf_counter() - began, point=point, at=began))
 
 

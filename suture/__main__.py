@@ -1,0 +1,8 @@
+"""python -m suture: the command line."""
+
+import sys
+
+from suture.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())
