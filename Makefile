@@ -20,7 +20,7 @@ BENCHMARKS := dispatch capture memory
 help:
 	@echo "make demo    set up, then compile a small transformer and show what happened"
 	@echo "make test    set up, check, then run the whole suite (ARGS=... goes to pytest)"
-	@echo "make check   ruff, mypy, clang-format"
+	@echo "make check   ruff, mypy, the registry of breaks, clang-format"
 	@echo "make format  let ruff and clang-format rewrite the files"
 	@echo "make build   set up and build the core"
 	@echo "make sweep   real models against eager"
@@ -37,6 +37,7 @@ check: build
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
+	$(BIN)/python -m suture registry check
 ifneq ($(C_FILES),)
 	$(BIN)/clang-format --dry-run -Werror $(C_FILES)
 endif

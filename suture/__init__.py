@@ -7,7 +7,7 @@
 What a user imports stands here, and nothing else.
 """
 
-from suture import config, exc, logs, rules
+from suture import config, exc, logs, rules, testing
 from suture.api import compile, is_compiling, reset, stats
 from suture.backends import list_backends, register_backend
 from suture.dynamic import mark_dynamic, mark_static, mark_unbacked, maybe_mark_dynamic
@@ -65,5 +65,6 @@ __all__ = [
     "skip_frame",
     "stats",
     "substitute_in_graph",
+    "testing",
     "uninstall",
 ]

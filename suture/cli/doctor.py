@@ -49,7 +49,10 @@ def _answer(ask: Callable[[], Answer]) -> Answer:
 
 
 def _python() -> Answer:
-    fits = (3, 11) <= sys.version_info[:2] <= (3, 13) and platform.python_implementation() == "CPython"
+    fits = (3, 11) <= sys.version_info[:2] <= (
+        3,
+        13,
+    ) and platform.python_implementation() == "CPython"
     need = "" if fits else " (CPython 3.11, 3.12 or 3.13 is needed)"
     return fits, f"{platform.python_implementation()} {platform.python_version()}{need}"
 

@@ -101,7 +101,9 @@ def resolve(module: str, name: str) -> Any:
         try:
             return value()
         except TypeError as error:
-            fail(f"{name} is made with arguments ({error}); name a function that makes and calls it")
+            fail(
+                f"{name} is made with arguments ({error}); name a function that makes and calls it"
+            )
     if not callable(value):
         fail(f"{module}:{name} is a {type(value).__name__}, which cannot be called")
     return value

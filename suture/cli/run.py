@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
-from suture import install as install_
-from suture.cli.common import err, fail, progress
+from suture.cli.common import err, fail, nearest, progress
+from suture.install import install, uninstall
 from suture.messages.texts import shorten
 from suture.report import Report, recording
 
@@ -38,7 +38,7 @@ def add(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the script and give back its exit code."""
     path, source, package = find(arguments.script, arguments.module)
-    install_.install()
+    install()
     restore = _force_backend(arguments.backend) if arguments.backend else None
     try:
         with recording() as recorder, progress():
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         if restore is not None:
             restore()
-        install_.uninstall()
+        uninstall()
     report.file, report.line, report.calls = str(path), 1, 1
     if not report.regions:
         report.note = "Nothing was compiled: the script called no function that torch.compile made."
@@ -71,8 +71,6 @@ def find(name: str, is_module: bool) -> tuple[Path, str, str | None]:
         path, package = Path(spec.origin), spec.parent
     if not path.is_file():
         near = [str(one) for one in Path(path.parent).glob("*.py")] if path.parent.is_dir() else []
-        from suture.cli.common import nearest
-
         fail(f"there is no file {name}", nearest(name, near))
     try:
         return path, path.read_text(encoding="utf-8"), package

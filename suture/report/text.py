@@ -148,7 +148,7 @@ def _region_row(report: Report, region: Region) -> list[str | Text]:
         ends = "next turn"
     return [
         str(region.index),
-        Text(at(region.where)),
+        Text(at(region.where).rpartition("/")[2]),
         str(len(region.lines)),
         str(region.ops) if region.graph else "-",
         str(len(region.guards)),

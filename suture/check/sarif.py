@@ -1,0 +1,85 @@
+"""Findings as SARIF 2.1.0, which editors and code hosts read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from suture.breaks.catalog import lookup
+from suture.breaks.export import readable
+from suture.check.finding import Finding, Unreadable
+from suture.messages.source import printable
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def sarif(findings: Sequence[Finding], unreadable: Iterable[Unreadable] = ()) -> str:
+    """The text of a SARIF file with one run."""
+    numbers = sorted({one.number for one in findings})
+    run = {
+        "tool": {
+            "driver": {
+                "name": "suture",
+                "rules": [_rule(number) for number in numbers],
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(one, numbers.index(one.number)) for one in findings],
+        "invocations": [
+            {
+                "executionSuccessful": True,
+                "toolExecutionNotifications": [_notification(one) for one in unreadable],
+            }
+        ],
+    }
+    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def _rule(number: str) -> dict[str, Any]:
+    entry = lookup(number)
+    return {
+        "id": number,
+        "name": "".join(word.capitalize() for word in entry.type.split() if word.isalnum()),
+        "shortDescription": {"text": entry.type},
+        "fullDescription": {"text": readable(entry.explanation)},
+        "help": {"text": "\n".join([*map(readable, entry.hints), f"suture break {number}"])},
+    }
+
+
+def _result(one: Finding, index: int) -> dict[str, Any]:
+    region = {
+        "startLine": one.line,
+        "startColumn": one.column + 1,
+        "endLine": one.end_line,
+        "endColumn": one.end_column + 1,
+    }
+    location = {"artifactLocation": {"uri": _uri(one.file)}, "region": region}
+    return {
+        "ruleId": one.number,
+        "ruleIndex": index,
+        "level": one.level,
+        "message": {"text": printable(f"{one.message}. {one.hint}")},
+        "locations": [{"physicalLocation": location}],
+    }
+
+
+def _notification(one: Unreadable) -> dict[str, Any]:
+    location = {"artifactLocation": {"uri": _uri(one.file)}}
+    return {
+        "level": "error",
+        "message": {"text": printable(one.reason)},
+        "locations": [{"physicalLocation": location}],
+    }
+
+
+def _uri(file: str) -> str:
+    path = Path(file)
+    if path.is_absolute():
+        try:
+            path = path.relative_to(Path.cwd())
+        except ValueError:
+            return path.as_uri()
+    return quote(path.as_posix())

@@ -1,0 +1,163 @@
+"""A pytest plugin: a test run fails on graph breaks that were not there before.
+
+    pytest --suture-baseline breaks.json                    compare with the file
+    pytest --suture-baseline breaks.json --suture-update    write the file
+
+What is compared: breaks, recompilations and frames left to the interpreter, each with its place,
+and the number of graphs of each test. A place is a file, a function and the text of a line, so
+that an edit further up changes nothing. Tests that are not run keep what the file says of them.
+
+suture, and with it torch, is imported only when one of the options is given.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SCHEMA = 1
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("suture")
+    group.addoption(
+        "--suture-baseline",
+        metavar="FILE",
+        help="fail on graph breaks, graphs, recompilations and interpreted frames not in FILE",
+    )
+    group.addoption(
+        "--suture-update", action="store_true", help="write what happens to the baseline file"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    path = config.getoption("--suture-baseline")
+    if config.getoption("--suture-update") and not path:
+        raise pytest.UsageError("--suture-update needs --suture-baseline FILE")
+    if path:
+        config.pluginmanager.register(Gate(config, Path(path)), "suture-gate")
+
+
+class Gate:
+    """Records each test, and compares it with what the baseline has for it."""
+
+    def __init__(self, config: pytest.Config, path: Path) -> None:
+        self.path = path
+        self.root = config.rootpath
+        self.update = bool(config.getoption("--suture-update"))
+        self.known = {} if self.update and not path.exists() else _read(path)
+        self.seen: dict[str, dict[str, Any]] = {}
+        self.news: list[str] = []
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Any:
+        from suture import events
+
+        with events.recorded() as happened:
+            result = yield
+        record = summary(happened, self.root)
+        self.seen[item.nodeid] = record
+        if not self.update:
+            found = compare(self.known.get(item.nodeid, {}), record)
+            if found:
+                self.news += [f"{item.nodeid}: {line}" for line in found]
+                pytest.fail("suture: " + "\n        ".join(found), pytrace=False)
+        return result
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if not self.update or hasattr(session.config, "workerinput"):
+            return
+        tests = {**self.known, **self.seen}
+        kept = {name: record for name, record in sorted(tests.items()) if any(record.values())}
+        text = json.dumps({"schema": SCHEMA, "tests": kept}, indent=1, ensure_ascii=False)
+        self.path.write_text(text + "\n", encoding="utf-8")
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if self.update:
+            terminalreporter.write_line(f"suture: {self.path} holds {len(self.seen)} tests")
+        elif self.news:
+            terminalreporter.section("suture: not in the baseline")
+            for line in self.news:
+                terminalreporter.write_line(line)
+            terminalreporter.write_line("(--suture-update accepts them)")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The tests of a baseline file."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if record["schema"] != SCHEMA:
+            raise ValueError(f"its schema is {record['schema']!r}, not {SCHEMA}")
+        return dict(record["tests"])
+    except FileNotFoundError:
+        raise pytest.UsageError(
+            f"there is no baseline {path}; --suture-update writes one"
+        ) from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise pytest.UsageError(f"{path} is no baseline of suture: {error}") from None
+
+
+def summary(happened: list[Any], root: Path) -> dict[str, Any]:
+    """What a test did, as the baseline keeps it."""
+    from suture import events
+
+    out: dict[str, Any] = {"graphs": 0, "breaks": {}, "recompilations": {}, "interpreted": {}}
+    for event in happened:
+        match event:
+            case events.Captured():
+                out["graphs"] += 1
+            case events.Broke():
+                _count(out["breaks"], f"{event.number} {_place(event.where, root)}", event)
+            case events.Recompiled():
+                _count(out["recompilations"], _place(event.where, root), event)
+            case events.Interpreted():
+                number = event.reason.partition(" ")[0]
+                _count(out["interpreted"], f"{number} {_place(event.where, root)}", event)
+    return out
+
+
+def _count(table: dict[str, Any], key: str, event: Any) -> None:
+    """One more of a kind; the line is kept for messages, and is no part of the comparison."""
+    row = table.setdefault(key, {"count": 0, "line": event.where.line, "text": _text(event)})
+    row["count"] += 1
+
+
+def _text(event: Any) -> str:
+    reasons = getattr(event, "reasons", None)
+    if reasons:
+        return str(reasons[0])
+    return str(getattr(event, "message", None) or getattr(event, "reason", ""))
+
+
+def _place(where: Any, root: Path) -> str:
+    from suture.messages.source import line_of, printable
+
+    try:
+        file = str(Path(where.file).relative_to(root))
+    except ValueError:
+        file = where.file
+    source = printable((line_of(where.file, where.line) or "").strip())[:160]
+    return f"{file} {where.function}: {source}"
+
+
+def compare(known: dict[str, Any], record: dict[str, Any]) -> list[str]:
+    """What a test does that the baseline does not have, a line each."""
+    found = []
+    names = {
+        "breaks": "new break",
+        "recompilations": "new recompilation",
+        "interpreted": "left to the interpreter",
+    }
+    for kind, said in names.items():
+        for key, row in record[kind].items():
+            before = known.get(kind, {}).get(key, {}).get("count", 0)
+            if row["count"] > before:
+                more = f" ({row['count']} times, {before} before)" if before else ""
+                found.append(f"{said} at line {row['line']}: {key}{more}: {row['text']}")
+    before = known.get("graphs", 0)
+    if record["graphs"] > before and known:
+        found.append(f"{record['graphs']} graphs instead of {before}")
+    return found
