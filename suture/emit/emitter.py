@@ -16,7 +16,7 @@ from suture import _core
 from suture.capture import Capture
 from suture.emit.leave import Leaving
 from suture.emit.writer import Writer
-from suture.hook import Chain, slot_names
+from suture.hook import AfterFailure, Chain, slot_names
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     writer.current = writer.tail
     leaving.write()
     _write_effects(writer, capture)
-    module, inputs, call = _graph(writer, capture)
+    module, inputs, call = _graph(writer, capture, chain)
     statics = tuple(i.example for i in inputs if i.static)
     if statics:
         writer.namespace["held"] = statics
@@ -80,7 +80,7 @@ def _write_tracebacks(writer: Writer, capture: Capture) -> None:
         writer.line(f"{add}({writer.value(exc)}, {where}, {offset})")
 
 
-def _graph(writer: Writer, capture: Capture) -> tuple[Any, list[Any], list[str]]:
+def _graph(writer: Writer, capture: Capture, chain: Chain) -> tuple[Any, list[Any], list[str]]:
     """The finished graph and the line that calls it; nothing if no operation is needed."""
     builder = capture.graph
     if not writer.outputs and not _has_effects(builder.graph):
@@ -103,7 +103,31 @@ def _graph(writer: Writer, capture: Capture) -> tuple[Any, list[Any], list[str]]
     left = "".join(n + ", " for n in names).rstrip()
     call = f"graph({', '.join(args)})"
     comment = f"  # {builder.ops} operation{'s' if builder.ops != 1 else ''}"
-    return module, inputs, [f"    {left} = {call}{comment}" if names else f"    {call}{comment}"]
+    failed = writer.constant(AfterFailure(chain, _writes(builder.graph)), "failed")
+    lines = [
+        "    try:",
+        f"        {left} = {call}{comment}" if names else f"        {call}{comment}",
+        "    except BaseException as exc:",
+        f"        return {failed}(exc, {', '.join(writer._params)})",
+    ]
+    return module, inputs, lines
+
+
+def _writes(graph: torch.fx.Graph) -> bool:
+    """Whether some operation may write to a tensor that was there before."""
+    return any(node.op not in ("placeholder", "get_attr") and _in_place(node) for node in graph.nodes)
+
+
+def _in_place(node: torch.fx.Node) -> bool:
+    name = node.target if node.op == "call_method" else getattr(node.target, "__name__", "")
+    name = str(name)
+    return (
+        name in ("setitem", "batch_norm", "instance_norm")
+        or (name.endswith("_") and not name.endswith("__"))
+        or (name.startswith("i") and name[1:] in _IN_PLACE)
+        or "out" in node.kwargs
+        or bool(node.kwargs.get("inplace"))
+    )
 
 
 def _read(writer: Writer, source: Any) -> str:

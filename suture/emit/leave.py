@@ -142,8 +142,33 @@ class Leaving:
         )
 
     def _interpret(self, exit: Interpret) -> None:
-        frame = self.capture.frames[-1]
-        self.writer.line(self._jump(self.capture.frames, frame.ip, frame.stack, True))
+        frames = self.capture.frames
+        frame = frames[-1]
+        if len(frames) == 1 or exit.raises:
+            self.writer.line(self._jump(frames, frame.ip, frame.stack, True))
+            return
+        self._enter(exit, frame)
+        outer = frames[-2]
+        self._except(frames[:-1], outer.code.instructions[outer.ip - 1])
+        result = Raw("result") if frame.deliver is None else frame.deliver
+        self.writer.line(self._jump(frames[:-1], outer.ip, [*outer.stack, result]))
+
+    def _enter(self, exit: Interpret, frame: Any) -> None:
+        """The innermost frame runs in the interpreter; its caller goes on in graphs."""
+        writer, code = self.writer, frame.code
+        self.writer.fresh("result")
+        live = code.live(frame.ip)
+        slots = [self._text(v) if i in live else "UNBOUND" for i, v in enumerate(frame.locals)]
+        stack = [self._text(v) for v in frame.stack]
+        enter = writer.constant(_core.enter, "enter")
+        place = f"{self._text(frame.fn)}, {code.instructions[frame.ip].offset}"
+        handled = f", handled={self._text(frame.handled)}" if code.handled(frame.ip) else ""
+        number = exit.reason.number if exit.reason is not None else ""
+        writer.line("try:")
+        writer.line(
+            f"    result = {enter}({place}, {_tuple(slots)}, {_tuple(stack)}{handled})"
+            f"  # {number}, in the interpreter"
+        )
 
     def _run(self, exit: Run) -> None:
         writer, inst = self.writer, exit.inst

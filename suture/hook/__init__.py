@@ -10,12 +10,13 @@ from suture.hook.chain import (
     slot_names,
     where,
 )
-from suture.hook.interpret import fresh_generator, interpret
+from suture.hook.interpret import AfterFailure, fresh_generator, interpret
 from suture.hook.operations import OPERATIONS, Operation
 from suture.hook.tracebacks import clean_traceback
 
 __all__ = [
     "OPERATIONS",
+    "AfterFailure",
     "Chain",
     "FrameSpec",
     "Operation",

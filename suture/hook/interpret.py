@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from typing import Any
 
 from suture import _core
 from suture.bytecode import decode
 from suture.hook.chain import Chain, FrameSpec
+from suture.hook.tracebacks import clean_traceback
+
+_log = logging.getLogger("suture.hook")
 
 
-def interpret(chain: Chain, state: tuple[Any, ...]) -> Any:
+def interpret(
+    chain: Chain, state: tuple[Any, ...], error: BaseException | None = None
+) -> Any:
     """Run the frames of a chain to their end, innermost first, each one's value going to the
-    next. An exception goes through the frames as it would have gone up the stack. The outermost
-    frame is left to the core, so that no frame of ours stays on the stack."""
+    next. An exception (`error` from the start) goes through the frames as it would have gone up
+    the stack. The outermost frame is left to the core, so that no frame of ours stays on the
+    stack."""
     if chain[0].index == 0 and decode(chain[0].code).is_generator:
         return fresh_generator(state[0], state[1:])
     value: Any = None
-    error: BaseException | None = None
     at = 0
     for depth, spec in enumerate(chain):
         part = state[at : at + spec.size]
@@ -34,6 +40,28 @@ def interpret(chain: Chain, state: tuple[Any, ...]) -> Any:
         if spec.deliver and error is None:
             value = part[-1]
     return value
+
+
+class AfterFailure:
+    """What a variant does when its graph raises. Nothing has been put back yet, so the region is
+    run from its start in the interpreter, and eager's own error comes up where eager raises it.
+    A graph that has written to its inputs cannot be run again: its error is raised as it is."""
+
+    def __init__(self, chain: Chain, writes: bool) -> None:
+        self.chain = chain
+        self.writes = writes
+
+    def __call__(self, exc: BaseException, *state: Any) -> Any:
+        if isinstance(exc, Exception) and not self.writes:
+            _log.debug("a graph raised; its region is run in the interpreter", exc_info=exc)
+            return interpret(self.chain, state)
+        clean_traceback(exc)
+        if isinstance(exc, Exception):
+            exc.add_note(
+                "raised inside a compiled graph that writes to its inputs, so the line is that"
+                " of the graph's start; the inputs may have been written to already"
+            )
+        return interpret(self.chain, state, exc)
 
 
 def fresh_generator(function: Any, slots: tuple[Any, ...]) -> Any:
@@ -75,7 +103,7 @@ def _place(
     handled = part[1 + live + spec.depth] if spec.handling else None
     offset = code.instructions[spec.index].offset
     if error is not None:
-        offset = code.instructions[spec.index - 1].lasti
+        offset = code.instructions[max(spec.index - 1, 0)].lasti
     elif waiting:
         stack = (*stack, value)
     return offset, tuple(slots), tuple(stack), part[0], error, handled
