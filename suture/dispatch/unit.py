@@ -16,6 +16,7 @@ from suture.breaks import Break, internal
 from suture.bytecode import decode
 from suture.dispatch import torch_state
 from suture.dispatch.history import History
+from suture.graph import forget_source
 from suture.guards.reasons import most_frequent
 from suture.guards.reasons import reason as reason_of
 from suture.hook import Chain, chain_key, entry_chain, interpret, resumed_chain, where
@@ -221,14 +222,21 @@ class Unit:
     def clear(self) -> None:
         """Forget everything compiled."""
         for point in self.points.values():
-            for variant in point.data.variants:
-                point.remove(variant.function)
-            point.data.variants.clear()
+            for variant in list(point.data.variants):
+                _drop(point, variant)
             point.data.reasons.clear()
             point.data.given_up = False
             point.data.full_at = math.inf
             point.data.called = False
             point.data.history = self._history(point.data.chain)
+
+
+def _drop(point: Any, variant: Variant) -> None:
+    """Take a variant out of its point."""
+    point.data.variants.remove(variant)
+    point.remove(variant.function)
+    if variant.module is not None:
+        forget_source(variant.module)
 
 
 def _forget_with(obj: Any, point: Any, variant: Variant) -> None:
@@ -238,8 +246,7 @@ def _forget_with(obj: Any, point: Any, variant: Variant) -> None:
     def forget() -> None:
         at = ref()
         if at is not None and variant in at.data.variants:
-            at.data.variants.remove(variant)
-            at.remove(variant.function)
+            _drop(at, variant)
 
     weakref.finalize(obj, forget).atexit = False
 

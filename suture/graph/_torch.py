@@ -7,6 +7,7 @@ of suture.
 from __future__ import annotations
 
 import importlib
+import linecache
 from typing import Any
 
 from torch._guards import Source as TorchSource
@@ -27,6 +28,7 @@ __all__ = [
     "TorchSource",
     "TracingContext",
     "UnsupportedOperatorException",
+    "forget_source",
     "range_constraint",
     "static_context",
     "symbolic_context",
@@ -85,3 +87,18 @@ def symbolic_float(shape_env: Any, value: float, source: TorchSource) -> Any:
     dynamic = __getattr__("DimDynamic").DYNAMIC
     symbol = shape_env.create_unspecified_symbol(value, source=source, dynamic_dim=dynamic)
     return shape_env.create_symfloatnode(symbol, hint=value, source=source)
+
+
+def forget_source(module: Any) -> None:
+    """Drop the text that torch.fx keeps of a graph module's code for as long as the process runs.
+
+    Tracebacks through the module, should anybody still hold it, then show no source lines.
+    """
+    from torch.fx import graph_module
+
+    loader = getattr(graph_module, "_loader", None)
+    name = getattr(getattr(module.forward, "__code__", None), "co_filename", "")
+    if name.startswith("<eval_with_key>"):
+        linecache.cache.pop(name, None)
+        if loader is not None:
+            loader.eval_cache.pop(name, None)
