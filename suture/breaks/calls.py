@@ -153,19 +153,14 @@ ARGUMENT_OUTSIDE_GRAPH = define(
     kind=Kind.FUNDAMENTAL,
 )
 
-NONSTRICT_LIMIT = define(
+NONSTRICT_LIMIT = captured(
     "GB0078",
     "Limitation of `nonstrict_trace",
-    message="nonstrict_trace of {function}: {reason}",
     explanation=(
-        "A function marked with `nonstrict_trace` goes into the graph without being looked into, "
-        "so it has to be a function that exists before the compiled function runs."
+        "A function may be marked with `nonstrict_trace` where it is made, also inside the "
+        "compiled function: it is then followed like any other."
     ),
-    hints=(
-        "Define the function at module level and decorate it there.",
-        "Without the decorator the function is followed like any other.",
-    ),
-    note="capturing functions that are made and marked within the compiled function",
+    hints=("Nothing to change.",),
 )
 
 UNITTEST_METHOD = define(

@@ -6,6 +6,7 @@ from suture.calls import (  # noqa: F401  # noqa: F401
     constructors,
     frames,
     modules,
+    regions,
     scalars,
     specials,
     tensor_methods,

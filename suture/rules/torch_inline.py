@@ -46,7 +46,7 @@ inline(
     because="prepares the arguments of an operator",
 )
 inline(
-    "torch._dynamo.mark_static torch._dynamo.dont_skip_tracing torch._dynamo.nonstrict_trace"
+    "torch._dynamo.mark_static torch._dynamo.dont_skip_tracing"
     " torch._dynamo.utils._disable_side_effect_safety_checks_for_current_subtracer",
     because="sets a mark on an object, in Python",
     absent="torch's compiler",

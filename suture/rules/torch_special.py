@@ -159,6 +159,20 @@ special(
     because="an object of the torch.func machinery, real while tracing",
     otherwise=CONSTANT,
 )
+special(
+    "torch._dynamo.nonstrict_trace",
+    "mark_nonstrict",
+    because="sets a mark on a function",
+    absent="torch's compiler",
+    otherwise=INLINE,
+)
+special(
+    "torch._higher_order_ops.invoke_subgraph.invoke_subgraph_placeholder",
+    "compile_region",
+    because="calls a function that was marked as a region of its own",
+    absent="differs by release",
+    otherwise=INLINE,
+)
 special("torch.library.wrap_triton", "wrap_triton", because="a triton kernel as an operator")
 special(
     "torch._library.capture_triton",

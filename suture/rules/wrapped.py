@@ -50,7 +50,7 @@ def inner(obj: Any) -> tuple[Any, str] | None:
         return obj.__wrapped__, "functools.lru_cache"
     if isinstance(obj, (functools.singledispatchmethod, functools.partialmethod)):
         return obj.func, type(obj).__name__
-    return _compiled(obj) or _scripted(obj)
+    return _compiled(obj) or _scripted(obj) or _tagged(obj)
 
 
 def _compiled(obj: Any) -> tuple[Any, str] | None:
@@ -72,6 +72,16 @@ def _scripted(obj: Any) -> tuple[Any, str] | None:
     if original is None and type(obj).__name__ in ("ScriptFunction", "ScriptMethod"):
         original = getattr(obj, "_torchdynamo_inline", None)
     return None if original is None else (original, "torch.jit")
+
+
+def _tagged(obj: Any) -> tuple[Any, str] | None:
+    """nn.Module.__init__ and __setstate__, around which torch._dynamo, when it is first used, puts
+    a function that notes each new module for its own purposes."""
+    if getattr(obj, "__module__", None) != "torch._dynamo.mutation_guard" or not obj.__closure__:
+        return None
+    names = dict(zip(obj.__code__.co_freevars, obj.__closure__, strict=True))
+    original = names.get("init") or names.get("setstate")
+    return None if original is None else (original.cell_contents, "torch._dynamo's tags")
 
 
 def _warn_cached(obj: Any) -> None:
