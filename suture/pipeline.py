@@ -23,7 +23,8 @@ _RESTARTS = 64  # a region that must be cut more often than this is interpreted
 def compile_point(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) -> Variant | None:
     """Trace, guard, emit, compile and install a variant for this state. None: interpret."""
     try:
-        return _compile(unit, point, data, state)
+        with torch_state.without_saved_tensor_hooks():
+            return _compile(unit, point, data, state)
     except (errors.SutureError, KeyboardInterrupt, SystemExit):
         raise
     except Exception as error:

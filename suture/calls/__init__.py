@@ -1,20 +1,24 @@
 """What calling and operating on things does, by family. Each file holds one part of the tracer
 or a table of handlers; importing the package fills the tables."""
 
-from suture.calls import (  # noqa: F401  # noqa: F401
+from suture.calls import (  # noqa: F401
+    autograd,
     builtins,
     constructors,
     frames,
+    higher_order,
     modules,
     regions,
     scalars,
     specials,
     tensor_methods,
+    transforms,
     weakrefs,
 )
 from suture.calls.aliasing import Aliasing
 from suture.calls.arguments import Arguments
 from suture.calls.attributes import Attributes
+from suture.calls.bodies import Bodies
 from suture.calls.classes import Classes
 from suture.calls.contexts import Contexts
 from suture.calls.conversions import Conversions
@@ -38,6 +42,7 @@ PARTS = (
     Aliasing,
     Arguments,
     Attributes,
+    Bodies,
     Classes,
     Contexts,
     Conversions,

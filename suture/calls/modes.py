@@ -1,4 +1,4 @@
-"""Torch's modes: grad mode, autocast, default dtype.
+"""Torch's modes: grad mode, autocast, the backends of attention.
 
 A switch becomes a node of the graph, is done for real while tracing so that fake tensors see it,
 and is noted so that the emitter can bring the mode to the same state at a break. A graph leaves
@@ -85,12 +85,10 @@ def _autocast_state(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     raise Break(calls.C_FUNCTION, function=target.__name__)
 
 
-@handles(torch.set_default_dtype)
+@handles(torch.set_default_dtype, torch.set_default_tensor_type)
 def _set_default_dtype(tx: Any, args: Any, kwargs: Any) -> Any:
-    wanted = tx.constant_value(args[0] if args else kwargs["d"])
-    if wanted not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
-        raise Break(calls.C_FUNCTION, function="set_default_dtype")
-    return tx.set_mode(torch._C._set_default_dtype, (wanted,), (torch.get_default_dtype(),))
+    """Backends keep factory functions as they are called, so a graph cannot carry this one."""
+    raise Break(contexts.MODE_UNSUPPORTED, mode="torch.set_default_dtype")
 
 
 @special("set_grad_enabled")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from suture.breaks import Break, calls, functorch
+from suture.breaks import Break, calls
 from suture.calls.table import special
 from suture.variables import Constant, Symbol, Tensor
 
@@ -65,11 +65,6 @@ def _size(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     from suture.variables import Size
 
     return Size(tx.elements(args[0]) if args else [])
-
-
-@special("func_transform", "functorch")
-def _functorch(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
-    raise Break(functorch.TRANSFORM_REFUSED, transform=target.__name__, reason="not captured yet")
 
 
 @special("check")

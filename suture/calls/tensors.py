@@ -90,7 +90,7 @@ class Tensors(Part):
         try:
             node, value = self.graph.call(op, target, flat, named)
         except OpFailed as failed:
-            raise self._failure(failed, target) from failed.cause
+            raise self.op_failure(failed, target) from failed.cause
         return self.from_graph(node, value, args, kwargs)
 
     def proxy(self, variable: Any) -> Any:
@@ -123,7 +123,7 @@ class Tensors(Part):
             )
         return proxy
 
-    def _failure(self, failed: OpFailed, target: Any) -> Break:
+    def op_failure(self, failed: OpFailed, target: Any) -> Break:
         name = getattr(target, "__name__", str(target))
         if failed.reason == "data":
             return Break(tensors.DATA_DEPENDENT_OP, operator=name)

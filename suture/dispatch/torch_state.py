@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -14,6 +16,7 @@ READERS: tuple[Any, ...] = (
     torch._C._len_torch_function_stack,
     torch._C._len_torch_dispatch_stack,
     torch._C._get_deterministic_algorithms,
+    torch._C._functorch.maybe_current_level,
 )
 
 
@@ -32,10 +35,30 @@ def user_modes() -> bool:
     one, and not those of a trace. A default device is such a mode, but only adds an argument."""
     if torch._C._len_torch_dispatch_stack():
         return True
+    if torch._C._functorch.maybe_current_level() is not None:
+        return True  # inside a transform of torch.func that Python runs
     count = torch._C._len_torch_function_stack()
     return any(
         type(torch._C._get_function_stack_at(i)).__name__ != "DeviceContext" for i in range(count)
     )
+
+
+@contextlib.contextmanager
+def without_saved_tensor_hooks() -> Iterator[None]:
+    """Hooks of the user on tensors that autograd saves do not see those of a trace."""
+    autograd = torch._C._autograd
+    if autograd._top_saved_tensors_default_hooks(False) is None:
+        yield
+        return
+    autograd._push_saved_tensors_default_hooks(_unchanged, _unchanged)
+    try:
+        yield
+    finally:
+        autograd._pop_saved_tensors_default_hooks()
+
+
+def _unchanged(value: Any) -> Any:
+    return value
 
 
 def devices_state() -> tuple[Any, ...]:

@@ -13,9 +13,9 @@ import torch.fx
 from torch.utils import _pytree as pytree
 
 from suture import config
-from suture import config
 from suture.graph import _torch as priv
 from suture.graph.asserts import bind_unbacked
+from suture.graph.levels import Levels
 from suture.graph.names import TorchName, valid_name
 from suture.sources import Source
 
@@ -72,6 +72,7 @@ class GraphBuilder:
         )
         self.inputs: list[GraphInput] = []
         self.attributes: dict[str, Any] = {}
+        self.levels = Levels(self.graph, self.attributes)
         self.resets: dict[Any, tuple[Any, ...]] = {}  # (setter, which) -> state of a mode before
         self.ops = 0
         self.stack: Callable[[], str | None] = lambda: None
@@ -128,9 +129,20 @@ class GraphBuilder:
         return self.node(op, target, args, kwargs, value), value
 
     def node(
-        self, op: str, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], value: Any
+        self,
+        op: str,
+        target: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        value: Any,
+        *,
+        outermost: bool = False,
     ) -> torch.fx.Node:
-        node = self.graph.create_node(op, target, args, kwargs)
+        graph = self.graph
+        if len(self.levels.stack) > 1 and not outermost:
+            graph = self.levels.top.graph
+            args, kwargs = torch.fx.map_arg((args, kwargs), self.levels.lift)
+        node = graph.create_node(op, target, tuple(args), dict(kwargs))
         node.meta["example_value"] = value
         node.meta["val"] = value
         for symbol in bind_unbacked(self.shape_env, node, value):
@@ -153,7 +165,7 @@ class GraphBuilder:
                 if op == "call_method":
                     return getattr(args[0], target)(*args[1:], **kwargs)
                 if op == "call_module":
-                    return self.attributes[target](*args, **kwargs)
+                    return self.levels.top.attributes[target](*args, **kwargs)
                 return target(*args, **kwargs)
         except priv.DataDependentOutputException as error:
             raise OpFailed("data", error) from error
@@ -180,6 +192,18 @@ class GraphBuilder:
             node = self.graph.get_attr(name)
         node.meta["example_value"] = value
         node.meta["val"] = value
+        return node
+
+    def hold(self, module: Any, hint: str) -> str:
+        """Keep a module in the innermost graph; gives its name there."""
+        name = self._unique(valid_name(hint))
+        self.levels.top.attributes[name] = module
+        return name
+
+    def held_module(self, module: Any, hint: str) -> torch.fx.Node:
+        """A node that reads a module kept in the innermost graph."""
+        node = self.levels.top.graph.get_attr(self.hold(module, hint))
+        node.meta["example_value"] = module
         return node
 
     def _after_inputs(self) -> Any:
