@@ -18,10 +18,14 @@ class Aliasing(Part):
 
     def guard_aliasing(self) -> None:
         """Require that inputs which were different objects stay so. Called once, at the end."""
-        tensors, others = [], []
+        tensors, others, fixed = [], [], []
         for _, variable in self._known.values():
             source = getattr(variable, "source", None)
-            if source is None or source.kind == "const" or self.is_fixed(source):
+            if source is None:
+                continue
+            if source.kind == "const" or self.is_fixed(source):
+                if isinstance(variable, Mutable):
+                    fixed.append((source, type(variable)))
                 continue
             if isinstance(variable, Tensor):
                 tensors.append(source)
@@ -31,6 +35,6 @@ class Aliasing(Part):
             self.guards.add(None, "distinct", tuple(tensors))
         if any(v.source is not None for v in self.effects.touched.values()):
             for kind in {k for _, k in others}:
-                same = tuple(s for s, k in others if k is kind)
+                same = tuple(s for s, k in (*others, *fixed) if k is kind)
                 if len(same) > 1:
                     self.guards.add(None, "distinct", same)

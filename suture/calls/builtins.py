@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import builtins
 import operator
 from typing import Any
@@ -70,6 +71,8 @@ def _instance_of(tx: Any, obj: Any, classes: Any) -> bool:
 
 def _custom_check(tx: Any, obj: Any, kind: Any) -> bool:
     """A metaclass with an __instancecheck__ of its own (abstract classes, typing, torch)."""
+    if isinstance(kind, abc.ABCMeta):
+        tx.guards.add(None, "torch_state", (abc.get_cache_token, abc.get_cache_token(), "abc"))
     try:
         return isinstance(obj.real(), kind)
     except LookupError:
@@ -111,7 +114,7 @@ def _callable(tx: Any, args: Any, kwargs: Any) -> Any:
     obj = args[0]
     if isinstance(obj, (Function, Method, Class, Builtin)):
         return Constant(callable(obj.real()) if isinstance(obj, Builtin) else True)
-    return Constant(hasattr(obj.python_type(), "__call__"))
+    return Constant(tx.type_lookup(obj.python_type(), "__call__") is not MISSING)
 
 
 @handles(type)

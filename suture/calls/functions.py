@@ -99,6 +99,8 @@ class Functions(Part):
         code = fn.code
         if len(self.frames) > self.inline_limit:
             raise Break(calls.INLINE_DEPTH, function=fn.describe(), depth=str(len(self.frames)))
+        if fn.source is not None:
+            self.guards.add(fn.source.child("code"), "is", code)
         slots = self.bind_arguments(fn, args, kwargs)
         frame = self.new_frame(decode(code), fn, slots)
         if code.co_flags & (_GENERATOR | _COROUTINE):

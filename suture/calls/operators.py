@@ -17,6 +17,7 @@ from suture.variables import (
     Dict,
     Function,
     Method,
+    Mutable,
     Object,
     Opaque,
     Raise,
@@ -124,7 +125,17 @@ class Operators(Part):
             return False
         if isinstance(left, Opaque) or isinstance(right, Opaque):
             return self._same_opaque(left, right)
-        return bool(left.identity() == right.identity())
+        one = bool(left.identity() == right.identity())
+        if not one and isinstance(left, Mutable) and isinstance(right, Mutable):
+            self._stay_apart(left, right)
+        return one
+
+    def _stay_apart(self, left: Any, right: Any) -> None:
+        """Two objects from outside were asked whether they are one: they must stay two."""
+        if left.source is None or right.source is None or type(left) is not type(right):
+            return
+        if not (self.is_fixed(left.source) and self.is_fixed(right.source)):
+            self.guards.add(None, "distinct", (left.source, right.source))
 
     def _same_opaque(self, left: Any, right: Any) -> bool:
         for one, other in ((left, right), (right, left)):

@@ -177,27 +177,27 @@ def _is_empty_cell(cell: Any) -> bool:
 
 def _maker_for(value: Any) -> Wrap:
     kind = type(value)
-    if isinstance(value, torch.Tensor):
+    if issubclass(kind, torch.Tensor):
         return _tensor
-    if isinstance(value, enum.Enum):
+    if issubclass(kind, enum.Enum):
         return _identical_constant
     if hasattr(kind, "__members__") and kind.__module__.startswith("torch"):
         return _identical_constant  # an enum of pybind11
-    if isinstance(value, type):
+    if issubclass(kind, type):
         return _class
-    if isinstance(value, types.ModuleType):
+    if issubclass(kind, types.ModuleType):
         return _module
-    if isinstance(value, _FUNCTION_LIKE):
+    if issubclass(kind, _FUNCTION_LIKE):
         return _builtin
-    if isinstance(value, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+    if issubclass(kind, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
         return _builtin
-    if isinstance(value, (torch._ops.HigherOrderOperator,)):
+    if issubclass(kind, (torch._ops.HigherOrderOperator,)):
         return _builtin
-    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+    if issubclass(kind, (torch.SymInt, torch.SymFloat, torch.SymBool)):
         return _opaque
     if is_builtin_iterator(value):
         return wrap_iterator
-    if kind.__module__ == "typing" or isinstance(value, (types.GenericAlias, types.UnionType)):
+    if kind.__module__ == "typing" or issubclass(kind, (types.GenericAlias, types.UnionType)):
         return _builtin
     if kind.__module__ == "builtins" and kind.__name__.endswith(("iterator", "generator")):
         return _opaque
