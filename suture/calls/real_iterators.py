@@ -7,8 +7,10 @@ body is then compiled once and Python asks for each next element.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
+from suture.breaks import Break, control_flow
 from suture.variables import (
     Constant,
     Enumerate,
@@ -18,8 +20,6 @@ from suture.variables import (
     SequenceIterator,
     Zip,
 )
-from suture.variables.objects import Opaque
-
 _FEW = 64  # an iterator with more left is never unrolled
 
 
@@ -59,21 +59,30 @@ def _skip(iterator: Any, count: int) -> None:
 
 
 class Real(Iterator):
-    """A real iterator seen through `model`, an iterator of the trace. `moved` counts how far the
-    trace has advanced it; the real one follows when the region ends."""
+    """A real iterator seen through `model`, an iterator of the trace, which is made, with its
+    guards, when the first element is asked for: the iterator of an outer loop is not looked at by
+    the regions inside. `moved` counts how far the trace has advanced it; the real one follows
+    when the region ends."""
 
-    __slots__ = ("cls", "model", "moved")
+    __slots__ = ("value", "model", "moved")
 
-    def __init__(self, model: Any, source: Any, cls: type) -> None:
+    def __init__(self, value: Any, source: Any) -> None:
         super().__init__(source)
-        self.model = model
+        self.value = value
+        self.model: Any = None
         self.moved = 0
-        self.cls = cls
 
     def python_type(self) -> type:
-        return self.cls
+        return type(self.value)
+
+    def real(self) -> Any:
+        return self.value
 
     def advance(self, tx: Any) -> Any:
+        if self.model is None:
+            self.model = _look(tx, self.value, self.source)
+        if self.model is None:
+            raise Break(control_flow.UNKNOWN_ITERATOR, iterator=self.describe())
         self.touch(tx)
         self.moved += 1
         return self.model.advance(tx)
@@ -86,18 +95,26 @@ class Real(Iterator):
 
 
 def wrap_iterator(tx: Any, value: Any, source: Any) -> Any:
-    """A builtin iterator as one of the trace, or opaque where that cannot be or should not be."""
+    """A builtin iterator that exists."""
     source = source if source is not None else tx.pinned(value, "an iterator")
+    tx.guards.add(source, "type", type(value))
+    return Real(value, source)
+
+
+def _look(tx: Any, value: Any, source: Any) -> Any:
+    """The model of an iterator, or None where it cannot be or should not be unrolled."""
     try:
         left = value.__length_hint__() if hasattr(value, "__length_hint__") else 0
         token = repr(_token(value))
     except (TypeError, AttributeError):
-        return Opaque(value, source)
+        return None
     if left > _FEW or not tx.history.steady(source.path(), token):
-        return Opaque(value, source)
-    tx.guards.add(source, "type", type(value))
-    model = _model(tx, value, source)
-    return Opaque(value, source) if model is None else Real(model, source, type(value))
+        return None
+    if type(value) in _ALONE:
+        if not holds_its_own(value):  # somebody else moves an iterator below this one
+            return None
+        tx.guards.add(source, "truth", holds_its_own)
+    return _model(tx, value, source)
 
 
 def _token(value: Any) -> Any:
@@ -146,6 +163,21 @@ def _rest(iterator: Any) -> range:
     return rest
 
 
+def _most_references(iterator: Any) -> int:
+    inners = inners_of(iterator) if type(iterator) is zip else (inner_of(iterator),)
+    return max((sys.getrefcount(inner) for inner in inners), default=0)
+
+
+def holds_its_own(iterator: Any) -> bool:
+    """Whether nobody but this zip or enumerate can reach the iterators below it."""
+    inners = inners_of(iterator) if type(iterator) is zip else (inner_of(iterator),)
+    if any(type(inner) in _ALONE and not holds_its_own(inner) for inner in inners):
+        return False
+    del inners
+    return _most_references(iterator) <= _ALONE[type(iterator)]
+
+
+_ALONE = {zip: _most_references(zip([], [])), enumerate: _most_references(enumerate([]))}
 _RANGE = type(iter(range(0)))
 _SEQUENCES = frozenset({type(iter([])), type(iter(())), _RANGE, type(iter(""))})
 _SNAPSHOTS = frozenset({type(iter({}.keys())), type(iter({}.values())), type(iter({}.items()))})

@@ -59,6 +59,16 @@ class History:
                 return True
         return False
 
+    def turn(self, numbers: dict[str, Any]) -> None:
+        """The numbers that the turns of a loop change, by path, at a point inside it: as soon as
+        one of them is seen to change, all of them are symbols."""
+        if config.automatic_dynamic and any(
+            path in self.numbers and self.numbers[path] != value for path, value in numbers.items()
+        ):
+            self.changing.update(numbers)
+        for path, value in numbers.items():
+            self.numbers.setdefault(path, value)
+
     def dynamic_sizes(self, path: str, value: torch.Tensor) -> set[int]:
         """Which sizes of the tensor at `path` are to be symbols, marks aside."""
         shape = tuple(value.shape)

@@ -96,6 +96,12 @@ class Tracer(*PARTS):  # type: ignore[misc]
             if slot_ in needed:
                 locals_[slot_] = self._incoming(value.value, value.source)
         live = len(spec.live)
+        if spec.index and code.in_loop(spec.index):
+            stored = loop_slots(code)
+            moving = [v for s, v in zip(spec.live, part[1:]) if s in stored]
+            self.history.turn(
+                {v.source.path(): v.value for v in moving if type(v.value) in (int, float)}
+            )
         frame = Frame(code, fn, locals_, Ambient())
         frame.resumed = spec.resumed
         frame.ip = spec.index
@@ -336,6 +342,15 @@ class Tracer(*PARTS):  # type: ignore[misc]
             return self.realize(value)
         except Break:  # whatever uses it says why it cannot be looked at
             return Opaque(value.value, value.source)
+
+
+def loop_slots(code: Any) -> frozenset[int]:
+    """The locals that some loop of the function sets."""
+    return frozenset(
+        inst.val
+        for inst in code.instructions
+        if inst.op == "STORE_FAST" and code.in_loop(inst.index)
+    )
 
 
 def _no_stack() -> None:
