@@ -7,7 +7,7 @@ import torch
 
 import suture
 from tests.harness import same
-from tests.programs.whole.programs import PROGRAMS
+from examples.programs import PROGRAMS
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)

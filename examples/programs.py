@@ -1,11 +1,15 @@
-"""Whole programs in small: each is a function `(compile) -> list of numbers or tensors`.
+"""Whole programs in small, as people write them.
 
-`compile` is what the program applies to its step functions and models: the identity for eager,
-`suture.compile` with some backend otherwise. Everything is seeded, so both must give the same.
+    python examples/programs.py [NAME ...]
+
+Each is a function of `compile`, which it applies to its step functions and models: the identity for
+eager, `suture.compile` with some backend otherwise. Run as a script, each is run both ways, compared,
+and its graphs and breaks are shown. The test suite does the same.
 """
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import torch
@@ -271,3 +275,25 @@ PROGRAMS = (
     train_gpt, decode_gpt, train_gan, train_vae, train_dqn, train_lstm, train_mixed_precision,
     train_accumulating, ensemble,
 )  # fmt: skip
+
+
+def main() -> None:
+    import suture
+
+    wanted = sys.argv[1:]
+    for program in PROGRAMS:
+        if wanted and program.__name__ not in wanted:
+            continue
+        torch.manual_seed(0)
+        plain = program(lambda fn: fn)
+        suture.reset()
+        torch.manual_seed(0)
+        ours = program(lambda fn: suture.compile(fn, backend="aot_eager"))
+        torch.testing.assert_close(ours, plain, rtol=1e-3, atol=1e-4)
+        stats = suture.stats()
+        numbers = ", ".join(f"{r.number} (line {r.line})" for r in stats.breaks) or "none"
+        print(f"{program.__name__}: equal to eager, {stats.graphs} graphs; breaks: {numbers}")
+
+
+if __name__ == "__main__":
+    main()
