@@ -60,14 +60,17 @@ def _compile(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) ->
 
 
 def trace(unit: Unit, data: PointData, state: tuple[Any, ...]) -> tuple[Capture, Any]:
-    """Run the region symbolically; again from its start if it must stop earlier than it did.
-    Gives also who watched it, if anybody did."""
+    """Run the region symbolically; again from its start if it must stop earlier than it did, or
+    changes what it took for a constant. Gives also who watched it, if anybody did."""
     forced = None
     for _ in range(_RESTARTS):
         tracer = Tracer(data.chain, state, data.history, forced)
         tracer.watch = watch = messages.watcher()
         try:
-            return tracer.run(), watch
+            capture = tracer.run()
+            if not tracer.learn_growth():
+                return capture, watch
+            forced = None
         except Restart as restart:
             forced = (restart.step, restart.exit)
         finally:

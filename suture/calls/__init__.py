@@ -27,6 +27,7 @@ from suture.calls.functions import Functions
 from suture.calls.generators import Generators
 from suture.calls.globals import Globals
 from suture.calls.hashing import Hashing
+from suture.calls.growth import Growth
 from suture.calls.indexing import Indexing
 from suture.calls.inputs import Inputs
 from suture.calls.introspection import Introspection
@@ -50,6 +51,7 @@ PARTS = (
     Functions,
     Generators,
     Globals,
+    Growth,
     Indexing,
     Inputs,
     Introspection,

@@ -65,7 +65,9 @@ class Inputs(Part):
             return priv.DimDynamic.UNBACKED
         if i in marks.dynamic:
             return priv.DimDynamic.DYNAMIC
-        return priv.DimDynamic.DUCK if i in moving else priv.DimDynamic.STATIC
+        if i not in moving:
+            return priv.DimDynamic.STATIC
+        return priv.DimDynamic.DUCK if self.history.dynamic else priv.DimDynamic.DYNAMIC
 
     def note_input(self, made: Tensor, plan: TensorPlan) -> None:
         """Remember where the symbols of an input's sizes come from."""

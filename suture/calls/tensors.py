@@ -51,7 +51,7 @@ class Tensors(Part):
         self._refuse(value, source)
         plan = self.tensor_plan(value, source)
         fake = self.graph.fake_tensor(value, source, plan.context)
-        static = self.is_fixed(source) and self.history.same_object(source.path(), value)
+        static = self.is_fixed(source) and self.stays(source, value)
         self.guards.add(source, "tensor", plan.spec(value, fake))
         if static:
             self.guards.add(source, "is", value)

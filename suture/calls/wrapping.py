@@ -85,6 +85,7 @@ class Wrapping(Part):
     _known: dict[int, tuple[Any, Any]]
     _pins: dict[int, Source]
     _fixed: set[int]
+    _loose: set[int]
     _cells: dict[int, tuple[Any, Cell]]
 
     def pinned(self, obj: Any, name: str = "") -> Source:
@@ -100,11 +101,20 @@ class Wrapping(Part):
         """Whether the place hangs below an object whose identity is guarded."""
         if id(source) in self._fixed:
             return True
-        if source.base is None or source.kind not in _FIXED:
+        if source.base is None or source.kind not in _FIXED or id(source) in self._loose:
             return False
         if self.is_fixed(source.base):
             self._fixed.add(id(source))
             return True
+        return False
+
+    def stays(self, source: Source, value: Any) -> bool:
+        """Whether the object at a fixed place has been the same at every call. If not, what hangs
+        below it is not fixed either."""
+        if self.history.same_object(source.path(), value):
+            return True
+        self._loose.add(id(source))
+        self._fixed.discard(id(source))
         return False
 
     def fix(self, source: Source, value: Any) -> None:
@@ -378,7 +388,7 @@ def _slice(tx: Any, value: Any, source: Any) -> Any:
 def _function(tx: Any, value: Any, source: Any) -> Any:
     if source is None:
         return Function(value, tx.pinned(value))
-    if tx.is_fixed(source) and tx.history.same_object(source.path(), value):
+    if tx.is_fixed(source) and tx.stays(source, value):
         tx.fix(source, value)
     else:
         tx.guards.add(source, "type", types.FunctionType)
@@ -529,7 +539,7 @@ def _object(tx: Any, value: Any, source: Any) -> Any:
     if cls.__qualname__.startswith(tx.own_names):
         return Unknown(value, source)  # of a class that is defined anew in each call
     if isinstance(value, torch.nn.Module) or tx.is_fixed(source):
-        if tx.history.same_object(source.path(), value) and source.kind != "const":
+        if source.kind != "const" and tx.stays(source, value):
             tx.fix(source, value)
     tx.guards.add(source, "type", cls)
     made = Object(value, cls, source)

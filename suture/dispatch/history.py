@@ -26,6 +26,7 @@ class History:
         "numbers",
         "objects",
         "places",
+        "ranks",
         "sizes",
     )  # fmt: skip
 
@@ -37,6 +38,7 @@ class History:
         self.places: dict[str, str] = {}
         self.moving: dict[tuple[str, int], set[int]] = {}
         self.changing: set[str] = set()
+        self.ranks: dict[str, set[int]] = {}
         self.constant: set[str] = set()  # numbers that the backend cannot take as symbols
 
     def dynamic_number(self, path: str, value: Any) -> bool:
@@ -80,11 +82,47 @@ class History:
         if self.dynamic or not config.assume_static:
             return every
         key = (path, len(shape))
+        ranks = self.ranks.setdefault(path, set())
+        ranks.add(len(shape))
         before = self.sizes.setdefault(key, shape)
         moving = self.moving.setdefault(key, set())
-        if config.automatic_dynamic:
+        if config.automatic_dynamic and len(ranks) > 1:
+            moving |= every
+        elif config.automatic_dynamic:
             moving |= {i for i, (a, b) in enumerate(zip(before, shape)) if a != b}
         return set(moving)
+
+    def writes_tensor(self, path: str, shape: list[int | None]) -> bool:
+        """A region writes a tensor of this shape (None: a symbol) where it read one. True if a
+        size becomes a symbol by that."""
+        before = self.sizes.get((path, len(shape)))
+        if before is None or not self._automatic():
+            return False
+        moving = self.moving.setdefault((path, len(shape)), set())
+        new = {i for i, (a, b) in enumerate(zip(before, shape)) if a != b} - moving
+        moving |= new
+        return bool(new)
+
+    def writes_number(self, path: str, kind: type, value: Any) -> bool:
+        """A region writes a number (None: a symbol) where it read one. True if it becomes a
+        symbol by that."""
+        before = self.numbers.get(path)
+        if type(before) is not kind or before == value or not self._automatic():
+            return False
+        if path in self.changing or path in self.constant:
+            return False
+        self.changing.add(path)
+        return True
+
+    def replaces_object(self, path: str) -> bool:
+        """A region puts another object where it read one. True if it took it to stay the same."""
+        if path not in self.objects or self.objects[path] is _MANY:
+            return False
+        self.objects[path] = _MANY
+        return True
+
+    def _automatic(self) -> bool:
+        return self.dynamic is None and config.automatic_dynamic and config.assume_static
 
     def _listed(self, path: str) -> bool:
         """Whether config.dynamic_sources names the place, as text or as a regular expression."""

@@ -59,6 +59,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self._known: dict[int, tuple[Any, Any]] = {}
         self._pins: dict[int, Source] = {}
         self._fixed: set[int] = set()
+        self._loose: set[int] = set()
         self._cells: dict[int, tuple[Any, Any]] = {}
         self._type_lookups: dict[Any, Any] = {}
         self._mark = (0, 0, 0)

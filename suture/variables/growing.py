@@ -38,6 +38,10 @@ class GrowingList(List):
     def items(self, value: list[Any]) -> None:
         self._items = value
 
+    def loaded(self) -> bool:
+        """Whether somebody has asked for the items."""
+        return self._items is not None
+
     def m_append(self, tx: Any, item: Any) -> Any:
         if self._items is not None:
             return super().m_append(tx, item)

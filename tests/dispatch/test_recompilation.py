@@ -39,6 +39,7 @@ def test_reasons_with_more_than_one_number():
     compiled = compiled_with(
         lambda x, y: (x + 1, y + 1),
         *((torch.randn(a), torch.randn(b)) for a, b in ((3, 3), (5, 5), (5, 6))),
+        dynamic=True,
     )
     assert suture.recompile_reasons(compiled)[-1] == (
         "L['y'].size(0) == L['x'].size(0): L['y'].size(0) is 6, L['x'].size(0) is 5"

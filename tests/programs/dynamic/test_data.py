@@ -86,7 +86,6 @@ def test_a_decision_breaks_at_the_decision_and_names_both_lines():
         lambda x, t: [x, x * 2, x * 3, x * 4, x * 5, x * 6, x * 7, x * 8][t.item()],
         lambda x, t: sum([x * i for i in range(t.item())], x),
         lambda x, t: {t.item(): x},
-        lambda x, t: (x * 2, f"{t.item()}"),
     ],
 )
 def test_other_decisions_break_and_go_on(fn):

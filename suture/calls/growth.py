@@ -1,0 +1,56 @@
+"""What the region itself changes will be different at the next call: symbols at once.
+
+A region that reads `self.step` and writes `self.step + 1`, or reads a cache and writes a longer
+one, says so while it is traced; there is no need to wait for the second value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from suture.calls.part import Part
+from suture.variables import Constant, Dict, List, Object, Symbol, Tensor
+from suture.variables.growing import GrowingList
+
+
+class Growth(Part):
+    """The part of the tracer that compares what was read with what is written back."""
+
+    def learn_growth(self) -> bool:
+        """Tell the history which places this region changes; True if that was news."""
+        learned = False
+        for source, value in self._written():
+            path = source.path()
+            if value is None or getattr(value, "source", None) is source:
+                continue
+            learned |= self.history.replaces_object(path)
+            if isinstance(value, Tensor):
+                shape = [n if isinstance(n, int) else None for n in value.value.shape]
+                if value.cls is torch.Tensor and self.history.writes_tensor(path, shape):
+                    learned = True
+            elif isinstance(value, Symbol):
+                learned |= self.history.writes_number(path, value.python_type(), None)
+            elif isinstance(value, Constant) and type(value.value) in (int, float):
+                learned |= self.history.writes_number(path, type(value.value), value.value)
+        return learned
+
+    def _written(self) -> Iterator[tuple[Any, Any]]:
+        """(place, new value) of what changed in objects that exist outside."""
+        for changed in list(self.effects.touched.values()):
+            source = changed.source
+            if source is None or (isinstance(changed, GrowingList) and not changed.loaded()):
+                continue
+            if isinstance(changed, Object):
+                for name, value in changed.attrs.items():
+                    yield source.instance_dict().item(name), value
+                    yield source.attr(name), value
+            elif isinstance(changed, List) and changed.python_type() is list:
+                for i, value in enumerate(changed.items):
+                    yield source.index(i), value
+            elif isinstance(changed, Dict) and changed.entries is not None:
+                for key, value in changed.entries.values():
+                    if key.is_constant() and type(key.constant()) in (str, int):
+                        yield source.item(key.constant()), value
