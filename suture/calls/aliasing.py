@@ -18,7 +18,9 @@ class Aliasing(Part):
 
     def guard_aliasing(self) -> None:
         """Require that inputs which were different objects stay so. Called once, at the end."""
-        tensors, others, fixed = [], [], []
+        tensors: list[Any] = []
+        others: list[Any] = []
+        fixed: list[Any] = []
         for _, variable in self._known.values():
             source = getattr(variable, "source", None)
             if source is None:
@@ -28,13 +30,33 @@ class Aliasing(Part):
                     fixed.append((source, type(variable)))
                 continue
             if isinstance(variable, Tensor):
-                tensors.append(source)
+                tensors.append(variable)
             elif isinstance(variable, Mutable):
                 others.append((source, type(variable)))
-        if len(tensors) > 1 and (len(tensors) <= _FEW or self.graph.writes()):
-            self.guards.add(None, "distinct", tuple(tensors))
+        writes = len(tensors) > 1 and self.graph.writes()
+        if writes:
+            self._guard_storages(tensors)
+        if len(tensors) > 1 and (len(tensors) <= _FEW or writes):
+            self.guards.add(None, "distinct", tuple(t.source for t in tensors))
         if any(v.source is not None for v in self.effects.touched.values()):
             for kind in {k for _, k in others}:
                 same = tuple(s for s, k in (*others, *fixed) if k is kind)
                 if len(same) > 1:
                     self.guards.add(None, "distinct", same)
+
+    def _guard_storages(self, tensors: list[Tensor]) -> None:
+        """Where a tensor is written, the same ones must share memory as did while tracing."""
+        storages = [storage_of(t.example) for t in tensors]
+        firsts: dict[int, Any] = {}
+        for tensor, storage in zip(tensors, storages):
+            place = tensor.source.call(storage_of)
+            first = firsts.setdefault(id(storage), place)
+            if first is not place:
+                self.guards.add(first, "same", place)
+        if len(firsts) > 1:
+            self.guards.add(None, "distinct", tuple(firsts.values()))
+
+
+def storage_of(tensor: Any) -> Any:
+    """The memory of a tensor: one object for all its views."""
+    return tensor.untyped_storage()

@@ -160,6 +160,15 @@ class GraphBuilder:
         return self.execute(op, target, real_args, real_kwargs)
 
     def execute(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
+        pending = len(self.shape_env.pending_fresh_unbacked_symbols)
+        try:
+            return self._execute(op, target, args, kwargs)
+        except OpFailed:
+            # numbers from data that the operation had begun to make belong to no node
+            del self.shape_env.pending_fresh_unbacked_symbols[pending:]
+            raise
+
+    def _execute(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
         try:
             with self.fake:
                 if op == "call_method":
