@@ -12,6 +12,7 @@ from suture import _core
 from suture.calls.part import Part
 from suture.dynamic import NO_MARKS, Marks, check_marks, marks_of
 from suture.graph import _torch as priv
+from suture.graph.known import make_known, number_of
 from suture.graph.names import TorchName
 from suture.guards.places import Place
 from suture.variables import Symbol, Tensor
@@ -82,6 +83,28 @@ class Inputs(Part):
         if isinstance(offset, torch.SymInt):
             self.symbol_places.append(Place(source, "storage_offset", 0, offset))
 
+    def note_known(self, made: Tensor, value: torch.Tensor) -> None:
+        """A module's buffer of no dimensions: its number is known until it is seen to change."""
+        path, number = f"{made.source.path()}.item()", value.item()
+        before = self.history.numbers.setdefault(path, number)
+        if before != number:
+            self.history.changing.add(path)
+        if path in self.history.changing:
+            return
+        make_known(self.graph.fake, made.value, value)
+        self.graph.known[made.node] = (made.source, number)
+
+    def known_number(self, tensor: Tensor) -> Any:
+        """The number in a tensor that follows from such buffers, which are guarded; or None."""
+        number = number_of(tensor.value)
+        if number is not None:
+            self.graph.decide([tensor.node])
+        return number
+
+    def guard_numbers(self, inputs: list[Any]) -> None:
+        for source, number in inputs:
+            self.guards.add(source.call(number_in), "equals", number)
+
     def wrap_number(self, value: Any, source: Any) -> Any:
         """A symbol for a number that changes from call to call; None to specialise."""
         if not self.history.dynamic_number(source.path(), value):
@@ -114,6 +137,11 @@ class Inputs(Part):
         self.graph.ops -= 1
         self.symbol_places.append(Place(source, "float", 0, symfloat))
         return Symbol(item, symfloat, source)
+
+
+def number_in(tensor: torch.Tensor) -> Any:
+    """What a guard reads of a tensor of no dimensions."""
+    return tensor.item()
 
 
 def as_double(value: float) -> torch.Tensor:

@@ -168,8 +168,6 @@ class Operators(Part):
     def negate(self, variable: Any) -> Any:
         if isinstance(variable, Symbol):
             return self.symbol_not(variable)
-        if self.is_tensor(variable):
-            raise Break(control_flow.TENSOR_BRANCH, tensor=variable.describe())
         return Constant(not self.truth(variable))
 
     def object_truth(self, obj: Object) -> bool:

@@ -15,6 +15,7 @@ from suture.calls.constructors import holds_tensor
 from suture.calls.part import Part
 from suture.calls.tensor_methods import METHODS, set_attribute
 from suture.graph import OpFailed
+from suture.graph.known import may_be_known
 from suture.variables import (
     Builtin,
     Class,
@@ -58,6 +59,8 @@ class Tensors(Part):
         node = self.graph.add_input(source, value, fake, static=static)
         made = Tensor(node, fake, source, type(value), value)
         self.note_input(made, plan)
+        if static and may_be_known(value):
+            self.note_known(made, value)
         return made
 
     def _refuse(self, value: torch.Tensor, source: Any) -> None:
@@ -362,6 +365,9 @@ class Tensors(Part):
 
     def tensor_to_number(self, tensor: Tensor, method: str) -> Any:
         """`.item()` and its kin: a symbolic number, where torch can make one."""
+        number = self.known_number(tensor)
+        if number is not None:
+            return self.folded(lambda: getattr(number, method)() if method != "item" else number)
         if method == "__bool__" or (tensor.value.dtype is torch.bool and method == "item"):
             raise Break(control_flow.TENSOR_BRANCH, tensor=tensor.describe())
         made = self.number_from_data(tensor, method) if config.capture_scalar_outputs else None

@@ -16,6 +16,7 @@ from suture import config
 from suture.graph import _torch as priv
 from suture.graph.asserts import bind_unbacked
 from suture.graph.levels import Levels
+from suture.graph.known import WatchedMode, known_above
 from suture.graph.names import TorchName, valid_name
 from suture.sources import Source
 
@@ -67,10 +68,12 @@ class GraphBuilder:
             duck_shape=config.duck_sizes,
         )
         self.shape_env.guards = self.decisions
-        self.fake = priv.FakeTensorMode(
+        self.fake = WatchedMode(
             shape_env=self.shape_env, allow_non_fake_inputs=False, export=False
         )
         self.inputs: list[GraphInput] = []
+        self.known: dict[torch.fx.Node, Any] = {}  # inputs whose number may decide something
+        self.decided: Callable[[list[Any]], None] = lambda inputs: None
         self.attributes: dict[str, Any] = {}
         self.levels = Levels(self.graph, self.attributes)
         self.resets: dict[Any, tuple[Any, ...]] = {}  # (setter, which) -> state of a mode before
@@ -124,9 +127,18 @@ class GraphBuilder:
         """Add `target(*args, **kwargs)` (arguments are nodes and plain values) and run it on
         fake tensors. Gives the node and its fake result. On failure nothing was added."""
         value = self.run_fake(op, target, args, kwargs)
+        if self.fake.read:
+            self.fake.read = False
+            above: list[torch.fx.Node] = []
+            torch.fx.map_arg((args, kwargs), above.append)
+            self.decide(above)
         if any(isinstance(v, torch.Tensor) and v.dtype in _QUANTIZED for v in pytree.tree_leaves(value)):
             raise OpFailed("error", TypeError("fake tensors cannot be quantized"))
         return self.node(op, target, args, kwargs, value), value
+
+    def decide(self, nodes: list[torch.fx.Node]) -> None:
+        """Something is decided by a number that these nodes hold: tell what it comes from."""
+        self.decided(known_above(nodes, self.known))
 
     def node(
         self,

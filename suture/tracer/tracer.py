@@ -71,6 +71,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.own_names = tuple(s.code.co_qualname + ".<locals>." for s in chain if s.index > 0)
         self.guards.where = self.where
         self.graph.stack = self.stack_trace
+        self.graph.decided = self.guard_numbers
         self.graph.decisions.where = self.where
         self._load(state)
 

@@ -75,7 +75,8 @@ class Tensor(GraphValue):
         return f"the tensor {self.node.name}" if self.node is not None else "a tensor"
 
     def truth(self, tx: Any) -> Any:
-        return None
+        number = tx.known_number(self)
+        return None if number is None else bool(number)
 
     def rebuild(self, emit: Any) -> str:
         name = str(emit.graph_output(self))

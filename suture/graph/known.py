@@ -1,0 +1,67 @@
+"""Numbers that are known while tracing: those in small tensors that a module keeps.
+
+A module may keep a stride or a count in a buffer of no dimensions and compute sizes from it.
+Such a buffer's fake tensor carries its number, torch computes with it, and as soon as something
+is decided by a number that comes from it, the buffers above are guarded to hold what they held.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.fx
+
+from suture.graph import _torch as priv
+
+_ITEM = torch.ops.aten._local_scalar_dense.default
+
+
+class WatchedMode(priv.FakeTensorMode):  # type: ignore[misc]
+    """A fake tensor mode that notes (`read`) when the number in a tensor is taken out."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.read = False
+
+    def dispatch(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is _ITEM and getattr(args[0], "constant", None) is not None:
+            self.read = True
+        return super().dispatch(func, types, args, kwargs or {})
+
+
+def may_be_known(tensor: torch.Tensor) -> bool:
+    """Whether a tensor of a module is small enough that its number may decide something."""
+    return (
+        tensor.dim() == 0
+        and tensor.device.type == "cpu"
+        and not tensor.requires_grad
+        and not tensor.dtype.is_complex
+        and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+    )
+
+
+def make_known(mode: Any, fake: Any, tensor: torch.Tensor) -> None:
+    """Let the fake tensor carry the number of the real one, until it is written to."""
+    fake.constant = tensor.detach().clone()
+    mode.fake_tensor_converter.add_constant_storage_mapping(fake)
+
+
+def number_of(value: Any) -> Any:
+    """The number a fake tensor carries, or None."""
+    held = getattr(value, "constant", None)
+    return None if held is None or held.numel() != 1 else held.item()
+
+
+def known_above(nodes: list[torch.fx.Node], known: dict[Any, Any]) -> list[Any]:
+    """What `known` says of the placeholders that these nodes are computed from."""
+    found, seen, waiting = [], set(), list(nodes)
+    while waiting:
+        node = waiting.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if node in known:
+            found.append(known[node])
+        waiting += node.all_input_nodes
+    return found
