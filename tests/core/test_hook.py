@@ -159,7 +159,8 @@ def test_class_bodies_generators_and_modules_run_plainly():
         return Local.value, list(i for i in range(2))
 
     assert core.run(fn) == (1, [0, 1])
-    assert callback.asked == ["fn"]
+    collected = {"gc_callback"}  # another package may listen to the garbage collector
+    assert [name for name in callback.asked if name not in collected] == ["fn"]
 
 
 def test_frame_without_any_slot():
