@@ -63,3 +63,4 @@ class Capture:
     lines: tuple[int, int] | None = None
     steps: int = 0
     places: list[Any] = field(default_factory=list)  # of symbolic numbers: guards.shapes.Place
+    strictness: Any = None  # whether a break is an error, at the start and at the exit

@@ -11,6 +11,7 @@ from suture.calls import (  # noqa: F401
     regions,
     scalars,
     specials,
+    strictness,
     tensor_methods,
     transforms,
     weakrefs,

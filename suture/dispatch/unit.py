@@ -11,7 +11,7 @@ import weakref
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
-from suture import _core, config, errors, events, rules, stance
+from suture import _core, config, errors, events, stance
 from suture.breaks import Break, internal
 from suture.bytecode import decode
 from suture.dispatch import torch_state
@@ -126,6 +126,10 @@ class Unit:
                 if self._over_limit(point, data, state):
                     return data.interpreting
                 variant = self.compiler(self, point, data, state)
+            except errors.Unsupported as error:
+                if data.chain[0].index == 0:
+                    raise
+                return _Throwing(data.chain, error)
             finally:
                 self._compiling.on = False
         return data.interpreting if variant is None else variant.function
@@ -196,12 +200,10 @@ class Unit:
         entries = variant.guards.entries
         return reason_of(entries[number], text) if 0 <= number < len(entries) else str(text)
 
-    def forbids_breaks(self, reason: Break) -> bool:
-        """Whether a break is an error here."""
-        asked = rules.breaks_are_errors()
-        if asked is not None:
-            return asked
-        return self.options.fullgraph
+    def forbids_breaks(self, asked: bool | None) -> bool:
+        """Whether a break is an error; `asked` is what the program says of it. As in torch, a
+        full graph is full whatever the program says."""
+        return self.options.fullgraph or bool(asked)
 
     # ---- variants
 
@@ -249,6 +251,19 @@ def _forget_with(obj: Any, point: Any, variant: Variant) -> None:
             _drop(at, variant)
 
     weakref.finalize(obj, forget).atexit = False
+
+
+class _Throwing:
+    """Takes a state and raises there, so that the program's own blocks are left as they should."""
+
+    __slots__ = ("chain", "error")
+
+    def __init__(self, chain: Chain, error: BaseException) -> None:
+        self.chain = chain
+        self.error = error
+
+    def __call__(self, *state: Any) -> Any:
+        return interpret(self.chain, state, self.error)
 
 
 class _Interpreting:

@@ -11,6 +11,7 @@ from suture.capture import Capture, Interpret, Return, Run, Yield
 from suture.emit.writer import Writer
 from suture.hook import OPERATIONS, FrameSpec, clean_traceback
 from suture.hook.operations import STOP
+from suture.rules.strictness import switch
 from suture.variables import NULL, Constant
 
 
@@ -29,6 +30,18 @@ class Raw:
 
     def rebuild(self, emit: Any) -> str:
         return self.text
+
+
+def _compiles_nothing(inputs: list[Any]) -> bool:
+    """Whether a disabled function is called that wants nothing below it compiled either."""
+    for value in inputs[:2]:
+        try:
+            real = value.real()
+        except (LookupError, AttributeError):
+            continue
+        recursive = getattr(real, "_torchdynamo_disable_recursive", None)
+        return bool(hasattr(real, "_torchdynamo_orig_callable") if recursive is None else recursive)
+    return True
 
 
 def _tuple(texts: list[str]) -> str:
@@ -65,6 +78,10 @@ class Leaving:
                 continue  # as it was before, and the graph leaves it so
             name = self.writer.constant(key[0], key[0].__name__)
             out.append(f"    {name}({', '.join(self._literal(a) for a in args)})")
+        strictness = self.capture.strictness
+        if strictness is not None and strictness.now is not strictness.before:
+            name = self.writer.constant(switch, "switch_strictness")
+            out.append(f"    {name}({strictness.now})")
         return out
 
     def _literal(self, value: Any) -> str:
@@ -194,7 +211,7 @@ class Leaving:
             head = writer.constant(operation, exit.operation)
         if frame.code.handled(inst.index) > 0:
             start = f"{writer.constant(_core.handling, 'handling')}({self._text(frame.handled)}, "
-        elif exit.operation == "call" and exit.reason.type is calls.DISABLED:
+        elif exit.reason.type is calls.DISABLED and _compiles_nothing(inputs):
             return f"{head}({', '.join(texts)})"  # nothing below it is to be compiled
         else:
             start = f"{writer.constant(_core.run, 'run')}("

@@ -67,7 +67,7 @@ def traced(point: Any, data: Any, capture: Capture, watch: Watch | None) -> None
 def broke(unit: Any, point: Any, capture: Capture, reason: Break) -> None:
     """A break: an event and a log line, or an error where none is allowed."""
     stack = stack_of(capture.frames)
-    raised = unit.forbids_breaks(reason)
+    raised = unit.forbids_breaks(capture.strictness.now)
     events.emit(
         events.Broke(
             reason.number,

@@ -17,11 +17,9 @@ from suture.rules.mark_table import forget_package, inline_package, run_package,
 from suture.rules.marks import (
     allow_in_graph,
     assume_constant_result,
-    breaks_are_errors,
     disable,
     disallow_in_graph,
     dont_skip_tracing,
-    error_on_graph_break,
     forbid_in_graph,
     graph_break,
     ignore_logging_functions,
@@ -29,6 +27,7 @@ from suture.rules.marks import (
     skip_frame,
     substitute_in_graph,
 )
+from suture.rules.strictness import breaks_are_errors, error_on_graph_break
 from suture.rules.substitutes import substitute_of
 from suture.rules.verdict import CONSTANT, IN_GRAPH, INLINE, RUN, SPECIAL, Kind, Step, Verdict
 

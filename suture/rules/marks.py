@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, TypeVar, overload
 
 from suture.rules import checks
@@ -219,43 +217,3 @@ def graph_break(msg: str = "") -> None:
 
 def skip_frame(msg: str = "") -> None:
     """Python runs the rest of this function; `msg` is shown."""
-
-
-class _State(threading.local):
-    error_on_graph_break: bool | None = None
-
-
-_state = _State()
-
-
-def breaks_are_errors() -> bool | None:
-    """What the innermost `error_on_graph_break` around the caller says; None outside of any."""
-    return _state.error_on_graph_break
-
-
-class error_on_graph_break:  # noqa: N801  (used like a function, named as torch names it)
-    """Decorator and context manager: inside, a graph break is an error (or is none again)."""
-
-    def __init__(self, error: bool = True) -> None:
-        self.error = error
-        self._before: list[bool | None] = []
-
-    def __enter__(self) -> None:
-        self._before.append(_state.error_on_graph_break)
-        _state.error_on_graph_break = self.error
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        _state.error_on_graph_break = self._before.pop()
-
-    def __call__(self, fn: F) -> F:
-        @functools.wraps(fn)
-        def inside(*args: Any, **kwargs: Any) -> Any:
-            with error_on_graph_break(self.error):
-                return fn(*args, **kwargs)
-
-        return inside  # type: ignore[return-value]

@@ -29,10 +29,9 @@ special(
     absent="torch < 2.9",
 )
 special(
-    "suture.rules.marks.error_on_graph_break",
-    "error_on_graph_break",
+    "suture.rules.strictness.switch",
+    "switch_strictness",
     because="from here on a break is an error, or is one no longer",
-    otherwise=INLINE,
 )
 special(
     "torch._dynamo.error_on_graph_break",

@@ -10,6 +10,7 @@ from suture.breaks import Break, calls, control_flow, internal
 from suture.bytecode import decode
 from suture.calls import PARTS
 from suture.calls.exceptions import Ambient
+from suture.calls.strictness import Strictness
 from suture.capture import Capture, Interpret, Return, Run, Yield
 from suture.effects import Effects
 from suture.graph import GraphBuilder
@@ -47,6 +48,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.effects = Effects()
         self.frames: list[Frame] = []
         self.modes: list[Any] = []
+        self.strictness = Strictness()
         self.restores: list[Any] = []  # undo what was really switched while tracing
         self.entry_is_owned = False
         self.inline_limit = config.inline_limit
@@ -151,7 +153,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.graph.stack = self.graph.decisions.where = _no_stack
         return Capture(
             self.frames, exit, self.graph, self.guards, self.effects, self.slots, self.modes,
-            None, self.step, self.symbol_places,
+            None, self.step, self.symbol_places, self.strictness,
         )
 
     def _stop(self, reason: Break) -> Any:

@@ -326,7 +326,7 @@ def test_ignored_logging_functions():
 def test_orders_do_nothing_outside_of_a_trace():
     assert rules.graph_break("why") is None
     assert rules.skip_frame() is None
-    for order in (rules.graph_break, rules.skip_frame, rules.error_on_graph_break):
+    for order in (rules.graph_break, rules.skip_frame):
         assert rules.lookup(order).kind is SPECIAL
         assert rules.lookup(order).name == order.__name__
 
