@@ -50,6 +50,7 @@ A_HANDLER = "TorchDynamo has a handler for it too, asked before the rule"
 NO_FUNCTION = "a stand-in class on builds without CUDA; no program calls it"
 
 DIFFERENT = {
+    "torch._dynamo.nonstrict_trace": "a function that is marked while tracing is traced",
     "torch.nn.functional.pad": ONE_NODE,
     "torch.nn.functional.threshold": ONE_NODE,
     "torch.nn.functional.rms_norm": ONE_NODE,
