@@ -18,6 +18,7 @@ from suture.calls import (  # noqa: F401
 )
 from suture.calls.aliasing import Aliasing
 from suture.calls.arguments import Arguments
+from suture.calls.arrays import Arrays
 from suture.calls.attributes import Attributes
 from suture.calls.bodies import Bodies
 from suture.calls.classes import Classes
@@ -41,6 +42,7 @@ from suture.calls.tensors import Tensors
 from suture.calls.wrapping import Wrapping
 
 PARTS = (
+    Arrays,
     Aliasing,
     Arguments,
     Attributes,

@@ -88,6 +88,10 @@ class Functions(Part):
                 return self.tail_call(self.wrap(target, None), args, kwargs)
             if isinstance(real, types.FunctionType):
                 return self.inline(fn, args, kwargs)
+        if verdict.rule == "package numpy":
+            done = self.call_numpy(real, args, kwargs)
+            if done is not None:
+                return done
         raise unmodelled.reason(real, verdict, args)
 
     def all_known(self, args: list[Any], kwargs: dict[str, Any]) -> bool:

@@ -6,6 +6,7 @@ of suture.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import linecache
 from typing import Any
@@ -102,3 +103,9 @@ def forget_source(module: Any) -> None:
         linecache.cache.pop(name, None)
         if loader is not None:
             loader.eval_cache.pop(name, None)
+
+
+@functools.cache
+def torch_numpy() -> Any:
+    """torch's implementation of NumPy, imported when a program first needs it."""
+    return importlib.import_module("torch._numpy")

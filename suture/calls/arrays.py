@@ -1,0 +1,228 @@
+"""NumPy: functions, methods and operators on arrays whose numbers live in the graph."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import torch
+
+from suture.breaks import Break, arrays, calls, tensors
+from suture.calls.part import Part
+from suture.calls.table import special
+from suture.calls.tensor_methods import method
+from suture.calls.wrapping import WRAPPERS
+from suture.graph import arrays as nodes
+from suture.variables import Builtin, Class, Constant, List, Object, Refused, Tensor, Tuple
+from suture.variables.arrays import Array, ArrayMethod, numpy_dtype
+
+_MADE = frozenset(
+    [
+        "array",
+        "asarray",
+        "zeros",
+        "ones",
+        "empty",
+        "full",
+        "arange",
+        "linspace",
+        "eye",
+        "identity",
+        "zeros_like",
+        "ones_like",
+        "full_like",
+        "empty_like",
+    ]
+)
+_COMPUTED = ("T", "real", "imag")
+_CHANGES = ("fill", "sort", "put", "resize")
+_NUMBERS = ("item", "tolist", "__int__", "__float__", "__index__", "__bool__")
+
+
+class Arrays(Part):
+    """The part of the tracer that knows arrays."""
+
+    def call_numpy(self, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """A function of NumPy as a node; None if it has nothing to do with arrays."""
+        name = _numpy_name(real)
+        if name is None:
+            return None
+        if name not in _MADE and not any(_holds_array(self, v) for v in (*args, *kwargs.values())):
+            return None
+        if not nodes.counterpart(name):
+            raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy.{name}")
+        return self._array_node(nodes.array_function, [Constant(name), *args], kwargs, name)
+
+    def array_method(self, array: Array, name: str, args: list[Any], kwargs: Any) -> Any:
+        if name in _NUMBERS and not args and not kwargs:
+            return self.tensor_method(array.tensor, name, [], {})
+        if not nodes.has_method(name):
+            raise Break(arrays.ARRAY_METHOD, method=name)
+        target = nodes.array_method_ if name in _CHANGES else nodes.array_method
+        return self._array_node(target, [array, Constant(name), *args], kwargs, name)
+
+    def array_operator(self, name: str, *operands: Any) -> Any:
+        changes = name.startswith("i") and name != "invert"
+        target = nodes.array_operator_ if changes else nodes.array_operator
+        made = self._array_node(target, [Constant(name), *operands], {}, name)
+        if isinstance(made, Array) and made.tensor is operands[0].tensor:
+            return operands[0]
+        return made
+
+    def array_setitem(self, array: Array, key: Any, value: Any) -> Any:
+        self._array_node(nodes.array_setitem_, [array, key, value], {}, "__setitem__")
+        return Constant(None)
+
+    def array_attribute(self, array: Array, name: str) -> Any:
+        value = array.tensor.value
+        if name == "shape":
+            return Tuple(list(self.tensor_shape(array.tensor).items))
+        if name == "size":
+            return self.tensor_method(array.tensor, "numel", [], {})
+        if name == "ndim":
+            return Constant(value.dim())
+        if name == "dtype":
+            return self.wrap(numpy_dtype(value), None)
+        if name == "__class__":
+            return self.wrap(array.python_type(), None)
+        if name in _COMPUTED:
+            return self._array_node(nodes.array_attribute, [array, Constant(name)], {}, name)
+        found = getattr(array.python_type(), name, None)
+        if found is None:
+            kind = f"{array.python_type().__module__}.{array.python_type().__name__}"
+            return self.raise_(AttributeError, f"'{kind}' object has no attribute '{name}'")
+        if callable(found):
+            return ArrayMethod(array, name)
+        raise Break(arrays.ARRAY_ATTRIBUTE, attribute=name)
+
+    def _array_node(self, target: Any, args: list[Any], kwargs: Any, name: str) -> Any:
+        plain = [self._array_argument(a, name) for a in args]
+        named = {k: self._array_argument(v, name) for k, v in kwargs.items()}
+        return _as_arrays(self.call_torch(target, plain, named))
+
+    def _array_argument(self, value: Any, name: str) -> Any:
+        """Tensors for arrays, names for dtypes; a tensor itself is not NumPy's business."""
+        if isinstance(value, Array):
+            return value.tensor
+        if isinstance(value, (List, Tuple)) and type(value) in (List, Tuple):
+            return type(value)([self._array_argument(v, name) for v in value.unpacked(self)])
+        if isinstance(value, (Class, Object)):
+            dtype = _dtype_name(value)
+            if dtype is not None:
+                return Constant(dtype)
+        if isinstance(value, Tensor):
+            raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of a tensor")
+        return value
+
+
+def _as_arrays(result: Any) -> Any:
+    if isinstance(result, Tensor):
+        return Array(result)
+    if type(result) in (List, Tuple):
+        return type(result)([_as_arrays(i) for i in result.items])
+    return result
+
+
+def _holds_array(tx: Any, value: Any) -> bool:
+    if isinstance(value, Array):
+        return True
+    return type(value) in (List, Tuple) and any(_holds_array(tx, v) for v in value.unpacked(tx))
+
+
+def _dtype_name(value: Any) -> str | None:
+    import numpy
+
+    try:
+        real = value.real()
+    except LookupError:
+        return None
+    if isinstance(real, numpy.dtype):
+        return str(real.name)
+    if isinstance(real, type) and issubclass(real, (numpy.generic, bool, int, float, complex)):
+        return str(numpy.dtype(real).name)
+    return None
+
+
+def _numpy_name(real: Any) -> str | None:
+    """How NumPy calls the function: "sin", "linalg.norm"."""
+    import numpy
+
+    name = getattr(real, "__name__", "")
+    if getattr(numpy, name, None) is real:
+        return str(name)
+    for room in ("linalg", "fft"):
+        if getattr(getattr(numpy, room), name, None) is real:
+            return f"{room}.{name}"
+    return None
+
+
+@method("numpy")
+def _to_numpy(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    value = tensor.value
+    plain = not args and not kwargs and not value.requires_grad and value.device.type == "cpu"
+    if not plain or value.dtype in (torch.bfloat16, torch.complex32) or value.is_conj():
+        raise Break(calls.C_FUNCTION, function="Tensor.numpy")
+    return Array(tx.add_node("call_method", "detach", [tensor], {}))
+
+
+@special("from_numpy")
+def _from_numpy(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    if len(args) == 1 and isinstance(args[0], Array) and not args[0].is_scalar:
+        return tx.add_node("call_method", "detach", [args[0].tensor], {})
+    raise Break(calls.C_FUNCTION, function="torch.from_numpy")
+
+
+# ---- arrays from outside
+
+
+class _SameLayout:
+    """A predicate for guards: an array of this dtype, shape and strides."""
+
+    __slots__ = ("__name__", "layout")
+
+    def __init__(self, array: Any) -> None:
+        self.layout = _layout(array)
+        self.__name__ = f"array of {array.dtype} {array.shape}"
+
+    def __call__(self, array: Any) -> bool:
+        return self.layout == _layout(array)
+
+
+def _layout(array: Any) -> Any:
+    return array.dtype, array.shape, array.strides
+
+
+def tensor_over(array: Any) -> torch.Tensor:
+    """A tensor over the memory of an array, also of one that may not be written."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch.from_numpy(array)
+
+
+def _wrap_array(tx: Any, value: Any, source: Any) -> Any:
+    source = source if source is not None else tx.pinned(value, "an array")
+    tx.guards.add(source, "type", type(value))
+    try:
+        real = tensor_over(value)
+    except (TypeError, ValueError):
+        dtype = str(value.dtype)
+        return Refused(value, source, lambda: Break(arrays.ARRAY_DTYPE, dtype=dtype))
+    tx.guards.add(source, "truth", _SameLayout(value))
+    fake = tx.graph.fake_tensor(real, source, None)
+    node = tx.graph.add_input(source, real, fake, convert=tensor_over)
+    return Array(Tensor(node, fake), source)
+
+
+def _wrap_function(tx: Any, value: Any, source: Any) -> Any:
+    if source is not None:
+        tx.fix(source, value)
+    return Builtin(value, source if source is not None else tx.pinned(value))
+
+
+try:
+    import numpy
+except ImportError:  # torch works without it, and so does suture
+    pass
+else:
+    WRAPPERS[numpy.ndarray] = _wrap_array
+    WRAPPERS[numpy.ufunc] = WRAPPERS[type(numpy.sum)] = _wrap_function

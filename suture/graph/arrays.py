@@ -1,0 +1,87 @@
+"""NumPy in a graph: each call is a node that runs torch's own NumPy on the tensors behind arrays.
+
+Tensors stand for arrays in the arguments and in the results. Functions that change an array end
+in an underscore, as operations of torch do: a graph that only calls those is run all the same.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import torch
+
+from suture.graph import _torch as priv
+
+
+def array_function(name: str, *args: Any, **kwargs: Any) -> Any:
+    """`numpy.<name>(*args, **kwargs)`."""
+    found = priv.torch_numpy()
+    for part in name.split("."):
+        found = getattr(found, part)
+    return _tensors(found(*_arrays(args), **_arrays(kwargs)))
+
+
+def array_method(array: torch.Tensor, name: str, *args: Any, **kwargs: Any) -> Any:
+    """`array.<name>(*args, **kwargs)`."""
+    return _tensors(getattr(_arrays(array), name)(*_arrays(args), **_arrays(kwargs)))
+
+
+def array_attribute(array: torch.Tensor, name: str) -> Any:
+    """`array.<name>`."""
+    return _tensors(getattr(_arrays(array), name))
+
+
+def array_operator(name: str, *operands: Any) -> Any:
+    """An operator of Python, by its name in the operator module."""
+    return _tensors(getattr(operator, name)(*_arrays(operands)))
+
+
+def array_setitem_(array: torch.Tensor, key: Any, value: Any) -> None:
+    """`array[key] = value`."""
+    _arrays(array)[_arrays(key)] = _arrays(value)
+
+
+def array_operator_(name: str, *operands: Any) -> Any:
+    """The same for an operator that changes its first operand, such as `iadd`."""
+    return array_operator(name, *operands)
+
+
+def array_method_(array: torch.Tensor, name: str, *args: Any, **kwargs: Any) -> Any:
+    """A method that changes the array."""
+    return array_method(array, name, *args, **kwargs)
+
+
+def counterpart(name: str) -> bool:
+    """Whether torch's NumPy has a function of that name."""
+    found: Any = priv.torch_numpy()
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return callable(found)
+
+
+def has_method(name: str) -> bool:
+    """Whether torch's arrays have a method of that name."""
+    return callable(getattr(priv.torch_numpy().ndarray, name, None))
+
+
+def _arrays(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return priv.torch_numpy().ndarray(value)
+    if isinstance(value, slice):
+        return slice(_arrays(value.start), _arrays(value.stop), _arrays(value.step))
+    return _mapped(_arrays, value)
+
+
+def _tensors(value: Any) -> Any:
+    if isinstance(value, priv.torch_numpy().ndarray):
+        return value.tensor
+    return _mapped(_tensors, value)
+
+
+def _mapped(fn: Any, value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: fn(v) for k, v in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(fn(v) for v in value)
+    return value

@@ -1,0 +1,130 @@
+"""NumPy arrays: a tensor of the graph underneath."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from suture.breaks import Break, arrays
+from suture.variables.base import Variable
+from suture.variables.constant import Constant
+from suture.variables.tensor import Tensor
+
+OPERATORS = [
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "lshift",
+    "rshift",
+    "and_",
+    "or_",
+    "xor",
+    "divmod",
+]
+COMPARISONS = ("lt", "le", "eq", "ne", "gt", "ge")
+
+
+class Array(Variable):
+    """A NumPy array, or a NumPy scalar if the tensor behind it has no dimensions and the array was
+    made by the program: NumPy gives scalars there."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Tensor, source: Any = None) -> None:
+        super().__init__(source)
+        self.tensor = tensor
+
+    @property
+    def is_scalar(self) -> bool:
+        return self.source is None and self.tensor.value.dim() == 0
+
+    def python_type(self) -> type:
+        import numpy
+
+        return numpy_dtype(self.tensor.value).type if self.is_scalar else numpy.ndarray
+
+    def describe(self) -> str:
+        return self.source.path() if self.source is not None else "an array"
+
+    def truth(self, tx: Any) -> Any:
+        return None
+
+    def hash_key(self, tx: Any) -> Any:
+        return tx.raise_(TypeError, "unhashable type: 'numpy.ndarray'")
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        return tx.array_attribute(self, name)
+
+    def setattr(self, tx: Any, name: str, value: Any) -> None:
+        raise Break(arrays.ARRAY_ATTRIBUTE, attribute=name)
+
+    def call_method(self, tx: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        own = getattr(type(self), "m_" + name, None)
+        if own is not None:
+            return tx.builtin_method(own, self, name, args, kwargs)
+        return tx.array_method(self, name, args, kwargs)
+
+    def m___getitem__(self, tx: Any, key: Any) -> Any:
+        return tx.array_operator("getitem", self, key)
+
+    def m___setitem__(self, tx: Any, key: Any, value: Any) -> Any:
+        return tx.array_setitem(self, key, value)
+
+    def m___len__(self, tx: Any) -> Any:
+        return tx.tensor_length(self.tensor)
+
+    def m___iter__(self, tx: Any) -> Any:
+        count = tx.integer(tx.tensor_length(self.tensor))
+        return tx.list_iterator([self.m___getitem__(tx, Constant(i)) for i in range(count)])
+
+    def rebuild(self, emit: Any) -> str:
+        text = f"{emit.value(self.tensor)}.numpy()"
+        return f"{text}[()]" if self.is_scalar else text
+
+
+def _operator(name: str, *, swapped: bool = False) -> Any:
+    def method(self: Array, tx: Any, *others: Any) -> Any:
+        operands = (*others, self) if swapped else (self, *others)
+        return tx.array_operator(name, *operands)
+
+    return method
+
+
+for _name in OPERATORS:
+    _plain = _name.rstrip("_")
+    setattr(Array, f"m___{_plain}__", _operator(_name))
+    setattr(Array, f"m___r{_plain}__", _operator(_name, swapped=True))
+    if _name != "divmod":
+        setattr(Array, f"m___i{_plain}__", _operator(f"i{_plain}"))
+for _name in COMPARISONS:
+    setattr(Array, f"m___{_name}__", _operator(_name))
+for _name in ("neg", "pos", "abs", "invert"):
+    setattr(Array, f"m___{_name}__", _operator(_name))
+
+
+class ArrayMethod(Variable):
+    """A bound method of an array."""
+
+    __slots__ = ("name", "owner")
+
+    def __init__(self, owner: Array, name: str) -> None:
+        super().__init__(None)
+        self.owner = owner
+        self.name = name
+
+    def call(self, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return self.owner.call_method(tx, self.name, args, kwargs)
+
+    def rebuild(self, emit: Any) -> str:
+        return f"{emit.value(self.owner)}.{self.name}"
+
+
+def numpy_dtype(tensor: torch.Tensor) -> Any:
+    """The NumPy dtype of the array over a tensor like this."""
+    return torch.empty(0, dtype=tensor.dtype).numpy().dtype

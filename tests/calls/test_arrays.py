@@ -1,0 +1,86 @@
+"""NumPy in compiled functions: arrays are tensors of the graph underneath."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+import torch
+
+from tests.harness import check
+
+
+def test_functions_and_methods_of_arrays_are_one_graph():
+    def fn(x):
+        y = numpy.sin(x.numpy()) + 1
+        y = numpy.maximum(y.reshape(2, 2), 1.0).T
+        return torch.from_numpy(y.clip(0, 1.5)) * 2
+
+    check(fn, torch.randn(4))
+
+
+def test_an_array_argument_is_an_input_of_the_graph():
+    def fn(x, a):
+        return torch.from_numpy(a * 2 + a.mean(axis=0)) + x, a.shape, a.ndim
+
+    check(fn, torch.randn(3, 2), numpy.ones((3, 2), dtype=numpy.float32))
+
+
+def test_an_array_that_is_returned_is_an_array():
+    def fn(x):
+        y = x.numpy()
+        return y * 2, numpy.concatenate([y, y])
+
+    check(fn, torch.randn(4))
+
+
+def test_a_reduction_gives_a_scalar_of_numpy():
+    def fn(x):
+        return x.numpy().sum()
+
+    check(fn, torch.randn(4))
+
+
+def test_an_array_argument_is_changed_in_place():
+    def fn(a):
+        a += 1
+        a[0] = 7
+        return a
+
+    check(fn, numpy.zeros(3, dtype=numpy.float32))
+
+
+def test_dtypes_are_named_by_numpys_types():
+    def fn(x):
+        y = x.numpy().astype(numpy.float64)
+        return torch.from_numpy(y), y.dtype, len(y)
+
+    check(fn, torch.randn(4))
+
+
+def test_an_array_of_another_layout_compiles_again():
+    def fn(a):
+        return torch.from_numpy(a + 1)
+
+    import suture
+
+    compiled = suture.compile(fn, backend="eager")
+    for shape in ((2,), (3,), (2,)):
+        array = numpy.ones(shape, dtype=numpy.float32)
+        assert torch.equal(compiled(array), fn(array))
+
+
+@pytest.mark.parametrize("name", ["interp", "unwrap"])
+def test_a_function_that_torch_has_not_is_a_break(name):
+    def fn(x):
+        y = x.sin().numpy()
+        z = getattr(numpy, name)(y, *([[0.0, 1.0], [0.0, 2.0]] if name == "interp" else []))
+        return torch.from_numpy(z) + 1
+
+    check(fn, torch.randn(4), breaks=("GB2022",), graphs=2)
+
+
+def test_an_array_of_strings_is_left_to_numpy():
+    def fn(x, names):
+        return x * len(names.tolist())
+
+    check(fn, torch.randn(4), numpy.array(["a", "b"]), breaks=("GB0185",), graphs=1)
