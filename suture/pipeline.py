@@ -27,6 +27,8 @@ def compile_point(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...
             return _compile(unit, point, data, state)
     except (errors.SutureError, KeyboardInterrupt, SystemExit):
         raise
+    except RecursionError:
+        return None  # the program is near the end of the stack, and will come to it by itself
     except Exception as error:
         return _fault(data, point, error)
 

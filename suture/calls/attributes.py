@@ -281,7 +281,14 @@ class Attributes(Part):
             return self._nn_attribute(obj, name)
         if getter is not MISSING:
             return self.tail_call(self.wrap(getter, None), [obj, Constant(name)], {})
-        return self.raise_(AttributeError, f"'{cls.__name__}' object has no attribute '{name}'")
+        return self.no_attribute(obj, name)
+
+    def no_attribute(self, obj: Any, name: str) -> Any:
+        """The AttributeError of an object that has no such attribute."""
+        kind = obj.python_type().__name__
+        made = Raise(AttributeError, [Constant(f"'{kind}' object has no attribute '{name}'")])
+        made.attrs.update(name=Constant(name), obj=obj)
+        raise Raised(self.with_context(made))
 
     def _nn_attribute(self, obj: Any, name: str) -> Any:
         """nn.Module keeps parameters, buffers and children in dicts of their own."""

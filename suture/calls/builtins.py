@@ -74,13 +74,11 @@ def _custom_check(tx: Any, obj: Any, kind: Any) -> bool:
     if isinstance(kind, abc.ABCMeta):
         tx.guards.add(None, "torch_state", (abc.get_cache_token, abc.get_cache_token(), "abc"))
     try:
-        return isinstance(obj.real(), kind)
+        real = obj.real()
     except LookupError:
-        pass
-    try:
-        return bool(issubclass(obj.python_type(), kind))
-    except TypeError:
-        raise Break(objects.UNKNOWN_OBJECT, operation="isinstance", object=obj.describe()) from None
+        cls = obj.python_type()
+        return bool(tx.folded(lambda: bool(issubclass(cls, kind))).constant())
+    return bool(tx.folded(lambda: bool(isinstance(real, kind))).constant())
 
 
 def _claims(tx: Any, obj: Any, kind: type) -> bool:
@@ -195,7 +193,11 @@ def _object_init(tx: Any, args: Any, kwargs: Any) -> Any:
 
 @handles(object.__new__)
 def _object_new(tx: Any, args: Any, kwargs: Any) -> Any:
-    return Object(None, args[0].real())
+    cls = args[0].real()
+    heap, abstract = cls.__flags__ & (1 << 9), cls.__flags__ & (1 << 20)
+    if cls is not object and (not heap or abstract):
+        return tx.folded(lambda: object.__new__(cls))  # raises, in Python's words
+    return Object(None, cls)
 
 
 @handles(tuple.__new__, str.__new__, int.__new__, float.__new__, list.__new__, dict.__new__,

@@ -76,10 +76,12 @@ class Classes(Part):
         """What a C __new__ does, for the types we know."""
         real = cls.value
         if issubclass(real, BaseException):
-            return Raise(real, list(args))
+            return self._new_exception(real, args, kwargs)
         if new is object.__new__ or new is MISSING:
             if (args or kwargs) and find_in_mro(real, "__init__") is object.__init__:
                 self.raise_(TypeError, f"{real.__name__}() takes no arguments")
+            if real.__flags__ & (1 << 20):  # abstract
+                return self.folded(lambda: object.__new__(real))
             return Object(None, real)
         storage = self.new_storage(real, args)
         if storage is None:
@@ -89,6 +91,15 @@ class Classes(Part):
                 arguments=", ".join(a.describe() for a in args),
             )
         return Object(None, real, None, storage)
+
+    def _new_exception(self, real: type, args: list[Any], kwargs: dict[str, Any]) -> Raise:
+        made = Raise(real, list(args))
+        if kwargs and not isinstance(self.type_lookup(real, "__init__"), types.FunctionType):
+            known = next((names for base, names in _FIELDS.items() if issubclass(real, base)), ())
+            if any(name not in known for name in kwargs):
+                return self.refused(real, args, kwargs)  # type: ignore[no-any-return]
+            made.attrs.update(kwargs)
+        return made
 
     def new_storage(self, real: type, args: list[Any]) -> Any:
         """The builtin part of a new object of a class that derives from a builtin type."""
@@ -131,3 +142,11 @@ class Classes(Part):
                 storage.m_update(self, args[0])
         elif not isinstance(storage, (Constant, Tuple)) and init is not object.__init__:
             raise Break(calls.UNSUPPORTED_CALLABLE, callable=made.describe(), arguments="")
+
+
+# Keyword arguments that builtin exceptions take.
+_FIELDS: dict[type, tuple[str, ...]] = {
+    AttributeError: ("name", "obj"),
+    NameError: ("name",),
+    ImportError: ("name", "path"),
+}

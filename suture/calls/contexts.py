@@ -26,9 +26,10 @@ class Contexts(Part):
                 if hasattr(type(manager), "m_" + name):
                     found.append(self.getattr(manager, name))
                     continue
+                missed = " (missed __exit__ method)" if found else ""
                 self.raise_(
                     TypeError,
-                    f"'{cls.__name__}' object does not support the context manager protocol",
+                    f"'{cls.__name__}' object does not support the context manager protocol{missed}",
                 )
             if cls is torch.inference_mode:
                 raise Break(contexts.MODE_UNSUPPORTED, mode="torch.inference_mode")

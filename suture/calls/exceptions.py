@@ -6,7 +6,7 @@ from typing import Any
 
 from suture.breaks import Break, objects
 from suture.calls.part import Part
-from suture.variables import Class, Constant, Object, Opaque, Raise, Raised, is_literal
+from suture.variables import Class, Constant, Object, Opaque, Raise, Raised, Tuple, is_literal
 
 
 class Ambient(Opaque):
@@ -92,16 +92,20 @@ class Exceptions(Part):
 
     def exception_matches(self, exc: Any, kind: Any) -> bool:
         """`except kind:` for an exception whose class is known."""
-        kinds = kind.unpacked(self) if hasattr(kind, "unpacked") else [kind]
+        kinds = kind.unpacked(self) if isinstance(kind, Tuple) else [kind]
         classes = []
         for one in kinds:
-            if not (isinstance(one, Class) and issubclass(one.value, BaseException)):
+            try:
+                real = one.constant() if one.is_constant() else one.real()
+            except LookupError:
+                real = None
+            if not (isinstance(real, type) and BaseException in real.__mro__):
                 self.raise_(
                     TypeError,
                     "catching classes that do not inherit from BaseException is not allowed",
                 )
-            classes.append(one.value)
-        return issubclass(exc.python_type(), tuple(classes))
+            classes.append(real)
+        return not set(classes).isdisjoint(exc.python_type().__mro__)
 
     def type_of(self, exc: Any) -> Any:
         return self.wrap(exc.python_type(), None)

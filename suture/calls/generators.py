@@ -41,15 +41,20 @@ class Generators(Part):
         gen.touch(self)
         frame.generator = gen
         gen.running = True
-        frame.handled = self.frames[-1].handled
+        if not frame.code.handled(frame.ip):
+            frame.handled = self.frames[-1].handled
         if gen.started:
             frame.stack.append(sent)
         gen.started = True
         floor = len(self.frames)
         self.frames.append(frame)
-        if exc is not None:
-            self._throw_into(frame, exc, floor, gen)
-        return self.loop(floor)  # type: ignore[no-any-return]
+        try:
+            if exc is not None:
+                self._throw_into(frame, self.with_context(exc), floor, gen)
+            return self.loop(floor)  # type: ignore[no-any-return]
+        except Raised as raised:
+            error = self.stopiteration_error(raised.exception)
+            raise raised if error is raised.exception else Raised(error) from None
 
     def _throw_into(self, frame: Any, exc: Any, floor: int, gen: Generator) -> None:
         """An exception at the yield the generator is suspended at."""

@@ -17,6 +17,7 @@ from suture.variables import (
     Iterator,
     ListIterator,
     RangeIterator,
+    Sequence,
     SequenceIterator,
     Zip,
 )
@@ -140,6 +141,9 @@ def _model(tx: Any, value: Any, source: Any) -> Any:
         sequence = tx.wrap(sequence_of(value), source.call(sequence_of))
         if isinstance(sequence, Constant):
             return ListIterator([tx.known(v) for v in sequence.constant()[at:]], kind)
+        sequence = tx.builtin_part(sequence)
+        if not isinstance(sequence, Sequence):
+            return None
         return SequenceIterator(sequence, at)
     if kind in _SNAPSHOTS:
         items = tx.wrap(sequence_of(value), source.call(sequence_of))

@@ -66,7 +66,7 @@ def _write_effects(writer: Writer, capture: Capture) -> None:
     for (_, name), (namespace, value) in capture.effects.globals.items():
         table = writer.constant(namespace, "globals")
         if value is None:
-            writer.line(f"del {table}[{name!r}]")
+            writer.line(f"{table}.pop({name!r}, None)")
         else:
             writer.line(f"{table}[{name!r}] = {writer.value(value)}")
     _write_tracebacks(writer, capture)
@@ -176,7 +176,7 @@ _IN_PLACE = frozenset(
 def _compile(source: str, name: str, namespace: dict[str, Any]) -> Any:
     filename = f"<suture {name}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    exec(compile(source, filename, "exec"), namespace)
+    exec(compile(source, filename, "exec", dont_inherit=True), namespace)
     function = namespace.pop(name)
     namespace["this_code"] = function.__code__
     return function

@@ -6,6 +6,7 @@ import functools
 import types
 from typing import Any
 
+from suture.breaks import Break, objects
 from suture.variables.base import Mutable, Variable
 from suture.variables.constant import Constant
 from suture.variables.mapping import Dict
@@ -127,11 +128,13 @@ class MadeFunction(Mutable):
         "attrs",
         "closure",
         "code",
+        "fields",
         "globals",
         "kwdefaults",
         "name",
         "qualname",
     )
+    value = None  # it does not exist yet
 
     def __init__(
         self,
@@ -149,7 +152,8 @@ class MadeFunction(Mutable):
         self._defaults = defaults
         self.kwdefaults = kwdefaults
         self.annotations = annotations
-        self.attrs: dict[str, Any] = {}
+        self.attrs: dict[str, Any] = {}  # what is in its __dict__
+        self.fields: dict[str, Any] = {}  # __name__ and the like, where they were set
 
     def python_type(self) -> type:
         return types.FunctionType
@@ -174,8 +178,8 @@ class MadeFunction(Mutable):
         return list(self.kwdefaults)
 
     def getattr(self, tx: Any, name: str) -> Any:
-        if name in self.attrs:
-            return self.attrs[name]
+        if name in self.attrs or name in self.fields:
+            return self.fields[name] if name in self.fields else self.attrs[name]
         if name in ("__name__", "__qualname__"):
             return Constant(getattr(self.code, "co_" + name.strip("_")))
         if name == "__code__":
@@ -196,8 +200,7 @@ class MadeFunction(Mutable):
         if name == "__globals__":
             return tx.wrap(self.globals, tx.pinned(self.globals))
         if name == "__dict__":
-            made = Dict({k: (Constant(k), v) for k, v in self.attrs.items()})
-            return made
+            return tx.instance_dict(self)
         if name == "__annotations__":
             return self.annotations if self.annotations is not None else Dict()
         if name in ("__call__",):
@@ -207,8 +210,12 @@ class MadeFunction(Mutable):
         return tx.raise_(AttributeError, f"'function' object has no attribute '{name}'")
 
     def setattr(self, tx: Any, name: str, value: Any) -> None:
+        if name == "__dict__" or name in _FIXED_FIELDS:
+            raise Break(
+                objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=self.describe()
+            )
         self.touch(tx)
-        self.attrs[name] = value
+        (self.fields if name in _FIELDS else self.attrs)[name] = value
 
     def delattr(self, tx: Any, name: str) -> None:
         if name not in self.attrs:
@@ -235,9 +242,14 @@ class MadeFunction(Mutable):
             emit.line(f"{name}.__kwdefaults__ = {{{inner}}}")
         if self.annotations is not None:
             emit.line(f"{name}.__annotations__ = {emit.value(self.annotations)}")
-        for attr, value in self.attrs.items():
-            emit.line(f"{name}.{attr} = {emit.value(value)}")
+        for attr, value in (*self.fields.items(), *self.attrs.items()):
+            emit.line(f"setattr({name}, {attr!r}, {emit.value(value)})")
         return name
+
+
+# Fields of a function that are not in its __dict__.
+_FIELDS = frozenset({"__name__", "__qualname__", "__doc__", "__module__", "__annotations__"})
+_FIXED_FIELDS = frozenset({"__code__", "__defaults__", "__kwdefaults__", "__class__"})
 
 
 class MadeFunctionGet(Variable):
@@ -286,6 +298,10 @@ class Method(Variable):
             return self.owner
         if name == "__func__":
             return self.fn
+        if name == "__call__":
+            return self
+        if name == "__class__":
+            return tx.wrap(types.MethodType, None)
         return tx.getattr(self.fn, name)
 
     def call(self, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:

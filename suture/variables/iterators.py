@@ -154,7 +154,7 @@ class _Indexed:
 class DictIterator(Iterator):
     """Over a dict's keys, values or items; the dict must not change its size meanwhile."""
 
-    __slots__ = ("at", "keys", "of", "reverse", "size", "what")
+    __slots__ = ("inserted", "at", "keys", "of", "reverse", "size", "what")
 
     def __init__(self, of: Any, what: str, keys: list[Any], reverse: bool = False) -> None:
         super().__init__(None)
@@ -164,6 +164,7 @@ class DictIterator(Iterator):
         self.at = 0
         self.size = len(keys)
         self.reverse = reverse
+        self.inserted = of.inserted
 
     def python_type(self) -> type:
         real = getattr({}, self.what)()
@@ -179,6 +180,8 @@ class DictIterator(Iterator):
             self.size = -1
             return tx.raise_(RuntimeError, "dictionary changed size during iteration")
         if self.at == len(self.keys):
+            if self.of.inserted != self.inserted:
+                return tx.raise_(RuntimeError, "dictionary keys changed during iteration")
             self.at += 1
             return END
         found = entries.get(self.keys[self.at])

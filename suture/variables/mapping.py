@@ -28,7 +28,7 @@ class Dict(Container):
     needs all of it; only what was read is guarded.
     """
 
-    __slots__ = ("absent", "backing", "entries", "factory", "kind", "original")
+    __slots__ = ("inserted", "absent", "backing", "entries", "factory", "kind", "original")
 
     def __init__(
         self,
@@ -44,6 +44,7 @@ class Dict(Container):
         self.backing = backing
         self.factory = factory  # of a defaultdict
         self.absent: set[Any] = set()
+        self.inserted = 0  # how many keys have come in while tracing
         self.original: dict[Any, tuple[Any, Any]] | None = None  # what a real dict held at first
 
     def python_type(self) -> type:
@@ -105,6 +106,7 @@ class Dict(Container):
         at = key.hash_key(tx)
         entries = self.change(tx)
         old = entries.get(at)
+        self.inserted += old is None
         entries[at] = (key if old is None else old[0], value)
 
     def as_proxy(self) -> Any:
@@ -193,7 +195,7 @@ class Dict(Container):
     def m___reversed__(self, tx: Any) -> Any:
         return tx.list_iterator(list(reversed(self.keys(tx))))
 
-    def m_update(self, tx: Any, *args: Any, **kwargs: Any) -> Any:
+    def m_update(self, tx: Any, /, *args: Any, **kwargs: Any) -> Any:
         pairs = tx.dict_pairs(args[0]) if args else []
         pairs = pairs + [(Constant(k), v) for k, v in kwargs.items()]
         for key, _ in pairs:
@@ -322,7 +324,17 @@ class DictView(Variable):
     def m___contains__(self, tx: Any, item: Any) -> Any:
         if self.what == "keys":
             return self.of.m___contains__(tx, item)
+        if self.what == "items":
+            return self._has_item(tx, item)
         return Constant(any(tx.same_or_equal(e, item) for e in self.elements(tx)))
+
+    def _has_item(self, tx: Any, item: Any) -> Any:
+        pair = tx.builtin_part(item)
+        if not isinstance(pair, Tuple) or len(pair.items) != 2:
+            return Constant(False)
+        key, value = pair.unpacked(tx)
+        found = self.of.get(tx, key)
+        return Constant(found is not None and tx.same_or_equal(found, value))
 
     def _set(self, tx: Any) -> Any:
         made = Set()

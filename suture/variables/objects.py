@@ -264,8 +264,8 @@ class Raise(Mutable):
         cls = emit.constant(self.cls, self.cls.__name__)
         args = ", ".join(emit.value(a) for a in self.args)
         name = str(emit.begin(self, f"{cls}.__new__({cls}{', ' if args else ''}{args})"))
-        if args:
-            emit.line(f"{name}.args = ({args},)")
+        init = next(b.__dict__["__init__"] for b in self.cls.__mro__ if _in_c(b, "__init__"))
+        emit.line(f"{emit.constant(init, 'init')}({name}{', ' if args else ''}{args})")
         if self.cause is not None:
             emit.line(f"{name}.__cause__ = {emit.value(self.cause)}")
         if self.context is not None:
@@ -279,6 +279,10 @@ class Raise(Mutable):
             place = f"{emit.constant(code, 'code')}, {emit.constant(namespace, 'globals')}, {at}"
             emit.line(f"{add}({name}, {place})")
         return name
+
+
+def _in_c(cls: type, name: str) -> bool:
+    return name in cls.__dict__ and not isinstance(cls.__dict__[name], types.FunctionType)
 
 
 class Opaque(Variable):
