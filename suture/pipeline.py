@@ -130,11 +130,15 @@ def install_graph(
         )
     except errors.BackendFailed as failed:
         names = backends.wanted_constants(failed)
-        if names is None:
+        if names is None and (not capture.places or data.history.dynamic is not None):
             raise
         from suture.guards import shapes
 
-        return shapes.paths_of(names, capture.places)
+        if names is not None:
+            return shapes.paths_of(names, capture.places)
+        _log.info("%s: %s; its sizes and numbers become constants", point.name, failed)
+        data.history.dynamic = False
+        return {place.source.path() for place in capture.places}
     emitted.namespace["graph"] = capture.graph.keeping_modes(compiled)
     messages.captured(point, data, capture, emitted)
     return set()

@@ -6,6 +6,8 @@ region changes one of them, or asks whether two are one, another call may not pa
 
 from __future__ import annotations
 
+from typing import Any
+
 from suture.calls.part import Part
 from suture.variables import Tensor
 from suture.variables.base import Mutable
@@ -53,6 +55,9 @@ class Aliasing(Part):
             first = firsts.setdefault(id(storage), place)
             if first is not place:
                 self.guards.add(first, "same", place)
+        shared = [t for t, s in zip(tensors, storages) if sum(s is other for other in storages) > 1]
+        for tensor in shared:  # how they overlap is part of the graph
+            self.guards.add(tensor.source.call(offset_of), "equals", offset_of(tensor.example))
         if len(firsts) > 1:
             self.guards.add(None, "distinct", tuple(firsts.values()))
 
@@ -60,3 +65,8 @@ class Aliasing(Part):
 def storage_of(tensor: Any) -> Any:
     """The memory of a tensor: one object for all its views."""
     return tensor.untyped_storage()
+
+
+def offset_of(tensor: Any) -> int:
+    """Where in its memory a tensor begins."""
+    return int(tensor.storage_offset())
