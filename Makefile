@@ -15,7 +15,7 @@ C_FILES := $(wildcard csrc/*.c csrc/*.h)
 BENCHMARKS := dispatch capture memory
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test check format build sweep clean bench $(BENCHMARKS:%=bench-%)
+.PHONY: help demo test check format build sweep sweep-ops clean bench $(BENCHMARKS:%=bench-%)
 
 help:
 	@echo "make demo    set up, then compile a small transformer and show what happened"
@@ -24,6 +24,7 @@ help:
 	@echo "make format  let ruff and clang-format rewrite the files"
 	@echo "make build   set up and build the core"
 	@echo "make sweep   real models against eager"
+	@echo "make sweep-ops  all operations of torch's own tests, against torch.compile"
 	@echo "make bench   $(BENCHMARKS:%=bench-%)"
 	@echo "make clean   remove .venv, the build and the caches"
 
@@ -48,6 +49,10 @@ format: build
 ifneq ($(C_FILES),)
 	$(BIN)/clang-format -i $(C_FILES)
 endif
+
+sweep-ops: build
+	$(PIP) install expecttest
+	$(BIN)/python benchmarks/sweep_ops.py $(ARGS)
 
 sweep: build
 	$(BIN)/python benchmarks/sweep.py $(ARGS)

@@ -153,7 +153,9 @@ def _traced(tx: Any, cls: Class, name: str, given: list[Any], ctx: Context) -> A
     body = tx.trace_body(name, trial, structure, leaves, [v.value for v in leaves])
     if body.lifted:
         raise Break(
-            higher_order.BODY_BREAKS, operator=name, reason="forward uses a tensor that is no argument"
+            higher_order.BODY_BREAKS,
+            operator=name,
+            reason="forward uses a tensor that is no argument",
         )
     return trial.result
 
@@ -185,11 +187,13 @@ def _trace_backward(tx: Any, cls: Class, name: str, ctx: Context, result: Any) -
     body = tx.trace_body(name, _Trial(run), structure, leaves, fakes)
     if body.lifted:
         raise Break(
-            higher_order.BODY_BREAKS, operator=name, reason="backward uses a tensor that is not saved"
+            higher_order.BODY_BREAKS,
+            operator=name,
+            reason="backward uses a tensor that is not saved",
         )
 
 
-def _backward_of(raw: Any) -> types.FunctionType:
+def _backward_of(raw: Any) -> Any:
     """The function behind `backward`, without torch's `once_differentiable` around it."""
     fn = raw.__func__ if isinstance(raw, staticmethod) else raw
     wrapped = getattr(fn, "__wrapped__", None)
@@ -198,8 +202,7 @@ def _backward_of(raw: Any) -> types.FunctionType:
     if fn.__code__.co_name == "wrapper" and fn.__code__.co_filename == _FUNCTION_FILE:
         cells = [c.cell_contents for c in fn.__closure__ or ()]
         fn = next((c for c in cells if isinstance(c, types.FunctionType)), fn)
-    found: types.FunctionType = fn
-    return found
+    return fn
 
 
 _FUNCTION_FILE = torch.autograd.function.__file__

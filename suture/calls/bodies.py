@@ -31,8 +31,16 @@ class Body:
 class Bodies(Part):
     """The part of the tracer that traces bodies."""
 
+    effects: Effects
+
     def trace_body(
-        self, name: str, fn: Any, structure: Any, leaves: list[Any], fakes: list[Any], kwargs: Any = None
+        self,
+        name: str,
+        fn: Any,
+        structure: Any,
+        leaves: list[Any],
+        fakes: list[Any],
+        kwargs: Any = None,
     ) -> Body:
         """Trace `fn(*structure)` with fresh graph values in place of `leaves`, whose fake values
         are `fakes`. A body that breaks, or that changes something outside, is refused."""
@@ -41,7 +49,10 @@ class Bodies(Part):
         self.effects.globals.update(saved.globals)
         outside = _reachable(self.frames)
         try:
-            formal = [self._formal(level, i, old, fake) for i, (old, fake) in enumerate(zip(leaves, fakes))]
+            formal = [
+                self._formal(level, i, old, fake)
+                for i, (old, fake) in enumerate(zip(leaves, fakes))
+            ]
             args = [trees.build(self, s, formal) for s in structure]
             result = self.call(fn, args, dict(kwargs or {}))
             self._refuse_effects(name, outside, saved)
@@ -50,7 +61,9 @@ class Bodies(Part):
             nodes = [self.graph.levels.lift(v.node) for v in outputs]
         except Raised as raised:
             kind = raised.exception.python_type().__name__
-            raise Break(higher_order.BODY_BREAKS, operator=name, reason=f"it raises {kind}") from None
+            raise Break(
+                higher_order.BODY_BREAKS, operator=name, reason=f"it raises {kind}"
+            ) from None
         except Break as reason:
             if reason.type in (higher_order.BODY_BREAKS, higher_order.BODY_SIDE_EFFECT):
                 raise
@@ -127,7 +140,9 @@ def _reachable(frames: list[Any]) -> set[int]:
         if isinstance(at, Sequence):
             work += at.items
         elif isinstance(at, Dict):
-            work += [part for pair in (getattr(at, "entries", None) or {}).values() for part in pair]
+            work += [
+                part for pair in (getattr(at, "entries", None) or {}).values() for part in pair
+            ]
         elif isinstance(at, Object):
             work += [*at.attrs.values(), at.storage]
         elif isinstance(at, Cell):

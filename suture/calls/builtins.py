@@ -428,8 +428,7 @@ def _round(tx: Any, args: Any, kwargs: Any) -> Any:
             return tx.symbol_round(value, "round")
         return tx.fold(round, [Constant(tx.specialise(value)), *args[1:]], kwargs)
     if isinstance(value, Tensor):
-        named = {"decimals": args[1]} if len(args) > 1 else {}
-        return tx.add_node("call_method", "round", [value], named)
+        return tx.raise_(TypeError, "type Tensor doesn't define __round__ method")
     if value.is_constant():
         return tx.fold(round, args, kwargs)
     return tx.call_type_method(value, "__round__", args[1:], kwargs)

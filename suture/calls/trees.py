@@ -38,9 +38,7 @@ def flatten(tx: Any, variable: Any, leaves: list[Any]) -> Any:
         items = [flatten(tx, i, leaves) for i in variable.unpacked(tx)]
         return items if isinstance(variable, List) else tuple(items)
     if type(variable) is Dict:
-        return {
-            tx.constant_value(k): flatten(tx, v, leaves) for k, v in tx.dict_pairs(variable)
-        }
+        return {tx.constant_value(k): flatten(tx, v, leaves) for k, v in tx.dict_pairs(variable)}
     return Held(variable)
 
 

@@ -89,3 +89,7 @@ run(
     "torch.Tensor.__repr__ torch.Tensor.__format__ torch.set_printoptions",
     because="text about values, which are there only when the graph has run",
 )
+run(
+    "torch.quantize_per_tensor torch.quantize_per_channel torch.quantize_per_tensor_dynamic",
+    because="makes a quantized tensor, which has no fake counterpart",
+)

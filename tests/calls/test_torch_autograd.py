@@ -1,0 +1,128 @@
+"""Autograd inside compiled code."""
+
+from __future__ import annotations
+
+import torch
+
+from tests.harness import check
+
+torch.manual_seed(0)
+x = torch.randn(3, 4)
+g = torch.randn(3, 4, requires_grad=True)
+i = torch.tensor([0, 2])
+
+
+class Sq(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        ctx.k = 3
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 2 * x * ctx.k
+
+
+class Su(torch.autograd.Function):
+    @staticmethod
+    def forward(x, n):
+        return x * n, x + 1
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, n = inputs
+        ctx.save_for_backward(x)
+        ctx.n = n
+        ctx.mark_non_differentiable(output[1])
+
+    @staticmethod
+    def backward(ctx, g, _):
+        return g * ctx.n * 5, None
+
+
+class STE(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.round()
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, g):
+        return g
+
+
+class Dirty(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        x.add_(1)
+        ctx.mark_dirty(x)
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 7
+
+
+def test_grad_inside():
+    def grad_inside(x):
+        y = (x * 2).sum()
+        (g,) = torch.autograd.grad(y, x)
+        return g * 2
+
+    check(grad_inside, g, graphs=2, breaks=("GB0123",))
+
+
+def test_hook_inside():
+    def hook_inside(x):
+        y = x * 2
+        y.register_hook(lambda g: g * 3)
+        return y.sum()
+
+    check(hook_inside, g, graphs=2, breaks=("GB0029",))
+
+
+def test_retain():
+    def retain(x):
+        y = x * 2
+        y.retain_grad()
+        return y.sum()
+
+    check(retain, g, graphs=2, breaks=("GB0108",))
+
+
+def test_detach():
+    def detach(x):
+        return x.detach() * 2, (x * 2).detach_()
+
+    check(detach, g, graphs=1)
+
+
+def test_autograd_function():
+    def afn(x):
+        return Sq.apply(x + 1) * 2
+
+    check(afn, g, graphs=1)
+
+
+def test_autograd_function_with_setup_context():
+    def afn_setup(x):
+        a, b = Su.apply(x, 3)
+        return a, b
+
+    check(afn_setup, g, graphs=1)
+
+
+def test_once_differentiable():
+    def afn_once(x):
+        return STE.apply(x).sum()
+
+    check(afn_once, g, graphs=1)
+
+
+def test_autograd_function_in_place():
+    def afn_dirty(x):
+        return Dirty.apply(x * 1)
+
+    check(afn_dirty, g, graphs=1)

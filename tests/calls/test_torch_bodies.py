@@ -1,0 +1,184 @@
+"""Operators that take functions: their bodies are graphs."""
+
+from __future__ import annotations
+
+import torch
+import torch.utils.checkpoint as C
+
+from tests.harness import check
+
+torch.manual_seed(0)
+x = torch.randn(3, 4)
+g = torch.randn(3, 4, requires_grad=True)
+i = torch.tensor([0, 2])
+
+
+w = torch.randn(4, 4, requires_grad=True)
+
+
+def test_vmap():
+    def vmap1(x):
+        return torch.vmap(lambda a: a.sin().sum())(x)
+
+    check(vmap1, x, graphs=1)
+
+
+def test_vmap_with_dims():
+    def vmap2(x, y):
+        return (
+            torch.func.vmap(torch.dot)(x, y),
+            torch.vmap(lambda a, b: a * b, in_dims=(0, None))(x, y[0]),
+            torch.vmap(lambda a: a * 2, in_dims=1, out_dims=1)(x),
+        )
+
+    check(vmap2, x, x, graphs=1)
+
+
+def test_vmap_closure():
+    def vmap_closure(x, w):
+        return torch.vmap(lambda a: a @ w)(x)
+
+    check(vmap_closure, g, w, graphs=1)
+
+
+def test_vmap_dict():
+    def vmap_dict(x):
+        return torch.vmap(lambda d: {"o": d["a"] + d["b"][0]})({"a": x, "b": [x]})
+
+    check(vmap_dict, x, graphs=1)
+
+
+def test_vmap_nested():
+    def vmap_nested(x):
+        return torch.vmap(torch.vmap(lambda a: a * 2 + 1))(x)
+
+    check(vmap_nested, x, graphs=1)
+
+
+def test_grad():
+    def grad1(x):
+        return torch.func.grad(lambda a: (a**2).sum())(x)
+
+    check(grad1, x, graphs=1)
+
+
+def test_grad_argnums():
+    def grad_argnums(x, y):
+        return torch.func.grad(lambda a, b: (a * b).sum(), argnums=(0, 1))(
+            x, y
+        ), torch.func.grad_and_value(lambda a: a.sin().sum())(x)
+
+    check(grad_argnums, x, x, graphs=1)
+
+
+def test_grad_aux():
+    def grad_aux(x):
+        return torch.func.grad(lambda a: ((a**2).sum(), a + 1), has_aux=True)(x)
+
+    check(grad_aux, x, graphs=1)
+
+
+def test_vmap_grad():
+    def vmap_grad(x):
+        return torch.vmap(torch.func.grad(lambda a: (a**3).sum()))(x)
+
+    check(vmap_grad, x, graphs=1)
+
+
+def test_jacobians():
+    def jac(x):
+        return (
+            torch.func.jacrev(torch.sin)(x),
+            torch.func.jacfwd(lambda a: a**2)(x[0]),
+            torch.func.hessian(lambda a: (a**3).sum())(x[0]),
+        )
+
+    check(jac, x, graphs=1)
+
+
+def test_jvp():
+    def jvp1(x):
+        return torch.func.jvp(torch.sin, (x,), (torch.ones_like(x),))
+
+    check(jvp1, x, graphs=1)
+
+
+def test_vjp():
+    def vjp1(x):
+        o, f = torch.func.vjp(torch.sin, x)
+        return o, f(torch.ones_like(x))
+
+    check(vjp1, x, graphs=1)
+
+
+def test_vmap_rand():
+    def vmap_rand(x):
+        return torch.vmap(lambda a: a + torch.rand(4), randomness="different")(x)
+
+    check(vmap_rand, x, graphs=1)
+
+
+def test_vmap_body_with_side_effect():
+    def vmap_side(x):
+        l = []
+
+        def f(a):
+            l.append(1)
+            return a * 2
+
+        return torch.vmap(f)(x), len(l)
+
+    check(vmap_side, x, graphs=0, breaks=("GB0067",))
+
+
+def test_cond():
+    def cond1(x):
+        return torch.cond(x.sum() > 0, lambda a: a + 1, lambda a: a - 1, (x,))
+
+    check(cond1, x, graphs=1)
+
+
+def test_cond_closure():
+    def cond_closure(x, w):
+        return torch.cond(x.sum() > 0, lambda a: a @ w, lambda a: a - 1, (x,))
+
+    check(cond_closure, g, w, graphs=1)
+
+
+def test_cond_on_a_size():
+    def cond_py(x):
+        return torch.cond(x.shape[0] > 2, lambda a: a + 1, lambda a: a - 1, (x,))
+
+    check(cond_py, x, graphs=1)
+
+
+def test_while_loop():
+    def wl(x):
+        return torch.while_loop(
+            lambda i, a: i < 3, lambda i, a: (i + 1, a * 2), (torch.tensor(0), x)
+        )
+
+    check(wl, x, graphs=1)
+
+
+def test_checkpoint():
+    def ckpt(x, w):
+        return C.checkpoint(lambda a: torch.sin(a @ w), x, use_reentrant=False)
+
+    check(ckpt, g, w, graphs=1)
+
+
+def test_reentrant_checkpoint():
+    def ckpt_re(x, w):
+        return C.checkpoint(lambda a: torch.sin(a @ w), x, use_reentrant=True)
+
+    check(ckpt_re, g, w, graphs=1)
+
+
+def test_checkpoint_with_dropout():
+    def ckpt_drop(x):
+        return C.checkpoint(
+            lambda a: torch.nn.functional.dropout(a.sin(), 0.5), x, use_reentrant=False
+        )
+
+    check(ckpt_drop, g, graphs=1)

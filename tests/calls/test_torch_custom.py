@@ -1,0 +1,202 @@
+"""Custom operators, marks, arrays."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import torch
+from torch.library import custom_op
+
+import suture
+from tests.harness import check
+
+torch.manual_seed(0)
+x = torch.randn(3, 4)
+g = torch.randn(3, 4, requires_grad=True)
+i = torch.tensor([0, 2])
+
+
+@custom_op("pt::mysin", mutates_args=())
+def mysin(x: torch.Tensor) -> torch.Tensor:
+    return torch.from_numpy(np.sin(x.detach().numpy()))
+
+
+@mysin.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+
+@custom_op("pt::nofake", mutates_args=())
+def nofake(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+
+@custom_op("pt::mut", mutates_args={"x"})
+def mut(x: torch.Tensor) -> None:
+    x.add_(1)
+
+
+lib = torch.library.Library("ptl", "DEF")
+lib.define("foo(Tensor x, int n) -> Tensor")
+lib.impl("foo", lambda x, n: x * n, "CPU")
+torch.library.register_fake("ptl::foo", lambda x, n: torch.empty_like(x), lib=lib)
+
+
+@torch.compiler.allow_in_graph
+def aig(x):
+    return x.sin() + 1
+
+
+@suture.allow_in_graph
+def aig2(d):
+    return {"a": d["x"] + 1, "b": [d["y"]]}
+
+
+@suture.nonstrict_trace
+def nst(x, d):
+    return x * d["k"], [x + d["t"]]
+
+
+@torch.compiler.assume_constant_result
+def acr():
+    return 5
+
+
+@torch.compiler.disable
+def dis(x):
+    return x + 1
+
+
+class TF(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        r = super().__torch_function__(func, types, args, kwargs)
+        return r
+
+
+def test_custom_op():
+    def cop(x):
+        return mysin(x) + 1, torch.ops.pt.mysin(x)
+
+    check(cop, x, graphs=1)
+
+
+def test_custom_op_without_fake_kernel():
+    def cop_nofake(x):
+        return nofake(x) + 1
+
+    check(cop_nofake, x, graphs=2, breaks=("GB0090",))
+
+
+def test_custom_op_that_writes():
+    def cop_mut(x):
+        mut(x)
+        return x * 2
+
+    check(cop_mut, x, graphs=1)
+
+
+def test_library_operator():
+    def lib_def(x):
+        return torch.ops.ptl.foo(x, 3) + 1
+
+    check(lib_def, x, graphs=1)
+
+
+def test_allow():
+    def allow(x):
+        return aig(x) * 2
+
+    check(allow, g, graphs=1)
+
+
+def test_allow_tree():
+    def allow_tree(x):
+        r = aig2({"x": x, "y": x * 2})
+        return r["a"] + r["b"][0]
+
+    check(allow_tree, x, graphs=1)
+
+
+def test_nonstrict():
+    def nonstrict(x):
+        a, b = nst(x, {"k": 2, "t": x})
+        return a + b[0]
+
+    check(nonstrict, g, graphs=1)
+
+
+def test_assume():
+    def assume(x):
+        return x + acr()
+
+    check(assume, x, graphs=1)
+
+
+def test_disabled():
+    def disabled(x):
+        return dis(x * 2) * 3
+
+    check(disabled, x, graphs=2, breaks=("GB0098",))
+
+
+def test_array_argument():
+    def np_in(a):
+        return a + 1
+
+    check(np_in, np.ones((3, 4), dtype=np.float32), graphs=0, breaks=("GB0158",))
+
+
+def test_np_sum():
+    def np_sum(a):
+        return np.sum(a * 2, axis=0), np.sin(a), a.shape, a.T.dot(a)
+
+    check(
+        np_sum,
+        np.ones((3, 4), dtype=np.float32),
+        graphs=0,
+        breaks=("GB0158", "GB0147", "GB0147", "GB0158"),
+    )
+
+
+def test_np_conv():
+    def np_conv(x):
+        return torch.from_numpy(np.sin(x.numpy())) + 1
+
+    check(np_conv, x, graphs=1, breaks=("GB0064", "GB0147", "GB0055"))
+
+
+def test_np_mix():
+    def np_mix(x):
+        return torch.as_tensor(x.numpy() * 2) + x
+
+    check(np_mix, x, graphs=1, breaks=("GB0064", "GB0158", "GB0055"))
+
+
+def test_py_random():
+    def py_random(x):
+        return x + random.random(), random.randint(0, 10)
+
+    check(py_random, x, graphs=1, breaks=("GB0156", "GB0007"))
+
+
+def test_as_subclass():
+    def as_sub(x):
+        return x.as_subclass(TF) + 1
+
+    check(
+        as_sub,
+        x,
+        graphs=0,
+        breaks=("GB0064", "GB2021", "GB2040", "GB0142", "GB2021", "GB0064", "GB0142"),
+    )
+
+
+def test_sparse_make():
+    def sparse_make(x):
+        s = x.to_sparse()
+        return s.to_dense() + 1
+
+    check(sparse_make, x, graphs=1)
