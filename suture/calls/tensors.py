@@ -245,7 +245,9 @@ class Tensors(Part):
 
     def autograd_attribute(self, tensor: Tensor, name: str) -> Any:
         if name == "grad" and tensor.example is not None and tensor.example.is_leaf:
-            return self.wrap(tensor.example.grad, tensor.source.attr("grad"))
+            place = tensor.source.attr("grad")
+            self._loose.add(id(place))  # each backward may make a new one
+            return self.wrap(tensor.example.grad, place)
         if name in ("grad", "_grad") and tensor.example is None and not tensor.value.requires_grad:
             return Constant(None)
         if name == "grad_fn" and (not tensor.value.requires_grad or tensor.value.is_leaf):

@@ -1,0 +1,69 @@
+"""Optimizer steps: compiled once with empty state and once with it, never per step."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+
+import suture
+
+OPTIMIZERS = {
+    "SGD": lambda p: torch.optim.SGD(p, lr=0.1),
+    "SGD, momentum": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=0.01),
+    "SGD, foreach": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, foreach=True),
+    "Adam": lambda p: torch.optim.Adam(p, lr=0.1, foreach=False),
+    "Adam, foreach": lambda p: torch.optim.Adam(p, lr=0.1, foreach=True),
+    "AdamW": lambda p: torch.optim.AdamW(p, lr=0.1, foreach=False),
+    "AdamW, foreach": lambda p: torch.optim.AdamW(p, lr=0.1, foreach=True),
+}
+
+
+def train(make, backend, rates=None, steps=6):
+    """The number of variants after each step, beside an uncompiled optimizer."""
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+    other = copy.deepcopy(model)
+    plain, ours = make(model.parameters()), make(other.parameters())
+    suture.reset()
+    compiled = suture.compile(lambda: ours.step(), backend=backend)
+    counts = []
+    for i in range(steps):
+        x = torch.randn(5, 4)
+        for m, optimizer, step in ((model, plain, plain.step), (other, ours, compiled)):
+            if rates is not None:
+                optimizer.param_groups[0]["lr"] = rates(i)
+            optimizer.zero_grad()
+            m(x).pow(2).sum().backward()
+            step()
+        for a, b in zip(model.parameters(), other.parameters()):
+            torch.testing.assert_close(a, b)
+        counts.append(suture.stats().variants)
+    assert not suture.stats().interpreted
+    return counts
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_steps_do_not_compile_again(name, backend):
+    counts = train(OPTIMIZERS[name], backend)
+    assert counts[2:] == [counts[2]] * 4, counts
+    assert counts[-1] - counts[0] <= 2, counts
+
+
+@pytest.mark.parametrize("name", ["SGD, momentum", "AdamW"])
+def test_a_learning_rate_that_changes_each_step(name):
+    counts = train(OPTIMIZERS[name], "eager", rates=lambda i: 0.1 / (i + 1), steps=8)
+    assert counts[2:] == [counts[2]] * 6, counts
+
+
+def test_a_schedule_as_users_write_it():
+    def make(parameters):
+        made = torch.optim.SGD(parameters, lr=0.1)
+        make.schedulers.append(torch.optim.lr_scheduler.StepLR(made, 1, 0.5))
+        return made
+
+    make.schedulers = []
+    counts = train(make, "eager", rates=lambda i: 0.1 * 0.5**i)
+    assert counts[2:] == [counts[2]] * 4, counts
