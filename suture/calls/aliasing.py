@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from suture.calls.part import Part
-from suture.variables import Tensor
+from suture.variables import Tensor, Tuple
 from suture.variables.base import Mutable
 
 _FEW = 12  # so many tensors are always told apart; more of them only where one is changed
@@ -25,7 +25,7 @@ class Aliasing(Part):
         fixed: list[Any] = []
         for _, variable in self._known.values():
             source = getattr(variable, "source", None)
-            if source is None:
+            if source is None or isinstance(variable, Tuple):
                 continue
             if source.kind == "const" or self.is_fixed(source):
                 if isinstance(variable, Mutable):

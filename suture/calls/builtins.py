@@ -11,6 +11,7 @@ import torch
 
 from suture.breaks import Break, calls, objects, tensors
 from suture.calls import library
+from suture.calls.abstract import guard_abstract
 from suture.calls.attributes import MISSING
 from suture.calls.table import handles
 from suture.variables import (
@@ -72,7 +73,7 @@ def _instance_of(tx: Any, obj: Any, classes: Any) -> bool:
 def _custom_check(tx: Any, obj: Any, kind: Any) -> bool:
     """A metaclass with an __instancecheck__ of its own (abstract classes, typing, torch)."""
     if isinstance(kind, abc.ABCMeta):
-        tx.guards.add(None, "torch_state", (abc.get_cache_token, abc.get_cache_token(), "abc"))
+        guard_abstract(tx, obj.python_type(), kind)
     try:
         real = obj.real()
     except LookupError:

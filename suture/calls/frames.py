@@ -19,8 +19,9 @@ def frame_locals(tx: Any) -> dict[str, Any]:
         value = frame.locals[slot]
         if isinstance(value, Cell) or slot in frame.code.frees:
             value = tx.load_cell(tx.frame_cell(frame, slot))
+        value = tx.realize(value)
         if value is not None and not name.startswith("."):
-            found[name] = tx.realize(value)
+            found[name] = value
     return found
 
 

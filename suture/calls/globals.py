@@ -36,7 +36,11 @@ class Globals(Part):
     def frame_cell(self, frame: Any, slot: int) -> Cell:
         cell = frame.locals[slot]
         if type(cell) is Lazy:
-            cell = frame.locals[slot] = self.wrap_cell(cell.value, cell.source)
+            if isinstance(cell.value, types.CellType):
+                cell = self.wrap_cell(cell.value, cell.source)
+            else:
+                cell = self.realize(cell)
+            frame.locals[slot] = cell
         if isinstance(cell, Cell):
             return cell
         made = frame.locals[slot] = Cell(cell)

@@ -54,6 +54,8 @@ def _requires_grad(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
     given = args[0] if args else kwargs.get("requires_grad", Constant(True))
     if bool(tensor.value.requires_grad) == tx.truth(given):
         return tensor
+    if tensor.source is None and tensor.value.is_leaf and not torch.is_grad_enabled():
+        return tx.add_node("call_method", "requires_grad_", [tensor, given], {})
     raise Break(tensor_methods.REQUIRES_GRAD_CALL, tensor=tensor.describe())
 
 
@@ -102,9 +104,19 @@ def _object_method(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
     raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute="object protocol")
 
 
+def _is_data_of(value: Tensor, tensor: Tensor) -> bool:
+    """Whether `value` is `tensor.data` itself, as conversions that have nothing to do leave it."""
+    node = value.node
+    if node is tensor.node:
+        return True
+    return node.target is torch._C._autograd._get_data_attr and node.args[0] is tensor.node
+
+
 def set_attribute(tx: Any, tensor: Tensor, name: str, value: Any) -> None:
     """`tensor.name = value`: kept beside the tensor and put back when the region ends."""
     if name == "data":
+        if isinstance(value, Tensor) and _is_data_of(value, tensor):
+            return
         if isinstance(value, Tensor) and value.value.dtype != tensor.value.dtype:
             dtype = str(value.value.dtype)
             raise Break(tensor_methods.SET_DATA_DTYPE, tensor=tensor.describe(), dtype=dtype)

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from suture import _core
+from suture._core import UNBOUND
 from suture.breaks import Break, objects, tensors
 from suture.calls.part import Part
 from suture.calls.real_iterators import is_builtin_iterator, wrap_iterator
@@ -125,8 +126,13 @@ class Wrapping(Part):
         self._fixed.add(id(source))
 
     def realize(self, lazy: Any) -> Any:
-        """Look at a value inside a container."""
-        return self.wrap(lazy.value, lazy.source) if type(lazy) is Lazy else lazy
+        """Look at a value inside a container, or in a local: None if that is unbound."""
+        if type(lazy) is not Lazy:
+            return lazy
+        if lazy.value is UNBOUND:
+            self.guards.add(lazy.source, "unbound")
+            return None
+        return self.wrap(lazy.value, lazy.source)
 
     def wrap(self, value: Any, source: Source | None) -> Any:
         """The variable of `value`. The same object always gives the same variable."""

@@ -15,7 +15,8 @@ inline(
 inline(
     "torch.nested.nested_tensor_from_jagged torch._constrain_as_size torch._tensor._convert"
     " torch.jit._unwrap_optional torch.backends.mha.get_fastpath_enabled"
-    " torch._utils_internal.justknobs_check",
+    " torch._utils_internal.justknobs_check"
+    " torch.__future__.get_swap_module_params_on_conversion",
     because="plain Python that decides between operations",
 )
 inline(

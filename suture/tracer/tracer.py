@@ -60,6 +60,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self._result: Any = None
         self._known: dict[int, tuple[Any, Any]] = {}
         self._pins: dict[int, Source] = {}
+        self.abstract_answers: Any = None
         self._fixed: set[int] = set()
         self._loose: set[int] = set()
         self._cells: dict[int, tuple[Any, Any]] = {}
@@ -98,7 +99,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         needed = set(code.live(spec.index)) if spec.resumed else spec.live
         for slot_, value in zip(spec.live, part[1:]):
             if slot_ in needed:
-                locals_[slot_] = self._incoming(value.value, value.source)
+                locals_[slot_] = value
         live = len(spec.live)
         if spec.index and code.in_loop(spec.index):
             stored = loop_slots(code)

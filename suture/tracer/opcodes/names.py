@@ -60,7 +60,7 @@ def load_fast(tx: Any, frame: Any, inst: Any) -> None:
     value = frame.locals[inst.val]
     if type(value) is Lazy:
         value = frame.locals[inst.val] = tx.realize(value)
-    elif value is None:
+    if value is None:
         name = frame.code.localsplus[inst.val]
         tx.raise_(
             UnboundLocalError,
@@ -92,7 +92,10 @@ def store_fast(tx: Any, frame: Any, inst: Any) -> None:
 
 @op("DELETE_FAST", raw=True)
 def delete_fast(tx: Any, frame: Any, inst: Any) -> None:
-    if frame.locals[inst.val] is None:
+    value = frame.locals[inst.val]
+    if type(value) is Lazy:
+        value = tx.realize(value)
+    if value is None:
         name = frame.code.localsplus[inst.val]
         tx.raise_(
             UnboundLocalError,
