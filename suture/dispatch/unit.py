@@ -120,7 +120,11 @@ class Unit:
             return data.interpreting
         if not self._may_compile(point, data, state):
             return data.interpreting
+        seen = set(map(id, data.variants))
         with _LOCK:
+            for variant in data.variants:  # another thread may have made it meanwhile
+                if id(variant) not in seen and variant.program.check(*state):
+                    return variant.function
             self._compiling.on = True
             try:
                 if self._over_limit(point, data, state):
