@@ -83,11 +83,21 @@ def _check(model: Any, fullgraph: Any, dynamic: Any, recompile_limit: Any) -> No
 
 def _compile(model: Any, settings: Options) -> Any:
     if isinstance(model, torch.nn.Module):
-        call = _compile_function(_plain(type(model).__call__), settings)
+        call = _compile_function(_named_call(type(model)), settings)
         return compile_module(model, call, lambda other: _compile(other, settings))
     if isinstance(model, types.MethodType):
         return types.MethodType(_compile_function(_plain(model.__func__), settings), model.__self__)
     return _compile_function(_plain(model), settings)
+
+
+def _named_call(cls: type) -> types.FunctionType:
+    """What calling an instance of a module class runs, under the class's name in reports."""
+    fn = _plain(cls.__call__)
+    if fn is not torch.nn.Module.__call__:
+        return fn
+    named = fn.__code__.replace(co_qualname=cls.__qualname__)
+    made = types.FunctionType(named, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
+    return functools.update_wrapper(made, fn)
 
 
 def _plain(fn: Any) -> types.FunctionType:
