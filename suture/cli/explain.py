@@ -14,6 +14,7 @@ import torch
 from suture.cli import run as run_
 from suture.cli.common import FOUND, OK, fail, nearest, out, print_json, progress
 from suture.errors import SutureError
+from suture.install import install, uninstall
 from suture.report import explain as explain_
 
 
@@ -45,7 +46,11 @@ def run(arguments: argparse.Namespace) -> int:
     module, colon, name = arguments.target.rpartition(":")
     if not colon:
         return _script(arguments)
-    fn = resolve(module, name)
+    install()  # so that a torch.compile in the file means suture
+    try:
+        fn = resolve(module, name)
+    finally:
+        uninstall()
     args, kwargs = inputs(arguments.input)
     if arguments.calls < 1:
         fail(f"--calls is a number from 1 on, not {arguments.calls}")

@@ -67,6 +67,7 @@ def explain(fn: Any, *, backend: Any = "eager", calls: int = 1, **options: Any) 
     """
     if calls < 1:
         raise ValueError(f"calls is a number from 1 on, not {calls!r}")
+    fn = _uncompiled(fn)
     target = api.compile(fn, backend=backend, **options)
 
     @functools.wraps(fn if hasattr(fn, "__name__") else type(fn), updated=())
@@ -95,6 +96,17 @@ def _run(fn: Any, target: Any, backend: Any, calls: int, args: Any, kwargs: Any)
     report.error, report.result = error, result
     report.note = "" if report.regions else _why_nothing(fn, report)
     return report
+
+
+def _uncompiled(fn: Any) -> Any:
+    """What torch.compile was given, if `fn` is what it gave back."""
+    for name in ("_torchdynamo_orig_callable", "_orig_mod"):
+        original = inspect.getattr_static(fn, "__dict__", None) and vars(fn).get(name)
+        if original is None and hasattr(fn, "_modules"):
+            original = fn._modules.get(name)
+        if original is not None:
+            return original
+    return fn
 
 
 def name_of(fn: Any) -> str:
