@@ -99,14 +99,12 @@ def _run(fn: Any, target: Any, backend: Any, calls: int, args: Any, kwargs: Any)
 
 
 def _uncompiled(fn: Any) -> Any:
-    """What torch.compile was given, if `fn` is what it gave back."""
-    for name in ("_torchdynamo_orig_callable", "_orig_mod"):
-        original = inspect.getattr_static(fn, "__dict__", None) and vars(fn).get(name)
-        if original is None and hasattr(fn, "_modules"):
-            original = fn._modules.get(name)
-        if original is not None:
-            return original
-    return fn
+    """What a compiler was given, if `fn` is what suture.compile or torch.compile gave back."""
+    original = getattr(type(fn), "_suture_original", None)
+    if original is None and isinstance(getattr(fn, "__dict__", None), dict):
+        original = fn.__dict__.get("_torchdynamo_orig_callable")
+        original = original or fn.__dict__.get("_modules", {}).get("_orig_mod")
+    return fn if original is None else original
 
 
 def name_of(fn: Any) -> str:

@@ -71,7 +71,9 @@ def build(
     for name, text in guides.items():
         body = markdown.render(text, "../", _outputs(results.get(name)))
         context = {"title": markdown.title_of(text), "body": body, "name": name}
-        written.append(_write(target, f"guide/{name}.html", "guide.html.j2", up="../", **context, **site))
+        written.append(
+            _write(target, f"guide/{name}.html", "guide.html.j2", up="../", **context, **site)
+        )
     (target / "static" / "breaks.js").write_text(search_index(), encoding="utf-8")
     return len(written)
 
@@ -104,7 +106,12 @@ def run(guides: dict[str, str], tell: Callable[[str], None]) -> dict[str, Any]:
         found = page.read(entry)
         if found.runs and not found.needs:
             jobs.append(
-                {"kind": "page", "id": entry.number, "source": found.program, "config": found.config}
+                {
+                    "kind": "page",
+                    "id": entry.number,
+                    "source": found.program,
+                    "config": found.config,
+                }
             )
     results = examples.run_all(jobs, tell)
     for name in guides:

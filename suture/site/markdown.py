@@ -30,7 +30,9 @@ def render(text: str, up: str = "", output: Callable[[int], str | None] | None =
         if kind in RUN and output is not None:
             shown = output(next(counter))
             if shown:
-                made += f'<pre class="output" tabindex="0"><samp>{escape(shown.rstrip())}</samp></pre>'
+                made += (
+                    f'<pre class="output" tabindex="0"><samp>{escape(shown.rstrip())}</samp></pre>'
+                )
         return made + "\n"
 
     def link_open(self: Any, tokens: Sequence[Any], index: int, options: Any, env: Any) -> str:

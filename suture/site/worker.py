@@ -161,4 +161,3 @@ def _console(block: dict[str, Any]) -> tuple[str, str]:
 
 if __name__ == "__main__":
     main()
-
