@@ -124,6 +124,9 @@ class Iteration(Part):
         return items
 
     def _first(self, value: Any, count: int) -> list[Any]:
+        cls = value.python_type()
+        if not any(hasattr(cls, name) for name in ("__iter__", "__getitem__")):
+            self.raise_(TypeError, f"cannot unpack non-iterable {cls.__name__} object")
         if isinstance(value, (Sequence, Constant, Dict, Set, DictView)):
             return self.elements(value)
         iterator = self.iterate(value)

@@ -189,7 +189,7 @@ def _generic(value: Any) -> None: ...
 @handles_code(_generic.dispatch.__code__)
 def _dispatch(tx: Any, fn: Any, args: Any, kwargs: Any) -> Any:
     """Which implementation a generic function has for a class."""
-    if fn.source is None or not isinstance(args[0], Class):
+    if fn.source is None or not isinstance(args[0], Class) or tx.has_visible_effects():
         raise Break(calls.C_FUNCTION, function="singledispatch")
     return ask_again(tx, fn.source, fn.fn, [args[0].value], {})
 

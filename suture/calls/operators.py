@@ -537,24 +537,60 @@ class Operators(Part):
             return self.raise_(TypeError, f"object of type '{kind}' has no len()")
         return self.finish(self.call_type_method(obj, "__len__", [], {}))
 
+    def _match_args(self, cls: Class, count: int) -> tuple[str, ...] | None:
+        """The attributes of positional patterns; None if the one pattern is the object itself."""
+        name = cls.value.__name__
+        allowed: Any = ()
+        if self.type_lookup(cls.value, "__match_args__") is not MISSING:
+            allowed = self.constant_value(self.getattr(cls, "__match_args__"))
+            if type(allowed) is not tuple:
+                kind = type(allowed).__name__
+                self.raise_(TypeError, f"{name}.__match_args__ must be a tuple (got {kind})")
+        elif issubclass(cls.value, _SELF_MATCHING):
+            allowed = None
+        most = 1 if allowed is None else len(allowed)
+        if count > most:
+            plural = "" if most == 1 else "s"
+            text = f"{name}() accepts {most} positional sub-pattern{plural} ({count} given)"
+            self.raise_(TypeError, text)
+        if allowed is None:
+            return None
+        for one in allowed[:count]:
+            if type(one) is not str:
+                kind = type(one).__name__
+                self.raise_(TypeError, f"__match_args__ elements must be strings (got {kind})")
+        return tuple(allowed[:count])
+
     def match_class(self, subject: Any, cls: Any, count: int, names: tuple[str, ...]) -> Any:
         """MATCH_CLASS: the attributes a class pattern binds, or None."""
         from suture.variables import Tuple
 
-        if not issubclass(subject.python_type(), cls.real()):
+        if not isinstance(cls, Class):
+            return self.raise_(TypeError, "called match pattern must be a class")
+        if not self.truth(self.call(Builtin(isinstance), [subject, cls], {})):
             return Constant(None)
         out = []
         if count:
-            if cls.real() in (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple):
+            positional = self._match_args(cls, count)
+            if positional is None:
                 out.append(subject)
             else:
-                wanted = self.constant_value(self.getattr(cls, "__match_args__"))
-                names = tuple(wanted[:count]) + tuple(names)
+                names = (*positional, *names)
+        seen: set[str] = set()
         for name in names:
+            if name in seen:
+                text = f"{cls.value.__name__}() got multiple sub-patterns for attribute {name!r}"
+                return self.raise_(TypeError, text)
+            seen.add(name)
             if not self.hasattr(subject, name):
                 return Constant(None)
             out.append(self.getattr(subject, name))
         return Tuple(out)
+
+
+_SELF_MATCHING = (
+    bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple
+)  # fmt: skip
 
 
 def _not_none(value: Any) -> bool:

@@ -84,6 +84,8 @@ class Constant(Variable):
 
     def rebuild(self, emit: Any) -> str:
         value = self.value
+        if type(value) is str and not value.isidentifier() and len(value) > 1:
+            return str(emit.constant(value, "text"))  # the very object: identity may matter
         if type(value) in (int, bool, type(None), str, bytes) and len(repr(value)) < 60:
             return repr(value)
         if type(value) is float and value == value and abs(value) != float("inf"):

@@ -342,6 +342,8 @@ class Partial(Mutable):
             return self.attrs[name]
         if name == "__class__":
             return tx.wrap(self.cls, None)
+        if hasattr(self.cls, name) or name == "__dict__":
+            raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
         return tx.raise_(AttributeError, f"'functools.partial' object has no attribute '{name}'")
 
     def setattr(self, tx: Any, name: str, value: Any) -> None:

@@ -112,7 +112,7 @@ class Object(Mutable):
         return name
 
     def write_back(self, emit: Any, name: str) -> None:
-        if self.storage is not None and self.storage.changed:
+        if getattr(self.storage, "changed", False):
             self._write_storage(emit, name)
         self._write_attrs(emit, name)
 

@@ -157,7 +157,13 @@ def match_sequence(tx: Any, frame: Any, inst: Any) -> None:
 def match_keys(tx: Any, frame: Any, inst: Any) -> None:
     subject, keys = frame.stack[-2:]
     found = []
+    seen = set()
     for key in keys.unpacked(tx) if hasattr(keys, "unpacked") else map(Constant, keys.constant()):
+        at = key.hash_key(tx)
+        if at in seen:
+            text = f"mapping pattern checks duplicate key ({tx.constant_value(key)!r})"
+            tx.raise_(ValueError, text)
+        seen.add(at)
         if not tx.truth(tx.contains(subject, key)):
             found = None
             break
