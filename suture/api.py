@@ -149,7 +149,7 @@ def _offer(code: types.CodeType, function: Any) -> Any:
     verdict = rules.lookup(function)
     if verdict.kind is not rules.INLINE or verdict.target is not None:
         return None
-    return unit.entry(code)
+    return unit.offered(code)
 
 
 def _offer_resumed(code: types.CodeType, function: Any, offset: int) -> Any:

@@ -39,6 +39,8 @@ def _compile(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) ->
         with events.phase("trace", name):
             capture, watch = trace(unit, data, state)
         if turn == 0:
+            if not unit.worth_compiling(data, capture, state):
+                return None
             messages.traced(point, data, capture, watch)
             tell(unit, point, data, capture)
         with events.phase("emit", name):

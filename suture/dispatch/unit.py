@@ -11,10 +11,13 @@ import weakref
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
+import torch
+
 from suture import _core, config, errors, events, stance
 from suture.breaks import Break, internal
 from suture.bytecode import decode
 from suture.dispatch import torch_state
+from suture.capture import Return
 from suture.dispatch.history import History
 from suture.graph import forget_source
 from suture.guards.reasons import most_frequent
@@ -46,6 +49,7 @@ class PointData:
     variants: list[Variant] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     given_up: bool = False
+    offered: bool = False  # a function that compiled code called; nobody asked to compile it
     full_at: float = math.inf  # with so many variants there may be no more
     called: bool = False
     interpreting: Any = None
@@ -73,6 +77,7 @@ class Unit:
         self.options = options
         self.compiler = compiler
         self.points: dict[Any, Any] = {}
+        self.plain: dict[int, Any] = {}  # code that was offered and has nothing to capture
         self._compiling = threading.local()
         ALL.add(self)
 
@@ -103,6 +108,28 @@ class Unit:
     def entry(self, code: Any) -> Any:
         """The point at the start of a function."""
         return self.point(entry_chain(code), decode(code).is_generator)
+
+    def offered(self, code: Any) -> Any:
+        """The same for a function that starts below compiled code; None: it runs plainly."""
+        if id(code) in self.plain:
+            return None
+        known = len(self.points)
+        point = self.entry(code)
+        point.data.offered = len(self.points) > known or point.data.offered
+        return point
+
+    def worth_compiling(self, data: PointData, capture: Any, state: tuple[Any, ...]) -> bool:
+        """False for a function that was only offered, got no tensor and did nothing with one: it
+        runs plainly from now on."""
+        if not data.offered or capture.graph.ops or not isinstance(capture.exit, Return):
+            return True
+        if any(isinstance(v, (torch.Tensor, torch.nn.Module)) for v in state):
+            return True
+        code = data.chain[0].code
+        self.plain[id(code)] = code
+        data.given_up = True
+        _core.forget(code)
+        return False
 
     def resumed(self, code: Any, offset: int) -> Any:
         """The point of a generator that is resumed behind the instruction at `offset`."""
