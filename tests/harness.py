@@ -138,7 +138,7 @@ def _clone(value: Any, memo: dict[int, Any]) -> Any:
         return memo[id(value)]
     if isinstance(value, (torch.nn.Module, types.FunctionType, type, types.ModuleType)):
         return value
-    if isinstance(value, torch.Tensor) and type(value) in (torch.Tensor, torch.nn.Parameter):
+    if isinstance(value, torch.Tensor) and _is_cloned(type(value)):
         made = value.detach().clone(memory_format=torch.preserve_format)
         made = made.requires_grad_(value.requires_grad)
     elif isinstance(value, tuple) and type(value) is tuple:
@@ -153,6 +153,15 @@ def _clone(value: Any, memo: dict[int, Any]) -> Any:
         made = copy.deepcopy(value, memo)
     memo[id(value)] = made
     return made
+
+
+def _is_cloned(kind: type) -> bool:
+    """Whether clone() gives a tensor of the same class."""
+    if kind in (torch.Tensor, torch.nn.Parameter):
+        return True
+    return not issubclass(kind, torch.nn.Parameter) and (
+        kind.__torch_dispatch__ is torch.Tensor.__torch_dispatch__
+    )
 
 
 def compare(eager: Outcome, ours: Outcome, grads: bool = True) -> None:

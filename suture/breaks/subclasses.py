@@ -9,14 +9,13 @@ OVERRIDDEN_METHOD = define(
     "Tensor subclass overridden method call",
     message="{subclass}.{method} replaces a method of torch.Tensor",
     explanation=(
-        "`{subclass}` defines its own `{method}` and also takes part in `__torch_function__`; "
-        "which of the two answers depends on the state of the call. Python makes the call."
+        "`{subclass}` defines the operator `{method}` itself. Methods that a subclass defines are "
+        "followed; which operand's operator answers is left to Python."
     ),
     hints=(
-        "Handle the operation in __torch_function__ instead of overriding the method.",
-        "Give the method a name that torch.Tensor does not have.",
+        "Give the operation a method of its own, and call that.",
     ),
-    note="following an overriding method together with the state of __torch_function__",
+    note="asking both operands in Python's order, as for other objects",
 )
 
 SUBCLASS_ATTRIBUTE = define(

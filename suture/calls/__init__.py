@@ -37,6 +37,7 @@ from suture.calls.iteration import Iteration
 from suture.calls.modes import Modes
 from suture.calls.operators import Operators
 from suture.calls.processwide import ProcessWide
+from suture.calls.subclasses import Subclasses
 from suture.calls.symbols import Symbols
 from suture.calls.tensors import Tensors
 from suture.calls.wrapping import Wrapping
@@ -63,6 +64,7 @@ PARTS = (
     Modes,
     Operators,
     ProcessWide,
+    Subclasses,
     Symbols,
     Tensors,
     Wrapping,

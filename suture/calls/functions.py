@@ -82,6 +82,9 @@ class Functions(Part):
         if kind is rules.IN_GRAPH:
             if verdict.rule == "torch C function" and real.__name__.startswith(_SWITCHES):
                 raise Break(calls.C_FUNCTION, function=real.__name__)
+            asked = self.torch_function(real, fn, args, kwargs)
+            if asked is not None:
+                return asked
             return self.call_torch(target if target is not None else real, args, kwargs)
         if kind is rules.INLINE:
             if target is not None and target is not real:

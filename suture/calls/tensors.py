@@ -10,9 +10,10 @@ from typing import Any
 import torch
 
 from suture import _core, config
-from suture.breaks import Break, autograd, calls, control_flow, objects, tensor_methods, tensors
+from suture.breaks import Break, autograd, calls, control_flow, objects, subclasses, tensor_methods, tensors
 from suture.calls.constructors import holds_tensor
 from suture.calls.part import Part
+from suture.calls.subclasses import PLAIN, is_subclass, plain_tensor
 from suture.calls.tensor_methods import METHODS, set_attribute
 from suture.graph import OpFailed
 from suture.graph.known import may_be_known
@@ -51,12 +52,14 @@ class Tensors(Part):
         """A tensor that comes from outside becomes an input of the graph."""
         self._refuse(value, source)
         plan = self.tensor_plan(value, source)
-        fake = self.graph.fake_tensor(value, source, plan.context)
+        convert = plain_tensor if is_subclass(type(value)) else None
+        example = value if convert is None else convert(value)
+        fake = self.graph.fake_tensor(example, source, plan.context)
         static = self.is_fixed(source) and self.stays(source, value)
         self.guards.add(source, "tensor", plan.spec(value, fake))
         if static:
             self.guards.add(source, "is", value)
-        node = self.graph.add_input(source, value, fake, static=static)
+        node = self.graph.add_input(source, example, fake, static=static, convert=convert)
         made = Tensor(node, fake, source, type(value), value)
         self.note_input(made, plan)
         if static and may_be_known(value):
@@ -78,7 +81,7 @@ class Tensors(Part):
             raise Break(tensors.FAKE_UNSUPPORTED, tensor=source.path(), error="it is quantized")
         if kind not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
             plain = kind.__torch_function__ is torch._C._disabled_torch_function_impl
-            if not (plain and isinstance(value, torch.nn.Parameter)):
+            if not (plain and isinstance(value, torch.nn.Parameter)) and not is_subclass(kind):
                 raise Break(tensors.SUBCLASS, tensor=source.path(), subclass=kind.__name__)
 
     # ---- nodes
@@ -94,7 +97,7 @@ class Tensors(Part):
             node, value = self.graph.call(op, target, flat, named)
         except OpFailed as failed:
             raise self.op_failure(failed, target) from failed.cause
-        return self.from_graph(node, value, args, kwargs)
+        return self.with_class(self.from_graph(node, value, args, kwargs), args, kwargs)
 
     def proxy(self, variable: Any) -> Any:
         """A variable as an argument of a node."""
@@ -200,6 +203,10 @@ class Tensors(Part):
     def tensor_attribute(self, tensor: Tensor, name: str) -> Any:
         if tensor.attrs is not None and name in tensor.attrs:
             return tensor.attrs[name]
+        if tensor.cls not in PLAIN:
+            own = self.subclass_attribute(tensor, name)
+            if own is not None:
+                return own
         if name in KNOWN_PROPERTIES and not callable(getattr(torch.Tensor, name, None)):
             return self.known(getattr(tensor.value, name))
         if name == "shape":
@@ -254,6 +261,9 @@ class Tensors(Part):
             return Constant(None)
         if name == "grad_fn":
             raise Break(tensor_methods.GRAD_FN, tensor=tensor.describe())
+        if tensor.cls not in PLAIN:
+            kind = tensor.cls.__name__
+            raise Break(subclasses.SUBCLASS_ATTRIBUTE, subclass=kind, attribute=name)
         raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute=name)
 
     def method_of_refused(self, tensor: Any, name: str, args: list[Any], kwargs: Any) -> Any:
@@ -383,6 +393,7 @@ class Tensors(Part):
         """An operator as a node, or None if an operand does not belong in a graph."""
         if not (_operand(left) and _operand(right)):
             return None
+        self.refuse_binary(name, left, right)
         real = getattr(operator, name) if name != "divmod" else divmod
         if isinstance(left, Symbol) or isinstance(right, Symbol):
             if not (isinstance(left, Tensor) or isinstance(right, Tensor)):
@@ -394,6 +405,7 @@ class Tensors(Part):
     def graph_compare(self, symbol: str, left: Any, right: Any) -> Any:
         if not (_operand(left) and _operand(right)):
             return None
+        self.refuse_compare(symbol, left, right)
         if isinstance(left, Tensor) or isinstance(right, Tensor):
             for side in (left, right):
                 if isinstance(side, Constant) and not isinstance(side.value, (int, float, complex)):

@@ -42,6 +42,9 @@ class GraphValue(Variable):
         return str(emit.graph_output(self))
 
 
+_MADE_BY_GRAPHS = (torch.Tensor, torch.nn.Parameter)
+
+
 class Tensor(GraphValue):
     """A tensor. Inputs have a source; the others are results of the graph.
 
@@ -80,6 +83,9 @@ class Tensor(GraphValue):
 
     def rebuild(self, emit: Any) -> str:
         name = str(emit.graph_output(self))
+        if self.cls not in _MADE_BY_GRAPHS:
+            cast = emit.constant(torch.Tensor.as_subclass, "as_subclass")
+            name = str(emit.begin(self, f"{cast}({name}, {emit.constant(self.cls, self.cls.__name__)})"))
         if self.attrs:
             emit.named(self, name)
             self.write_back(emit, name)
