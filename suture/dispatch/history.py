@@ -55,10 +55,8 @@ class History:
             return True
         before = self.numbers.setdefault(path, value)
         if config.automatic_dynamic and (before != value or type(before) is not type(value)):
-            self.numbers[path] = value
-            if type(before) is type(value):
-                self.changing.add(path)
-                return True
+            self.changing.add(path)
+            return True
         return False
 
     def turn(self, numbers: dict[str, Any]) -> None:
