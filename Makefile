@@ -54,8 +54,14 @@ sweep-ops: build
 	$(PIP) install expecttest
 	$(BIN)/python benchmarks/sweep_ops.py $(ARGS)
 
-sweep: build
-	$(BIN)/python benchmarks/sweep.py $(ARGS)
+sweep: build $(VENV)/.made-sweep
+	cd benchmarks && ../$(BIN)/python -m sweep $(ARGS)
+
+# The models' own libraries, without letting them choose another torch.
+$(VENV)/.made-sweep: benchmarks/sweep/requirements.txt $(VENV)/.made-torch
+	$(BIN)/python -c "import torch; print('torch==' + torch.__version__)" > $(VENV)/constraints.txt
+	$(PIP) install --constraint $(VENV)/constraints.txt --requirement $<
+	@touch $@
 
 bench: $(BENCHMARKS:%=bench-%)
 

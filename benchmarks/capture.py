@@ -35,7 +35,9 @@ def main() -> None:
         pairs = [_first(program) for _ in range(options.repeat)]
         ours, theirs = low([a for a, _ in pairs]), low([b for _, b in pairs])
         rows.append([program.name, f"{ours:.3f}", f"{theirs:.3f}", f"{ours / theirs:.2f}"])
-    finish(options, "capture", ["first call, CPU seconds", "suture", "torch.compile", "ratio"], rows)
+    finish(
+        options, "capture", ["first call, CPU seconds", "suture", "torch.compile", "ratio"], rows
+    )
 
 
 def _first(program: Program) -> tuple[float, float]:

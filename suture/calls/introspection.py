@@ -35,7 +35,11 @@ class Introspection(Part):
             return Frozen(value, self.pinned(value))
         if type(value) is tuple and not is_literal(value):
             return Tuple([self.frozen(v) for v in value])
-        if type(value) in _VIEWS or type(value).__name__ in ("odict_keys", "odict_values", "odict_items"):
+        if type(value) in _VIEWS or type(value).__name__ in (
+            "odict_keys",
+            "odict_values",
+            "odict_items",
+        ):
             return Tuple([self.frozen(v) for v in value])
         return self.wrap(value, None)
 

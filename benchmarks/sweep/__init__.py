@@ -1,0 +1,1 @@
+"""Real models against eager, next to torch.compile: `python -m sweep` from benchmarks/."""
