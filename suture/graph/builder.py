@@ -259,6 +259,8 @@ class GraphBuilder:
 
     def finish(self, outputs: list[torch.fx.Node]) -> torch.fx.GraphModule:
         """The graph with these outputs; inputs nobody uses are removed."""
+        # the trace is over; operators that take functions are looked up by the mode's exact type
+        self.fake.__class__ = priv.FakeTensorMode
         for (setter, _), before in reversed(self.resets.items()):
             self.graph.call_function(setter, before)
         self.graph.output(tuple(outputs))

@@ -142,39 +142,6 @@ def test_disabled():
     check(disabled, x, graphs=2, breaks=("GB0098",))
 
 
-def test_array_argument():
-    def np_in(a):
-        return a + 1
-
-    check(np_in, np.ones((3, 4), dtype=np.float32), graphs=0, breaks=("GB0158",))
-
-
-def test_np_sum():
-    def np_sum(a):
-        return np.sum(a * 2, axis=0), np.sin(a), a.shape, a.T.dot(a)
-
-    check(
-        np_sum,
-        np.ones((3, 4), dtype=np.float32),
-        graphs=0,
-        breaks=("GB0158", "GB0147", "GB0147", "GB0158"),
-    )
-
-
-def test_np_conv():
-    def np_conv(x):
-        return torch.from_numpy(np.sin(x.numpy())) + 1
-
-    check(np_conv, x, graphs=1, breaks=("GB0064", "GB0147", "GB0055"))
-
-
-def test_np_mix():
-    def np_mix(x):
-        return torch.as_tensor(x.numpy() * 2) + x
-
-    check(np_mix, x, graphs=1, breaks=("GB0064", "GB0158", "GB0055"))
-
-
 def test_py_random():
     def py_random(x):
         return x + random.random(), random.randint(0, 10)
