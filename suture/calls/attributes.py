@@ -114,7 +114,10 @@ class Attributes(Part):
         if name == "__dict__":
             raise Break(objects.UNKNOWN_ATTRIBUTE, object=cls.describe(), attribute=name)
         if name in ("__name__", "__qualname__", "__module__", "__doc__") and meta is type:
-            return Constant(getattr(value, name))
+            try:
+                return self.wrap(getattr(value, name), self.pinned(value).attr(name))
+            except AttributeError as error:
+                return self.raise_(AttributeError, *error.args)
         if name in ("__mro__", "__bases__"):
             from suture.variables import Tuple
 

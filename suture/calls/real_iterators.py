@@ -107,7 +107,7 @@ def _look(tx: Any, value: Any, source: Any) -> Any:
     try:
         left = value.__length_hint__() if hasattr(value, "__length_hint__") else 0
         token = repr(_token(value))
-    except (TypeError, AttributeError):
+    except (TypeError, AttributeError, RuntimeError):  # a dict has changed below its iterator
         return None
     if left > _FEW or not tx.history.steady(source.path(), token):
         return None

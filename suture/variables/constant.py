@@ -169,7 +169,10 @@ class ConstantMethod(Variable):
         return tx.constant_method(self.owner, self.name, args, kwargs)
 
     def getattr(self, tx: Any, name: str) -> Any:
-        return tx.wrap(getattr(self.method, name), None)
+        try:
+            return tx.wrap(getattr(self.method, name), None)
+        except AttributeError as error:
+            return tx.raise_(AttributeError, *error.args)
 
     def rebuild(self, emit: Any) -> str:
         return f"{emit.value(self.owner)}.{self.name}"

@@ -200,12 +200,22 @@ class DictIterator(Iterator):
     def rebuild(self, emit: Any) -> str:
         if self.at > len(self.keys):
             return "iter(())"
+        if self.size < 0 or self.of.backing is None and len(self.of.entries) != self.size:
+            return f"{emit.constant(_outdated, 'outdated')}()"
         of = f"{emit.value(self.of)}.{self.what}()"
         made = f"reversed({of})" if self.reverse else f"iter({of})"
         name = str(emit.begin(self, made))
         if self.at:
             emit.line(f"for _ in range({self.at}): next({name})")
         return name
+
+
+def _outdated() -> Any:
+    """An iterator over a dict whose size has changed since."""
+    table = {0: 0}
+    made = iter(table)
+    table[1] = 1
+    return made
 
 
 class SetIterator(Iterator):

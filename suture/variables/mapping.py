@@ -234,7 +234,8 @@ class Dict(Container):
         return tx.dicts_equal(self, other)
 
     def m___ne__(self, tx: Any, other: Any) -> Any:
-        return tx.negate(tx.dicts_equal(self, other))
+        equal = tx.dicts_equal(self, other)
+        return equal if equal.constant() is NotImplemented else tx.negate(equal)
 
     def m_fromkeys(self, tx: Any, keys: Any, value: Any = None) -> Any:
         made = Dict(None, None, self.kind)
@@ -366,6 +367,13 @@ class DictView(Variable):
         return f"{emit.value(self.of)}.{self.what}()"
 
 
+def _member_key(tx: Any, item: Any) -> Any:
+    """What stands for an object that is looked for in a set: a set counts as a frozenset."""
+    if isinstance(item, Set) and item.kind is set:
+        return frozenset(item.entries)
+    return item.hash_key(tx)
+
+
 class Set(Container):
     """set or frozenset; `entries` maps hash keys to variables, in order of insertion."""
 
@@ -424,11 +432,11 @@ class Set(Container):
         return Constant(None)
 
     def m_discard(self, tx: Any, item: Any) -> Any:
-        self.change(tx).pop(item.hash_key(tx), None)
+        self.change(tx).pop(_member_key(tx, item), None)
         return Constant(None)
 
     def m_remove(self, tx: Any, item: Any) -> Any:
-        if item.hash_key(tx) not in self.entries:
+        if _member_key(tx, item) not in self.entries:
             return tx.raise_with(KeyError, [item])
         return self.m_discard(tx, item)
 

@@ -98,6 +98,8 @@ class Object(Mutable):
         elif isinstance(storage, Constant):
             base = next(b for b in self.cls.__mro__ if b in (str, int, float, bytes, complex, bool))
             made = f"{base.__name__}.__new__({cls}, {storage.rebuild(emit)})"
+        elif storage is not None and storage.python_type() is frozenset:
+            made = f"frozenset.__new__({cls}, {storage.rebuild(emit)})"
         elif storage is not None:
             base = storage.python_type()
             made = f"{emit.constant(base, base.__name__)}.__new__({cls})"
@@ -106,7 +108,8 @@ class Object(Mutable):
             if issubclass(self.cls, BaseException):
                 made = f"{emit.constant(BaseException, 'BaseException')}.__new__({cls})"
         name = str(emit.begin(self, made))
-        if storage is not None and not isinstance(storage, (Tuple, Constant)):
+        fixed = isinstance(storage, (Tuple, Constant)) or issubclass(self.cls, frozenset)
+        if storage is not None and not fixed:
             self._write_storage(emit, name)
         self._write_attrs(emit, name)
         return name

@@ -53,7 +53,7 @@ class Container(Mutable):
         kind = self.python_type()
         if name == "__class__":
             return tx.wrap(kind, None)
-        if hasattr(type(self), "m_" + name) or hasattr(kind, name):
+        if hasattr(kind, name):
             found = getattr(kind, name, None)
             if found is not None and not callable(found):
                 return tx.wrap(found, None)
