@@ -55,7 +55,12 @@ class Aliasing(Part):
             first = firsts.setdefault(id(storage), place)
             if first is not place:
                 self.guards.add(first, "same", place)
-        shared = [t for t, s in zip(tensors, storages) if sum(s is other for other in storages) > 1]
+        written = {id(s) for t, s in zip(tensors, storages) if was_written(t)}
+        shared = [
+            t
+            for t, s in zip(tensors, storages)
+            if id(s) in written and sum(s is other for other in storages) > 1
+        ]
         for tensor in shared:  # how they overlap is part of the graph
             self.guards.add(tensor.source.call(offset_of), "equals", offset_of(tensor.example))
         if len(firsts) > 1:
@@ -65,6 +70,11 @@ class Aliasing(Part):
 def storage_of(tensor: Any) -> Any:
     """The memory of a tensor: one object for all its views."""
     return tensor.untyped_storage()
+
+
+def was_written(tensor: Tensor) -> bool:
+    """Whether the region writes to an input."""
+    return bool(tensor.value._version != getattr(tensor.value, "version_at_start", 0))
 
 
 def offset_of(tensor: Any) -> int:

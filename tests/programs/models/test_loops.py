@@ -59,3 +59,29 @@ def test_a_leaf_made_without_gradients() -> None:
             return zeros.reshape(-1) + x.reshape(-1)
 
     check(fn, torch.randn(2, 3), graphs=1)
+
+
+def test_views_of_one_memory_that_nobody_writes_may_move() -> None:
+    def fn(out: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return out.add_(a.sum() * b.sum())
+
+    graphs = Graphs()
+    compiled = suture.compile(fn, backend=graphs)
+    memory = torch.arange(12.0)
+    for start in (2, 3, 4):
+        a, b = memory[start : start + 2], memory[start + 2 : start + 4]
+        assert torch.equal(compiled(torch.zeros(3), a, b), fn(torch.zeros(3), a, b))
+    assert len(graphs) == 1
+
+
+def test_views_of_one_memory_that_is_written_may_not() -> None:
+    def fn(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        a.add_(1)
+        return b * 2
+
+    compiled = suture.compile(fn, backend="eager")
+    for start in (0, 1, 2):
+        ours, theirs = torch.arange(6.0), torch.arange(6.0)
+        got = compiled(ours[:3], ours[start : start + 3])
+        assert torch.equal(got, fn(theirs[:3], theirs[start : start + 3]))
+        assert torch.equal(ours, theirs)
