@@ -315,7 +315,8 @@ find_requires_grad(const Probes *probes)
     for (int at = 8; at + 8 <= size; at += 8) {
         if (all_pointers(probes, LEAF, at, false) && all_pointers(probes, FROZEN, at, false) &&
             all_pointers(probes, MADE, at, true)) {
-            function = function ? -1 : at;
+            /* a shared pointer is two words: the object and its counters */
+            function = !function ? at : function > 0 && at == function + 8 ? function : -1;
         }
     }
     guard_layout.flag = flag;

@@ -16,7 +16,7 @@ from suture import config
 from suture.graph import _torch as priv
 from suture.graph.asserts import bind_unbacked
 from suture.graph.levels import Levels
-from suture.graph.known import WatchedMode, known_above
+from suture.graph.known import watched_mode, known_above
 from suture.graph.names import TorchName, valid_name
 from suture.sources import Source
 
@@ -68,7 +68,7 @@ class GraphBuilder:
             duck_shape=config.duck_sizes,
         )
         self.shape_env.guards = self.decisions
-        self.fake = WatchedMode(
+        self.fake = watched_mode(
             shape_env=self.shape_env, allow_non_fake_inputs=False, export=False
         )
         self.inputs: list[GraphInput] = []

@@ -17,17 +17,23 @@ from suture.graph import _torch as priv
 _ITEM = torch.ops.aten._local_scalar_dense.default
 
 
-class WatchedMode(priv.FakeTensorMode):  # type: ignore[misc]
-    """A fake tensor mode that notes (`read`) when the number in a tensor is taken out."""
+def watched_mode(**options: Any) -> Any:
+    """A fake tensor mode that notes (`read`) when the number in a tensor is taken out.
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.read = False
+    It is of torch's own class and not of a derived one, because torch's higher-order operators
+    look modes up by their class.
+    """
+    mode = priv.FakeTensorMode(**options)
+    plain = mode.dispatch
+    mode.read = False
 
-    def dispatch(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is _ITEM and getattr(args[0], "constant", None) is not None:
-            self.read = True
-        return super().dispatch(func, types, args, kwargs or {})
+            mode.read = True
+        return plain(func, types, args, kwargs or {})
+
+    mode.dispatch = dispatch
+    return mode
 
 
 def may_be_known(tensor: torch.Tensor) -> bool:
