@@ -60,6 +60,8 @@ class Exceptions(Part):
                     break
                 at = at.context
             exc.context = handled
+        elif exc.source is not None and _is_exception(handled) and handled is not exc:
+            self.effects.passed.append((exc, None, handled, 0))
         return exc
 
     def do_raise(self, frame: Any, parts: list[Any]) -> None:

@@ -21,6 +21,7 @@ from suture.variables import (
     SequenceIterator,
     Zip,
 )
+
 _FEW = 64  # an iterator with more left is never unrolled
 
 
@@ -190,4 +191,3 @@ _SNAPSHOTS = frozenset({type(iter({}.keys())), type(iter({}.values())), type(ite
 def is_builtin_iterator(value: Any) -> bool:
     """Whether `wrap_iterator` may know how to go on with it."""
     return type(value) in _SEQUENCES or type(value) in _SNAPSHOTS or type(value) in (enumerate, zip)
-

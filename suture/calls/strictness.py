@@ -14,7 +14,7 @@ class Strictness:
     """What the program says about breaks at the instruction that runs now. `before` is what was
     said when the region began; None if nobody asked yet."""
 
-    __slots__ = ("before", "now", "known")
+    __slots__ = ("before", "known", "now")
 
     def __init__(self) -> None:
         self.before = self.now = breaks_are_errors()

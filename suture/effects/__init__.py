@@ -14,7 +14,7 @@ class Effects:
     """`touched`: changed objects in the order of their first change. `globals`: new values of
     global variables by (id of the globals dict, name). `calls`: functions to call with values that
     never change, in order. `passed`: (exception, code, globals, offset) for each frame that an
-    exception went through. `count` grows with every change."""
+    exception from outside went through; (exception, None, context, 0) where it was raised. `count` grows with every change."""
 
     __slots__ = ("calls", "count", "globals", "passed", "touched")
 
@@ -22,7 +22,7 @@ class Effects:
         self.touched: dict[int, Any] = {}
         self.globals: dict[tuple[int, str], tuple[dict[str, Any], Any]] = {}
         self.calls: list[tuple[Any, list[Any], dict[str, Any]]] = []
-        self.passed: list[tuple[Any, Any, dict[str, Any], int]] = []
+        self.passed: list[tuple[Any, Any, Any, int]] = []
         self.count = 0
 
     def touch(self, variable: Any) -> None:

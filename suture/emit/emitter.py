@@ -16,7 +16,7 @@ from suture import _core
 from suture.capture import Capture
 from suture.emit.leave import Leaving
 from suture.emit.writer import Writer
-from suture.hook import AfterFailure, Chain, slot_names
+from suture.hook import AfterFailure, Chain, set_context, slot_names
 
 
 @dataclass(slots=True)
@@ -75,6 +75,10 @@ def _write_effects(writer: Writer, capture: Capture) -> None:
 def _write_tracebacks(writer: Writer, capture: Capture) -> None:
     """The frames that exceptions passed while tracing, for those that are still there."""
     for exc, code, namespace, offset in capture.effects.passed:
+        if code is None:
+            context = writer.constant(set_context, "set_context")
+            writer.line(f"{context}({writer.value(exc)}, {writer.value(namespace)})")
+            continue
         add = writer.constant(_core.add_traceback, "add_traceback")
         where = f"{writer.constant(code, 'code')}, {writer.constant(namespace, 'globals')}"
         writer.line(f"{add}({writer.value(exc)}, {where}, {offset})")
@@ -115,7 +119,9 @@ def _graph(writer: Writer, capture: Capture, chain: Chain) -> tuple[Any, list[An
 
 def _writes(graph: torch.fx.Graph) -> bool:
     """Whether some operation may write to a tensor that was there before."""
-    return any(node.op not in ("placeholder", "get_attr") and _in_place(node) for node in graph.nodes)
+    return any(
+        node.op not in ("placeholder", "get_attr") and _in_place(node) for node in graph.nodes
+    )
 
 
 def _in_place(node: torch.fx.Node) -> bool:
@@ -148,18 +154,38 @@ def _has_effects(graph: torch.fx.Graph) -> bool:
 def _impure(node: torch.fx.Node) -> bool:
     if node.op == "call_method":
         return str(node.target).endswith("_") and not str(node.target).endswith("__")
-    return node.is_impure() or _MAY_DRAW(node)
+    return node.is_impure() or _may_draw(node)
 
 
-def _MAY_DRAW(node: torch.fx.Node) -> bool:
+def _may_draw(node: torch.fx.Node) -> bool:
     """Calls that draw random numbers or write to a tensor must run."""
     name = getattr(node.target, "__name__", "")
     return (
-        name in ("setitem", "dropout", "rand", "randn", "randint", "randperm", "bernoulli",
-                 "multinomial", "normal", "rand_like", "randn_like", "randint_like", "poisson",
-                 "rrelu", "alpha_dropout", "feature_dropout", "feature_alpha_dropout",
-                 "dropout1d", "dropout2d", "dropout3d", "scaled_dot_product_attention",
-                 "_set_grad_enabled")
+        name
+        in (
+            "setitem",
+            "dropout",
+            "rand",
+            "randn",
+            "randint",
+            "randperm",
+            "bernoulli",
+            "multinomial",
+            "normal",
+            "rand_like",
+            "randn_like",
+            "randint_like",
+            "poisson",
+            "rrelu",
+            "alpha_dropout",
+            "feature_dropout",
+            "feature_alpha_dropout",
+            "dropout1d",
+            "dropout2d",
+            "dropout3d",
+            "scaled_dot_product_attention",
+            "_set_grad_enabled",
+        )
         or (name.endswith("_") and not name.endswith("__"))
         or (name.startswith("i") and name[1:] in _IN_PLACE)
         or "out" in node.kwargs
@@ -168,9 +194,10 @@ def _MAY_DRAW(node: torch.fx.Node) -> bool:
     )
 
 
-_IN_PLACE = frozenset(
-    "add sub mul truediv floordiv mod pow matmul lshift rshift and or xor".split()
-)
+_IN_PLACE = frozenset({
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift",
+    "and", "or", "xor",
+})  # fmt: skip
 
 
 def _compile(source: str, name: str, namespace: dict[str, Any]) -> Any:
@@ -180,5 +207,3 @@ def _compile(source: str, name: str, namespace: dict[str, Any]) -> Any:
     function = namespace.pop(name)
     namespace["this_code"] = function.__code__
     return function
-
-

@@ -14,7 +14,6 @@ from suture.hook.operations import STOP
 from suture.rules.strictness import switch
 from suture.variables import NULL, Constant
 
-
 # Names that mean that somebody may look at all variables of the frame.
 _READERS = frozenset({"locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe"})
 
@@ -42,6 +41,11 @@ def _compiles_nothing(inputs: list[Any]) -> bool:
         recursive = getattr(real, "_torchdynamo_disable_recursive", None)
         return bool(hasattr(real, "_torchdynamo_orig_callable") if recursive is None else recursive)
     return True
+
+
+def _raises_again(inst: Any) -> bool:
+    """A bare `raise`: the exception has passed this frame already, so it gets no new entry."""
+    return bool(inst.op == "RAISE_VARARGS" and inst.val == 0)
 
 
 def _tuple(texts: list[str]) -> str:
@@ -90,7 +94,9 @@ class Leaving:
 
     # ---- states
 
-    def _spec(self, frame: Any, index: int, stack: list[Any], waiting: bool) -> tuple[FrameSpec, list[Any]]:
+    def _spec(
+        self, frame: Any, index: int, stack: list[Any], waiting: bool
+    ) -> tuple[FrameSpec, list[Any]]:
         code = frame.code
         live = set(code.live(index))
         if waiting:
@@ -112,7 +118,9 @@ class Leaving:
             values.append(frame.deliver)
         return spec, values
 
-    def _jump(self, frames: list[Any], index: int, stack: list[Any], interpret: bool = False) -> str:
+    def _jump(
+        self, frames: list[Any], index: int, stack: list[Any], interpret: bool = False
+    ) -> str:
         """A jump to the point where the innermost frame stands at `index` with `stack`."""
         specs, state = [], []
         for depth, frame in enumerate(reversed(frames)):
@@ -123,7 +131,10 @@ class Leaving:
             specs.append(spec)
             state += values
         point = self.points(tuple(specs), interpret)
-        name = self.writer.constant(point, f"point_{frames[-1].code.line(min(index, len(frames[-1].code.instructions) - 1))}")
+        name = self.writer.constant(
+            point,
+            f"point_{frames[-1].code.line(min(index, len(frames[-1].code.instructions) - 1))}",
+        )
         jump = self.writer.constant(_core.jump, "jump")
         parts = [name, *(self._text(v) for v in state)]
         return f"return {jump}({', '.join(parts)})"
@@ -146,9 +157,7 @@ class Leaving:
         """The generator's own frame goes on in CPython, which yields or returns."""
         writer, frame = self.writer, self.capture.frames[0]
         live = frame.code.live(inst.index)
-        slots = [
-            self._text(v) if i in live else "UNBOUND" for i, v in enumerate(frame.locals)
-        ]
+        slots = [self._text(v) if i in live else "UNBOUND" for i, v in enumerate(frame.locals)]
         handled = "None"
         if frame.code.handled(inst.index):
             handled = self._text(frame.handled)
@@ -241,7 +250,8 @@ class Leaving:
         depth, at = len(frames), inst
         while True:
             frame = frames[depth - 1]
-            if at.handler is not None or depth > 1:
+            again = at is inst and _raises_again(inst)
+            if not again and (at.handler is not None or depth > 1):
                 code = writer.constant(frame.code.code, "code")
                 space = writer.constant(frame.fn.globals, "globals")
                 writer.line(f"    {add}(exc, {code}, {space}, {at.lasti})")
@@ -261,7 +271,10 @@ class Leaving:
         leave = writer.constant(_core.leave, "leave")
         slots = writer.constant((_core.UNBOUND,) * len(frame.code.localsplus), "unbound")
         fn = "None" if frame.resumed else self._text(frame.fn)
-        writer.line(f"    return {leave}({inst.lasti}, {slots}, (), {fn}, exc)")
+        if _raises_again(inst):  # CPython does, with the exception as the one being handled
+            writer.line(f"    return {leave}({inst.offset}, {slots}, (), {fn}, None, exc)")
+        else:
+            writer.line(f"    return {leave}({inst.lasti}, {slots}, (), {fn}, exc)")
 
     def _to_handler(self, frames: list[Any], inst: Any) -> None:
         frame, handler = frames[-1], inst.handler

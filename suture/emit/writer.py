@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import keyword
 import re
 from typing import Any
 
@@ -241,13 +243,8 @@ def _ended() -> Any:
 
 def _is_plain(text: str) -> bool:
     """Text that may be repeated: literals, and expressions without calls."""
-    return "(" not in text and "[" not in text and "{" not in text or text == "()"
+    return ("(" not in text and "[" not in text and "{" not in text) or text == "()"
 
 
-_RESERVED = frozenset(
-    "False None True and as assert async await break class continue def del elif else except"
-    " finally for from global if import in is lambda nonlocal not or pass raise return try while"
-    " with yield run jump dict list set type slice object iter range zip map filter enumerate"
-    " reversed super tuple str int float bytes frozenset next".split()
-)
-
+# Names that a variant may use as they are: no value of the program gets one of them.
+_RESERVED = frozenset((*keyword.kwlist, *dir(builtins), "jump", "run"))

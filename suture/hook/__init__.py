@@ -12,7 +12,7 @@ from suture.hook.chain import (
 )
 from suture.hook.interpret import AfterFailure, fresh_generator, interpret
 from suture.hook.operations import OPERATIONS, Operation
-from suture.hook.tracebacks import clean_traceback
+from suture.hook.tracebacks import clean_traceback, set_context
 
 __all__ = [
     "OPERATIONS",
@@ -22,11 +22,12 @@ __all__ = [
     "Operation",
     "chain_key",
     "chain_size",
-    "entry_chain",
     "clean_traceback",
+    "entry_chain",
     "fresh_generator",
     "interpret",
     "resumed_chain",
+    "set_context",
     "slot_names",
     "where",
 ]

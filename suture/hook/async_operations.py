@@ -29,9 +29,8 @@ def get_awaitable(obj: Any) -> Any:
         if inspect.getcoroutinestate(obj) == inspect.CORO_SUSPENDED and obj.cr_await is not None:
             raise RuntimeError("coroutine is being awaited already")
         return obj
-    if isinstance(obj, types.GeneratorType):
-        if obj.gi_code.co_flags & inspect.CO_ITERABLE_COROUTINE:
-            return obj
+    if isinstance(obj, types.GeneratorType) and _is_coroutine(obj):
+        return obj
     kind = type(obj)
     method = getattr(kind, "__await__", None)
     if method is None:
@@ -43,6 +42,10 @@ def get_awaitable(obj: Any) -> Any:
         name = type(iterator).__name__
         raise TypeError(f"__await__() returned non-iterator of type '{name}'")
     return iterator
+
+
+def _is_coroutine(generator: Any) -> bool:
+    return bool(generator.gi_code.co_flags & inspect.CO_ITERABLE_COROUTINE)
 
 
 def get_aiter(obj: Any) -> Any:

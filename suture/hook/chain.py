@@ -36,8 +36,15 @@ class FrameSpec:
         return 1 + len(self.live) + self.depth + self.handling + self.deliver
 
     def key(self) -> tuple[object, ...]:
-        return (id(self.code), self.index, self.live, self.depth, self.handling, self.deliver,
-                self.resumed)
+        return (
+            id(self.code),
+            self.index,
+            self.live,
+            self.depth,
+            self.handling,
+            self.deliver,
+            self.resumed,
+        )
 
     def names(self) -> list[str]:
         """A name for each item of the frame's state, for people and for parameters."""
@@ -104,4 +111,8 @@ def where(chain: Chain) -> tuple[str, str, int | None]:
     """(function, file, line) of the innermost frame."""
     spec = chain[0]
     code = decode(spec.code)
-    return spec.code.co_qualname, spec.code.co_filename, code.line(min(spec.index, len(code.instructions) - 1))
+    return (
+        spec.code.co_qualname,
+        spec.code.co_filename,
+        code.line(min(spec.index, len(code.instructions) - 1)),
+    )

@@ -14,9 +14,7 @@ from suture.hook.tracebacks import clean_traceback
 _log = logging.getLogger("suture.hook")
 
 
-def interpret(
-    chain: Chain, state: tuple[Any, ...], error: BaseException | None = None
-) -> Any:
+def interpret(chain: Chain, state: tuple[Any, ...], error: BaseException | None = None) -> Any:
     """Run the frames of a chain to their end, innermost first, each one's value going to the
     next. An exception (`error` from the start) goes through the frames as it would have gone up
     the stack. The outermost frame is left to the core, so that no frame of ours stays on the

@@ -11,8 +11,9 @@ import builtins
 import operator
 import sys
 import types
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Any
 
 from suture import _core
 from suture.bytecode import CANONICAL, Instruction, pair
@@ -152,9 +153,11 @@ def _before_with(inst: Instruction) -> Any:
         if not hasattr(kind, "__enter__") or not hasattr(kind, "__exit__"):
             name = kind.__name__
             raise TypeError(f"'{name}' object does not support the context manager protocol")
-        leave = types.MethodType(kind.__exit__, manager) if isinstance(
-            kind.__exit__, types.FunctionType
-        ) else manager.__exit__
+        leave = (
+            types.MethodType(kind.__exit__, manager)
+            if isinstance(kind.__exit__, types.FunctionType)
+            else manager.__exit__
+        )
         return leave, kind.__enter__(manager)
 
     return enter
@@ -176,14 +179,10 @@ def _raise(inst: Instruction) -> Any:
 
 
 def _check_exc_match(exc: Any, kind: Any) -> bool:
-    try:
-        raise exc
-    except kind:
-        return True
-    except BaseException as other:
-        if other is exc:
-            return False
-        raise
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    if not all(isinstance(k, type) and issubclass(k, BaseException) for k in kinds):
+        raise TypeError("catching classes that do not inherit from BaseException is not allowed")
+    return any(k in type(exc).__mro__ for k in kinds)
 
 
 def _match_keys(subject: Any, keys: Any) -> Any:
@@ -222,12 +221,26 @@ def _deep(arity: int, act: Callable[..., Any]) -> tuple[Any, Any]:
     return make, lambda inst: inst.val + arity
 
 
-_COMPARE = {"<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne,
-            ">": operator.gt, ">=": operator.ge}
+_COMPARE = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def _contains(item: Any, container: Any) -> bool:
+    return item in container
+
+
+def _contains_not(item: Any, container: Any) -> bool:
+    return item not in container
 
 
 def _dict_merge(target: Any, more: Any) -> None:
-    for key in more.keys():
+    for key in list(more.keys()):
         if key in target:
             raise TypeError(f"got multiple values for keyword argument {key!r}")
     target.update(more)
@@ -254,7 +267,9 @@ _add("compare", lambda inst: _COMPARE[inst.val])
 _add("compare_test", lambda inst: lambda a, b: bool(_COMPARE[inst.val](a, b)))
 _add(
     "contains",
-    lambda inst: (lambda item, c: item in c) if inst.val == "in" else (lambda item, c: item not in c),
+    lambda inst: (
+        (lambda item, c: item in c) if inst.val == "in" else (lambda item, c: item not in c)
+    ),
 )
 _add("iter", _always(iter))
 _add("next", _always(lambda it: next(it, STOP)), lambda inst: 1)

@@ -18,3 +18,16 @@ def clean_traceback(exc: BaseException) -> None:
             break
         entry = entry.tb_next
     exc.__traceback__ = entry
+
+
+def set_context(exc: BaseException, handled: BaseException) -> None:
+    """What `raise exc` does while `handled` is being handled: its context, without circles."""
+    if exc is handled:
+        return
+    at = handled
+    while at.__context__ is not None:
+        if at.__context__ is exc:
+            at.__context__ = None
+            break
+        at = at.__context__
+    exc.__context__ = handled

@@ -22,7 +22,9 @@ class Frame:
     resumed   the frame is a real generator's, which CPython has resumed
     """
 
-    __slots__ = ("code", "fn", "locals", "stack", "ip", "handled", "deliver", "generator", "resumed")
+    __slots__ = (
+        "code", "deliver", "fn", "generator", "handled", "ip", "locals", "resumed", "stack",
+    )  # fmt: skip
 
     def __init__(self, code: Code, fn: Any, slots: list[Any], handled: Any) -> None:
         self.code = code

@@ -39,10 +39,13 @@ class Tracer(*PARTS):  # type: ignore[misc]
     """Runs one region. `history` remembers what changed between earlier calls of this point;
     `forced` is (step, exit) when an earlier try found that it must stop there."""
 
-    def __init__(self, chain: Chain, state: tuple[Any, ...], history: Any, forced: Any = None) -> None:
+    def __init__(
+        self, chain: Chain, state: tuple[Any, ...], history: Any, forced: Any = None
+    ) -> None:
         self.chain = chain
         self.history = history
-        self.forced_step, self.forced_exit = forced if forced is not None else (-1, None)
+        self.forced_step: int = -1 if forced is None else forced[0]
+        self.forced_exit: Any = None if forced is None else forced[1]
         self.graph = GraphBuilder()
         self.guards = Guards()
         self.effects = Effects()
@@ -231,8 +234,9 @@ class Tracer(*PARTS):  # type: ignore[misc]
             return
         stack = frame.stack
         pops = handler.pops
-        count = pops if type(pops) is int else pops(inst)
-        out = handler.fn(self, inst, *stack[len(stack) - count :]) if count else handler.fn(self, inst)
+        count = pops if isinstance(pops, int) else pops(inst)
+        inputs = stack[len(stack) - count :] if count else ()
+        out = handler.fn(self, inst, *inputs)
         if count:
             del stack[-count:]
         frame.ip += 1

@@ -19,7 +19,7 @@ class GrowingList(List):
     """`load()` gives the items that are there already, and guards them. `added` holds what was
     appended before anybody asked for them."""
 
-    __slots__ = ("_load", "_items", "added")
+    __slots__ = ("_items", "_load", "added")
 
     def __init__(self, load: Callable[[], list[Any]], source: Any) -> None:
         self._load = load
@@ -29,7 +29,7 @@ class GrowingList(List):
         self._items = None
 
     @property
-    def items(self) -> list[Any]:  # type: ignore[override]
+    def items(self) -> list[Any]:
         if self._items is None:
             self._items = [*self._load(), *self.added]
         return self._items
@@ -74,7 +74,7 @@ class GrowingList(List):
 class GrowingSet(Set):
     """The same for a set: `load()` gives its entries, `length` says how many there are."""
 
-    __slots__ = ("_load", "_entries", "_length", "added")
+    __slots__ = ("_entries", "_length", "_load", "added")
 
     def __init__(self, load: Callable[[], dict[Any, Any]], length: int, source: Any) -> None:
         self._load = load
@@ -85,7 +85,7 @@ class GrowingSet(Set):
         self._entries = None
 
     @property
-    def entries(self) -> dict[Any, Any]:  # type: ignore[override]
+    def entries(self) -> dict[Any, Any]:
         if self._entries is None:
             self._entries = self._load()
             for key, item in self.added.items():

@@ -6,7 +6,8 @@ only when the handler has come back. So a handler that raises has changed nothin
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from suture.bytecode import CANONICAL
 
@@ -18,7 +19,7 @@ class Handler:
     instructions that never break.
     """
 
-    __slots__ = ("name", "fn", "pops", "raw", "run")
+    __slots__ = ("fn", "name", "pops", "raw", "run")
 
     def __init__(self, name: str, fn: Callable[..., Any], raw: bool, run: str | None) -> None:
         self.name = name

@@ -13,16 +13,17 @@ from types import ModuleType
 from typing import Any
 
 import torch
-from tests.harness import Graphs, same
 
 import suture
+from tests.harness import Graphs, same
 
 
 def load(path: Path, text: str, name: str) -> ModuleType:
     """A fresh module of this text."""
     path.write_text(text)
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
@@ -48,7 +49,8 @@ class Seen:
         self.log = list(log)
         self.exc_info = sys.exc_info()
         self.modes = (
-            torch.is_grad_enabled(), torch.is_inference_mode_enabled(),
+            torch.is_grad_enabled(),
+            torch.is_inference_mode_enabled(),
             torch.is_autocast_enabled("cpu"),
         )
 

@@ -1,3 +1,4 @@
+# ruff: noqa: F821, F841  (programs as users write them)
 """Exceptions around breaks: handlers, context, cause, tracebacks, groups, as in eager.
 
 PYTEST_DONT_REWRITE: asserts are programs here.
@@ -9,9 +10,9 @@ import sys
 
 import pytest
 import torch
-from tests.programs.breaks.comparing import check_program
 
 import suture
+from tests.programs.breaks.comparing import check_program
 
 LOG: list[object] = []
 X = torch.tensor([1.0, 2.0])

@@ -1,3 +1,4 @@
+# ruff: noqa: F821, F841  (programs as users write them)
 """Generators and coroutines: compiled themselves, consumed inside, resumed from outside."""
 
 from __future__ import annotations
@@ -6,10 +7,10 @@ import asyncio
 
 import pytest
 import torch
-from tests.harness import same
-from tests.programs.breaks.comparing import check_program, describe
 
 import suture
+from tests.harness import same
+from tests.programs.breaks.comparing import check_program, describe
 
 LOG: list[object] = []
 X = torch.tensor([1.0, 2.0])

@@ -1,3 +1,4 @@
+# ruff: noqa: F821, F841  (programs as users write them)
 """Loops with a break in each turn: one body, few variants, a flat stack."""
 
 from __future__ import annotations
@@ -6,9 +7,9 @@ import sys
 import traceback
 
 import torch
-from tests.programs.breaks.comparing import check_program
 
 import suture
+from tests.programs.breaks.comparing import check_program
 
 X = torch.zeros(2)
 TURNS = 100_000
@@ -96,7 +97,8 @@ def test_results_collected_in_a_list():
         return out
 
     out = run(fn, X, 3000)
-    assert len(out) == 3000 and out[-1][0] == 3000
+    assert len(out) == 3000
+    assert out[-1][0] == 3000
 
 
 def test_results_collected_by_a_comprehension():
@@ -104,7 +106,8 @@ def test_results_collected_by_a_comprehension():
         return [(x + i, outside())[0] for i in range(n)]
 
     out = run(fn, X, 3000)
-    assert len(out) == 3000 and out[-1][0] == 2999
+    assert len(out) == 3000
+    assert out[-1][0] == 2999
 
 
 def test_sum_of_numbers():

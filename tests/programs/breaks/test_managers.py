@@ -1,3 +1,4 @@
+# ruff: noqa: F821, F841  (programs as users write them)
 """with blocks: real managers on the stack, modes as they are at the break."""
 
 from __future__ import annotations
@@ -7,9 +8,9 @@ import threading
 
 import pytest
 import torch
-from tests.programs.breaks.comparing import check_program
 
 import suture
+from tests.programs.breaks.comparing import check_program
 
 LOG: list[object] = []
 X = torch.tensor([1.0, 2.0])

@@ -1,4 +1,4 @@
-"""A break at every place, by every cause: the same as eager, and nothing left to the interpreter."""
+"""A break at every place, by every cause: as in eager, and nothing left to the interpreter."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+
 from tests.programs.breaks.comparing import check_program, load
 from tests.programs.breaks.matrix import CAUSES, PLACES, program
 

@@ -1,12 +1,13 @@
+# ruff: noqa: F821, F841  (programs as users write them)
 """What a frame holds at a break: unbound locals, cells, aliases, objects under construction."""
 
 from __future__ import annotations
 
 import pytest
 import torch
-from tests.programs.breaks.comparing import check_program
 
 import suture
+from tests.programs.breaks.comparing import check_program
 
 LOG: list[object] = []
 X = torch.tensor([1.0, 2.0])
@@ -41,6 +42,7 @@ def unbound_on_one_path(x):
     if x.dim() == 3:
         return y
     z = x * 2
+    LOG.append("before")
     return y + z
 
 

@@ -1,3 +1,4 @@
+# ruff: noqa: F821, F841  (programs as users write them)
 """Threads in one function, interrupts while Python runs the broken operation."""
 
 from __future__ import annotations
