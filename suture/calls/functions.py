@@ -88,7 +88,14 @@ class Functions(Part):
             return self.call_torch(target if target is not None else real, args, kwargs)
         if kind is rules.INLINE:
             if target is not None and target is not real:
-                return self.tail_call(self.wrap(target, None), args, kwargs)
+                made = self.tail_call(self.wrap(target, None), args, kwargs)
+                kind = real if isinstance(real, type) else getattr(real, "__self__", None)
+                if not isinstance(kind, type) or kind.__module__ != "itertools":
+                    return made
+                made = self.finish(made)
+                if isinstance(made, Generator):
+                    made.origin = (kind, real, list(args), dict(kwargs))
+                return made
             if isinstance(real, types.FunctionType):
                 return self.inline(fn, args, kwargs)
         if verdict.rule == "package numpy":

@@ -205,10 +205,11 @@ class Writer:
         slots = ", ".join(self.value(v) for v in frame.locals)
         stack = ", ".join(self.value(v) for v in frame.stack)
         suspend = self.constant(_core.suspend, "suspend")
+        handled = f", {self.value(frame.handled)}" if frame.code.handled(frame.ip) else ""
         fn = self.value(frame.fn)
         return (
             f"{suspend}({fn}, {inst.lasti}, ({slots}{',' if slots else ''}),"
-            f" ({stack}{',' if stack else ''}))"
+            f" ({stack}{',' if stack else ''}){handled})"
         )
 
     def _fresh_generator(self, frame: Any) -> str:

@@ -12,7 +12,7 @@ from suture.variables.constant import Constant
 class Generator(Mutable):
     """`frame` is the suspended (or, while `running`, active) frame; None when it has ended."""
 
-    __slots__ = ("cls", "frame", "running", "started")
+    __slots__ = ("origin", "cls", "frame", "running", "started")
 
     def __init__(self, frame: Any, cls: type = types.GeneratorType) -> None:
         super().__init__(None)
@@ -20,9 +20,11 @@ class Generator(Mutable):
         self.running = False
         self.started = False
         self.cls = cls
+        # (type, what makes it, args, kwargs) of the library iterator it stands for
+        self.origin: Any = None
 
     def python_type(self) -> type:
-        return self.cls
+        return self.cls if self.origin is None else self.origin[0]
 
     def describe(self) -> str:
         return "a generator"
@@ -57,4 +59,8 @@ class Generator(Mutable):
         return tx.generator_throw(self, list(args))
 
     def rebuild(self, emit: Any) -> str:
-        return str(emit.generator(self))
+        if self.origin is None or self.started:
+            return str(emit.generator(self))
+        _, make, args, kwargs = self.origin
+        parts = [emit.value(a) for a in args] + [f"{k}={emit.value(v)}" for k, v in kwargs.items()]
+        return f"{emit.constant(make, make.__name__)}({', '.join(parts)})"
