@@ -45,14 +45,16 @@ GENERATOR_MANAGER = captured(
     hints=("Nothing to change.",),
 )
 
-VERSION_COUNTER_MANAGER = captured(
+VERSION_COUNTER_MANAGER = define(
     "GB0209",
     "torch.autograd._unsafe_preserve_version_counter escaped from compiled region",
+    message="_unsafe_preserve_version_counter is made here",
     explanation=(
-        "A context manager of torch that the compiled function makes can be returned or stored; "
-        "the real object is made at the end."
+        "The manager keeps the version counters of real tensors, which a graph does not carry. "
+        "Python makes it, and it may be kept and entered like any other object."
     ),
-    hints=("Nothing to change. Making it where it is entered is easier to read.",),
+    hints=("Use tensor.data or torch.no_grad() where autograd's checks are not needed.",),
+    kind=Kind.FUNDAMENTAL,
 )
 
 PROFILER_MANAGER = captured(

@@ -10,9 +10,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from suture.breaks import Break, calls, higher_order
 from suture.calls import trees
 from suture.calls.bodies import Body
-from suture.calls.table import special
+from suture.calls.table import handles, special
 from suture.graph import OpFailed
-from suture.variables import Constant, GraphValue, Symbol, Tensor
+from suture.variables import Constant, GraphValue, Symbol, Tensor, Tuple
 
 
 def _refuse(operator: str, reason: str) -> Break:
@@ -30,10 +30,25 @@ def _operands(tx: Any, name: str, variable: Any) -> list[Any]:
 def _body(tx: Any, name: str, fn: Any, operands: list[Any], fakes: list[Any] | None = None) -> Body:
     structure = tuple(trees.Leaf(i) for i in range(len(operands)))
     values = fakes if fakes is not None else [o.value for o in operands]
+    versions = [v._version for v in values if isinstance(v, torch.Tensor)]
     body: Body = tx.trace_body(name, fn, structure, operands, values)
+    if versions != [v._version for v in values if isinstance(v, torch.Tensor)]:
+        raise Break(higher_order.BODY_MUTATES)
+    _refuse_aliases(values, body.values)
     if body.constants:
         raise _refuse(name, "it returns something that is no tensor")
     return body
+
+
+def _refuse_aliases(inputs: list[Any], outputs: list[Any]) -> None:
+    """A body gives tensors of its own: none of its inputs, none of them twice."""
+    seen = {v.untyped_storage()._cdata for v in inputs if isinstance(v, torch.Tensor)}
+    for value in outputs:
+        if isinstance(value, torch.Tensor):
+            storage = value.untyped_storage()._cdata
+            if storage in seen:
+                raise Break(higher_order.BODY_ALIASES)
+            seen.add(storage)
 
 
 def _shared(tx: Any, bodies: list[Body]) -> tuple[list[torch.fx.Node], list[Any]]:
@@ -93,6 +108,14 @@ def _fresh(tx: Any, body: Body, nodes: list[torch.fx.Node]) -> Any:
         )
     except OpFailed as failed:
         raise tx.op_failure(failed, "a body") from failed.cause
+
+
+@handles(torch.cond)
+def _public_cond(tx: Any, args: Any, kwargs: Any) -> Any:
+    """The function of the user: where it is refused, Python makes the whole call."""
+    if len(args) + len(kwargs) == 3:
+        kwargs = {**kwargs, "operands": Tuple([])}
+    return _cond(tx, torch.cond, args, kwargs)
 
 
 @special("higher_order.cond")
