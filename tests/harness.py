@@ -235,7 +235,11 @@ def same(a: Any, b: Any, where: str) -> None:
         for key in a:
             same(a[key], b[key], f"{where}[{key!r}]")
     elif isinstance(a, numpy.ndarray):
-        numpy.testing.assert_array_equal(a, b, where)
+        assert a.dtype == b.dtype, f"{where}: {a.dtype} != {b.dtype}"
+        if a.dtype.kind in "fc":
+            numpy.testing.assert_allclose(a, b, rtol=1.3e-6, atol=1e-5, err_msg=where)
+        else:
+            numpy.testing.assert_array_equal(a, b, where)
     elif isinstance(a, float):
         assert a == b or (a != a and b != b), f"{where}: {a} != {b}"
     elif hasattr(a, "__dict__") and not isinstance(a, (type, types.FunctionType, torch.nn.Module)):

@@ -157,7 +157,7 @@ def test_as_subclass():
         as_sub,
         x,
         graphs=0,
-        breaks=("GB0064", "GB2021", "GB2040", "GB0142", "GB2021", "GB0064", "GB0142"),
+        breaks=("GB0001", "GB2021", "GB2040", "GB0142", "GB2021", "GB0001", "GB0142"),
     )
 
 
