@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-PRELUDE = '''
+PRELUDE = """
 import torch
 import suture
 
@@ -52,7 +52,7 @@ def steps(n, t):
 
 def helper(t, *args, scale=2, **more):
     return t * scale + len(args) + sum(more.values())
-'''
+"""
 
 
 class Maker:
@@ -110,7 +110,7 @@ class Maker:
                 f"len({items})",
                 f"{items}[{n}]",
                 f"table.get('a', {n})",
-                f"table['b']",
+                "table['b']",
                 "box.size",
                 f"sum(i for i in range({n} % 4))",
                 f"({n} if {self.condition()} else {self.number(0)})",
@@ -196,7 +196,7 @@ class Maker:
         n = self.number(0)
         act = self.pick(
             f"table['c'] = {n}",
-            f"table.pop('a', None)",
+            "table.pop('a', None)",
             f"table.update(d={n})",
             f"table.setdefault('e', []).append({n})",
             "del table['b']",

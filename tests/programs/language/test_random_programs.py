@@ -13,10 +13,10 @@ from typing import Any
 
 import torch
 from hypothesis import HealthCheck, given, note, settings
-from tests.harness import check
-from tests.programs.language.programs import programs
 
 import suture
+from tests.harness import check
+from tests.programs.language.programs import programs
 
 COUNT = int(os.environ.get("SUTURE_FUZZ", "300"))
 
