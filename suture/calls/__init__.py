@@ -8,6 +8,7 @@ from suture.calls import (  # noqa: F401
     constructors,
     frames,
     higher_order,
+    logging,
     modules,
     regions,
     scalars,

@@ -225,6 +225,8 @@ class Attributes(Part):
         raise Break(objects.UNKNOWN_ATTRIBUTE, object=obj.describe(), attribute=name)
 
     def _bind_unknown(self, raw: Any, obj: Any, cls: type, name: str) -> Any:
+        if isinstance(raw, functools._lru_cache_wrapper):
+            return Method(self.wrap(raw, None), obj)
         raise Break(objects.UNKNOWN_ATTRIBUTE, object=obj.describe(), attribute=name)
 
     # ---- instances

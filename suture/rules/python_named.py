@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suture.rules.rows import constant, run, special
+from suture.rules.rows import constant, inline, run, special
 from suture.rules.verdict import INLINE
 
 special(
@@ -10,6 +10,11 @@ special(
     "signature",
     because="the signature of a traced function",
     otherwise=INLINE,
+)
+inline(
+    "logging.Logger.debug logging.Logger.info logging.Logger.warning logging.Logger.error"
+    " logging.Logger.critical logging.Logger.log logging.Logger.isEnabledFor",
+    because="a level that is off makes no message; where it is on, Python writes it",
 )
 special("functools.partial", "partial", because="a function with some arguments filled in")
 special(
