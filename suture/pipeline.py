@@ -50,7 +50,7 @@ def _compile(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) ->
             constants = install_graph(unit, point, data, capture, emitted)
         if not constants:
             break
-        data.history.constant.update(constants)  # numbers the backend cannot take as symbols
+        data.history.refused(constants)
     with events.phase("guard", name):
         from suture.guards import shapes  # needs sympy, which takes a while to import
 

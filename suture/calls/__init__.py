@@ -40,6 +40,7 @@ from suture.calls.modes import Modes
 from suture.calls.operators import Operators
 from suture.calls.processwide import ProcessWide
 from suture.calls.subclasses import Subclasses
+from suture.calls.spreading import Spreading
 from suture.calls.symbols import Symbols
 from suture.calls.tensors import Tensors
 from suture.calls.wrapping import Wrapping
@@ -67,6 +68,7 @@ PARTS = (
     Operators,
     ProcessWide,
     Subclasses,
+    Spreading,
     Symbols,
     Tensors,
     Wrapping,

@@ -92,6 +92,8 @@ class Tensors(Part):
         return self.add_node("call_function", target, args, kwargs)
 
     def add_node(self, op: str, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if self.history.spread and kwargs:
+            args, kwargs = self.spread_factor(target, args, kwargs)
         flat = tuple(self.proxy(a) for a in args)
         named = {k: self.proxy(v) for k, v in kwargs.items()}
         try:

@@ -27,6 +27,7 @@ class History:
         "objects",
         "places",
         "ranks",
+        "spread",
         "sizes",
     )  # fmt: skip
 
@@ -39,6 +40,7 @@ class History:
         self.moving: dict[tuple[str, int], set[int]] = {}
         self.changing: set[str] = set()
         self.ranks: dict[str, set[int]] = {}
+        self.spread = False  # the backend refused a float: write factors out
         self.constant: set[str] = set()  # numbers that the backend cannot take as symbols
 
     def dynamic_number(self, path: str, value: Any) -> bool:
@@ -111,6 +113,13 @@ class History:
             return False
         self.changing.add(path)
         return True
+
+    def refused(self, paths: set[str]) -> None:
+        """The backend cannot take these numbers as symbols: first their use as factors is written
+        out, and if that does not help they are constants."""
+        if self.spread:
+            self.constant.update(paths)
+        self.spread = True
 
     def replaces_object(self, path: str) -> bool:
         """A region puts another object where it read one. True if it took it to stay the same."""

@@ -183,11 +183,11 @@ class GraphBuilder:
     def _execute(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
         try:
             with self.fake:
-                if op == "call_method":
-                    return getattr(args[0], target)(*args[1:], **kwargs)
-                if op == "call_module":
-                    return self.levels.top.attributes[target](*args, **kwargs)
-                return target(*args, **kwargs)
+                if not self.shape_env.var_to_range:
+                    return self._call_fake(op, target, args, kwargs)
+                # Kernels that know only plain ints have a form in Python for symbolic ones.
+                with priv.enable_python_dispatcher():
+                    return self._call_fake(op, target, args, kwargs)
         except priv.DataDependentOutputException as error:
             raise OpFailed("data", error) from error
         except priv.DynamicOutputShapeException as error:
@@ -200,6 +200,13 @@ class GraphBuilder:
             raise
         except BaseException as error:
             raise OpFailed("error", error) from error
+
+    def _call_fake(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
+        if op == "call_method":
+            return getattr(args[0], target)(*args[1:], **kwargs)
+        if op == "call_module":
+            return self.levels.top.attributes[target](*args, **kwargs)
+        return target(*args, **kwargs)
 
     def attribute(self, value: Any, hint: str) -> torch.fx.Node:
         """A constant held by the graph module itself (get_attr node)."""

@@ -95,7 +95,7 @@ class _Maker:
         """A place whose number is another's, or computed from others (equal sizes, strides)."""
         for place in self.places:
             expr = priv.expression(place.value)
-            if self.home.get(expr) is place or not expr.free_symbols <= self.home.keys():
+            if self.home.get(expr) is place or not self._is_known(expr):
                 continue
             own = sympy.Dummy("place", integer=True)
             self._issue(sympy.Eq(own, expr, evaluate=False), {**self.home, own: place})
@@ -139,11 +139,19 @@ class _Maker:
         lines = getattr(self.env.guards, "lines", {})
         for number, guard in enumerate(list(self.env.guards)):
             expr = guard.expr
-            if not expr.free_symbols <= self.home.keys():
+            if not self._is_known(expr):
                 continue  # numbers from data: those are checked in the graph
             if priv.follows_from_ranges(self.env, expr):
                 continue
             self._issue(expr, self.home, lines.get(number))
+
+    def _is_known(self, expr: Any) -> bool:
+        """Whether all symbols have a place; False if one comes from data. A symbol that was made
+        for an input and has no place could not be guarded: that is a fault."""
+        for symbol in expr.free_symbols - self.home.keys():
+            if symbol in self.env.backed_var_to_val:
+                raise LookupError(f"no place is known for {symbol} in {expr}")
+        return bool(expr.free_symbols <= self.home.keys())
 
     def _issue(self, expr: Any, home: dict[Any, Place], where: Any = None) -> None:
         used = sorted(expr.free_symbols, key=lambda s: (s.name, str(s)))

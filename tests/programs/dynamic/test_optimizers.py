@@ -52,9 +52,10 @@ def test_steps_do_not_compile_again(name, backend):
     assert counts[-1] - counts[0] <= 2, counts
 
 
-@pytest.mark.parametrize("name", ["SGD, momentum", "AdamW"])
-def test_a_learning_rate_that_changes_each_step(name):
-    counts = train(OPTIMIZERS[name], "eager", rates=lambda i: 0.1 / (i + 1), steps=8)
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("name", ["SGD, momentum", "SGD, foreach", "AdamW"])
+def test_a_learning_rate_that_changes_each_step(name, backend):
+    counts = train(OPTIMIZERS[name], backend, rates=lambda i: 0.1 / (i + 1), steps=8)
     assert counts[2:] == [counts[2]] * 6, counts
 
 
