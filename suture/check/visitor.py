@@ -25,7 +25,6 @@ _NAMED = {
     "eval": "GB2053",
     "exec": "GB2051",
 }
-_BY_VALUE = {"print", "str", "repr", "format"}
 _COMPARING = {"max", "min", "sorted"}
 Known = dict[str, set[str]]  # for each function the parameters that are known to be tensors
 # Packages that may be imported to ask the rules about their functions: nobody's own code.
@@ -157,14 +156,6 @@ class Walker(ast.NodeVisitor):
                 self._add(BRANCH, node)
         self.generic_visit(node)
 
-    def visit_FormattedValue(self, node: ast.FormattedValue) -> None:
-        kind = self.types.of(node.value)
-        if kind == TENSOR:
-            self._add(BUILTIN, node.value, builtin="format", arguments=ast.unparse(node.value))
-        elif kind == NUMBER:
-            self._add(NUMBER_DECISION, node.value)
-        self.generic_visit(node)
-
     def visit_Call(self, node: ast.Call) -> None:
         self._call(node)
         self.generic_visit(node)
@@ -174,7 +165,7 @@ class Walker(ast.NodeVisitor):
         self._pass_on(called, node)
         if called in _NAMED:
             self._add(_NAMED[called], node, operator=called)
-        elif called in _BY_VALUE | _COMPARING | {"bool"} and called not in self.file.functions:
+        elif called in _COMPARING | {"bool", "print"} and called not in self.file.functions:
             self._builtin(called, node)
         elif isinstance(node.func, ast.Attribute) and self.types.of(node.func.value) == TENSOR:
             if node.func.attr in _METHODS:
@@ -201,14 +192,13 @@ class Walker(ast.NodeVisitor):
             self.known.setdefault(called, set()).update(tensors)
 
     def _builtin(self, name: str, node: ast.Call) -> None:
-        kinds = {self.types.of(arg) for arg in node.args}
-        if name == "bool" or name in _COMPARING:
-            several = name == "bool" or len(node.args) > 1
-            if TENSOR in kinds and several:
-                self._add(BRANCH, node)
-        elif (name == "print" and kinds & {TENSOR, NUMBER}) or TENSOR in kinds:
+        if TENSOR not in {self.types.of(arg) for arg in node.args}:
+            return
+        if name == "print":
             arguments = ", ".join(ast.unparse(arg) for arg in node.args)
             self._add(BUILTIN, node, builtin=name, arguments=arguments)
+        elif name == "bool" or len(node.args) > 1:
+            self._add(BRANCH, node)
 
     def _run_by_python(self, node: ast.Call, name: str) -> None:
         number = number_of(name)

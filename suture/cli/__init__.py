@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = arguments.do(arguments)
         sys.stdout.flush()
     except UsageError as error:
-        err().print(f"suture: {error}", style="red", markup=False)
+        err().print(f"suture: {error}", style="red", markup=False, soft_wrap=True)
         return USAGE
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -40,9 +40,27 @@ class Profile:
         space = variant.function.__globals__
         if callable(space.get("graph")):
             space["graph"] = self._timed(space["graph"], graph)
-        for name, value in list(space.items()):
-            if value is _core.run or value is _core.handling:
-                space[name] = self._timed(value, operation)
+        runs = [
+            name for name, value in space.items() if value is _core.run or value is _core.handling
+        ]
+        for name in runs:
+            space[name] = self._timed(space[name], operation)
+        if not runs and variant.exit == "Run":
+            for name in [name for name, value in space.items() if value is _core.jump]:
+                space[name] = self._left(operation)
+
+    def _left(self, times: Times) -> Callable[..., Any]:
+        """A jump out of a variant that calls without the core: what it ran lies between the end of
+        its graph and the jump."""
+
+        def jump(*args: Any) -> Any:
+            times.calls += 1
+            ended, self._open.ended = getattr(self._open, "ended", 0.0), 0.0
+            if ended:
+                times.seconds += perf_counter() - ended
+            return _core.jump(*args)
+
+        return jump
 
     def exclude(self, event: events.Event) -> None:
         """A listener: compiling is nobody's time."""
@@ -69,7 +87,8 @@ class Profile:
                 _core.strip_traceback(error, timed.__code__)  # the user's stack has no such frame
                 raise
             finally:
-                took = perf_counter() - began
+                self._open.ended = perf_counter()
+                took = self._open.ended - began
                 nested = stack.pop()
                 times.calls += 1
                 times.seconds += max(took - nested, 0.0)

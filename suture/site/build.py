@@ -70,7 +70,7 @@ def build(
         written.append(_write(target, name, "break.html.j2", up="../", **context, **site))
     for name, text in guides.items():
         body = markdown.render(text, "../", _outputs(results.get(name)))
-        context = {"title": markdown.title_of(text), "body": body, "name": name}
+        context = {"title": markdown.title_of(text), "body": body, "current": name}
         written.append(
             _write(target, f"guide/{name}.html", "guide.html.j2", up="../", **context, **site)
         )

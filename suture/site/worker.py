@@ -53,13 +53,17 @@ def run_page(job: dict[str, Any]) -> dict[str, Any]:
     error = ""
     api.reset()
     messages.reset()
-    with config.patch(**job.get("config", {})), events.recorded() as seen, _logging(shown):
-        with contextlib.redirect_stdout(io.StringIO()):
-            try:
-                exec(compile(job["source"], NAME, "exec"), module.__dict__)
-                _call(module)
-            except Exception as raised:
-                error = "".join(traceback.format_exception_only(raised)).strip()
+    with (
+        config.patch(**job.get("config", {})),
+        events.recorded() as seen,
+        _logging(shown),
+        contextlib.redirect_stdout(io.StringIO()),
+    ):
+        try:
+            exec(compile(job["source"], NAME, "exec"), module.__dict__)
+            _call(module)
+        except Exception as raised:
+            error = "".join(traceback.format_exception_only(raised)).strip()
     graphs = [event.text for event in seen if isinstance(event, events.Captured)]
     breaks = [event.number for event in seen if isinstance(event, events.Broke)]
     return {

@@ -1,0 +1,130 @@
+"""A break in the log and in the error: line, reason, hints, page, and what was done."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+import torch
+
+import suture
+from suture import messages
+
+
+def branch(x):
+    y = x.sin()
+    if y.sum() > 0:
+        return y + 1
+    return y
+
+
+def outer(x):
+    return inner(x) + 1
+
+
+def inner(x):
+    print("inner", x)
+    return x * 2
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    suture.reset()
+    messages.reset()
+    yield
+    suture.set_logs()
+
+
+def told(caplog, topic="breaks"):
+    return [record.getMessage() for record in caplog.records if record.name == f"suture.{topic}"]
+
+
+def test_nothing_is_said_by_default(caplog, capsys):
+    suture.compile(branch, backend="eager")(torch.ones(3))
+    assert [r for r in caplog.records if r.name.startswith("suture")] == []
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_log_has_everything(caplog):
+    suture.set_logs("breaks")
+    suture.compile(branch, backend="eager")(torch.ones(3))
+    (text,) = told(caplog)
+    lines = text.splitlines()
+    assert lines[0].startswith("GB0170 Data-dependent branching: branch on the value of")
+    at = next(i for i, line in enumerate(lines) if "if y.sum() > 0:" in line)
+    assert "test_breaks.py:" in lines[at - 1]
+    assert lines[at + 1].index("^") == lines[at].index("y.sum()")
+    assert lines[at + 1].count("^") == len("y.sum() > 0")
+    for wanted in (
+        "why ",
+        "try ",
+        "torch.where",
+        "did ",
+        "went on",
+        "GB0170.md",
+        "suture break GB0170",
+    ):
+        assert wanted in text
+
+
+def test_the_stack_of_inlined_calls_is_shown(caplog, capsys):
+    suture.set_logs("breaks")
+    suture.compile(outer, backend="eager")(torch.ones(3))
+    text = told(caplog)[0]
+    assert text.index("in inner") < text.index("called from") < text.index("in outer")
+    assert "inner(x)" in text
+
+
+def test_a_break_that_repeats_is_told_once_and_then_counted(caplog):
+    suture.set_logs("breaks")
+    for n in range(12):
+        suture.reset()
+        suture.compile(branch, backend="eager")(torch.ones(3 + n))
+    first, count = told(caplog)
+    assert "why " in first
+    assert count.startswith("GB0170 at ")
+    assert count.endswith(": 10 times so far")
+
+
+def test_fullgraph_raises_the_same_text():
+    with pytest.raises(suture.exc.Unsupported) as caught:
+        suture.compile(branch, fullgraph=True, backend="eager")(torch.ones(3))
+    text = str(caught.value)
+    assert text.startswith("GB0170 Data-dependent branching")
+    assert "if y.sum() > 0:" in text
+    assert "fullgraph=True" in text
+    assert caught.value.number == "GB0170"
+
+
+def test_source_that_is_not_there_is_said_to_be_missing(caplog):
+    space = {}
+    exec("def made(x):\n    print(x)\n    return x + 1\n", space)
+    suture.set_logs("breaks")
+    suture.compile(space["made"], backend="eager")(torch.ones(2))
+    assert "its source is not available" in told(caplog)[0]
+
+
+def test_requested_breaks_are_told_only_to_who_asks_for_more(caplog):
+    def asked(x):
+        suture.graph_break()
+        return x + 1
+
+    suture.set_logs("breaks")
+    suture.compile(asked, backend="eager")(torch.ones(2))
+    assert told(caplog) == []
+    suture.set_logs("+breaks")
+    suture.reset()
+    suture.compile(asked, backend="eager")(torch.ones(2))
+    assert told(caplog)[0].startswith("GB0025")
+
+
+def test_a_frame_left_to_the_interpreter_is_a_warning_once(caplog):
+    def many(x, n):
+        return x + 1 if n == "a" else x + 2
+
+    compiled = suture.compile(many, backend="eager", recompile_limit=1)
+    for name in "abcabc":
+        compiled(torch.ones(2), name)
+    (record,) = [r for r in caplog.records if r.name == "suture.recompiles"]
+    assert record.levelno == logging.WARNING
+    assert "many" in record.getMessage()

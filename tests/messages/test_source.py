@@ -1,0 +1,77 @@
+"""Lines of source with carets, whatever the source is."""
+
+from __future__ import annotations
+
+import linecache
+
+import pytest
+
+from suture.events import Where
+from suture.messages.source import WIDTH, excerpt, line_of, printable
+
+
+@pytest.fixture
+def source():
+    """Makes text readable under a file name."""
+    names = []
+
+    def put(text, name="<given>"):
+        linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+        names.append(name)
+        return name
+
+    yield put
+    for name in names:
+        linecache.cache.pop(name, None)
+
+
+def where(file, line=1, column=-1, end_column=-1, end_line=-1):
+    return Where("f", file, line, end_line, column, end_column)
+
+
+def test_the_caret_is_under_the_expression(source):
+    file = source("    if y.sum() > 0:\n")
+    assert excerpt(where(file, 1, 7, 18, 1)) == ["if y.sum() > 0:", "   ^^^^^^^^^^^"]
+
+
+def test_columns_count_bytes_and_carets_count_characters(source):
+    text = 'print("é漢", y)\n'
+    file = source(text)
+    start = len('print("é漢", '.encode())
+    assert excerpt(where(file, 1, start, start + 1, 1))[1] == " " * len('print("é漢", ') + "^"
+
+
+def test_an_expression_over_several_lines_is_marked_to_the_end_of_its_first(source):
+    file = source("x = f(\n    1)\n")
+    assert excerpt(where(file, 1, 4, 6, 2)) == ["x = f(", "    ^^"]
+
+
+def test_without_columns_the_whole_line_is_marked(source):
+    assert excerpt(where(source("  go()\n"))) == ["go()", "^^^^"]
+
+
+def test_tabs_are_spaces_to_the_caret(source):
+    file = source("\tif\ta:\n")
+    line, carets = excerpt(where(file, 1, 4, 5, 1))
+    assert line[carets.index("^")] == "a"
+
+
+def test_a_missing_source_gives_nothing():
+    assert excerpt(where("<no such file>", 3)) == []
+    assert line_of("<no such file>", 0) is None
+
+
+def test_control_codes_are_spelled_out(source):
+    file = source("x = '\x1b[31mred\x07'\n")
+    text = "\n".join(excerpt(where(file)))
+    assert "\x1b" not in text
+    assert "\\x1b[31mred\\x07" in text
+    assert printable("a\u202eb") == "a\\u202eb"
+
+
+@pytest.mark.parametrize("column", [0, 5_000, 99_000])
+def test_an_endless_line_is_cut_around_the_mark(source, column):
+    file = source("x" * 100_000 + "\n")
+    lines = excerpt(where(file, 1, column, column + 4, 1))
+    assert all(len(line) <= WIDTH for line in lines)
+    assert lines[1].count("^") == 4

@@ -1,0 +1,128 @@
+"""assert_captured, and the pytest plugin on a test suite of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import suture
+from suture.testing import NotCaptured, assert_captured
+
+ROOT = Path(__file__).parents[2]
+
+
+def whole(x):
+    return x.sin() + 1
+
+
+def branch(x):
+    if x.sum() > 0:
+        return x + 1
+    return x - 1
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    suture.reset()
+
+
+def test_what_is_captured_passes():
+    report = assert_captured(whole, torch.ones(3))
+    assert report.graphs == 1
+    assert_captured(branch, torch.ones(3), graphs=2, breaks=["GB0170"])
+    assert_captured(branch, torch.ones(3), graphs=None, breaks=None)
+
+
+@pytest.mark.parametrize(
+    ("fn", "expected", "said"),
+    [
+        (branch, {}, r"unexpected break: GB0170 at .*test_gate\.py:\d+: branch"),
+        (branch, {"breaks": ["GB0170"]}, "2 graphs instead of 1"),
+        (whole, {"breaks": ["GB0170"]}, "GB0170 was expected, and did not break"),
+        (whole, {"recompilations": 1}, "0 recompilations instead of 1"),
+    ],
+)
+def test_what_is_not_as_expected_is_named(fn, expected, said):
+    with pytest.raises(NotCaptured, match=said) as caught:
+        assert_captured(fn, torch.ones(3), **expected)
+    assert caught.value.report.function == fn.__qualname__
+
+
+def test_a_function_that_raises_fails():
+    def fails(x):
+        raise KeyError("k")
+
+    with pytest.raises(NotCaptured, match="it raised KeyError"):
+        assert_captured(fails, torch.ones(1), graphs=None)
+
+
+SUITE = """\
+import torch, suture
+
+def step(x):
+    return x.sin()
+
+def run(fn):
+    suture.reset()
+    return suture.compile(fn, backend="eager")(torch.ones(3))
+
+def test_step():
+    run(step)
+
+def test_other():
+    assert True
+"""
+
+
+@pytest.fixture
+def suite(tmp_path):
+    path = tmp_path / "test_suite.py"
+    path.write_text(SUITE)
+    return path
+
+
+def pytest_run(suite, *options):
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "suture_pytest", "-p", "no:cacheprovider",
+         "--rootdir", str(suite.parent), str(suite), *options],
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=suite.parent,
+        capture_output=True, text=True,
+    )  # fmt: skip
+
+
+def test_a_run_against_its_baseline(suite):
+    base = ("--suture-baseline", "breaks.json")
+    assert pytest_run(suite, *base).returncode == 4  # there is no such file yet
+    assert pytest_run(suite, *base, "--suture-update").returncode == 0
+    assert pytest_run(suite, *base).returncode == 0
+    suite.write_text("# a new line above changes nothing\n" + SUITE)
+    assert pytest_run(suite, *base).returncode == 0
+    suite.write_text(
+        SUITE.replace("    return x.sin()", "    if x.sum() > 0:\n        x = x + 1\n    return x")
+    )
+    done = pytest_run(suite, *base)
+    assert done.returncode == 1
+    assert "new break at line 4: GB0170 test_suite.py step: if x.sum() > 0:" in done.stdout
+    assert "2 graphs instead of 1" in done.stdout
+    assert "1 passed" in done.stdout
+    assert pytest_run(suite, *base, "--suture-update").returncode == 0
+    assert pytest_run(suite, *base).returncode == 0
+
+
+def test_bad_baselines_are_named(suite):
+    (suite.parent / "bad.json").write_text("{}")
+    done = pytest_run(suite, "--suture-baseline", "bad.json")
+    assert done.returncode == 4
+    assert "is no baseline of suture" in done.stderr
+    done = pytest_run(suite, "--suture-update")
+    assert "needs --suture-baseline" in done.stderr
+
+
+def test_without_the_options_suture_is_not_imported(suite):
+    suite.write_text("import sys\ndef test():\n    assert 'suture' not in sys.modules\n")
+    assert pytest_run(suite).returncode == 0
