@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -167,9 +168,20 @@ def _is_ours(unit: Any, code: types.CodeType, function: Any) -> bool:
     home = function.__globals__.get("__name__")
     if type(home) is not str or home.partition(".")[0] in _NEVER_OFFERED:
         return False  # without a module it is code that a backend has generated
-    if str(function.__module__).partition(".")[0] in _NEVER_OFFERED:
+    if str(function.__module__).partition(".")[0] in _NEVER_OFFERED or _importing():
         return False
     return rules.lookup_frame(code, function.__globals__).kind is rules.INLINE
+
+
+def _importing() -> bool:
+    """Whether a module is being imported below: that runs once, there is nothing to compile."""
+    frame: types.FrameType | None = sys._getframe(2)
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "_find_and_load" and code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 _core.set_frame_callback(_offer)

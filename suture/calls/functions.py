@@ -6,7 +6,7 @@ import types
 from typing import Any
 
 from suture import rules
-from suture.breaks import Break, calls, contexts
+from suture.breaks import Break, calls, contexts, objects
 from suture.bytecode import decode
 from suture.calls import library, unmodelled
 from suture.calls.attributes import MISSING
@@ -85,7 +85,13 @@ class Functions(Part):
             asked = self.torch_function(real, fn, args, kwargs)
             if asked is not None:
                 return asked
-            return self.call_torch(target if target is not None else real, args, kwargs)
+            try:
+                return self.call_torch(target if target is not None else real, args, kwargs)
+            except Break as reason:
+                inside = reason.type in (calls.ARGUMENT_OUTSIDE_GRAPH, objects.UNKNOWN_OBJECT)
+                if not (inside and verdict.rule == "torch function" and target is None):
+                    raise
+                return self.inline(fn, args, kwargs)  # what it gets, a graph cannot hold
         if kind is rules.INLINE:
             if target is not None and target is not real:
                 made = self.tail_call(self.wrap(target, None), args, kwargs)

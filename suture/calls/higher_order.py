@@ -185,19 +185,47 @@ def _while_loop(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
 def _map(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     fn, mapped, rest = _named(args, kwargs, "f xs pos_args")
     xs, others = _operands(tx, "map", mapped), _operands(tx, "map", rest)
+    if _needs_grad([*xs, *others]):
+        raise _refuse("map", "its operands require gradients")
     with tx.graph.fake:
         rows = [x.value.select(0, 0) for x in xs]
     body = _body(tx, "map", fn, [*xs, *others], [*rows, *(o.value for o in others)])
     length = xs[0].value.shape[0]
     with tx.graph.fake:
         values = tuple(v.new_empty((length, *v.shape)) for v in body.values)
-    needs = any(v.value.requires_grad for v in (*xs, *others)) and torch.is_grad_enabled()
-    if needs:
-        raise _refuse("map", "its operands require gradients")
     held = tx.graph.held_module(body.module, "map_body")
     nodes = (held, tuple(x.node for x in xs), (*(o.node for o in others), *body.lifted))
     flat = _emit(tx, "map", target, nodes, values)
     return trees.build(tx, body.result, list(tx.unpack(flat)))
+
+
+@special("higher_order.scan")
+def _scan(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    names = "combine_fn init xs additional_inputs"
+    fn, init, mapped, extra = _named(args, kwargs, names)
+    carried, xs = _operands(tx, "scan", init), _operands(tx, "scan", mapped)
+    if tx.unpack(extra) or _needs_grad([*carried, *xs]):
+        raise _refuse("scan", "its operands require gradients")
+    with tx.graph.fake:
+        rows = [x.value.select(0, 0) for x in xs]
+    given = [*carried, *xs]
+    body = _body(tx, "scan", fn, given, [*(c.value for c in carried), *rows])
+    if not _alike(body.values[: len(carried)], [c.value for c in carried]):
+        raise _refuse("scan", "what it carries changes its shape or type")
+    length = xs[0].value.shape[0]
+    with tx.graph.fake:
+        ends = [torch.empty_like(v) for v in body.values[: len(carried)]]
+        stacked = [v.new_empty((length, *v.shape)) for v in body.values[len(carried) :]]
+    held = tx.graph.held_module(body.module, "scan_body")
+    nodes = (held, [c.node for c in carried], [x.node for x in xs], tuple(body.lifted))
+    flat = _emit(tx, "scan", target, nodes, tuple([*ends, *stacked]))
+    return trees.build(tx, body.result, list(tx.unpack(flat)))
+
+
+def _needs_grad(values: list[Any]) -> bool:
+    return torch.is_grad_enabled() and any(
+        isinstance(v, Tensor) and v.value.requires_grad for v in values
+    )
 
 
 class _Draws(TorchDispatchMode):
@@ -239,7 +267,11 @@ def _checkpoint(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     return trees.build(tx, body.result, list(tx.unpack(flat)))
 
 
-@special("higher_order.scan", "higher_order.associative_scan", "higher_order.flex_attention",
-         "higher_order.hints_wrapper", "higher_order.wrap", "higher_order.strict_mode")  # fmt: skip
+@special(
+    "higher_order.associative_scan",
+    "higher_order.hints_wrapper",
+    "higher_order.wrap",
+    "higher_order.strict_mode",
+)
 def _not_captured(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     raise _refuse(target.name(), "the operator has no form in suture's graphs")

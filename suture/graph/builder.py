@@ -208,6 +208,15 @@ class GraphBuilder:
             return self.levels.top.attributes[target](*args, **kwargs)
         return target(*args, **kwargs)
 
+    def run_operator(self, target: Any, args: Any) -> Any:
+        """The fake result of an operator that takes functions: those are looked up by the exact
+        type of the mode."""
+        kind, self.fake.__class__ = type(self.fake), priv.FakeTensorMode
+        try:
+            return self.run_fake("call_function", target, args, {})
+        finally:
+            self.fake.__class__ = kind
+
     def attribute(self, value: Any, hint: str) -> torch.fx.Node:
         """A constant held by the graph module itself (get_attr node)."""
         for name, held in self.attributes.items():

@@ -92,7 +92,11 @@ def _super_attr(inst: Instruction) -> Any:
 def _import_name(inst: Instruction) -> Any:
     def load(level: Any, fromlist: Any) -> Any:
         frame = sys._getframe(1)
-        return builtins.__import__(inst.val, frame.f_globals, None, fromlist, level)
+        before = _core.set_hook_active(False)  # modules run once: there is nothing to compile
+        try:
+            return builtins.__import__(inst.val, frame.f_globals, None, fromlist, level)
+        finally:
+            _core.set_hook_active(before)
 
     return load
 
