@@ -9,12 +9,12 @@ TRANSFORM_REFUSED = define(
     "Unsupported functorch tracing attempt",
     message="torch.func.{transform}: {reason}",
     explanation=(
-        "The function handed to `torch.func.{transform}` has to go into the graph whole, and "
-        "something in it does not. Python runs the transform, with the function as it is."
+        "`torch.func.{transform}` goes into the graph as one piece. This form of it does not: "
+        "{reason}. Python runs the transform, with the function as it is."
     ),
     hints=(
-        "Remove what breaks from the transformed function; its number is in the reason.",
+        "Use the plain form of the transform, without options.",
         "Apply the transform outside: compile the function that it returns.",
     ),
-    note="breaks inside the functions that a transform is applied to",
+    note="a node for this form of the transform",
 )

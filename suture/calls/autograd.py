@@ -28,6 +28,8 @@ class Context(Mutable):
 
     __slots__ = ("attrs", "saved", "needs")
 
+    stays_inside = True  # it means nothing outside of forward and backward
+
     def __init__(self, needs: Any) -> None:
         super().__init__(None)
         self.attrs: dict[str, Any] = {}

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from suture.breaks import Break, higher_order
+from suture.breaks import Break, autograd, higher_order
 from suture.calls import trees
 from suture.calls.part import Part
 from suture.effects import Effects
@@ -26,6 +26,13 @@ class Body:
     result: Any
     values: list[Any]  # the fake values of the tuple
     constants: bool  # whether the result holds something else than graph values
+
+
+_OF_BODIES = (
+    higher_order.BODY_BREAKS,
+    higher_order.BODY_SIDE_EFFECT,
+    autograd.CONTEXT_ESCAPES,
+)
 
 
 class Bodies(Part):
@@ -65,7 +72,7 @@ class Bodies(Part):
                 higher_order.BODY_BREAKS, operator=name, reason=f"it raises {kind}"
             ) from None
         except Break as reason:
-            if reason.type in (higher_order.BODY_BREAKS, higher_order.BODY_SIDE_EFFECT):
+            if reason.type in _OF_BODIES:
                 raise
             text = f"{reason.type.number}, {reason.message()}"
             raise Break(higher_order.BODY_BREAKS, operator=name, reason=text) from None
@@ -98,6 +105,8 @@ class Bodies(Part):
         for variable in self.effects.touched.values():
             if _as_before(self, variable):
                 continue
+            if any(getattr(item, "stays_inside", False) for item in getattr(variable, "items", ())):
+                raise Break(autograd.CONTEXT_ESCAPES, function=name)
             if variable.source is not None or id(variable) in outside:
                 raise Break(
                     higher_order.BODY_SIDE_EFFECT, operator=name, object=variable.describe()

@@ -39,11 +39,18 @@ class Generators(Part):
         if not gen.started and exc is None and not (sent.is_constant() and sent.constant() is None):
             self.raise_(TypeError, "can't send non-None value to a just-started generator")
         gen.touch(self)
+        delivered = False
+        if exc is not None and gen.started:
+            kind, got = self._throw_inside(gen, frame, exc)
+            if kind == "yield":
+                return "yield", got
+            delivered = kind == "return"
+            exc = got if kind == "raise" else None
         frame.generator = gen
         gen.running = True
         if not frame.code.handled(frame.ip):
             frame.handled = self.frames[-1].handled
-        if gen.started:
+        if gen.started and not delivered:
             frame.stack.append(sent)
         gen.started = True
         floor = len(self.frames)
@@ -55,6 +62,29 @@ class Generators(Part):
         except Raised as raised:
             error = self.stopiteration_error(raised.exception)
             raise raised if error is raised.exception else Raised(error) from None
+
+    def _throw_inside(self, gen: Generator, frame: Any, exc: Any) -> tuple[str, Any]:
+        """An exception goes first to the generator that `yield from` waits for. Gives ("yield",
+        what it yields), ("return", None) if it returned and the frame goes on behind the `yield
+        from`, or ("raise", the exception to raise in this frame)."""
+        send = _waiting_at(frame)
+        inner = frame.stack[-1] if send is not None and frame.stack else None
+        if not isinstance(inner, Generator):
+            return "raise", exc
+        gen.running = True
+        try:
+            if issubclass(exc.python_type(), GeneratorExit):
+                self.generator_close(inner)
+                return "raise", exc
+            kind, got = self.resume(inner, Constant(None), exc)
+        except Raised as raised:
+            return "raise", raised.exception
+        finally:
+            gen.running = False
+        if kind == "return":
+            frame.stack[-1] = got
+            frame.ip = send.target
+        return kind, got
 
     def _throw_into(self, frame: Any, exc: Any, floor: int, gen: Generator) -> None:
         """An exception at the yield the generator is suspended at."""
@@ -136,3 +166,13 @@ class Generators(Part):
         made = Function(lazy.value, source)
         self._known[id(lazy.value)] = (lazy.value, made)
         return made
+
+
+def _waiting_at(frame: Any) -> Any:
+    """The SEND instruction of the `yield from` at which a frame is suspended, or None."""
+    code = frame.code.instructions
+    at = frame.ip
+    while code[at].op in ("RESUME", "NOP"):
+        at += 1
+    target = code[code[at].target] if code[at].op == "JUMP" else None
+    return target if target is not None and target.op == "SEND" else None
