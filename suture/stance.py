@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -18,8 +19,12 @@ _compiled: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def current() -> str:
-    """The stance now; it holds for all threads."""
-    return _current
+    """The stance now; it holds for all threads. Without one of our own, torch's counts."""
+    if _current != "default":
+        return _current
+    dynamo = sys.modules.get("torch._dynamo.eval_frame")
+    theirs = getattr(getattr(dynamo, "_stance", None), "stance", "default")
+    return theirs if theirs in STANCES else "default"
 
 
 def register(compiled: Any) -> Any:

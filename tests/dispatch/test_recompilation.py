@@ -121,3 +121,12 @@ def test_eager_then_compile_compiles_on_the_second_call():
 def test_an_unknown_stance_is_refused():
     with pytest.raises(ValueError, match="no stance is called 'eager'"):
         suture.set_stance("eager")
+
+
+def test_the_stance_of_torch_counts_when_something_must_be_compiled():
+    compiled = compiled_with(lambda x: x * 2, (torch.ones(4),))
+    with torch.compiler.set_stance("fail_on_recompile"):
+        compiled(torch.ones(4))
+        with pytest.raises(suture.exc.RecompileError):
+            compiled(torch.ones(7))
+    compiled(torch.ones(7))

@@ -14,15 +14,17 @@ def compilations(
     backend: Any = "eager",
     eager: Any = None,
     grads: bool = True,
+    raises: bool = False,
     **options: Any,
 ) -> list[int]:
     """The number of variants after each call. `calls` are tuples of arguments; `eager` is what
-    to compare with, if calling `fn` changes more than its arguments."""
+    to compare with, if calling `fn` changes more than its arguments. `raises`: some calls do."""
     suture.reset()
     compiled = suture.compile(fn, backend=backend, **options)
     counts = []
     for args in calls:
         want = Outcome(eager or fn, *_copies(args, {}))
+        assert raises or want.error is None, want.error
         with suture.config.patch(strict=True):
             got = Outcome(compiled, *_copies(args, {}))
         compare(want, got, grads)

@@ -58,5 +58,5 @@ def test_random_programs(source, sizes, dynamic):
     exec(source, namespace)
     torch.manual_seed(0)
     calls = [(torch.randn(*size),) for size in sizes]
-    compilations(namespace["program"], *calls, dynamic=dynamic)
+    compilations(namespace["program"], *calls, dynamic=dynamic, raises=True)
     assert not suture.stats().interpreted
