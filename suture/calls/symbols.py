@@ -11,7 +11,6 @@ import torch
 from suture.breaks import Break, control_flow
 from suture.calls.part import Part
 from suture.graph import _torch as priv
-from suture.guards.shapes import expression_text
 from suture.variables import Constant, Symbol, Tensor
 
 
@@ -85,6 +84,8 @@ class Symbols(Part):
             f'{name} comes from File "{at[0]}", line {at[1]}' if at else f"{name} is the size of an input"
             for name, at in (origins[s] for s in used)
         ]
+        from suture.guards.shapes import expression_text  # needs sympy
+
         expression = expression_text(error.cond, names)
         origin = ", ".join(places) or "a size marked unbacked"
         return Break(control_flow.UNBACKED_DECISION, expression=expression, origin=origin)
