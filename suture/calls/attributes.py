@@ -21,6 +21,7 @@ from suture.variables import (
     Function,
     Method,
     Object,
+    Opaque,
     Raise,
     Raised,
     Super,
@@ -221,7 +222,10 @@ class Attributes(Part):
                 AttributeError, f"'{cls.__name__}' object has no attribute '{name}'"
             )
         if isinstance(obj, Raise):
-            return obj.attrs.get(name) or Constant(None)
+            if name in obj.attrs:
+                return obj.attrs[name]
+            if name in ("name", "obj") and issubclass(obj.cls, (AttributeError, NameError)):
+                return Constant(None)
         raise Break(objects.UNKNOWN_ATTRIBUTE, object=obj.describe(), attribute=name)
 
     def _bind_unknown(self, raw: Any, obj: Any, cls: type, name: str) -> Any:
@@ -414,6 +418,8 @@ class Attributes(Part):
         """`super(cls, obj)`; `sup` is what the program calls super, None if that is certain."""
         if sup is not None and not (isinstance(sup, Class) and sup.value is super):
             return self.call(sup, [cls, obj], {})
+        if isinstance(cls, Opaque) or isinstance(obj, Opaque):
+            raise Break(objects.UNKNOWN_OBJECT, operation="super", object=cls.describe())
         if not isinstance(cls, Class):
             kind = cls.python_type().__name__
             return self.raise_(TypeError, f"super() argument 1 must be a type, not {kind}")

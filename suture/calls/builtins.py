@@ -30,6 +30,7 @@ from suture.variables import (
     Module,
     Object,
     Opaque,
+    Raise,
     Raised,
     Sequence,
     Slice,
@@ -93,6 +94,8 @@ def _claims(tx: Any, obj: Any, kind: type) -> bool:
 def _class_list(tx: Any, classes: Any) -> list[Any]:
     if isinstance(classes, Sequence):
         return [k for item in classes.unpacked(tx) for k in _class_list(tx, item)]
+    if isinstance(classes, Opaque):
+        raise Break(objects.UNKNOWN_OBJECT, operation="isinstance", object=classes.describe())
     real = classes.constant() if classes.is_constant() else classes.real()
     args = getattr(real, "__args__", None)
     if type(real).__name__ == "UnionType" and args:
@@ -103,6 +106,8 @@ def _class_list(tx: Any, classes: Any) -> list[Any]:
 @handles(issubclass)
 def _issubclass(tx: Any, args: Any, kwargs: Any) -> Any:
     cls, classes = args
+    if isinstance(cls, Opaque):
+        raise Break(objects.UNKNOWN_OBJECT, operation="issubclass", object=cls.describe())
     if not isinstance(cls, Class):
         return tx.raise_(TypeError, "issubclass() arg 1 must be a class")
     return tx.folded(lambda: issubclass(cls.value, tuple(_class_list(tx, classes))))
@@ -219,6 +224,8 @@ def _storage_init(tx: Any, args: Any, kwargs: Any) -> Any:
 
 @handles(BaseException.__init__, Exception.__init__)
 def _exception_init(tx: Any, args: Any, kwargs: Any) -> Any:
+    if not isinstance(args[0], Raise):
+        raise Break(objects.UNKNOWN_OBJECT, operation="set up", object=args[0].describe())
     args[0].args = list(args[1:])
     return Constant(None)
 

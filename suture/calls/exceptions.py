@@ -53,8 +53,9 @@ class Exceptions(Part):
         """Set __context__ as `raise` does: what is being handled right now."""
         handled = self.frames[-1].handled if self.frames else None
         if isinstance(exc, Raise) and _is_exception(handled) and handled is not exc:
-            at = handled
-            while isinstance(at, Raise) and at.context is not None:
+            at, seen = handled, set()
+            while isinstance(at, Raise) and at.context is not None and id(at) not in seen:
+                seen.add(id(at))
                 if at.context is exc:  # no circles
                     at.context = None
                     break
@@ -82,6 +83,8 @@ class Exceptions(Part):
 
     def _instance(self, value: Any, what: str = "exceptions") -> Any:
         """The exception object for `raise value`."""
+        if isinstance(value, Opaque):
+            raise Break(objects.UNKNOWN_OBJECT, operation="raise", object=value.describe())
         if isinstance(value, Class) and issubclass(value.value, BaseException):
             made = self.call(value, [], {})
             if not issubclass(made.python_type(), BaseException):
@@ -97,6 +100,8 @@ class Exceptions(Part):
         kinds = kind.unpacked(self) if isinstance(kind, Tuple) else [kind]
         classes = []
         for one in kinds:
+            if isinstance(one, Opaque):
+                raise Break(objects.UNKNOWN_OBJECT, operation="except", object=one.describe())
             try:
                 real = one.constant() if one.is_constant() else one.real()
             except LookupError:

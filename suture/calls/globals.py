@@ -9,7 +9,7 @@ from typing import Any
 
 from suture.breaks import Break, python
 from suture.calls.part import Part
-from suture.variables import Cell, Constant, Lazy
+from suture.variables import Cell, Constant, Lazy, Raise, Raised
 
 
 class Globals(Part):
@@ -31,7 +31,9 @@ class Globals(Part):
         if name in table:
             return self.wrap(table[name], self.pinned(table, "builtins").item(name))
         self.guards.add(self.pinned(table, "builtins"), "no_key", name)
-        return self.raise_(NameError, f"name '{name}' is not defined")
+        made = Raise(NameError, [Constant(f"name '{name}' is not defined")])
+        made.attrs["name"] = Constant(name)
+        raise Raised(self.with_context(made))
 
     def frame_cell(self, frame: Any, slot: int) -> Cell:
         cell = frame.locals[slot]

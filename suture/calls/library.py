@@ -19,6 +19,7 @@ from suture.variables import (
     Method,
     Object,
     Opaque,
+    Raise,
     Tuple,
     Volatile,
     is_literal,
@@ -219,6 +220,9 @@ def static_method(tx: Any, real: Any, args: list[Any], kwargs: dict[str, Any]) -
     """A C static method of an immutable type, such as str.maketrans; None if it is not that."""
     if type(real) is not types.BuiltinFunctionType:
         return None
+    owner = real.__self__
+    if real.__name__ == "__new__" and isinstance(owner, type) and issubclass(owner, BaseException):
+        return Raise(args[0].real(), list(args[1:]))
     if real.__self__ in _FOLDED_OWNERS or real in _FOLDED:
         return tx.fold(real, args, kwargs)
     return None

@@ -565,6 +565,8 @@ class Operators(Part):
         """MATCH_CLASS: the attributes a class pattern binds, or None."""
         from suture.variables import Tuple
 
+        if isinstance(cls, Opaque):
+            raise Break(objects.UNKNOWN_OBJECT, operation="match", object=cls.describe())
         if not isinstance(cls, Class):
             return self.raise_(TypeError, "called match pattern must be a class")
         if not self.truth(self.call(Builtin(isinstance), [subject, cls], {})):

@@ -313,7 +313,7 @@ def _deque(tx: Any, value: Any, source: Any) -> Any:
 def _dict(tx: Any, value: Any, source: Any) -> Any:
     source = source if source is not None else tx.pinned(value, "a dict")
     if not tx.plain_keys(dict.keys(value)):
-        return Opaque(value, source)
+        return _opaque(tx, value, source)
     tx.guards.add(source, "type", type(value))
     return Dict(None, source, type(value), value)
 

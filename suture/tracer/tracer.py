@@ -350,6 +350,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         try:
             return self.realize(value)
         except Break:  # whatever uses it says why it cannot be looked at
+            self.guards.add(value.source, "type", type(value.value))
             return Opaque(value.value, value.source)
 
 

@@ -243,7 +243,8 @@ class MadeFunction(Mutable):
         if self.annotations is not None:
             emit.line(f"{name}.__annotations__ = {emit.value(self.annotations)}")
         for attr, value in (*self.fields.items(), *self.attrs.items()):
-            emit.line(f"setattr({name}, {attr!r}, {emit.value(value)})")
+            put = emit.constant(setattr, "put_attribute")
+            emit.line(f"{put}({name}, {attr!r}, {emit.value(value)})")
         return name
 
 
