@@ -7,7 +7,9 @@
 What a user imports stands here, and nothing else.
 """
 
-from suture import config, exc, logs, rules, testing
+from typing import Any
+
+from suture import config, exc, logs, rules
 from suture.api import compile, is_compiling, reset, stats
 from suture.backends import list_backends, register_backend
 from suture.dynamic import mark_dynamic, mark_static, mark_unbacked, maybe_mark_dynamic
@@ -68,3 +70,12 @@ __all__ = [
     "testing",
     "uninstall",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`suture.testing` comes with what writes reports, so it is imported when it is asked for."""
+    if name == "testing":
+        import importlib
+
+        return importlib.import_module("suture.testing")
+    raise AttributeError(f"module 'suture' has no attribute {name!r}")
