@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from suture.calls.part import Part
+from suture.graph.builder import was_written
 from suture.variables import Tensor, Tuple
 from suture.variables.base import Mutable
 
@@ -55,7 +56,7 @@ class Aliasing(Part):
             first = firsts.setdefault(id(storage), place)
             if first is not place:
                 self.guards.add(first, "same", place)
-        written = {id(s) for t, s in zip(tensors, storages) if was_written(t)}
+        written = {id(s) for t, s in zip(tensors, storages) if was_written(t.value)}
         shared = [
             t
             for t, s in zip(tensors, storages)
@@ -70,11 +71,6 @@ class Aliasing(Part):
 def storage_of(tensor: Any) -> Any:
     """The memory of a tensor: one object for all its views."""
     return tensor.untyped_storage()
-
-
-def was_written(tensor: Tensor) -> bool:
-    """Whether the region writes to an input."""
-    return bool(tensor.value._version != getattr(tensor.value, "version_at_start", 0))
 
 
 def offset_of(tensor: Any) -> int:

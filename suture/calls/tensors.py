@@ -61,7 +61,6 @@ class Tensors(Part):
             self.guards.add(source, "is", value)
         node = self.graph.add_input(source, example, fake, static=static, convert=convert)
         made = Tensor(node, fake, source, type(value), value)
-        fake.version_at_start = fake._version  # type: ignore[attr-defined]
         self.note_input(made, plan)
         if static and may_be_known(value):
             self.note_known(made, value)

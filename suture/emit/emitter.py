@@ -87,7 +87,7 @@ def _write_tracebacks(writer: Writer, capture: Capture) -> None:
 def _graph(writer: Writer, capture: Capture, chain: Chain) -> tuple[Any, list[Any], list[str]]:
     """The finished graph and the line that calls it; nothing if no operation is needed."""
     builder = capture.graph
-    if not writer.outputs and not _has_effects(builder.graph):
+    if not (writer.outputs or builder.writes_inputs() or _has_effects(builder.graph)):
         return None, [], []
     module = builder.finish(writer.outputs)
     inputs = builder.inputs  # parameters and buffers first

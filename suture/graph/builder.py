@@ -100,6 +100,8 @@ class GraphBuilder:
             node = self.graph.placeholder(name, type_expr=type(example))
         node.meta["example_value"] = value
         node.meta["val"] = value
+        if isinstance(value, torch.Tensor):
+            value.version_at_start = value._version  # type: ignore[attr-defined]
         entry = GraphInput(node, example, source, static, convert)
         self.inputs.append(entry)
         return node
@@ -262,6 +264,11 @@ class GraphBuilder:
         self._names.add(candidate)
         return candidate
 
+    def writes_inputs(self) -> bool:
+        """Whether some operation changed an input in place."""
+        values = [entry.node.meta["val"] for entry in self.inputs]
+        return any(isinstance(v, torch.Tensor) and was_written(v) for v in values)
+
     def writes(self) -> bool:
         """Whether some operation may change a tensor in place."""
         return any(_may_write(node) for node in self.graph.nodes)
@@ -326,6 +333,11 @@ def _keeping(compiled: Callable[..., Any], resets: list[Any]) -> Callable[..., A
             raise
 
     return run
+
+
+def was_written(fake: torch.Tensor) -> bool:
+    """Whether the fake tensor of an input has been changed since it became one."""
+    return bool(fake._version != getattr(fake, "version_at_start", 0))
 
 
 def _value(node: torch.fx.Node) -> Any:
