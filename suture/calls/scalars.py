@@ -62,8 +62,9 @@ def _rounding(real: Any, kind: str) -> None:
     handles(real)(handler)
 
 
-for _real, _kind in ((math.floor, "floor"), (math.ceil, "ceil"), (math.trunc, "int")):
-    _rounding(_real, _kind)
+_rounding(math.floor, "floor")
+_rounding(math.ceil, "ceil")
+_rounding(math.trunc, "int")
 
 
 @handles(math.pow)

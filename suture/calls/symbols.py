@@ -81,8 +81,9 @@ class Symbols(Part):
         used = sorted((s for s in error.cond.free_symbols if s in origins), key=str)
         names = {s: origins[s][0] for s in used}
         places = [
-            f'{name} comes from File "{at[0]}", line {at[1]}' if at else f"{name} is the size of an input"
+            f'{name} comes from File "{at[0]}", line {at[1]}'
             for name, at in (origins[s] for s in used)
+            if at
         ]
         from suture.guards.shapes import expression_text  # needs sympy
 
@@ -129,9 +130,13 @@ class Symbols(Part):
         """int(), round(), math.floor() and so on of a symbolic number."""
         if symbol.python_type() is int:
             return symbol
-        target = {"int": torch.sym_int, "floor": math.floor, "ceil": math.ceil, "round": round}[kind]
-        return self.call_torch(target, [symbol], {})
+        return self.call_torch(_ROUNDING[kind], [symbol], {})
 
 
 def _kinds(*variables: Any) -> set[type]:
     return {v.python_type() for v in variables}
+
+
+_ROUNDING: dict[str, Any] = {
+    "int": torch.sym_int, "floor": math.floor, "ceil": math.ceil, "round": round,
+}  # fmt: skip

@@ -27,8 +27,8 @@ class History:
         "objects",
         "places",
         "ranks",
-        "spread",
         "sizes",
+        "spread",
     )  # fmt: skip
 
     def __init__(self, dynamic: bool | None) -> None:

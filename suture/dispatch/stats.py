@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from suture import events
@@ -46,7 +46,8 @@ class _Collector:
 
     def clear(self) -> None:
         self.graphs = self.ops = self.variants = 0
-        self.tables: dict[str, dict[Any, Record]] = {"breaks": {}, "recompilations": {}, "interpreted": {}}
+        names = ("breaks", "recompilations", "interpreted")
+        self.tables: dict[str, dict[Any, Record]] = {name: {} for name in names}
 
     def __call__(self, event: events.Event) -> None:
         with self.lock:
@@ -78,9 +79,6 @@ events.subscribe(COLLECTOR, detail=False)
 def stats(points: int = 0) -> Stats:
     """What happened since the last reset."""
     with COLLECTOR.lock:
-        tables = {name: [_copy(r) for r in table.values()] for name, table in COLLECTOR.tables.items()}
+        kept = COLLECTOR.tables
+        tables = {name: [replace(r) for r in table.values()] for name, table in kept.items()}
         return Stats(points, COLLECTOR.variants, COLLECTOR.graphs, COLLECTOR.ops, **tables)
-
-
-def _copy(record: Record) -> Record:
-    return Record(record.number, record.function, record.file, record.line, record.reason, record.count)

@@ -8,16 +8,17 @@ from __future__ import annotations
 import math
 import threading
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Callable
+from typing import Any
 
 import torch
 
 from suture import _core, config, errors, events, stance
 from suture.breaks import Break, internal
 from suture.bytecode import decode
-from suture.dispatch import torch_state
 from suture.capture import Return
+from suture.dispatch import torch_state
 from suture.dispatch.history import History
 from suture.graph import forget_source
 from suture.guards.reasons import most_frequent
@@ -238,11 +239,19 @@ class Unit:
 
     # ---- variants
 
-    def install(self, point: Any, data: PointData, capture: Any, emitted: Any, program: Any) -> Variant:
+    def install(
+        self, point: Any, data: PointData, capture: Any, emitted: Any, program: Any
+    ) -> Variant:
         """Add a variant to a point; it goes when an object it depends on is freed."""
         variant = Variant(
-            emitted.function, emitted.source, capture.guards, program, emitted.module,
-            len(data.variants), type(capture.exit).__name__, capture.graph.ops,
+            emitted.function,
+            emitted.source,
+            capture.guards,
+            program,
+            emitted.module,
+            len(data.variants),
+            type(capture.exit).__name__,
+            capture.graph.ops,
         )
         data.variants.append(variant)
         point.add(variant.function, program)
@@ -311,5 +320,3 @@ class _Interpreting:
 
 ALL: weakref.WeakSet[Unit] = weakref.WeakSet()
 _LOCK = threading.RLock()
-
-

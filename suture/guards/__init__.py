@@ -86,7 +86,9 @@ class Guards:
 
 
 # Kinds whose argument is small and hashable; the others are told apart by identity.
-_BY_VALUE = frozenset({"len", "no_key", "no_attr", "no_mro_attr", "int", "float", "bool", "unbound", "exists"})
+_BY_VALUE = frozenset(
+    {"len", "no_key", "no_attr", "no_mro_attr", "int", "float", "bool", "unbound", "exists"}
+)
 
 
 class _Node:
@@ -142,6 +144,7 @@ def finish(guards: Guards) -> _core.GuardProgram:
             if guard.kind != "exists":
                 at.checks.append((guard.kind, guard.arg, number))
         elif guard.kind == "same":
+            assert guard.source is not None
             same.append((label(guard.source), label(guard.arg), number))
         elif guard.kind == "distinct":
             distinct.append((tuple(label(s) for s in guard.arg), number))

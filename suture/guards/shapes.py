@@ -232,7 +232,7 @@ def compile_expression(expr: Any, index: dict[Any, int]) -> list[int]:
     raise NotInteger
 
 
-class _Text(priv.PythonPrinter):  # type: ignore[misc]
+class _Text(priv.PythonPrinter):
     """Prints an expression with its symbols as places."""
 
     def __init__(self, names: dict[Any, str]) -> None:

@@ -43,7 +43,10 @@ CAPTURED = {
     "where": (lambda x: torch.where(x > 0)[0] + 1, MASKED),
     "unique": (lambda x: (x * 2).int().unique() + 1, MASKED),
     "length of a mask": (lambda x: (len(x[x > 0]), x[x > 0].shape[0] * 2), MASKED),
-    "tolist": (lambda x, t: x.split(t.tolist()), [(rand(6), torch.tensor(v)) for v in ([1, 2, 3], [2, 2, 2])]),
+    "tolist": (
+        lambda x, t: x.split(t.tolist()),
+        [(rand(6), torch.tensor(v)) for v in ([1, 2, 3], [2, 2, 2])],
+    ),
     "repeats": (
         lambda x, t: x.repeat_interleave(t) * 2,
         [(rand(3), torch.tensor(v)) for v in ([1, 2, 3], [0, 2, 1])],
