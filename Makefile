@@ -12,7 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 C_FILES := $(wildcard csrc/*.c csrc/*.h)
-BENCHMARKS := dispatch capture memory dynamic
+BENCHMARKS := dispatch capture memory dynamic breaks
 
 .DELETE_ON_ERROR:
 .PHONY: help demo test check format build sweep sweep-ops clean bench $(BENCHMARKS:%=bench-%)

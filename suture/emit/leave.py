@@ -31,16 +31,20 @@ class Raw:
         return self.text
 
 
-def _compiles_nothing(inputs: list[Any]) -> bool:
+def _compiles_nothing(reason: Any, inputs: list[Any]) -> bool:
     """Whether a disabled function is called that wants nothing below it compiled either."""
+    if reason.type is not calls.DISABLED:
+        return False
     for value in inputs[:2]:
         try:
             real = value.real()
         except (LookupError, AttributeError):
             continue
+        if not getattr(real, "_torchdynamo_disable", False):
+            return False  # what is disabled lies deeper
         recursive = getattr(real, "_torchdynamo_disable_recursive", None)
         return bool(hasattr(real, "_torchdynamo_orig_callable") if recursive is None else recursive)
-    return True
+    return False
 
 
 def _raises_again(inst: Any) -> bool:
@@ -220,7 +224,7 @@ class Leaving:
             head = writer.constant(operation, exit.operation)
         if frame.code.handled(inst.index) > 0:
             start = f"{writer.constant(_core.handling, 'handling')}({self._text(frame.handled)}, "
-        elif exit.reason.type is calls.DISABLED and _compiles_nothing(inputs):
+        elif exit.operation == "call" and _compiles_nothing(exit.reason, inputs):
             return f"{head}({', '.join(texts)})"  # nothing below it is to be compiled
         else:
             start = f"{writer.constant(_core.run, 'run')}("
