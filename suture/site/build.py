@@ -25,7 +25,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "guide"
 ORDER = (
     "graph-breaks", "fullgraph", "common-breaks", "error-on-graph-break", "skipped-functions",
     "nonstrict-trace", "custom-operators", "recompilation", "dynamic-shapes", "guards",
-    "command-line", "testing",
+    "command-line", "testing", "trace-schema",
 )  # fmt: skip
 
 
@@ -91,7 +91,8 @@ def _write(target: Path, name: str, template: str, **context: Any) -> Path:
 def guide_pages() -> dict[str, str]:
     """The pages of the guide by name, in the order they are read; none where only the package is
     installed, without the repository's docs."""
-    found = {path.stem: path.read_text(encoding="utf-8") for path in sorted(GUIDE.glob("*.md"))}
+    paths = [*sorted(GUIDE.glob("*.md")), *GUIDE.parent.glob("trace-schema.md")]
+    found = {path.stem: path.read_text(encoding="utf-8") for path in paths}
     order = [name for name in ORDER if name in found]
     return {name: found[name] for name in [*order, *(n for n in found if n not in order)]}
 

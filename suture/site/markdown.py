@@ -40,8 +40,8 @@ def render(text: str, up: str = "", output: Callable[[int], str | None] | None =
         page = _PAGE.match(target)
         if page:
             target = f"{up}breaks/{page.group(1)}.html"
-        elif target.endswith(".md") and "/" not in target:
-            target = target[:-3] + ".html"
+        elif target.endswith(".md"):
+            target = target.rpartition("/")[2][:-3] + ".html"
         return f'<a href="{escape(target)}">'
 
     def text_token(self: Any, tokens: Sequence[Any], index: int, *_: Any) -> str:

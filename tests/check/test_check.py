@@ -43,7 +43,8 @@ BODIES = [
 
 
 def program(body):
-    return f"{HEAD}import suture\n@torch.compile\ndef fn(x):\n    y = x.sin()\n    {body}\n    return y.cos()\n"
+    head = f"{HEAD}import suture\n@torch.compile\ndef fn(x):\n    y = x.sin()\n"
+    return f"{head}    {body}\n    return y.cos()\n"
 
 
 @pytest.mark.parametrize("body", BODIES)

@@ -6,10 +6,10 @@ import functools
 
 import pytest
 import torch
-from tests.report.programs import Model, broken, whole
 
 import suture
 from suture.report import load
+from tests.report.programs import Model, broken, whole
 
 
 @pytest.fixture(autouse=True)
@@ -103,7 +103,6 @@ def test_a_function_that_torch_compiled_is_compiled_by_suture():
 
 def test_an_exception_is_in_the_report():
     def fails(x):
-        y = x + 1
         raise ValueError("no luck")
 
     report = suture.explain(fails)(torch.ones(2))

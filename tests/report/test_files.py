@@ -8,11 +8,11 @@ import re
 
 import pytest
 import torch
-from tests.report.programs import broken, whole
 
 import suture
 from suture.report import ReportError, load
 from suture.report.diff import diff
+from tests.report.programs import broken, whole
 
 
 @pytest.fixture(autouse=True)
