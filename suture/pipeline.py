@@ -6,7 +6,7 @@ import keyword
 import logging
 from typing import Any
 
-from suture import backends, config, errors, events, messages
+from suture import backends, config, errors, events, messages, repro
 from suture.breaks import Break, internal
 from suture.capture import Capture, Interpret, Run, Yield
 from suture.dispatch import PointData, Unit, Variant, torch_state
@@ -30,7 +30,9 @@ def compile_point(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...
     except RecursionError:
         return None  # the program is near the end of the stack, and will come to it by itself
     except Exception as error:
-        return _fault(data, point, error)
+        _fault(data, point, error)
+        _tell_repro(repro.function_failed(state[0], state, error))
+        return None
 
 
 def _compile(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) -> Variant | None:
@@ -133,6 +135,8 @@ def install_graph(
     except errors.BackendFailed as failed:
         names = backends.wanted_constants(failed)
         if names is None and (not capture.places or data.history.dynamic is not None):
+            inputs = [entry.example for entry in emitted.inputs]
+            _tell_repro(repro.graph_failed(module, inputs, unit.options.backend.name, failed))
             raise
         from suture.guards import shapes
 
@@ -141,6 +145,8 @@ def install_graph(
         _log.info("%s: %s; its sizes and numbers become constants", point.name, failed)
         data.history.dynamic = False
         return {place.source.path() for place in capture.places}
+    if config.verify:
+        compiled = backends.verified(compiled, module, point.name, config.strict)
     emitted.namespace["graph"] = capture.graph.keeping_modes(compiled)
     messages.captured(point, data, capture, emitted)
     return set()
@@ -148,6 +154,11 @@ def install_graph(
 
 def _nowhere() -> None:
     """Stands for the tracer once it is done, for those who live longer."""
+
+
+def _tell_repro(path: str) -> None:
+    if path:
+        _log.warning("a script that shows the failure was written: %s", path)
 
 
 def _fault(data: PointData, point: Any, error: Exception) -> None:

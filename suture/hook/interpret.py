@@ -8,6 +8,7 @@ from typing import Any
 
 from suture import _core
 from suture.bytecode import decode
+from suture.errors import SutureError
 from suture.hook.chain import Chain, FrameSpec
 from suture.hook.tracebacks import clean_traceback
 
@@ -50,6 +51,8 @@ class AfterFailure:
         self.writes = writes
 
     def __call__(self, exc: BaseException, *state: Any) -> Any:
+        if isinstance(exc, SutureError):
+            return interpret(self.chain, state, exc)
         if isinstance(exc, Exception) and not self.writes:
             _log.debug("a graph raised; its region is run in the interpreter", exc_info=exc)
             return interpret(self.chain, state)

@@ -1,0 +1,100 @@
+"""config.verify: what a backend made of a graph, beside the graph run as it is.
+
+For its first calls a compiled graph is run twice, once operation by operation on copies of its
+inputs. Results and inputs that were written to are compared; the first difference is told with the
+operation and the user's line it comes from.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.fx
+
+from suture.errors import SutureError
+
+_log = logging.getLogger("suture.backends")
+_CALLS = 3  # so many calls of each graph are compared
+
+
+class Mismatch(SutureError):
+    """A compiled graph gave something else than its operations do."""
+
+
+def verified(
+    compiled: Callable[..., Any], module: torch.fx.GraphModule, name: str, strict: bool
+) -> Callable[..., Any]:
+    """`compiled`, watched for its first calls. A difference is logged, with `strict` raised."""
+    left = _CALLS
+
+    def call(*args: Any) -> Any:
+        nonlocal left
+        if left <= 0:
+            return compiled(*args)
+        left -= 1
+        copies = [_copy(a) for a in args]
+        state = torch.get_rng_state()
+        with torch.no_grad():
+            wanted = _flat(torch.fx.Interpreter(module).run(*copies))
+        torch.set_rng_state(state)
+        got = compiled(*args)
+        difference = _difference(module, wanted, _flat(got), copies, args)
+        if difference is not None:
+            text = f"{name}: the backend's graph differs from its operations: {difference}"
+            if strict:
+                raise Mismatch(text)
+            _log.warning("%s", text)
+        return got
+
+    return call
+
+
+def _copy(value: Any) -> Any:
+    if not isinstance(value, torch.Tensor):
+        return value
+    return value.detach().clone(memory_format=torch.preserve_format)
+
+
+def _flat(result: Any) -> list[Any]:
+    return list(result) if isinstance(result, (tuple, list)) else [result]
+
+
+def _difference(
+    module: torch.fx.GraphModule, wanted: list[Any], got: list[Any], copies: Any, args: Any
+) -> str | None:
+    """Where results or written inputs differ, in the user's terms; None if nowhere."""
+    output = next(n for n in module.graph.nodes if n.op == "output")
+    nodes = _flat(output.args[0])
+    if len(wanted) != len(got):
+        return f"{len(got)} results instead of {len(wanted)}"
+    for node, a, b in zip(nodes, wanted, got):
+        text = _unlike(a, b)
+        if text is not None:
+            return f"{text} in {_place(node)}"
+    names = [n for n in module.graph.nodes if n.op == "placeholder"]
+    for node, a, b in zip(names, copies, args):
+        text = _unlike(a, b)
+        if text is not None:
+            return f"{text} in what input {node.name} holds afterwards"
+    return None
+
+
+def _unlike(a: Any, b: Any) -> str | None:
+    if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor):
+        return None if a is b or a == b else f"{b!r} instead of {a!r}"
+    try:
+        torch.testing.assert_close(b.detach(), a.detach(), equal_nan=True, rtol=1e-3, atol=1e-4)
+    except AssertionError as error:
+        return str(error).splitlines()[0].rstrip(".")
+    return None
+
+
+def _place(node: Any) -> str:
+    if not isinstance(node, torch.fx.Node):
+        return "a result"
+    lines = str(node.meta.get("stack_trace", "")).strip().splitlines()
+    place = " ".join(line.strip() for line in lines[-2:])
+    return f"{node.name} ({node.target}), {place}" if place else f"{node.name} ({node.target})"

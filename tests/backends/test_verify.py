@@ -1,0 +1,57 @@
+"""config.verify finds a backend that computes something else; config.repro_dir writes a script."""
+
+from __future__ import annotations
+
+import logging
+import runpy
+
+import pytest
+import torch
+
+import suture
+from suture.backends import Mismatch
+
+
+def off_by_a_bit(gm, inputs):
+    return lambda *args: tuple(out + 1 for out in gm(*args))
+
+
+def test_a_wrong_backend_is_told_with_the_line(caplog):
+    def fn(x):
+        return x.sin() * 2
+
+    with suture.config.patch(verify=True), caplog.at_level(logging.WARNING, "suture"):
+        suture.compile(fn, backend=off_by_a_bit)(torch.ones(3))
+    assert "differs from its operations" in caplog.text and "return x.sin() * 2" in caplog.text
+
+
+def test_strict_raises():
+    with suture.config.patch(verify=True, strict=True), pytest.raises(Mismatch, match="mul"):
+        suture.compile(lambda x: x * 2, backend=off_by_a_bit)(torch.ones(3))
+
+
+def test_a_right_backend_passes_with_random_numbers_and_written_inputs():
+    def fn(x, y):
+        y.add_(1)
+        return torch.dropout(x, 0.5, True) + y
+
+    torch.manual_seed(0)
+    plain = fn(torch.ones(8), torch.zeros(8))
+    torch.manual_seed(0)
+    with suture.config.patch(verify=True, strict=True):
+        ours = suture.compile(fn, backend="aot_eager")(torch.ones(8), torch.zeros(8))
+    assert torch.equal(plain, ours)
+
+
+def test_a_failed_graph_leaves_a_script_that_runs(tmp_path, capsys):
+    def fails(gm, inputs):
+        raise RuntimeError("no")
+
+    with suture.config.patch(repro_dir=str(tmp_path)), pytest.raises(suture.exc.BackendFailed):
+        suture.compile(lambda x: x.cos() + 1, backend=fails)(torch.ones(2, 3))
+    (script,) = tmp_path.glob("graph_*.py")
+    text = script.read_text()
+    assert "cos" in text and "empty_strided([2, 3]" in text and torch.__version__ in text
+    script.write_text(text.replace("lookup('fails')", "lookup('eager')"))
+    runpy.run_path(str(script))
+    assert "tensor" in capsys.readouterr().out
