@@ -25,7 +25,7 @@ from typing import Any
 
 MODULES = ["test_dict", "test_list", "test_tuple", "test_set", "test_generators", "test_exceptions", "test_with", "test_contextlib", "test_itertools", "test_functools", "test_dataclasses", "test_enum", "test_copy", "test_grammar", "test_scope", "test_super", "test_iter", "test_unpack", "test_unpack_ex", "test_extcall", "test_patma", "test_raise", "test_fstring", "test_math", "test_operator"]
 
-QUIET_S = 30  # a test that says nothing for so long is stopped
+QUIET_S = 60  # a test that says nothing for so long is stopped
 
 # test id (or a prefix that ends in ".") -> why the test itself cannot pass when compiled
 EXPECTED: dict[str, str] = {}

@@ -11,6 +11,7 @@ from suture.calls import (  # noqa: F401
     higher_order,
     logging,
     modules,
+    operator_functions,
     regions,
     scalars,
     specials,
@@ -36,6 +37,7 @@ from suture.calls.growth import Growth
 from suture.calls.indexing import Indexing
 from suture.calls.inputs import Inputs
 from suture.calls.introspection import Introspection
+from suture.calls.items import Items
 from suture.calls.iteration import Iteration
 from suture.calls.modes import Modes
 from suture.calls.operators import Operators
@@ -64,6 +66,7 @@ PARTS = (
     Inputs,
     Introspection,
     Hashing,
+    Items,
     Iteration,
     Modes,
     Operators,

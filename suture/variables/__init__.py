@@ -13,6 +13,7 @@ from suture.variables.functions import (
     RealIdentity,
 )
 from suture.variables.generators import Generator
+from suture.variables.growing import GrowingList, GrowingSet
 from suture.variables.iterators import (
     END,
     CallIterator,
@@ -28,8 +29,7 @@ from suture.variables.iterators import (
     SetIterator,
     Zip,
 )
-from suture.variables.growing import GrowingList, GrowingSet
-from suture.variables.mapping import Dict, DictView, Set
+from suture.variables.mapping import Dict
 from suture.variables.objects import DELETED, Class, Module, Object, Opaque, Raise, Super, Unknown
 from suture.variables.proxy import Proxy
 from suture.variables.refused import Refused
@@ -43,6 +43,7 @@ from suture.variables.sequence import (
     Slice,
     Tuple,
 )
+from suture.variables.sets import DictView, Set
 from suture.variables.tensor import (
     GraphValue,
     Symbol,
