@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from suture.variables.constant import Constant
-from suture.variables.mapping import Set
+from suture.variables.sets import Set
 from suture.variables.sequence import List
 
 
