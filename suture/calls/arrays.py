@@ -42,6 +42,15 @@ _NUMBERS = ("item", "tolist", "__int__", "__float__", "__index__", "__bool__")
 class Arrays(Part):
     """The part of the tracer that knows arrays."""
 
+    arrays_written = False
+
+    def write_array(self, name: str) -> None:
+        """A change in place. Arrays from outside may share memory with other inputs in ways that a
+        graph does not see, so Python changes those."""
+        if any(entry.convert is tensor_over for entry in self.graph.inputs):
+            raise Break(arrays.ARRAY_METHOD, method=name)
+        self.arrays_written = True
+
     def call_numpy(self, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A function of NumPy as a node; None if it has nothing to do with arrays."""
         name = _numpy_name(real)
@@ -49,6 +58,8 @@ class Arrays(Part):
             return None
         if name not in _MADE and not any(_holds_array(self, v) for v in (*args, *kwargs.values())):
             return None
+        if "out" in kwargs:
+            self.write_array(name)
         if not nodes.counterpart(name):
             raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy.{name}")
         return self._array_node(nodes.array_function, [Constant(name), *args], kwargs, name)
@@ -58,11 +69,16 @@ class Arrays(Part):
             return self.tensor_method(array.tensor, name, [], {})
         if not nodes.has_method(name):
             raise Break(arrays.ARRAY_METHOD, method=name)
-        target = nodes.array_method_ if name in _CHANGES else nodes.array_method
+        target = nodes.array_method
+        if name in _CHANGES:
+            self.write_array(name)
+            target = nodes.array_method_
         return self._array_node(target, [array, Constant(name), *args], kwargs, name)
 
     def array_operator(self, name: str, *operands: Any) -> Any:
         changes = name.startswith("i") and name != "invert"
+        if changes:
+            self.write_array(f"__{name}__")
         target = nodes.array_operator_ if changes else nodes.array_operator
         made = self._array_node(target, [Constant(name), *operands], {}, name)
         if isinstance(made, Array) and made.tensor is operands[0].tensor:
@@ -70,6 +86,7 @@ class Arrays(Part):
         return made
 
     def array_setitem(self, array: Array, key: Any, value: Any) -> Any:
+        self.write_array("__setitem__")
         self._array_node(nodes.array_setitem_, [array, key, value], {}, "__setitem__")
         return Constant(None)
 
@@ -207,6 +224,8 @@ def _wrap_array(tx: Any, value: Any, source: Any) -> Any:
     except (TypeError, ValueError):
         dtype = str(value.dtype)
         return Refused(value, source, lambda: Break(arrays.ARRAY_DTYPE, dtype=dtype))
+    if tx.arrays_written:
+        return Refused(value, source, lambda: Break(arrays.ARRAY_METHOD, method="read"))
     tx.guards.add(source, "truth", _SameLayout(value))
     fake = tx.graph.fake_tensor(real, source, None)
     node = tx.graph.add_input(source, real, fake, convert=tensor_over)

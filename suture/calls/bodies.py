@@ -111,6 +111,8 @@ class Bodies(Part):
                 raise Break(
                     higher_order.BODY_SIDE_EFFECT, operator=name, object=variable.describe()
                 )
+        if self.effects.calls:
+            raise Break(higher_order.BODY_SIDE_EFFECT, operator=name, object="what is printed")
         if self.effects.globals != saved.globals:
             raise Break(higher_order.BODY_SIDE_EFFECT, operator=name, object="a global variable")
 

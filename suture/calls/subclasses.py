@@ -21,6 +21,15 @@ from suture.variables import Class, Constant, Dict, List, Object, Tensor, Tuple,
 
 PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 _OWN_FUNCTION = torch.Tensor.__torch_function__.__func__  # type: ignore[attr-defined]
+# Special methods that do not change what operations do, or that are looked for where they matter.
+_HARMLESS = frozenset(
+    {"__module__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__qualname__"}
+    | {"__init__", "__new__", "__repr__", "__str__", "__format__", "__firstlineno__"}
+    | {"__static_attributes__", "__reduce_ex__", "__deepcopy__", "__init_subclass__"}
+    | {name for pair in BINARY.values() for name in pair}
+    | {name for row in COMPARE.values() for name in row[1:]}
+    | {f"__i{name.strip('_')}__" for name in BINARY}
+)
 _BINDABLE = (types.FunctionType, property, staticmethod, classmethod)
 
 
@@ -29,7 +38,14 @@ def is_subclass(kind: type) -> bool:
     if kind in PLAIN or issubclass(kind, torch.nn.Parameter):
         return False
     own = getattr(kind.__torch_function__, "__func__", None) is _OWN_FUNCTION
-    return own and kind.__torch_dispatch__ is torch.Tensor.__torch_dispatch__
+    plain = own and kind.__torch_dispatch__ is torch.Tensor.__torch_dispatch__
+    return plain and _HARMLESS.issuperset(_special_names(kind))
+
+
+def _special_names(kind: type) -> list[str]:
+    """The special methods that a subclass defines itself."""
+    bases = kind.__mro__[: kind.__mro__.index(torch.Tensor)]
+    return [n for b in bases for n in b.__dict__ if n.startswith("__") and n.endswith("__")]
 
 
 def plain_tensor(value: torch.Tensor) -> torch.Tensor:
@@ -39,7 +55,7 @@ def plain_tensor(value: torch.Tensor) -> torch.Tensor:
 
 
 def defined_in(kind: type, name: str) -> Any:
-    """What a subclass itself says about `name`, before torch.Tensor is asked; MISSING if nothing."""
+    """What a subclass itself says about `name`, before torch.Tensor is asked; or MISSING."""
     for base in kind.__mro__:
         if base is torch.Tensor:
             break
@@ -54,9 +70,9 @@ class Subclasses(Part):
     def subclass_attribute(self, tensor: Tensor, name: str) -> Any:
         """An attribute that the subclass defines; None if it leaves it to torch.Tensor."""
         raw = defined_in(tensor.cls, name)
+        self.type_lookup(tensor.cls, name)
         if raw is MISSING or name in ("__module__", "__doc__", "__dict__"):
             return None
-        self.type_lookup(tensor.cls, name)
         if isinstance(raw, _BINDABLE):
             return self.bind(raw, tensor, tensor.cls, name)
         if is_literal(raw):

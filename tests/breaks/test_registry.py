@@ -252,6 +252,11 @@ class TestAudit:
         assert "GB0170: nothing raises control_flow.TENSOR_BRANCH" in problems
         assert not [problem for problem in problems if "GB0014" in problem]  # captured
 
-    def test_raise_sites_of_the_package_are_right(self):
-        problems = audit.check()
-        assert [problem for problem in problems if "nothing raises" not in problem] == []
+    def test_the_registry_is_whole(self):
+        assert audit.check() == []
+
+    def test_ninety_of_dynamos_breaks_are_captured(self):
+        theirs = [entry for entry in catalog.entries() if entry.from_dynamo]
+        captured = [entry for entry in theirs if entry.status is Status.CAPTURED]
+        assert len(theirs) == 222
+        assert len(captured) >= 90

@@ -40,13 +40,26 @@ def test_a_reduction_gives_a_scalar_of_numpy():
     check(fn, torch.randn(4))
 
 
-def test_an_array_argument_is_changed_in_place():
-    def fn(a):
+def test_an_array_argument_is_changed_by_python():
+    """It may share memory with another argument in ways that a graph does not see."""
+
+    def fn(a, b):
+        b += 1
+        a[0] = 7
+        return a * 2
+
+    base = numpy.zeros(3, dtype=numpy.float32)
+    check(fn, make=lambda: (base[:2].copy(), base.copy()), breaks=("GB0158", "GB0158"), graphs=1)
+
+
+def test_an_array_over_a_tensor_is_changed_in_the_graph():
+    def fn(x):
+        a = x.numpy()
         a += 1
         a[0] = 7
-        return a
+        return x * 2
 
-    check(fn, numpy.zeros(3, dtype=numpy.float32))
+    check(fn, torch.randn(4))
 
 
 def test_dtypes_are_named_by_numpys_types():

@@ -82,6 +82,15 @@ def test_a_plain_tensor_of_the_same_shape_compiles_again():
         assert type(compiled(value)) is type(fn(value))
 
 
+class Counted(torch.Tensor):
+    def __len__(self):
+        return 7
+
+
+def test_a_subclass_with_its_own_length_is_left_to_python():
+    check(lambda x: len(x), tagged(4, cls=Counted), breaks=None, graphs=0)
+
+
 class Agreeing:
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
