@@ -12,6 +12,7 @@ import functools
 from typing import Any
 
 import torch
+import torch.fx.traceback
 
 from suture.breaks import Break, calls, contexts
 from suture.calls.part import Part
@@ -139,6 +140,12 @@ def _profiler(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     """A named range changes no value: it is left out. A profiler itself is Python's."""
     if target is not torch.autograd.profiler.record_function:
         raise Break(calls.C_FUNCTION, function=target.__name__)
+    return tx.make_instance(tx.wrap(contextlib.nullcontext, None), [], {})
+
+
+@handles(torch.fx.traceback.annotate, torch.fx.traceback.preserve_node_meta)
+def _annotations(tx: Any, args: Any, kwargs: Any) -> Any:
+    """Notes for other tracers of torch, which are not at work here."""
     return tx.make_instance(tx.wrap(contextlib.nullcontext, None), [], {})
 
 
