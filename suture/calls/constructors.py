@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from suture.breaks import Break, calls
-from suture.calls.table import special
+from suture.breaks import Break, calls, tensors
+from suture.calls.table import handles, special
 from suture.variables import Constant, List, Size, Symbol, Tensor, Tuple
 
 
@@ -79,6 +79,20 @@ def _stacked(tx: Any, data: Any, dtype: torch.dtype) -> Any:
         parts = [_stacked(tx, i, dtype) for i in data.unpacked(tx)]
         return tx.call_torch(torch.stack, [List(parts)], {})
     return tx.call_torch(torch.tensor, [data], {"dtype": Constant(dtype)})
+
+
+@handles(torch.quantize_per_tensor, torch.quantize_per_channel, torch.quantize_per_tensor_dynamic)
+def _quantize(tx: Any, args: Any, kwargs: Any) -> Any:
+    """Their fake results are not quantized."""
+    made = "what torch.quantize_per_tensor and its kin make"
+    raise Break(tensors.FAKE_UNSUPPORTED, tensor=made, error="it is quantized")
+
+
+@handles(torch.distributions.constraints.is_dependent)
+def _is_dependent(tx: Any, args: Any, kwargs: Any) -> Any:
+    """A question about a Python object, written in Python."""
+    real = torch.distributions.constraints.is_dependent
+    return tx.inline(tx.wrap(real, None), args, kwargs)
 
 
 @special("tensor_class")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from suture.breaks import Break, calls, higher_order
 from suture.calls import trees
+from suture.calls._torch import TorchDispatchMode
 from suture.calls.bodies import Body
 from suture.calls.table import handles, special
 from suture.graph import OpFailed

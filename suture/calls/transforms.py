@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
 
 from suture.breaks import Break, functorch
 from suture.calls import trees
+from suture.calls._torch import pytree
 from suture.calls.table import handles, special
 from suture.variables import Tuple
 from suture.variables.base import Variable

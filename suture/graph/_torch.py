@@ -21,6 +21,7 @@ from torch._subclasses.fake_tensor import (
     FakeTensorMode,
     UnsupportedOperatorException,
 )
+from torch.utils import _pytree as pytree
 
 __all__ = [
     "DataDependentOutputException",
@@ -35,6 +36,7 @@ __all__ = [
     "static_context",
     "symbolic_context",
     "symbolic_float",
+    "pytree",
     "tracing",
 ]
 

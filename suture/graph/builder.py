@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 import torch.fx
-from torch.utils import _pytree as pytree
 
 from suture import config
 from suture.graph import _torch as priv
@@ -134,7 +133,7 @@ class GraphBuilder:
             above: list[torch.fx.Node] = []
             torch.fx.map_arg((args, kwargs), above.append)
             self.decide(above)
-        if any(isinstance(v, torch.Tensor) and v.dtype in _QUANTIZED for v in pytree.tree_leaves(value)):
+        if any(isinstance(v, torch.Tensor) and v.dtype in _QUANTIZED for v in priv.pytree.tree_leaves(value)):
             raise OpFailed("error", TypeError("fake tensors cannot be quantized"))
         return self.node(op, target, args, kwargs, value), value
 
@@ -346,4 +345,4 @@ def _value(node: torch.fx.Node) -> Any:
 
 def tree_leaves(value: Any) -> list[Any]:
     """The leaves of a result as torch's pytree sees it."""
-    return pytree.tree_leaves(value)
+    return priv.pytree.tree_leaves(value)

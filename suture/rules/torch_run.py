@@ -62,7 +62,7 @@ run(
 )
 run("torch.cuda.set_device", because="changes the current device for all code that follows")
 run(
-    "torch.jit.isinstance",
+    "torch.distributions.constraints.is_dependent torch.jit.isinstance",
     because="asks about Python objects, not about tensors",
 )
 run(
@@ -88,8 +88,4 @@ run(
 run(
     "torch.Tensor.__repr__ torch.Tensor.__format__ torch.set_printoptions",
     because="text about values, which are there only when the graph has run",
-)
-run(
-    "torch.quantize_per_tensor torch.quantize_per_channel torch.quantize_per_tensor_dynamic",
-    because="makes a quantized tensor, which has no fake counterpart",
 )

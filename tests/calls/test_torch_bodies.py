@@ -182,3 +182,47 @@ def test_checkpoint_with_dropout():
         )
 
     check(ckpt_drop, g, graphs=1)
+
+
+def test_scan():
+    from torch._higher_order_ops.scan import scan
+
+    def fn(x):
+        return scan(lambda carry, row: (carry + row, carry * row), torch.zeros(4), x)
+
+    check(fn, x, graphs=1)
+
+
+def test_map():
+    from torch._higher_order_ops.map import map as map_rows
+
+    def fn(x, y):
+        return map_rows(lambda row, other: row + other, x, y)
+
+    check(fn, x, torch.ones(4), graphs=1)
+
+
+def test_functional_call_under_transforms():
+    class PerSample(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(4, 2)
+
+        def forward(self, x):
+            parameters = dict(self.layer.named_parameters())
+
+            def loss(parameters, sample):
+                return torch.func.functional_call(self.layer, parameters, (sample,)).sum()
+
+            return torch.vmap(torch.func.grad(loss), in_dims=(None, 0))(parameters, x)
+
+    check(PerSample(), x, graphs=1)
+
+
+def test_flex_attention():
+    from torch.nn.attention.flex_attention import flex_attention
+
+    def fn(q, bias):
+        return flex_attention(q, q, q, score_mod=lambda s, b, h, i, j: s + bias[i] - j)
+
+    check(fn, torch.randn(1, 2, 128, 16), torch.randn(128), graphs=1)
