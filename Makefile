@@ -15,7 +15,7 @@ C_FILES := $(wildcard csrc/*.c csrc/*.h)
 BENCHMARKS := dispatch capture memory dynamic breaks
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test check format build sweep sweep-ops clean bench $(BENCHMARKS:%=bench-%)
+.PHONY: help demo test check format build sweep sweep-cpython fuzz sweep-ops clean bench $(BENCHMARKS:%=bench-%)
 
 help:
 	@echo "make demo    set up, then compile a small transformer and show what happened"
@@ -25,6 +25,8 @@ help:
 	@echo "make build   set up and build the core"
 	@echo "make sweep   real models against eager"
 	@echo "make sweep-ops  all operations of torch's own tests, against torch.compile"
+	@echo "make sweep-cpython   CPython's own tests, every test method compiled"
+	@echo "make fuzz    5,000 random programs"
 	@echo "make bench   $(BENCHMARKS:%=bench-%)"
 	@echo "make clean   remove .venv, the build and the caches"
 
@@ -62,6 +64,12 @@ $(VENV)/.made-sweep: benchmarks/sweep/requirements.txt $(VENV)/.made-torch
 	$(BIN)/python -c "import torch; print('torch==' + torch.__version__)" > $(VENV)/constraints.txt
 	$(PIP) install --constraint $(VENV)/constraints.txt --requirement $<
 	@touch $@
+
+sweep-cpython: build
+	$(BIN)/python benchmarks/sweep_cpython.py $(ARGS)
+
+fuzz: build
+	SUTURE_FUZZ=5000 $(BIN)/python -m pytest tests/programs/language/test_random_programs.py $(ARGS)
 
 bench: $(BENCHMARKS:%=bench-%)
 
