@@ -107,7 +107,7 @@ class Inputs(Part):
 
     def wrap_number(self, value: Any, source: Any) -> Any:
         """A symbol for a number that changes from call to call; None to specialise."""
-        if not self.history.dynamic_number(source.path(), value):
+        if not self.history.dynamic_number(source.path(), value, self.is_fixed(source)):
             return None
         if type(value) is float:
             return self._symbolic_float(value, source)

@@ -43,8 +43,9 @@ class History:
         self.spread = False  # the backend refused a float: write factors out
         self.constant: set[str] = set()  # numbers that the backend cannot take as symbols
 
-    def dynamic_number(self, path: str, value: Any) -> bool:
-        """Whether the number at `path` is to be a symbol."""
+    def dynamic_number(self, path: str, value: Any, fixed: bool = False) -> bool:
+        """Whether the number at `path` is to be a symbol. `fixed`: it belongs to an object that
+        stays the same, such as a module's stride: not before it has changed."""
         if path in self.constant:
             return False
         if config.specialize_float if type(value) is float else config.specialize_int:
@@ -53,7 +54,7 @@ class History:
             return True
         if self.dynamic is False:
             return False
-        if self.dynamic or not config.assume_static or path in self.changing:
+        if path in self.changing or ((self.dynamic or not config.assume_static) and not fixed):
             return True
         before = self.numbers.setdefault(path, value)
         if config.automatic_dynamic and (before != value or type(before) is not type(value)):
