@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+import traceback
 from typing import Any
 
 from suture import errors, events
@@ -87,13 +88,17 @@ def broke(unit: Any, point: Any, capture: Capture, reason: Break) -> None:
 
 
 def unsupported(reason: Break, stack: tuple[events.Where, ...]) -> errors.Unsupported:
-    """The error for a break that may not be."""
-    return errors.Unsupported(
+    """The error for a break that may not be. Its `real_stack` is the user's, outermost first."""
+    made = errors.Unsupported(
         break_text(reason, stack, texts.RAISED),
         number=reason.number,
         type=reason.type.type,
         fields=dict(reason.fields),
     )
+    made.real_stack = traceback.StackSummary.from_list(
+        [(at.file, at.line, at.function, None) for at in reversed(stack)]
+    )
+    return made
 
 
 def _tell(reason: Break, stack: tuple[events.Where, ...], outcome: str) -> None:

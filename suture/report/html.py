@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,7 @@ from suture.report.text import at, count, duration
 
 COLOURS = 8
 _CONTEXT = 3
+_TICKS = re.compile(r"`([^`]+)`")
 
 
 @dataclass(slots=True)
@@ -41,10 +43,19 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(
-        duration=duration, at=at, code=highlight.block, colour=lambda i: (i - 1) % COLOURS
+        duration=duration,
+        at=at,
+        code=highlight.block,
+        colour=lambda i: (i - 1) % COLOURS,
+        ticks=ticks,
     )
     made.globals.update(count=count)
     return made
+
+
+def ticks(text: str) -> Markup:
+    """A sentence with its `code` marked as such; everything else is escaped."""
+    return Markup(_TICKS.sub(r"<code>\1</code>", str(escape(text))))
 
 
 def render(report: Report) -> str:

@@ -94,6 +94,7 @@ def test_fullgraph_raises_the_same_text():
     assert "if y.sum() > 0:" in text
     assert "fullgraph=True" in text
     assert caught.value.number == "GB0170"
+    assert caught.value.real_stack[-1].line == "if y.sum() > 0:"
 
 
 def test_source_that_is_not_there_is_said_to_be_missing(caplog):
