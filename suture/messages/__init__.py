@@ -89,16 +89,14 @@ def broke(unit: Any, point: Any, capture: Capture, reason: Break) -> None:
 
 def unsupported(reason: Break, stack: tuple[events.Where, ...]) -> errors.Unsupported:
     """The error for a break that may not be. Its `real_stack` is the user's, outermost first."""
-    made = errors.Unsupported(
+    frames = [(at.file, at.line, at.function, None) for at in reversed(stack)]
+    return errors.Unsupported(
         break_text(reason, stack, texts.RAISED),
         number=reason.number,
         type=reason.type.type,
         fields=dict(reason.fields),
+        real_stack=traceback.StackSummary.from_list(frames),
     )
-    made.real_stack = traceback.StackSummary.from_list(
-        [(at.file, at.line, at.function, None) for at in reversed(stack)]
-    )
-    return made
 
 
 def _tell(reason: Break, stack: tuple[events.Where, ...], outcome: str) -> None:

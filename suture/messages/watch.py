@@ -52,12 +52,10 @@ class Watch:
         _log.info("%s%s:%s  %s", indent, _tail(code.co_filename), line, printable(source.strip()))
 
     def _tell_instruction(self, tx: Any, frame: Any, inst: Any) -> None:
-        if not _log.isEnabledFor(logging.DEBUG):
-            return
         indent = "  " * len(tx.frames)
         stack = ", ".join(_value(value) for value in frame.stack)
         what = "" if inst.val is None else printable(repr(inst.val))[:40]
-        _log.debug("%s%-4d %-22s %-20s [%s]", indent, inst.index, inst.op, what, stack)
+        _log.info("%s%-4d %-22s %-20s [%s]", indent, inst.index, inst.op, what, stack)
 
 
 def _entered(tx: Any, frame: Any) -> str:

@@ -73,7 +73,7 @@ def test_recompiles_name_the_guard(caplog):
 
 
 def test_trace_shows_inlining_with_its_rule_and_the_stack(caplog):
-    text = log_of(caplog, "+trace", run)
+    text = log_of(caplog, "trace", run)
     assert "trace fn" in text
     assert "inline helper at depth 1 (inline: no rule says otherwise" in text
     assert "RETURN_VALUE" in text
