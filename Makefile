@@ -12,7 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 C_FILES := $(wildcard csrc/*.c csrc/*.h)
-BENCHMARKS := dispatch capture memory dynamic breaks
+BENCHMARKS := dispatch capture breaks dynamic import memory
 
 .DELETE_ON_ERROR:
 .PHONY: help demo test check format build sweep sweep-cpython fuzz sweep-ops clean bench $(BENCHMARKS:%=bench-%)
