@@ -20,7 +20,7 @@ from suture.calls.tensor_methods import method
 from suture.variables import Class, Constant, Dict, List, Object, Tensor, Tuple, is_literal
 
 PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
-_OWN_FUNCTION = torch.Tensor.__torch_function__.__func__  # type: ignore[attr-defined]
+_OWN_FUNCTION = torch.Tensor.__torch_function__.__func__
 # Special methods that do not change what operations do, or that are looked for where they matter.
 _HARMLESS = frozenset(
     {"__module__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__qualname__"}
@@ -33,7 +33,7 @@ _HARMLESS = frozenset(
 _BINDABLE = (types.FunctionType, property, staticmethod, classmethod)
 
 
-def is_subclass(kind: type) -> bool:
+def is_subclass(kind: Any) -> bool:
     """Whether tensors of that class are plain tensors that only carry another class."""
     if kind in PLAIN or issubclass(kind, torch.nn.Parameter):
         return False
