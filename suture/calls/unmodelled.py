@@ -135,9 +135,18 @@ def _anomaly(real: Any, args: list[Any]) -> Break:
     return Break(contexts.MODE_UNSUPPORTED, mode="anomaly detection")
 
 
+def _python_methods(cls: type) -> tuple[Any, ...]:
+    return tuple(
+        value
+        for name, value in vars(cls).items()
+        if isinstance(value, types.FunctionType) and not name.startswith("_")
+    )
+
+
 _FUNCTIONS: tuple[tuple[tuple[Any, ...], Reason], ...] = (
     ((sys._getframe, sys._current_frames), _frames),
     ((torch.autograd.backward,), _backward),
+    (_python_methods(torch.cuda.Event), lambda real, args: _event(real.__name__, args)),
     (
         tuple(
             part
