@@ -12,6 +12,7 @@ from suture.calls._torch import TorchDispatchMode
 from suture.calls.bodies import Body
 from suture.calls.table import handles, special
 from suture.graph import OpFailed
+from suture.graph.builder import version_of
 from suture.variables import Constant, GraphValue, Symbol, Tensor, Tuple
 
 
@@ -30,9 +31,9 @@ def _operands(tx: Any, name: str, variable: Any) -> list[Any]:
 def _body(tx: Any, name: str, fn: Any, operands: list[Any], fakes: list[Any] | None = None) -> Body:
     structure = tuple(trees.Leaf(i) for i in range(len(operands)))
     values = fakes if fakes is not None else [o.value for o in operands]
-    versions = [v._version for v in values if isinstance(v, torch.Tensor)]
+    versions = [version_of(v) for v in values if isinstance(v, torch.Tensor)]
     body: Body = tx.trace_body(name, fn, structure, operands, values)
-    if versions != [v._version for v in values if isinstance(v, torch.Tensor)]:
+    if versions != [version_of(v) for v in values if isinstance(v, torch.Tensor)]:
         raise Break(higher_order.BODY_MUTATES)
     _refuse_aliases(values, body.values)
     if body.constants:

@@ -100,7 +100,7 @@ class GraphBuilder:
         node.meta["example_value"] = value
         node.meta["val"] = value
         if isinstance(value, torch.Tensor):
-            value.version_at_start = value._version  # type: ignore[attr-defined]
+            value.version_at_start = version_of(value)  # type: ignore[attr-defined]
         entry = GraphInput(node, example, source, static, convert)
         self.inputs.append(entry)
         return node
@@ -335,8 +335,13 @@ def _keeping(compiled: Callable[..., Any], resets: list[Any]) -> Callable[..., A
 
 
 def was_written(fake: torch.Tensor) -> bool:
-    """Whether the fake tensor of an input has been changed since it became one."""
-    return bool(fake._version != getattr(fake, "version_at_start", 0))
+    """Whether the fake tensor of an input may have been changed since it became one."""
+    return fake.is_inference() or version_of(fake) != getattr(fake, "version_at_start", 0)
+
+
+def version_of(tensor: torch.Tensor) -> int:
+    """How often a tensor was written to; tensors made in inference mode do not count."""
+    return 0 if tensor.is_inference() else int(tensor._version)
 
 
 def _value(node: torch.fx.Node) -> Any:

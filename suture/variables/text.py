@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from suture.breaks import Break, objects, tensors
+from suture.graph.builder import version_of
 from suture.variables.base import Variable
 from suture.variables.constant import Constant
 from suture.variables.tensor import Tensor
@@ -21,7 +22,7 @@ class Field:
     version: int
 
     def text(self, emit: Any) -> str:
-        if isinstance(self.value, Tensor) and self.value.value._version != self.version:
+        if isinstance(self.value, Tensor) and version_of(self.value.value) != self.version:
             raise Break(objects.UNKNOWN_OBJECT, operation="write", object="a tensor changed since")
         value = emit.value(self.value)
         builtin = emit.constant(_BUILTINS[self.how], self.how)
@@ -33,7 +34,7 @@ _BUILTINS = {"format": format, "str": str, "repr": repr, "ascii": ascii}
 
 
 def field(value: Any, how: str, spec: str = "") -> Field:
-    version = value.value._version if isinstance(value, Tensor) else 0
+    version = version_of(value.value) if isinstance(value, Tensor) else 0
     return Field(value, how, spec, version)
 
 

@@ -162,3 +162,44 @@ def test_modes_are_as_before_when_a_graph_raises():
     with pytest.raises(IndexError):
         compiled(torch.ones(3), torch.tensor([7]))
     assert torch.is_grad_enabled()
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_tensor_made_in_inference_mode(backend):
+    with torch.inference_mode():
+        x = torch.ones(3)
+    compiled = suture.compile(lambda x: x * 2 + 1, backend=backend)
+    with suture.config.patch(strict=True):
+        assert torch.equal(compiled(x), x * 2 + 1)
+
+
+def unusual_tensors():
+    x = torch.randn(3, 4)
+    pieces = [torch.ones(2), torch.ones(3)]
+    yield torch.eye(3).to_sparse()
+    yield torch.eye(3).to_sparse_csr()
+    yield torch.nested.nested_tensor(pieces, layout=torch.jagged)
+    yield torch.randn(3, dtype=torch.complex64).conj()
+    yield torch._neg_view(x)
+    yield torch.nn.Parameter(x)
+    yield torch.nn.Buffer(x)
+    yield x.to_mkldnn()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("number", range(8))
+def test_unusual_tensors(backend, number):
+    tensor = list(unusual_tensors())[number]
+
+    def dense(value):
+        if value.is_nested:
+            return value.values()
+        return value.to_dense() if value.is_mkldnn or value.layout is not torch.strided else value
+
+    compiled = suture.compile(lambda x: (x + x, x.dtype), backend=backend)
+    for _ in range(2):
+        result, dtype = compiled(tensor)
+        assert type(result) is type(tensor + tensor)
+        assert dtype is tensor.dtype
+        assert torch.allclose(dense(result), dense(tensor + tensor))
