@@ -99,12 +99,15 @@ class Subclasses(Part):
                         raise Break(subclasses.OVERRIDDEN_METHOD, subclass=kind, method=name)
 
     def refuse_binary(self, name: str, left: Any, right: Any) -> None:
+        if not (_carries_class(left) or _carries_class(right)):
+            return
         plain = name if name in BINARY else name.removeprefix("i")
         known = BINARY.get(plain) or BINARY.get(plain + "_") or ()
         self.refuse_overridden((*known, f"__{name.rstrip('_')}__"), left, right)
 
     def refuse_compare(self, symbol: str, left: Any, right: Any) -> None:
-        self.refuse_overridden(COMPARE[symbol][1:], left, right)
+        if _carries_class(left) or _carries_class(right):
+            self.refuse_overridden(COMPARE[symbol][1:], left, right)
 
     def torch_function(self, real: Any, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Ask an argument that defines `__torch_function__`; None if there is none, or it does not
@@ -121,6 +124,10 @@ class Subclasses(Part):
                     known = not (result.is_constant() and result.constant() is NotImplemented)
                     return result if known else None
         return None
+
+
+def _carries_class(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.cls not in PLAIN
 
 
 def _class_of(values: list[Any]) -> type | None:
