@@ -168,6 +168,8 @@ def _is_ours(unit: Any, code: types.CodeType, function: Any) -> bool:
     home = function.__globals__.get("__name__")
     if type(home) is not str or home.partition(".")[0] in _NEVER_OFFERED:
         return False  # without a module it is code that a backend has generated
+    if home.startswith("namedtuple_"):
+        return False  # the lambda that makes a named tuple: nothing in it is worth a guard
     if str(function.__module__).partition(".")[0] in _NEVER_OFFERED or _importing():
         return False
     return rules.lookup_frame(code, function.__globals__).kind is rules.INLINE

@@ -13,6 +13,7 @@ from suture.capture import Capture, Interpret, Return, Run
 from suture.hook import where
 from suture.messages import graphs, guards, probe, texts, trace_file
 from suture.messages.log import TELLER
+from suture.messages.source import expression
 from suture.messages.texts import break_text
 from suture.messages.watch import Watch, watcher
 
@@ -68,6 +69,7 @@ def traced(point: Any, data: Any, capture: Capture, watch: Watch | None) -> None
 def broke(unit: Any, point: Any, capture: Capture, reason: Break) -> None:
     """A break: an event and a log line, or an error where none is allowed."""
     stack = stack_of(capture.frames)
+    reason = in_users_words(reason, stack[0])
     raised = unit.forbids_breaks(capture.strictness.now)
     events.emit(
         events.Broke(
@@ -85,6 +87,14 @@ def broke(unit: Any, point: Any, capture: Capture, reason: Break) -> None:
         raise unsupported(reason, stack)
     went_on = isinstance(capture.exit, Run)
     _tell(reason, stack, texts.WENT_ON if went_on else texts.INTERPRETED)
+
+
+def in_users_words(reason: Break, at: events.Where) -> Break:
+    """The break with the expression at its place instead of the name of a graph's node."""
+    if reason.type.fields != ("tensor",) or not reason.fields["tensor"].startswith("the tensor "):
+        return reason
+    text = expression(at)
+    return reason if text is None else Break(reason.type, tensor=text)
 
 
 def unsupported(reason: Break, stack: tuple[events.Where, ...]) -> errors.Unsupported:

@@ -6,6 +6,7 @@ a megabyte). Whatever it is, what comes out is printable text on short lines.
 
 from __future__ import annotations
 
+import ast
 import linecache
 
 from suture.events import Where
@@ -42,6 +43,26 @@ def excerpt(where: Where) -> list[str]:
     if marked.strip():
         lines.append(" " * len(before) + "^" * len(marked))
     return lines
+
+
+def expression(where: Where, longest: int = 60) -> str | None:
+    """The expression that `where` marks, as the user wrote it; the condition of an assertion.
+
+    None where there is no source, or it is not short and on one line.
+    """
+    text = line_of(where.file, where.line)
+    if text is None or where.column < 0 or where.end_line != where.line:
+        return None
+    start, end = _columns(where, text)
+    marked = text[start:end]
+    if marked.startswith("assert "):
+        try:
+            (statement,) = ast.parse(marked).body
+        except (SyntaxError, ValueError):
+            return None
+        condition = getattr(statement, "test", None)
+        marked = ast.get_source_segment(marked, condition) or "" if condition else ""
+    return printable(marked) if 0 < len(marked) <= longest else None
 
 
 def _flat(text: str) -> str:

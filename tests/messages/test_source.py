@@ -7,7 +7,7 @@ import linecache
 import pytest
 
 from suture.events import Where
-from suture.messages.source import WIDTH, excerpt, line_of, printable
+from suture.messages.source import WIDTH, excerpt, expression, line_of, printable
 
 
 @pytest.fixture
@@ -48,6 +48,22 @@ def test_an_expression_over_several_lines_is_marked_to_the_end_of_its_first(sour
 
 def test_without_columns_the_whole_line_is_marked(source):
     assert excerpt(where(source("  go()\n"))) == ["go()", "^^^^"]
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "end", "found"),
+    [
+        ("if y.sum() > 0:", 3, 14, "y.sum() > 0"),
+        ("assert (y > 0).all(), 'no'", 0, 26, "(y > 0).all()"),
+        ("assert (y > 0", 0, 13, None),
+        ("if y.sum() > 0:", -1, -1, None),
+        ("x" * 99, 0, 99, None),
+    ],
+)
+def test_the_expression_as_the_user_wrote_it(source, text, column, end, found):
+    file = source(text + "\n")
+    assert expression(where(file, 1, column, end, 1)) == found
+    assert expression(where("<no such file>", 1, column, end, 1)) is None
 
 
 def test_tabs_are_spaces_to_the_caret(source):

@@ -51,6 +51,15 @@ def test_breaks_have_line_reason_hint_hits_and_time():
     assert 0 < report.captured_fraction() < 1
 
 
+def test_generated_code_below_a_break_is_no_region_of_its_own(capsys):
+    def printing(x):
+        print(x)  # torch makes named tuples to print a tensor
+        return x + 1
+
+    report = suture.explain(printing)(torch.ones(2))
+    assert "<string>" not in {region.where.file for region in report.regions}
+
+
 def test_times_are_told_apart():
     report = suture.explain(broken, calls=3)(torch.ones(3))
     assert {"trace", "emit", "guard", "backend"} <= set(report.phase_seconds())
