@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from suture.calls.part import Part
-from suture.variables import END, Constant, Function, Generator, Raise, Raised
+from suture.variables import Class, Constant, END, Function, Generator, Raise, Raised
 
 
 class Generators(Part):
@@ -150,7 +150,12 @@ class Generators(Part):
         return Constant(None)
 
     def generator_throw(self, gen: Generator, args: list[Any]) -> Any:
-        exc = self._instance(args[1] if len(args) > 1 and not args[1].is_constant() else args[0])
+        given = args[1] if len(args) > 1 and not args[1].is_constant() else args[0]
+        kind = given.value if isinstance(given, Class) else given.python_type()
+        if not issubclass(kind, BaseException):
+            text = "exceptions must be classes or instances deriving from BaseException"
+            self.raise_(TypeError, f"{text}, not {given.python_type().__name__}")
+        exc = self._instance(given)
         kind, got = self.resume(gen, Constant(None), exc)
         if kind == "yield":
             return got

@@ -134,11 +134,13 @@ def call_iterator(tx: Any, fn: Any, sentinel: Any) -> Any:
 def _cached_call(tx: Any, args: Any, kwargs: Any) -> Any:
     """A cached function with known arguments is called for real, as the program would: the guard
     asks it again, so it runs as often as it would, and what it gives is what the cache holds.
-    With other arguments its function is traced, without the cache."""
+    With other arguments, or where the world is not yet what the program has made of it, its
+    function is traced, without the cache."""
     cached = args[0]
     if not isinstance(cached, Object) or cached.source is None:
         raise Break(calls.C_FUNCTION, function=cached.describe())
-    if not all(a.is_constant() for a in (*args[1:], *kwargs.values())):
+    known = all(a.is_constant() for a in (*args[1:], *kwargs.values()))
+    if not known or tx.has_visible_effects():
         return tx.tail_call(tx.wrap(cached.value.__wrapped__, None), args[1:], kwargs)
     values = [tx.constant_value(a) for a in args[1:]]
     named = {k: tx.constant_value(v) for k, v in kwargs.items()}
