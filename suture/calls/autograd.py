@@ -26,7 +26,7 @@ _APPLY = torch.autograd.Function.__dict__["apply"].__func__
 class Context(Mutable):
     """The `ctx` of a Function while its methods are traced."""
 
-    __slots__ = ("attrs", "saved", "needs")
+    __slots__ = ("attrs", "needs", "saved")
 
     stays_inside = True  # it means nothing outside of forward and backward
 

@@ -122,7 +122,7 @@ def _public_cond(tx: Any, args: Any, kwargs: Any) -> Any:
 @special("higher_order.cond")
 def _cond(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     pred, true_fn, false_fn, operands = _named(args, kwargs, "pred true_fn false_fn operands")
-    if isinstance(pred, Constant) or isinstance(pred, Symbol) and not _from_data(tx, pred):
+    if isinstance(pred, Constant) or (isinstance(pred, Symbol) and not _from_data(tx, pred)):
         chosen = true_fn if tx.truth(pred) else false_fn
         return tx.tail_call(chosen, list(tx.unpack(operands)), {})
     given = _operands(tx, "cond", operands)

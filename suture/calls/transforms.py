@@ -160,7 +160,7 @@ def _jvp(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
 class _FirstArguments(Variable):
     """A function that drops the arguments behind the first `count`."""
 
-    __slots__ = ("fn", "count")
+    __slots__ = ("count", "fn")
 
     def __init__(self, fn: Any, count: int) -> None:
         super().__init__(None)
@@ -206,7 +206,7 @@ class Pullback(Variable):
 class Jacobian(Variable):
     """torch.func.jacrev(f), jacfwd(f), hessian(f): a function that applies the transform."""
 
-    __slots__ = ("maker", "fn", "options")
+    __slots__ = ("fn", "maker", "options")
 
     def __init__(self, maker: Any, fn: Any, options: dict[str, Any]) -> None:
         super().__init__(None)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Any
 
 from suture.breaks import Break, calls
 from suture.variables import Constant, Dict, GraphValue, List, Object, Size, Tuple

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tests.harness import check
 from torch import nn
 
 import suture
+from tests.harness import check
 
 SEQUENCE = torch.randn(2, 5, 8)
 IMAGE = torch.randn(2, 3, 8, 8)
