@@ -115,8 +115,8 @@ WEAKREF = define(
     "Weak reference to a value of the graph",
     message="weak reference to {object}",
     explanation=(
-        "A weak reference tells whether an object is still alive. `{object}` is made inside the "
-        "graph and is no real object yet, so there is nothing to refer to."
+        "The reference has a callback, to be called when `{object}` dies. That is about the life of "
+        "a real object, so Python makes the reference. (Without a callback it is captured.)"
     ),
     hints=(
         "Make the weak reference outside the compiled function.",

@@ -50,8 +50,8 @@ FRAME_ACCESS = define(
     "Access to frame objects",
     message="{call} looks at frames",
     explanation=(
-        "`{call}` gives or reads frame objects. While a graph is being built, the frames of the "
-        "functions that were followed into do not exist."
+        "`{call}` gives or reads frame objects, which do not exist while a graph is being built. "
+        "The rest of this frame runs in the plain interpreter; what it calls is compiled."
     ),
     hints=(
         "Pass what is needed (a name, a line, a caller) as an argument.",
@@ -95,8 +95,8 @@ STAR_EXCEPT = define(
     "except* with an exception in flight",
     message="except* {types}",
     explanation=(
-        "`except*` splits a group of exceptions and joins what is left over again. Python handles "
-        "the group; the handlers' bodies are compiled."
+        "`except*` splits a group of exceptions and joins what is left over again. The rest of the "
+        "frame runs in the plain interpreter; functions that it calls are compiled."
     ),
     hints=("Use a plain `except` where no exception group is expected.",),
     note="a model of splitting and joining exception groups",

@@ -118,15 +118,15 @@ SUBCLASS = define(
     "Tensor subclass without a model",
     message="{tensor} is a {subclass}",
     explanation=(
-        "`{subclass}` is a tensor subclass that cannot be taken apart into plain tensors: it has "
-        "neither a `__torch_function__` written in Python nor `__tensor_flatten__`. Its operations "
-        "are run by Python."
+        "`{subclass}` takes part in operations itself, with a `__torch_function__`, a "
+        "`__torch_dispatch__` or special methods of its own, so what an operation on it does is up "
+        "to its code. Python runs them. (Subclasses that leave operations to torch are captured.)"
     ),
     hints=(
-        "Give the class __tensor_flatten__ and __tensor_unflatten__.",
+        "Leave __torch_function__ to torch.Tensor, and give the class methods of other names.",
         "Pass the plain tensors and build the subclass outside.",
     ),
-    note="a model in suture.variables for this subclass",
+    note="following __torch_function__ and __torch_dispatch__ of subclasses",
 )
 
 BACKWARD_CALL = define(
