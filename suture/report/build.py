@@ -188,13 +188,13 @@ def is_library(file: str) -> bool:
 
 
 def _sources(report: Report) -> dict[str, list[str]]:
-    """The lines of the user's own files that the report speaks of; unreadable ones are left out."""
-    files = dict.fromkeys(file for file, _ in sorted(report.reached()))
-    out = {}
-    for file in files:
-        if is_library(file):
-            continue
-        lines = linecache.getlines(file)
-        if lines:
-            out[file] = [line.rstrip("\r\n") for line in lines]
-    return out
+    """The lines of the user's own files that the report speaks of; those of libraries where there
+    are no others. What cannot be read is left out."""
+    files = list(dict.fromkeys(file for file, _ in sorted(report.reached())))
+    own = _readable([file for file in files if not is_library(file)])
+    return own or _readable(files)
+
+
+def _readable(files: list[str]) -> dict[str, list[str]]:
+    found = {file: linecache.getlines(file) for file in files}
+    return {file: [line.rstrip("\r\n") for line in lines] for file, lines in found.items() if lines}

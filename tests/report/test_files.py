@@ -167,3 +167,9 @@ def test_lines_that_moved_are_no_difference():
         return suture.explain(space["f"])(torch.ones(2))
 
     assert not diff(version(0), version(40))
+
+
+def test_a_model_of_a_library_shows_the_librarys_source(tmp_path):
+    report = suture.explain(torch.nn.ReLU())(torch.ones(2))
+    assert any(file.endswith("activation.py") for file in report.sources)
+    assert "F.relu" in "".join(read(page_of(report, tmp_path)).text)
