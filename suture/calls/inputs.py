@@ -17,6 +17,7 @@ from suture.graph.names import TorchName
 from suture.guards.places import Place
 from suture.variables import Symbol, Tensor
 
+_CPU = torch.device("cpu")
 _LARGEST = 2**62  # symbolic arithmetic is in 64 bits; numbers near its end stay constants
 
 
@@ -146,4 +147,4 @@ def number_in(tensor: torch.Tensor) -> Any:
 
 def as_double(value: float) -> torch.Tensor:
     """A float as a tensor, exactly, whatever the default device and dtype are."""
-    return torch.tensor(value, dtype=torch.float64, device="cpu")
+    return torch.scalar_tensor(value, dtype=torch.float64, device=_CPU)

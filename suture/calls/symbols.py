@@ -54,18 +54,21 @@ class Symbols(Part):
             return Tuple([self.binary("floordiv", left, right), self.binary("mod", left, right)])
         if name in ("and_", "or_", "xor") and _kinds(left, right) == {bool}:
             return self._node(getattr(operator, name), left, right)
-        if name in ("lshift", "rshift", "and_", "or_", "xor") and not self._plain_bits(left, right):
+        if name in ("lshift", "rshift", "and_", "or_", "xor") and not self._plain_bits(
+            name, left, right
+        ):
             known = [Constant(self.constant_value(v)) for v in (left, right)]
             return self.fold(getattr(operator, name), known, {})
         if name in ("mod", "floordiv", "truediv") and right.is_constant() and right.constant() == 0:
             return self.raise_(ZeroDivisionError, "integer division or modulo by zero")
         return self._node(getattr(operator, name), left, right)
 
-    def _plain_bits(self, left: Any, right: Any) -> bool:
-        """Whether torch's bit operations on symbols mean what Python's do: ints, not negative."""
+    def _plain_bits(self, name: str, left: Any, right: Any) -> bool:
+        """Whether torch's operation on symbols means what Python's does: on ints, and shifts by
+        no less than nothing."""
         if _kinds(left, right) != {int}:
             return False
-        return all(self.truth(self.compare(">=", v, Constant(0))) for v in (left, right))
+        return "shift" not in name or bool(self.truth(self.compare(">=", right, Constant(0))))
 
     def symbol_compare(self, symbol: str, left: Any, right: Any) -> Any:
         from suture.calls.operators import COMPARE

@@ -78,6 +78,8 @@ def test_operators_take_symbolic_sizes(name):
 
 NUMBERS = {
     "range of an int": (lambda x, k: x * k + k, (3, 4, -7, 0, 1)),
+    "bits": (lambda x, k: x * (k & 3) + (k | 1) + (k ^ 2) + (k >> 1) + (k << 2), (3, -5, 7, -8)),
+    "floor division": (lambda x, k: x * (k // 2) + k % 3 - (-k) // 2 + (-k) % 3, (3, -5, 7, -8)),
     "topk": (lambda x, k: x.topk(k).values, (2, 3, 4)),
     "an index": (lambda x, k: x[k], (2, 3, 4)),
     "a returned int": (lambda x, k: (x * k, k + 1), (2, 3, 4)),
@@ -153,3 +155,33 @@ def test_gradients_with_sizes_that_change(backend):
     weight = rand(4, 3, requires_grad=True)
     calls = [(rand(n, 4, requires_grad=True), weight) for n in (2, 3, 4, 5)]
     assert compilations(lambda x, w: (x @ w).relu(), *calls, backend=backend) == [1, 2, 2, 2]
+
+
+def test_symbols_live_across_a_break():
+    def fn(x, f):
+        n, g = x.shape[0], f * 2
+        y = x * n * g
+        suture.graph_break()
+        return y[: n - 1] * n + len(y) + g
+
+    calls = [(rand(n, 2), n / 3) for n in (3, 4, 7, 9)]
+    assert compilations(fn, *calls) == [2, 4, 4, 4]
+
+
+def test_a_failing_operation_is_handled_by_the_program_at_every_size():
+    def fn(x):
+        try:
+            return x.view(4, -1)
+        except RuntimeError:
+            return x
+
+    compilations(fn, *((rand(n, 2),) for n in (3, 4, 7, 8, 5)))
+    assert not suture.stats().interpreted
+
+
+def test_an_assertion_on_a_size_fails_as_in_eager():
+    def fn(x):
+        assert x.shape[0] > 2, f"only {x.shape[0]}"
+        return x * 2
+
+    compilations(fn, *((rand(n),) for n in (3, 4, 2, 9)), raises=True)
