@@ -158,7 +158,7 @@ class Unit:
                 if self._over_limit(point, data, state):
                     return data.interpreting
                 variant = self.compiler(self, point, data, state)
-            except errors.Unsupported as error:
+            except errors.SutureError as error:
                 if data.chain[0].index == 0:
                     raise
                 return _Throwing(data.chain, error)

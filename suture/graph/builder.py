@@ -266,7 +266,7 @@ class GraphBuilder:
     def writes_inputs(self) -> bool:
         """Whether some operation changed an input in place."""
         values = [entry.node.meta["val"] for entry in self.inputs]
-        return any(isinstance(v, torch.Tensor) and was_written(v) for v in values)
+        return self.ops > 0 and any(isinstance(v, torch.Tensor) and was_written(v) for v in values)
 
     def writes(self) -> bool:
         """Whether some operation may change a tensor in place."""
