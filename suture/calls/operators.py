@@ -28,6 +28,7 @@ from suture.variables import (
     Tensor,
     Tuple,
 )
+from suture.variables.arrays import Array
 from suture.variables.frozen import Frozen
 from suture.variables.text import Text
 
@@ -114,12 +115,19 @@ class Operators(Part):
             value = variable.storage
             if value is None:
                 value = self.finish(self.call_type_method(variable, "__index__", [], {}))
+        elif isinstance(variable, Array) and variable.is_scalar:
+            value = variable.tensor
         if self.is_tensor(value):
             value = self.tensor_to_number(value, "__index__")
             return self.integer(value)
         if not value.is_constant() or not isinstance(value.constant(), int):
-            kind = variable.python_type().__name__
-            return self.raise_(TypeError, f"'{kind}' object cannot be interpreted as an integer")
+            kind = variable.python_type()
+            if not value.is_constant() and hasattr(kind, "__index__"):
+                raise Break(
+                    objects.UNKNOWN_OBJECT, operation="use as an index", object=value.describe()
+                )
+            name = kind.__name__
+            return self.raise_(TypeError, f"'{name}' object cannot be interpreted as an integer")
         return int(value.constant())
 
     def known(self, value: Any) -> Any:
