@@ -13,9 +13,10 @@ from suture.calls.table import special
 from suture.calls.tensor_methods import method
 from suture.calls.wrapping import WRAPPERS
 from suture.graph import arrays as nodes
-from suture.variables import Builtin, Class, Constant, List, Object, Refused, Tensor, Tuple
+from suture.variables import Builtin, Class, Constant, List, Object, Opaque, Refused, Tensor, Tuple
 from suture.variables.arrays import Array, ArrayMethod, numpy_dtype
 
+_REDUCTIONS = frozenset(["sum", "prod", "max", "min", "mean", "amax", "amin", "argmax", "argmin"])
 _MADE = frozenset(
     [
         "array",
@@ -57,12 +58,23 @@ class Arrays(Part):
         if name is None:
             return None
         if name not in _MADE and not any(_holds_array(self, v) for v in (*args, *kwargs.values())):
-            return None
+            return self._fold_numpy(real, name, args, kwargs)
         if "out" in kwargs:
             self.write_array(name)
         if not nodes.counterpart(name):
             raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy.{name}")
         return self._array_node(nodes.array_function, [Constant(name), *args], kwargs, name)
+
+    def _fold_numpy(self, real: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """A function of numbers that gives a scalar, called now; None if it is something else."""
+        if name not in _REDUCTIONS and not isinstance(real, numpy.ufunc):
+            return None
+        if not all(_is_number(self, v) for v in (*args, *kwargs.values())):
+            return None
+        values = [self.constant_value(v) for v in args]
+        named = {k: self.constant_value(v) for k, v in kwargs.items()}
+        result = real(*values, **named)
+        return Constant(result) if type(result) in WRAPPERS and result == result else None
 
     def array_method(self, array: Array, name: str, args: list[Any], kwargs: Any) -> Any:
         if name in _NUMBERS and not args and not kwargs:
@@ -129,7 +141,18 @@ class Arrays(Part):
                 return Constant(dtype)
         if isinstance(value, Tensor):
             raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of a tensor")
+        if isinstance(value, Constant) and isinstance(value.value, numpy.generic):
+            if name not in ("getitem", "__setitem__"):  # its dtype would count, a number's does not
+                raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of a scalar")
+            return Constant(value.value.item())
         return value
+
+
+def _is_number(tx: Any, value: Any) -> bool:
+    """Whether a value is a known number, or a list, tuple or size of them."""
+    if isinstance(value, Constant):
+        return isinstance(value.value, (bool, int, float, numpy.generic, tuple, type(None)))
+    return isinstance(value, (List, Tuple)) and all(_is_number(tx, v) for v in value.unpacked(tx))
 
 
 def _as_arrays(result: Any) -> Any:
@@ -232,6 +255,20 @@ def _wrap_array(tx: Any, value: Any, source: Any) -> Any:
     return Array(Tensor(node, fake), source)
 
 
+def _wrap_scalar(tx: Any, value: Any, source: Any) -> Any:
+    """A NumPy scalar never changes: it is a constant, with its type."""
+    if source is not None:
+        if value != value:
+            return Opaque(value, source)
+        tx.guards.add(source, "type", type(value))
+        tx.guards.add(source.call(_number_of), "equals", value.item())
+    return Constant(value, source)
+
+
+def _number_of(scalar: Any) -> Any:
+    return scalar.item()
+
+
 def _wrap_function(tx: Any, value: Any, source: Any) -> Any:
     if source is not None:
         tx.fix(source, value)
@@ -244,4 +281,6 @@ except ImportError:  # torch works without it, and so does suture
     pass
 else:
     WRAPPERS[numpy.ndarray] = _wrap_array
+    for _kind in {numpy.dtype(_code).type for _code in "?bBhHiIlLqQfd"}:
+        WRAPPERS[_kind] = _wrap_scalar
     WRAPPERS[numpy.ufunc] = WRAPPERS[type(numpy.sum)] = _wrap_function

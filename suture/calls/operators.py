@@ -120,7 +120,7 @@ class Operators(Part):
         if self.is_tensor(value):
             value = self.tensor_to_number(value, "__index__")
             return self.integer(value)
-        if not value.is_constant() or not isinstance(value.constant(), int):
+        if not value.is_constant() or not hasattr(value.constant(), "__index__"):
             kind = variable.python_type()
             if not value.is_constant() and hasattr(kind, "__index__"):
                 raise Break(
@@ -128,7 +128,7 @@ class Operators(Part):
                 )
             name = kind.__name__
             return self.raise_(TypeError, f"'{name}' object cannot be interpreted as an integer")
-        return int(value.constant())
+        return operator.index(value.constant())
 
     def known(self, value: Any) -> Any:
         """The variable of a value computed while tracing from constants."""

@@ -54,6 +54,8 @@ class Constant(Variable):
         return self.value
 
     def as_proxy(self) -> Any:
+        if type(self.value).__module__ == "numpy":
+            return self.value.item()  # a scalar; graphs hold Python's numbers
         return self.value
 
     def hash_key(self, tx: Any) -> Any:

@@ -6,6 +6,7 @@ import numpy
 import torch
 
 import suture
+from tests.harness import check
 
 
 def draw(rows: int, length: int) -> numpy.ndarray:
@@ -31,3 +32,32 @@ def test_an_array_changed_in_place_reaches_the_next_graph() -> None:
         wanted = masked(x, embed)
         numpy.random.seed(seed)
         assert torch.equal(compiled(x, embed), wanted)
+
+
+def test_numpy_scalars_are_numbers_with_a_type() -> None:
+    def fn(x: torch.Tensor, plan: numpy.ndarray, i: int) -> tuple[torch.Tensor, object, type]:
+        end = plan[i]
+        torch._dynamo.graph_break()
+        rest = end - 2
+        for k in range(1, end):
+            if k > rest:
+                x = x + k
+        return x * end, rest, type(rest)
+
+    compiled = suture.compile(fn, backend="eager")
+    plan = numpy.array([3, 5])
+    for i in (0, 1, 0):
+        ours, theirs = compiled(torch.ones(2), plan, i), fn(torch.ones(2), plan, i)
+        assert torch.equal(ours[0], theirs[0])
+        assert ours[1:] == theirs[1:]
+        assert type(ours[1]) is type(theirs[1])
+
+
+def test_numpy_on_numbers_is_folded() -> None:
+    def fn(x: torch.Tensor) -> tuple[torch.Tensor, object]:
+        count = numpy.prod(x.shape) % 4
+        if count == 0:
+            x = x * float(numpy.log(numpy.exp(2.0) - 1))
+        return x + numpy.sum([1, 2]), count
+
+    check(fn, torch.ones(2, 4), graphs=1)
