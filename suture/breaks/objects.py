@@ -115,8 +115,8 @@ WEAKREF = define(
     "Weak reference to a value of the graph",
     message="weak reference to {object}",
     explanation=(
-        "The reference has a callback, to be called when `{object}` dies. That is about the life of "
-        "a real object, so Python makes the reference. (Without a callback it is captured.)"
+        "The reference has a callback, to be called when `{object}` dies. That is about the life "
+        "of a real object, so Python makes the reference. (Without a callback it is captured.)"
     ),
     hints=(
         "Make the weak reference outside the compiled function.",
