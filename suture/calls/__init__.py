@@ -19,6 +19,7 @@ from suture.calls import (  # noqa: F401
     tensor_methods,
     transforms,
     weakrefs,
+    wrapping_functions,
 )
 from suture.calls.aliasing import Aliasing
 from suture.calls.arguments import Arguments

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import collections
 import enum
-import functools
-import gc
 import types
 import weakref
 from collections.abc import Callable
@@ -26,17 +24,13 @@ from suture.variables import (
     Constant,
     Deque,
     Dict,
-    Function,
-    Lazy,
     GrowingList,
     GrowingSet,
+    Lazy,
     List,
-    Method,
     Module,
     Object,
     Opaque,
-    Partial,
-    Proxy,
     Refused,
     Set,
     Size,
@@ -326,21 +320,6 @@ def _defaultdict(tx: Any, value: Any, source: Any) -> Any:
     return Dict(None, source, type(value), value, factory)
 
 
-@wraps(types.MappingProxyType)
-def _proxy(tx: Any, value: Any, source: Any) -> Any:
-    source = source if source is not None else tx.pinned(value, "a view")
-    tx.guards.add(source, "type", types.MappingProxyType)
-    behind = _behind(value)
-    if not isinstance(behind, dict):
-        return _opaque(tx, value, source)
-    return Proxy(tx.wrap(behind, source.call(_behind)), source)
-
-
-def _behind(proxy: Any) -> Any:
-    """The mapping that a read-only view shows."""
-    return gc.get_referents(proxy)[0]
-
-
 @wraps(set, frozenset)
 def _set(tx: Any, value: Any, source: Any) -> Any:
     source = source if source is not None else tx.pinned(value, "a set")
@@ -388,54 +367,6 @@ def _slice(tx: Any, value: Any, source: Any) -> Any:
         for p in ("start", "stop", "step")
     ]
     return Slice(*parts, source=source)
-
-
-@wraps(types.FunctionType)
-def _function(tx: Any, value: Any, source: Any) -> Any:
-    if source is None:
-        return Function(value, tx.pinned(value))
-    if tx.is_fixed(source) and tx.stays(source, value):
-        tx.fix(source, value)
-    else:
-        tx.guards.add(source, "type", types.FunctionType)
-        tx.guards.add(source.child("code"), "is", value.__code__)
-        tx.guards.add(source.attr("__globals__"), "is", value.__globals__)
-        counts = (len(value.__defaults__ or ()), sorted(value.__kwdefaults__ or ()))
-        tx.guards.add(source, "truth", _SameDefaults(counts))
-    return Function(value, source)
-
-
-class _SameDefaults:
-    """A predicate for guards: as many defaults as before."""
-
-    __slots__ = ("__name__", "counts")
-
-    def __init__(self, counts: Any) -> None:
-        self.counts = counts
-        self.__name__ = "same_defaults"
-
-    def __call__(self, fn: Any) -> bool:
-        return self.counts == (len(fn.__defaults__ or ()), sorted(fn.__kwdefaults__ or ()))
-
-
-@wraps(types.MethodType)
-def _method(tx: Any, value: Any, source: Any) -> Any:
-    if source is None:
-        source = tx.pinned(value)
-    tx.guards.add(source, "type", types.MethodType)
-    fn = tx.wrap(value.__func__, source.attr("__func__"))
-    return Method(fn, tx.wrap(value.__self__, source.attr("__self__")), source)
-
-
-@wraps(functools.partial)
-def _partial(tx: Any, value: Any, source: Any) -> Any:
-    source = source if source is not None else tx.pinned(value, "a partial")
-    tx.guards.add(source, "type", functools.partial)
-    fn = tx.wrap(value.func, source.attr("func"))
-    args = tx.wrap(value.args, source.attr("args")).unpacked(tx)
-    keywords = tx.wrap(value.keywords, source.attr("keywords"))
-    pairs = {tx.constant_value(k): v for k, v in tx.dict_pairs(keywords)}
-    return Partial(fn, list(args), pairs, source)
 
 
 @wraps(weakref.ref)
@@ -526,17 +457,6 @@ def _tensor(tx: Any, value: Any, source: Any) -> Any:
 
 WRAPPERS[torch.Tensor] = _tensor
 WRAPPERS[torch.nn.Parameter] = _tensor
-
-_STORAGES: tuple[tuple[type, Any], ...] = (
-    (collections.OrderedDict, _dict),
-    (collections.defaultdict, _defaultdict),
-    (dict, _dict),
-    (list, _list),
-    (collections.deque, _deque),
-    (tuple, _tuple),
-    (set, _set),
-    (frozenset, _set),
-)
 
 
 def _object(tx: Any, value: Any, source: Any) -> Any:
