@@ -45,6 +45,7 @@ from suture.calls.operators import Operators
 from suture.calls.processwide import ProcessWide
 from suture.calls.subclasses import Subclasses
 from suture.calls.spreading import Spreading
+from suture.calls.super_lookup import SuperLookup
 from suture.calls.symbols import Symbols
 from suture.calls.tensors import Tensors
 from suture.calls.wrapping import Wrapping
@@ -73,6 +74,7 @@ PARTS = (
     Operators,
     ProcessWide,
     Subclasses,
+    SuperLookup,
     Spreading,
     Symbols,
     Tensors,

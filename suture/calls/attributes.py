@@ -431,27 +431,6 @@ class Attributes(Part):
             return self.raise_(TypeError, text)
         return Super(cls.value, obj)
 
-    def super_attribute(self, sup: Super, name: str) -> Any:
-        owner = sup.owner
-        of_class = isinstance(owner, Class) and not issubclass(owner.python_type(), sup.after)
-        cls = owner.value if of_class else owner.python_type()
-        mro = cls.__mro__
-        for base in mro[mro.index(sup.after) + 1 :]:
-            raw = base.__dict__.get(name, MISSING)
-            if raw is MISSING:
-                continue
-            if self.is_tensor(owner) and base in _TENSOR_BASES:
-                return self.base_tensor_attribute(owner, base, name)
-            if base.__flags__ & (1 << 8) == 0:
-                source = self.pinned(base).child("mro_attr", name)
-                self.guards.add(source, "is", raw)
-            if of_class and not isinstance(raw, classmethod):
-                return self.bind(raw, None, cls, name, owner)
-            if isinstance(owner, Class) and isinstance(raw, (classmethod, types.ClassMethodDescriptorType)):
-                return self.bind(raw, None, cls, name, owner)
-            return self.bind(raw, owner, cls, name)
-        return self.raise_(AttributeError, f"'super' object has no attribute '{name}'")
-
     def module_attribute(self, module: Any, name: str) -> Any:
         """An attribute of a Python module: its dict, then the module's own __getattr__."""
         namespace = module.value.__dict__
@@ -508,7 +487,6 @@ class Attributes(Part):
         return Method(fn, owner)
 
 
-_TENSOR_BASES = (torch.Tensor, torch._C.TensorBase)
 _PLAIN_GETATTRIBUTE = (object.__getattribute__, MISSING)
 
 
