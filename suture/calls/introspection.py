@@ -7,7 +7,7 @@ import inspect
 import types
 from typing import Any
 
-from suture.breaks import Break, calls
+from suture.breaks import Break, calls, objects
 from suture.calls.part import Part
 from suture.calls.table import handles, special
 from suture.calls.wrapping import wraps
@@ -17,6 +17,7 @@ from suture.variables import (
     MadeFunction,
     Method,
     Object,
+    Opaque,
     Raised,
     Tuple,
     is_literal,
@@ -105,6 +106,8 @@ def _cells(code: Any) -> tuple[Any, ...]:
 def _fields(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     """`dataclasses.fields`: the class says which, and the table it keeps is guarded."""
     of = args[0]
+    if isinstance(of, Opaque):
+        raise Break(objects.UNKNOWN_OBJECT, operation="fields", object=of.describe())
     cls = of.real() if isinstance(of, Class) else of.python_type()
     tx.type_lookup(cls, "__dataclass_fields__")
     return tx.frozen_result(lambda: dataclasses.fields(cls))
@@ -113,6 +116,8 @@ def _fields(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
 @handles(dataclasses.is_dataclass)
 def _is_dataclass(tx: Any, args: Any, kwargs: Any) -> Any:
     of = args[0]
+    if isinstance(of, Opaque):
+        raise Break(objects.UNKNOWN_OBJECT, operation="is_dataclass", object=of.describe())
     cls = of.real() if isinstance(of, Class) else of.python_type()
     tx.type_lookup(cls, "__dataclass_fields__")
     return tx.known(dataclasses.is_dataclass(cls))

@@ -36,6 +36,9 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     """The variant of one traced region. `points(chain, interpret_only)` gives a Point."""
     params = slot_names(chain)
     writer = Writer(params, reserved=(name,))
+    home = capture.frames[-1].fn.globals.get("__name__")  # classes made here belong to it
+    if isinstance(home, str):
+        writer.namespace["__name__"] = home
     leaving = Leaving(writer, capture, points)
     writer.current = writer.tail
     leaving.write()

@@ -109,11 +109,19 @@ def _unpack_sequence(inst: Instruction) -> Any:
     return unpack
 
 
+def _iterated(value: Any) -> Any:
+    """iter(value), refused as unpacking refuses it."""
+    kind = type(value)
+    if not hasattr(kind, "__iter__") and not hasattr(kind, "__getitem__"):
+        raise TypeError(f"cannot unpack non-iterable {kind.__name__} object")
+    return iter(value)
+
+
 def _take(value: Any, count: int) -> list[Any]:
     if count == 0:
         [] = value
         return []
-    items = list(value) if isinstance(value, (list, tuple)) else _upto(iter(value), count + 1)
+    items = list(value) if isinstance(value, (list, tuple)) else _upto(_iterated(value), count + 1)
     if len(items) > count:
         raise ValueError(f"too many values to unpack (expected {count})")
     if len(items) < count:
@@ -134,7 +142,7 @@ def _unpack_ex(inst: Instruction) -> Any:
     before, after = inst.val
 
     def unpack(value: Any) -> Any:
-        items = list(value)
+        items = list(_iterated(value))
         if len(items) < before + after:
             raise ValueError(
                 "not enough values to unpack"
