@@ -214,13 +214,13 @@ def report(rows: list[dict[str, Any]], frontends: list[str]) -> None:
                     f"{row['op']:45.45} {frontend:7} {found['outcome']:8}"
                     f" graphs {found.get('graphs', '?')} {numbers} {detail}"
                 )
-    print(f"\n{'':10}" + "".join(f"{t:>14}" for t in _TOTALS))
+    print(f"\n{'':10}" + "".join(f"{t:>16}" for t in _TOTALS))
     for frontend in frontends:
         count = collections.Counter(_kind(row[frontend]) for row in rows)
-        print(f"{frontend:10}" + "".join(f"{count[t]:>14}" for t in _TOTALS))
+        print(f"{frontend:10}" + "".join(f"{count[t]:>16}" for t in _TOTALS))
 
 
-_TOTALS = ("one graph", "with breaks", "no graph", "differs", "error", "not run")
+_TOTALS = ("one graph", "with breaks", "nothing to run", "differs", "error", "not run")
 
 
 def _kind(found: dict[str, Any]) -> str:
@@ -230,7 +230,7 @@ def _kind(found: dict[str, Any]) -> str:
         return "not run"
     if found["breaks"] or found["graphs"] > 1:
         return "with breaks"
-    return "one graph" if found["graphs"] == 1 else "no graph"
+    return "one graph" if found["graphs"] == 1 else "nothing to run"
 
 
 if __name__ == "__main__":

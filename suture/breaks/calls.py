@@ -127,6 +127,7 @@ NO_FAKE_KERNEL = define(
     "GB0090",
     "Operator does not support running with fake tensors",
     message="{operator} has no fake kernel",
+    context="what is missing:\n{registration}",
     explanation=(
         "Shapes and dtypes of results are worked out on fake tensors, without data. `{operator}` "
         "has no implementation for those, so nothing is known about its result until it has run."

@@ -219,7 +219,7 @@ def _scan(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
         stacked = [v.new_empty((length, *v.shape)) for v in body.values[len(carried) :]]
     held = tx.graph.held_module(body.module, "scan_body")
     nodes = (held, [c.node for c in carried], [x.node for x in xs], tuple(body.lifted))
-    flat = _emit(tx, "scan", target, nodes, tuple([*ends, *stacked]))
+    flat = _emit(tx, "scan", target, nodes, (*ends, *stacked))
     return trees.build(tx, body.result, list(tx.unpack(flat)))
 
 

@@ -12,6 +12,7 @@ import torch
 from suture import _core, config
 from suture.breaks import Break, autograd, calls, control_flow, objects, subclasses, tensor_methods, tensors
 from suture.calls.constructors import holds_tensor
+from suture.calls.missing_kernels import no_fake_kernel
 from suture.calls.part import Part
 from suture.calls.subclasses import PLAIN, is_subclass, plain_tensor
 from suture.calls.tensor_methods import METHODS, set_attribute
@@ -141,12 +142,12 @@ class Tensors(Part):
                 entry = tensors.DYNAMIC_SHAPE_OP
             return Break(entry, operator=name)
         if failed.reason == "kernel":
-            return Break(calls.NO_FAKE_KERNEL, operator=name)
+            return no_fake_kernel(failed, target, name)
         if failed.reason == "decision":
             return self.unbacked_decision(failed.cause)
         error = f"{type(failed.cause).__name__}: {failed.cause}"
         if "no fake impl registered" in error:
-            return Break(calls.NO_FAKE_KERNEL, operator=name)
+            return no_fake_kernel(failed, target, name)
         return Break(tensors.FAKE_FAILED, operator=name, error=error)
 
     def from_graph(self, node: Any, value: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
