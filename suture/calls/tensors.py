@@ -10,7 +10,16 @@ from typing import Any
 import torch
 
 from suture import _core, config
-from suture.breaks import Break, autograd, calls, control_flow, objects, subclasses, tensor_methods, tensors
+from suture.breaks import (
+    Break,
+    autograd,
+    calls,
+    control_flow,
+    objects,
+    subclasses,
+    tensor_methods,
+    tensors,
+)
 from suture.calls.constructors import holds_tensor
 from suture.calls.missing_kernels import no_fake_kernel
 from suture.calls.part import Part
@@ -33,12 +42,19 @@ from suture.variables import (
     Variable,
     is_literal,
 )
+from suture.variables.struct_tuple import StructTuple
 from suture.variables.tensor import KNOWN_METHODS, KNOWN_PROPERTIES, BaseMethod
 
 # Properties that compute: one node each.
 _COMPUTED = frozenset({"T", "mT", "H", "mH", "real", "imag"})
-_NUMBERS = {"item": None, "__int__": int, "__float__": float, "__bool__": bool, "__index__": int,
-            "__complex__": complex}
+_NUMBERS = {
+    "item": None,
+    "__int__": int,
+    "__float__": float,
+    "__bool__": bool,
+    "__index__": int,
+    "__complex__": complex,
+}
 
 
 class Tensors(Part):
@@ -76,7 +92,10 @@ class Tensors(Part):
         grad = value.grad if value.is_leaf else None
         if grad is not None and grad.dtype != value.dtype:
             raise Break(
-                autograd.GRADIENT_DTYPE, tensor=source.path(), dtype=str(value.dtype), grad=str(grad.dtype)
+                autograd.GRADIENT_DTYPE,
+                tensor=source.path(),
+                dtype=str(value.dtype),
+                grad=str(grad.dtype),
             )
         if value.is_quantized:
             raise Break(tensors.FAKE_UNSUPPORTED, tensor=source.path(), error="it is quantized")
@@ -172,18 +191,23 @@ class Tensors(Part):
             return Constant(value)
         if isinstance(value, (tuple, list)):
             items = [
-                self.from_value(self.graph.getitem(node, i, v), v) if _in_graph(v) else self.known(v)
+                self.from_value(self.graph.getitem(node, i, v), v)
+                if _in_graph(v)
+                else self.known(v)
                 for i, v in enumerate(value)
             ]
             return self._like(value, items)
         if isinstance(value, dict):
             from suture.variables import Dict
 
-            return Dict({
-                k: (Constant(k), self.from_value(self.graph.getitem(node, k, v), v))
-                for k, v in value.items()
-            })
-        raise Break(tensors.FAKE_FAILED, operator=str(node.target), error=f"gives a {type(value).__name__}")
+            return Dict(
+                {
+                    k: (Constant(k), self.from_value(self.graph.getitem(node, k, v), v))
+                    for k, v in value.items()
+                }
+            )
+        error = f"gives a {type(value).__name__}"
+        raise Break(tensors.FAKE_FAILED, operator=str(node.target), error=error)
 
     def _like(self, value: Any, items: list[Any]) -> Any:
         if type(value) is list:
@@ -251,7 +275,8 @@ class Tensors(Part):
             if hasattr(tensor.example, name):
                 return self.wrap(getattr(tensor.example, name), tensor.source.attr(name))
             self.guards.add(tensor.source, "no_attr", name)
-        return self.raise_(AttributeError, f"'{tensor.cls.__name__}' object has no attribute '{name}'")
+        text = f"'{tensor.cls.__name__}' object has no attribute '{name}'"
+        return self.raise_(AttributeError, text)
 
     def autograd_attribute(self, tensor: Tensor, name: str) -> Any:
         if name == "grad" and tensor.example is not None and tensor.example.is_leaf:
@@ -326,7 +351,8 @@ class Tensors(Part):
             n = len(shape.items)
             return self.raise_(
                 IndexError,
-                f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {at})",
+                f"Dimension out of range (expected to be in range of [{-n}, {n - 1}],"
+                f" but got {at})",
             )
         return shape.items[at]
 
@@ -361,9 +387,9 @@ class Tensors(Part):
             with self.graph.fake:
                 return self.folded(lambda: real(*given, **named))
         result = self.fold(real, args, kwargs)
-        if not args and not kwargs and result.is_constant() and not self.modes:
-            if isinstance(real, types.BuiltinFunctionType) and verdict.rule != "builtin":
-                self.guards.add(None, "torch_state", (real, result.constant(), real.__name__))
+        setting = isinstance(real, types.BuiltinFunctionType) and verdict.rule != "builtin"
+        if setting and not args and not kwargs and result.is_constant() and not self.modes:
+            self.guards.add(None, "torch_state", (real, result.constant(), real.__name__))
         return result
 
     def tensor_rows(self, tensor: Tensor) -> list[Any]:
@@ -398,9 +424,10 @@ class Tensors(Part):
             return None
         self.refuse_binary(name, left, right)
         real = getattr(operator, name) if name != "divmod" else divmod
-        if isinstance(left, Symbol) or isinstance(right, Symbol):
-            if not (isinstance(left, Tensor) or isinstance(right, Tensor)):
-                return self.symbol_binary(name.removeprefix("i") if name in _IN_PLACE else name, left, right)
+        some_symbol = isinstance(left, Symbol) or isinstance(right, Symbol)
+        if some_symbol and not (isinstance(left, Tensor) or isinstance(right, Tensor)):
+            plain = name.removeprefix("i") if name in _IN_PLACE else name
+            return self.symbol_binary(plain, left, right)
         if name in _IN_PLACE and not isinstance(left, Tensor):
             real = getattr(operator, _IN_PLACE[name])
         return self.call_torch(real, [left, right], {})
@@ -411,15 +438,23 @@ class Tensors(Part):
         self.refuse_compare(symbol, left, right)
         if isinstance(left, Tensor) or isinstance(right, Tensor):
             for side in (left, right):
-                if isinstance(side, Constant) and not isinstance(side.value, (int, float, complex)):
-                    if symbol in ("==", "!="):
-                        return Constant(symbol == "!=")
+                other = isinstance(side, Constant) and not isinstance(
+                    side.value, (int, float, complex)
+                )
+                if other and symbol in ("==", "!="):
+                    return Constant(symbol == "!=")
             return self.call_torch(_COMPARE[symbol], [left, right], {})
         return self.symbol_compare(symbol, left, right)
 
 
-_COMPARE = {"<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne,
-            ">": operator.gt, ">=": operator.ge}
+_COMPARE = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 _IN_PLACE = {
     "iadd": "add", "isub": "sub", "imul": "mul", "itruediv": "truediv", "ifloordiv": "floordiv",
     "imod": "mod", "ipow": "pow", "imatmul": "matmul", "ilshift": "lshift", "irshift": "rshift",
@@ -433,41 +468,6 @@ _GRAPH_OBJECTS = (
     torch.layout, torch.memory_format, torch._ops.OpOverload, torch._ops.OpOverloadPacket,
     torch._ops.HigherOrderOperator, slice, range, tuple, list, dict, type,
 )  # fmt: skip
-
-
-class StructTuple(Object):
-    """A named result of torch such as `torch.return_types.max`."""
-
-    __slots__ = ()
-
-    def __init__(self, cls: type, items: list[Any]) -> None:
-        super().__init__(None, cls, None, Tuple(items))
-
-    def getattr(self, tx: Any, name: str) -> Any:
-        fields = getattr(self.cls, "_fields", None) or _struct_fields(self.cls)
-        if name in fields:
-            return self.storage.items[fields.index(name)]
-        return super().getattr(tx, name)
-
-    def m___getitem__(self, tx: Any, key: Any) -> Any:
-        return self.storage.m___getitem__(tx, key)
-
-    def m___iter__(self, tx: Any) -> Any:
-        return self.storage.m___iter__(tx)
-
-    def m___len__(self, tx: Any) -> Any:
-        return self.storage.m___len__(tx)
-
-    def rebuild(self, emit: Any) -> str:
-        return f"{emit.constant(self.cls, self.cls.__name__)}({self.storage.rebuild(emit)})"
-
-
-def _struct_fields(cls: type) -> list[str]:
-    """The field names of a C struct sequence, in order."""
-    members = inspect.getmembers_static(cls, lambda m: inspect.ismemberdescriptor(m))
-    probe = cls(range(cls.n_fields))  # type: ignore[attr-defined, call-arg]
-    named = {getattr(probe, name): name for name, _ in members if not name.startswith("n_")}
-    return [named[i] for i in sorted(k for k in named if isinstance(k, int))]
 
 
 def _fake_of(node: torch.fx.Node) -> Any:
