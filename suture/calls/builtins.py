@@ -239,8 +239,12 @@ def _exception_init(tx: Any, args: Any, kwargs: Any) -> Any:
 
 @handles(super)
 def _super(tx: Any, args: Any, kwargs: Any) -> Any:
-    cls, owner = args if len(args) == 2 else (args[0], None) if args else _implicit_super(tx)
-    return tx.make_super(None, cls, owner)
+    if args:
+        return tx.make_super(None, args[0], args[1] if len(args) == 2 else None)
+    try:
+        return tx.make_super(None, *_implicit_super(tx))
+    except Break:  # only the frame itself can say which class and object are meant
+        raise Break(python.LOCALS_CALL, call="super()") from None
 
 
 def _implicit_super(tx: Any) -> tuple[Any, Any]:

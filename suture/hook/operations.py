@@ -18,6 +18,7 @@ from typing import Any
 from suture import _core
 from suture.bytecode import CANONICAL, Instruction, pair
 from suture.hook import async_operations
+from suture.hook.patterns import match_class
 
 UNBOUND = _core.UNBOUND
 STOP = object()  # what the "next" operation gives at the end
@@ -205,18 +206,7 @@ def _match_keys(subject: Any, keys: Any) -> Any:
 
 def _match_class(inst: Instruction) -> Any:
     def match(subject: Any, cls: Any, names: Any) -> Any:
-        if not isinstance(subject, cls):
-            return None
-        wanted: list[Any] = []
-        if inst.val:
-            if cls in (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple):
-                wanted.append(subject)
-            else:
-                names = (*cls.__match_args__[: inst.val], *names)
-        try:
-            return tuple(wanted + [getattr(subject, n) for n in names])
-        except AttributeError:
-            return None
+        return match_class(subject, cls, inst.val, names)
 
     return match
 
