@@ -63,8 +63,8 @@ def summary(rows: Rows) -> list[str]:
         spent = [sum(line[k]["first_call_s"] for line in both) for k in ("ours", "theirs")]
         ratio = f"{spent[0] / spent[1]:.2f}" if spent[1] else "-"
         out.append(
-            f"{mode}: {len(ran)} of {len(lines)} equal to eager; captured {captured:.4f}; fewer graphs"
-            f" on {fewer} of the {len(broken)} that torch.compile breaks; worse on"
+            f"{mode}: {len(ran)} of {len(lines)} equal to eager; captured {captured:.4f}; fewer"
+            f" graphs on {fewer} of the {len(broken)} that torch.compile breaks; worse on"
             f" {sum(bool(line['worse']) for line in lines)}; first calls {ratio} of torch.compile's"
         )
     return out

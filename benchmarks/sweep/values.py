@@ -35,7 +35,7 @@ def _walk(value: Any, place: str, above: set[int]) -> Iterator[tuple[str, Any]]:
         return
     above = above | {id(value)}
     if hasattr(value, "keys") and hasattr(value, "__getitem__"):
-        for key in value.keys():
+        for key in list(value.keys()):
             yield from _walk(value[key], f"{place}[{key!r}]", above)
     elif isinstance(value, (list, tuple)):
         for i, item in enumerate(value):

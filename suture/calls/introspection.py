@@ -24,7 +24,7 @@ from suture.variables import (
 )
 from suture.variables.frozen import FORMS, Frozen
 
-_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 
 
 class Introspection(Part):
@@ -84,7 +84,7 @@ def _callable(tx: Any, fn: Any) -> Any:
     """Something with the same signature as the callable that `fn` stands for."""
     if isinstance(fn, Method):
         return types.MethodType(_callable(tx, fn.fn), object())
-    if isinstance(fn, (Function, Class)) and not isinstance(fn, MadeFunction):
+    if isinstance(fn, (Function, Class)):
         if isinstance(fn, Function) and fn.source is not None:
             tx.fix(fn.source, fn.real())
         return fn.real()

@@ -21,15 +21,15 @@ class ProcessWide(Part):
             self.guards.add(source, "no_key", key)
             return default
         self.guards.add(source.item(key), "equals", table[key])
-        return Constant(os.environ.decodevalue(table[key]))  # type: ignore[attr-defined]
+        return Constant(os.environ.decodevalue(table[key]))
 
 
 def _table() -> dict[Any, Any]:
-    return os.environ._data  # type: ignore[attr-defined, no-any-return]
+    return os.environ._data  # type: ignore[attr-defined]
 
 
 def _key(name: str) -> Any:
-    return os.environ.encodekey(name)  # type: ignore[attr-defined]
+    return os.environ.encodekey(name)
 
 
 @handles(os.getenv)

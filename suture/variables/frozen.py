@@ -15,7 +15,7 @@ from suture.variables.functions import RealIdentity
 FORMS = (
     types.UnionType,
     types.GenericAlias,
-    type(typing.Union[int, str]),
+    type(typing.Union[int, str]),  # noqa: UP007  (another type than int | str before 3.14)
     type(list[int]),
     type(typing.Any),
     type(typing.Union),

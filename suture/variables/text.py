@@ -30,7 +30,7 @@ class Field:
         return f"{builtin}({value}{spec})"
 
 
-_BUILTINS = {"format": format, "str": str, "repr": repr, "ascii": ascii}
+_BUILTINS: dict[str, Any] = {"format": format, "str": str, "repr": repr, "ascii": ascii}
 
 
 def field(value: Any, how: str, spec: str = "") -> Field:

@@ -1,4 +1,4 @@
-"""Abstract classes: a class registered later is noticed, one that has nothing to do with it is not."""
+"""Abstract classes: what is registered later is noticed where it was asked about."""
 
 from __future__ import annotations
 
