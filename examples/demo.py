@@ -1,6 +1,6 @@
 """Compile a small transformer and show what happened: graphs, guards, a break, the speed.
 
-    make demo
+make demo
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python examples/programs.py [NAME ...]
 
-Each is a function of `compile`, which it applies to its step functions and models: the identity for
-eager, `suture.compile` with some backend otherwise. Run as a script, each is run both ways, compared,
-and its graphs and breaks are shown. The test suite does the same.
+Each is a function of `compile`, which it applies to its step functions and models: the identity
+for eager, `suture.compile` with some backend otherwise. Run as a script, each is run both ways,
+compared, and its graphs and breaks are shown. The test suite does the same.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ class CausalBlock(nn.Module):
         self.heads = heads
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
         self.mix, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.feed = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width))
+        self.feed = nn.Sequential(
+            nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width)
+        )
 
     def forward(self, x, cache=None):
         b, t, w = x.shape

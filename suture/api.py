@@ -108,7 +108,7 @@ def _plain(fn: Any) -> types.FunctionType:
         return fn.function
     if isinstance(fn, types.FunctionType):
         return fn
-    if inspect.isclass(fn) or not hasattr(type(fn), "__call__"):
+    if inspect.isclass(fn) or not callable(fn):
         raise UserError(f"suture.compile takes functions, callables and modules, not {fn!r}")
 
     def call(*args: Any, **kwargs: Any) -> Any:

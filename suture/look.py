@@ -24,7 +24,7 @@ def unit_of(fn: Any) -> Unit:
 def code(fn: Any) -> str:
     """The variants of a compiled function as readable source, point by point."""
     parts = []
-    for point, data in _points(unit_of(fn)):
+    for _, data in _points(unit_of(fn)):
         function, file, line = where(data.chain)
         for variant in data.variants:
             head = f"# {file}:{line} in {function}, variant {variant.number}"
@@ -35,7 +35,7 @@ def code(fn: Any) -> str:
 def guards(fn: Any) -> str:
     """The guards of a compiled function as a tree, each with the user's line that made it."""
     out: list[str] = []
-    for point, data in _points(unit_of(fn)):
+    for _, data in _points(unit_of(fn)):
         function, file, line = where(data.chain)
         for variant in data.variants:
             out.append(f"{function} ({file}:{line}), variant {variant.number}")
@@ -66,6 +66,8 @@ def _tree(entries: list[Any]) -> list[str]:
             depth, source = depth + 1, source.base
         out.append(f"{'  ' * (depth + 1)}{path}")
         for guard in group:
-            line = f"  # {guard.where[0].rpartition('/')[2]}:{guard.where[1]}" if guard.where else ""
+            line = (
+                f"  # {guard.where[0].rpartition('/')[2]}:{guard.where[1]}" if guard.where else ""
+            )
             out.append(f"{'  ' * (depth + 2)}{guard.text()}{line}")
     return out

@@ -20,7 +20,9 @@ _log = logging.getLogger("suture.pipeline")
 _RESTARTS = 64  # a region that must be cut more often than this is interpreted
 
 
-def compile_point(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) -> Variant | None:
+def compile_point(
+    unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]
+) -> Variant | None:
     """Trace, guard, emit, compile and install a variant for this state. None: interpret."""
     try:
         with torch_state.without_saved_tensor_hooks():
@@ -103,7 +105,9 @@ def _is_next_turn(data: PointData, exit: Any) -> bool:
 def name_of(chain: Any) -> str:
     """A readable name for the variant: the function's, with the line if it starts elsewhere."""
     name, _, line = where(chain)
-    plain = "".join(c if c.isalnum() else "_" for c in name.rpartition(".")[2]).strip("_") or "region"
+    plain = (
+        "".join(c if c.isalnum() else "_" for c in name.rpartition(".")[2]).strip("_") or "region"
+    )
     if not plain.isidentifier() or keyword.iskeyword(plain):
         plain = f"region_{plain}"
     return plain if chain[0].index == 0 and len(chain) == 1 else f"{plain}_at_{line}"

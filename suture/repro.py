@@ -23,7 +23,7 @@ _numbers = itertools.count(1)
 
 def graph_failed(module: torch.fx.GraphModule, inputs: list[Any], backend: str, error: Any) -> str:
     """Write a script that compiles `module` again; gives its path, "" if none is wanted."""
-    body = f'''
+    body = f"""
 import torch
 from torch import device, float32, inf, nan
 
@@ -40,7 +40,7 @@ from suture.backends import lookup
 
 compiled = lookup({backend!r})(torch.fx.symbolic_trace(Region()), inputs())
 print(compiled(*inputs()))
-'''
+"""
     return _write("graph", body, error)
 
 
@@ -50,7 +50,7 @@ def function_failed(function: Any, state: tuple[Any, ...], error: Any) -> str:
         source = textwrap.dedent(inspect.getsource(function))
     except (OSError, TypeError):
         source = f"# the source of {getattr(function, '__qualname__', function)} is not available"
-    body = f'''
+    body = f"""
 import torch
 
 import suture
@@ -66,7 +66,7 @@ def arguments():
 
 compiled = suture.compile({getattr(function, "__name__", "fn")}, backend="eager")
 print(compiled(*arguments()))
-'''
+"""
     return _write("function", body, error)
 
 
@@ -87,7 +87,9 @@ def _spelled(value: Any) -> str:
         size, stride = [int(s) for s in value.shape], [int(s) for s in value.stride()]
     except (RuntimeError, TypeError, ValueError):
         return f"torch.zeros(())  # {type(value).__name__}, {value.layout}"
-    made = f"torch.empty_strided({size}, {stride}, dtype={value.dtype}, device={str(value.device)!r})"
+    made = (
+        f"torch.empty_strided({size}, {stride}, dtype={value.dtype}, device={str(value.device)!r})"
+    )
     fill = ".normal_()" if value.dtype.is_floating_point else ".fill_(1)"
     grad = ".requires_grad_()" if value.requires_grad else ""
     return made + fill + grad

@@ -100,10 +100,14 @@ def check(
             assert suture.stats().variants == before, again
     numbers = tuple(e.number for e in seen)
     if breaks is not None:
-        told = "; ".join(f"{e.number} {e.message} ({e.where.function}:{e.where.line})" for e in seen)
+        told = "; ".join(
+            f"{e.number} {e.message} ({e.where.function}:{e.where.line})" for e in seen
+        )
         assert numbers == tuple(breaks), f"breaks {numbers}, expected {tuple(breaks)}: {told}"
     if graphs is not None and backend is None:
-        assert len(recorder) == graphs, f"{len(recorder)} graphs, expected {graphs}; breaks {numbers}"
+        assert len(recorder) == graphs, (
+            f"{len(recorder)} graphs, expected {graphs}; breaks {numbers}"
+        )
     stats = suture.stats()
     if recompiles is not None:
         assert len(stats.recompilations) == recompiles, stats.recompilations
@@ -167,7 +171,9 @@ def _is_cloned(kind: type) -> bool:
 def compare(eager: Outcome, ours: Outcome, grads: bool = True) -> None:
     """Everything two calls did must be the same."""
     if eager.error is not None or ours.error is not None:
-        assert type(eager.error) is type(ours.error), f"eager {eager.error!r}, ours {ours.error!r}" + _tb(ours)
+        assert type(eager.error) is type(ours.error), (
+            f"eager {eager.error!r}, ours {ours.error!r}" + _tb(ours)
+        )
         assert str(eager.error) == str(ours.error), f"eager {eager.error!r}, ours {ours.error!r}"
     same(eager.result, ours.result, "result")
     same(eager.args, ours.args, "args")
@@ -178,7 +184,9 @@ def compare(eager: Outcome, ours: Outcome, grads: bool = True) -> None:
     assert eager.grad_mode == ours.grad_mode, "grad mode differs"
     for i, (a, b) in enumerate(zip(_flat(eager.args), _flat(ours.args))):
         hits = [r is a for r in _flat(eager.result)]
-        assert hits == [r is b for r in _flat(ours.result)], f"identity of argument {i} in the result"
+        assert hits == [r is b for r in _flat(ours.result)], (
+            f"identity of argument {i} in the result"
+        )
     if grads:
         _compare_grads(eager, ours)
 
@@ -199,8 +207,14 @@ def _flat(value: Any) -> list[Any]:
 
 def _compare_grads(eager: Outcome, ours: Outcome) -> None:
     losses = [
-        sum((t.double().sum() for t in _flat(o.result) if t.requires_grad and t.is_floating_point()),
-            torch.zeros((), dtype=torch.float64))
+        sum(
+            (
+                t.double().sum()
+                for t in _flat(o.result)
+                if t.requires_grad and t.is_floating_point()
+            ),
+            torch.zeros((), dtype=torch.float64),
+        )
         for o in (eager, ours)
     ]
     assert losses[0].requires_grad == losses[1].requires_grad, "requires_grad differs"

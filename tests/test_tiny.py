@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import torch
-from tests.harness import check
 
 import suture
+from tests.harness import check
 
 
 def test_one_graph():

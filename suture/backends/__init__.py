@@ -8,8 +8,8 @@ from suture.backends import aot_eager, eager, inductor, noop
 from suture.backends.compile import compile_graph, wanted_constants
 from suture.backends.configure import Backend, configure
 from suture.backends.record import Recorded, Recorder, count_ops
-from suture.backends.verify import Mismatch, verified
 from suture.backends.registry import CompilerFn, list_backends, lookup, register_backend
+from suture.backends.verify import Mismatch, verified
 
 __all__ = [
     "Backend",

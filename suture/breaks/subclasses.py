@@ -12,9 +12,7 @@ OVERRIDDEN_METHOD = define(
         "`{subclass}` defines the operator `{method}` itself. Methods that a subclass defines are "
         "followed; which operand's operator answers is left to Python."
     ),
-    hints=(
-        "Give the operation a method of its own, and call that.",
-    ),
+    hints=("Give the operation a method of its own, and call that.",),
     note="asking both operands in Python's order, as for other objects",
 )
 

@@ -8,6 +8,4 @@ from suture.graph._torch import forget_source
 from suture.graph.asserts import is_scalar, put_asserts
 from suture.graph.builder import GraphBuilder, GraphInput, OpFailed
 
-
-
 __all__ = ["GraphBuilder", "GraphInput", "OpFailed", "forget_source", "is_scalar", "put_asserts"]

@@ -11,7 +11,6 @@ import importlib
 import linecache
 from typing import Any
 
-from torch._dispatch.python import enable_python_dispatcher
 from torch._guards import Source as TorchSource
 from torch._guards import TracingContext, tracing
 from torch._subclasses.fake_tensor import (
@@ -32,11 +31,11 @@ __all__ = [
     "TracingContext",
     "UnsupportedOperatorException",
     "forget_source",
+    "pytree",
     "range_constraint",
     "static_context",
     "symbolic_context",
     "symbolic_float",
-    "pytree",
     "tracing",
 ]
 

@@ -14,8 +14,8 @@ import torch.fx
 from suture import config
 from suture.graph import _torch as priv
 from suture.graph.asserts import bind_unbacked
+from suture.graph.known import known_above, watched_mode
 from suture.graph.levels import Levels
-from suture.graph.known import watched_mode, known_above
 from suture.graph.names import TorchName, valid_name
 from suture.sources import Source
 
@@ -133,7 +133,10 @@ class GraphBuilder:
             above: list[torch.fx.Node] = []
             torch.fx.map_arg((args, kwargs), above.append)
             self.decide(above)
-        if any(isinstance(v, torch.Tensor) and v.dtype in _QUANTIZED for v in priv.pytree.tree_leaves(value)):
+        if any(
+            isinstance(v, torch.Tensor) and v.dtype in _QUANTIZED
+            for v in priv.pytree.tree_leaves(value)
+        ):
             raise OpFailed("error", TypeError("fake tensors cannot be quantized"))
         return self.node(op, target, args, kwargs, value), value
 
@@ -299,7 +302,9 @@ class GraphBuilder:
                 first.prepend(entry.node)
         root = torch.nn.Module()
         for name, value in self.attributes.items():
-            if any(n.op in ("get_attr", "call_module") and n.target == name for n in self.graph.nodes):
+            if any(
+                n.op in ("get_attr", "call_module") and n.target == name for n in self.graph.nodes
+            ):
                 setattr(root, name, value)
         return torch.fx.GraphModule(root, self.graph, "Region")
 

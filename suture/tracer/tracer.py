@@ -156,8 +156,17 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.guards.where = None  # nothing of the trace outlives it
         self.graph.stack = self.graph.decisions.where = _no_stack
         return Capture(
-            self.frames, exit, self.graph, self.guards, self.effects, self.slots, self.modes,
-            None, self.step, self.symbol_places, self.strictness,
+            self.frames,
+            exit,
+            self.graph,
+            self.guards,
+            self.effects,
+            self.slots,
+            self.modes,
+            None,
+            self.step,
+            self.symbol_places,
+            self.strictness,
         )
 
     def _stop(self, reason: Break) -> Any:

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 import suture
-from tests.harness import same
 from examples.programs import PROGRAMS
+from tests.harness import same
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
