@@ -24,7 +24,7 @@ STATIC = Path(__file__).parent / "static"
 GUIDE = Path(__file__).parents[2] / "docs" / "guide"
 ORDER = (
     "graph-breaks", "fullgraph", "common-breaks", "error-on-graph-break", "skipped-functions",
-    "nonstrict-trace", "custom-operators", "recompilation", "dynamic-shapes", "guards",
+    "nonstrict-trace", "custom-operators", "recompilation", "dynamic_shapes", "guards",
     "command-line", "testing", "trace-schema",
 )  # fmt: skip
 

@@ -49,12 +49,19 @@ def test_an_example_that_does_not_do_what_it_says_fails_the_build():
         run({"page": "```python raises\n1\n```\n"}, lambda name: None)
 
 
+@pytest.fixture(scope="module")
+def worker():
+    made = examples.Worker()
+    yield made
+    made.close()
+
+
 @pytest.mark.parametrize("name", list(guide_pages()))
-def test_the_examples_of_the_guide_do_what_they_say(name):
+def test_the_examples_of_the_guide_do_what_they_say(name, worker):
     text = guide_pages()[name]
     blocks = markdown.blocks(text)
     assert blocks or "```" not in text
-    result = examples.run_all([{"kind": "guide", "id": name, "blocks": blocks}])[name]
+    result = worker.answer({"kind": "guide", "id": name, "blocks": blocks})
     assert result is not None, "the example crashed"
     assert result["failed"] == ""
 
