@@ -251,7 +251,8 @@ class GuardProgram:
     Checks:     ("is", object) | ("weak", object) identity, not kept alive; its death is the
                 program's | ("type", T) exact | ("equals", constant) exact type and value, floats by
                 bits, other objects by identity | ("len", n) | ("keys", tuple) in order |
-                ("no_key", key) | ("no_attr", name) | ("no_mro_attr", name) of a class, bases included | ("tensor", TensorSpec) | ("int",) ("float",)
+                ("no_key", key) | ("no_attr", name) | ("no_mro_attr", name) of a
+                class, bases included | ("tensor", TensorSpec) | ("int",) ("float",)
                 ("bool",) exact | ("unbound",) | ("truth", predicate).
     same:       ((label, label, id), ...)         one object
     distinct:   (((label, ...), id), ...)         no two are one

@@ -98,14 +98,14 @@ def _named_call(cls: type) -> types.FunctionType:
         return fn
     named = fn.__code__.replace(co_qualname=cls.__qualname__)
     made = types.FunctionType(named, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
-    return functools.update_wrapper(made, fn)
+    return functools.update_wrapper(made, fn)  # type: ignore[return-value]
 
 
 def _plain(fn: Any) -> types.FunctionType:
     """The Python function to compile: the callable itself, what a compiled one was made from, or
     a small one that calls it."""
     if isinstance(fn, _core.Compiled):
-        return fn.function
+        return fn.function  # type: ignore[return-value]
     if isinstance(fn, types.FunctionType):
         return fn
     if inspect.isclass(fn) or not callable(fn):
@@ -117,7 +117,7 @@ def _plain(fn: Any) -> types.FunctionType:
     call.__name__ = getattr(fn, "__name__", type(fn).__name__)
     call.__qualname__ = getattr(fn, "__qualname__", call.__name__)
     call.__doc__ = getattr(fn, "__doc__", None)
-    return call
+    return call  # type: ignore[return-value]
 
 
 def _compile_function(fn: types.FunctionType, settings: Options) -> Any:

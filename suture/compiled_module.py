@@ -20,7 +20,7 @@ def compile_module(module: torch.nn.Module, call: Callable[..., Any], again: Any
     compiles another module the same way."""
     cls = type(module)
     if isinstance(getattr(cls, "_suture_original", None), torch.nn.Module):
-        module, cls = cls._suture_original, cls._suture_class  # type: ignore[assignment]
+        module, cls = cls._suture_original, cls._suture_class
     body = {
         "__call__": types.MethodType(call, module),
         "__class__": property(lambda self: cls),
@@ -35,7 +35,7 @@ def compile_module(module: torch.nn.Module, call: Callable[..., Any], again: Any
         "_suture_compiled": call,
     }
     made_class = types.new_class(cls.__name__, (cls,), {}, lambda namespace: namespace.update(body))
-    made = object.__new__(made_class)
+    made = object.__new__(made_class)  # type: ignore[var-annotated]
     object.__setattr__(made, "__dict__", module.__dict__)
     return made
 

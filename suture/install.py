@@ -23,7 +23,7 @@ def install() -> None:
     def compile(model: Any = None, **kwargs: Any) -> Any:
         return _compile(model, **kwargs)
 
-    torch.compile = compile  # type: ignore[assignment]
+    torch.compile = compile
 
 
 def uninstall() -> None:

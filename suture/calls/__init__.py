@@ -33,8 +33,8 @@ from suture.calls.exceptions import Exceptions
 from suture.calls.functions import Functions
 from suture.calls.generators import Generators
 from suture.calls.globals import Globals
-from suture.calls.hashing import Hashing
 from suture.calls.growth import Growth
+from suture.calls.hashing import Hashing
 from suture.calls.indexing import Indexing
 from suture.calls.inputs import Inputs
 from suture.calls.introspection import Introspection
@@ -43,8 +43,8 @@ from suture.calls.iteration import Iteration
 from suture.calls.modes import Modes
 from suture.calls.operators import Operators
 from suture.calls.processwide import ProcessWide
-from suture.calls.subclasses import Subclasses
 from suture.calls.spreading import Spreading
+from suture.calls.subclasses import Subclasses
 from suture.calls.super_lookup import SuperLookup
 from suture.calls.symbols import Symbols
 from suture.calls.tensors import Tensors

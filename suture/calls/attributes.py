@@ -139,7 +139,7 @@ class Attributes(Part):
         )
 
     def class_source(self, cls: type, name: str, raw: Any = MISSING) -> Any:
-        """Where a class attribute is read; `raw` may stand further up than the first of its name."""
+        """Where a class attribute is read; `raw` may stand above the first of its name."""
         if raw is not MISSING:
             cls = next((b for b in cls.__mro__ if b.__dict__.get(name, MISSING) is raw), cls)
         return self.pinned(cls).child("mro_attr", name)
@@ -159,7 +159,9 @@ class Attributes(Part):
             if obj is None:
                 return self.wrap(raw, None)
             if raw.fget is None:
-                return self.raise_(AttributeError, f"property '{name}' of '{cls.__name__}' object has no getter")
+                return self.raise_(
+                    AttributeError, f"property '{name}' of '{cls.__name__}' object has no getter"
+                )
             return self.tail_call(self.wrap(raw.fget, None), [obj], {})
         if kind is types.BuiltinFunctionType and isinstance(raw.__self__, type):
             return self.wrap(raw, None)  # a type's own `__new__`, seen through super() too
@@ -218,9 +220,7 @@ class Attributes(Part):
                     value = MISSING
                 if value is not MISSING:
                     return self.wrap(value, obj.source.attr(name))
-            return self.raise_(
-                AttributeError, f"'{cls.__name__}' object has no attribute '{name}'"
-            )
+            return self.raise_(AttributeError, f"'{cls.__name__}' object has no attribute '{name}'")
         if isinstance(obj, Raise):
             if name in obj.attrs:
                 return obj.attrs[name]
@@ -367,7 +367,10 @@ class Attributes(Part):
         if raw is not MISSING:
             if type(raw) is property:
                 if raw.fset is None:
-                    self.raise_(AttributeError, f"property '{name}' of '{cls.__name__}' object has no setter")
+                    self.raise_(
+                        AttributeError,
+                        f"property '{name}' of '{cls.__name__}' object has no setter",
+                    )
                 self.call(self.wrap(raw.fset, None), [obj, value], {})
                 return
             setter = find_in_mro(type(raw), "__set__")
@@ -378,7 +381,7 @@ class Attributes(Part):
                 raise Break(
                     objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe()
                 )
-        if isinstance(obj, Raise) or isinstance(obj, Object):
+        if isinstance(obj, (Raise, Object)):
             if isinstance(obj, Object) and raw is MISSING and not _has_dict(cls):
                 self.raise_(AttributeError, f"'{cls.__name__}' object has no attribute '{name}'")
             obj.touch(self)
@@ -472,7 +475,9 @@ class Attributes(Part):
         return self.wrap(found, source)
 
     def object_set_attribute(self, variable: Any, value: Any, name: str, new: Any) -> None:
-        raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=variable.describe())
+        raise Break(
+            objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=variable.describe()
+        )
 
     def container_attribute(self, obj: Any, name: str) -> Any:
         """An attribute of an iterator, a view, a generator."""

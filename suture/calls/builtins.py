@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from suture.breaks import Break, calls, objects, tensors
+from suture.breaks import Break, calls, objects, python, tensors
 from suture.calls import library
 from suture.calls.abstract import guard_abstract
 from suture.calls.attributes import MISSING
@@ -252,19 +252,19 @@ def _implicit_super(tx: Any) -> tuple[Any, Any]:
     frame = tx.frames[-1]
     code = frame.code.code
     if not code.co_argcount:
-        return tx.raise_(RuntimeError, "super(): no arguments")  # type: ignore[no-any-return]
+        return tx.raise_(RuntimeError, "super(): no arguments")
     owner = frame.locals[0]
     if code.co_varnames[0] in code.co_cellvars:
         owner = tx.load_cell(tx.frame_cell(frame, 0)) if owner is not None else None
     else:
         owner = tx.realize(owner) if owner is not None else None
     if owner is None:
-        return tx.raise_(RuntimeError, "super(): arg[0] deleted")  # type: ignore[no-any-return]
+        return tx.raise_(RuntimeError, "super(): arg[0] deleted")
     if "__class__" not in code.co_freevars:
-        return tx.raise_(RuntimeError, "super(): __class__ cell not found")  # type: ignore[no-any-return]
+        return tx.raise_(RuntimeError, "super(): __class__ cell not found")
     cls = tx.load_cell(tx.frame_cell(frame, frame.code.localsplus.index("__class__")))
     if cls is None:
-        return tx.raise_(RuntimeError, "super(): empty __class__ cell")  # type: ignore[no-any-return]
+        return tx.raise_(RuntimeError, "super(): empty __class__ cell")
     return cls, owner
 
 

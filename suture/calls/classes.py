@@ -47,9 +47,7 @@ class Classes(Part):
         real = cls.value
         if issubclass(real, torch.Tensor):
             given = ", ".join(a.describe() for a in args)
-            raise Break(
-                subclasses.SUBCLASS_CONSTRUCTOR, subclass=real.__name__, arguments=given
-            )
+            raise Break(subclasses.SUBCLASS_CONSTRUCTOR, subclass=real.__name__, arguments=given)
         new = self.type_lookup(real, "__new__")
         new = new.__func__ if isinstance(new, staticmethod) else new
         if isinstance(new, types.FunctionType):
@@ -100,7 +98,7 @@ class Classes(Part):
         if kwargs and not isinstance(self.type_lookup(real, "__init__"), types.FunctionType):
             known = next((names for base, names in _FIELDS.items() if issubclass(real, base)), ())
             if any(name not in known for name in kwargs):
-                return self.refused(real, args, kwargs)  # type: ignore[no-any-return]
+                return self.refused(real, args, kwargs)
             made.attrs.update(kwargs)
         return made
 

@@ -29,7 +29,8 @@ class Contexts(Part):
                 missed = " (missed __exit__ method)" if found else ""
                 self.raise_(
                     TypeError,
-                    f"'{cls.__name__}' object does not support the context manager protocol{missed}",
+                    f"'{cls.__name__}' object does not support the context manager protocol"
+                    f"{missed}",
                 )
             if cls is torch.inference_mode:
                 raise Break(contexts.MODE_UNSUPPORTED, mode="torch.inference_mode")

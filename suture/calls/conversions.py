@@ -220,13 +220,13 @@ class Conversions(Part):
         if isinstance(value, Object) and isinstance(value.storage, Constant):
             if value.value is None:
                 raise Break(objects.UNKNOWN_OBJECT, operation=f"{how}()", object=value.describe())
-            return Constant(real(value.value))
+            return Constant(real(value.value))  # type: ignore[operator]
         from suture.variables import Raise
 
         if isinstance(value, Raise):
             return self._exception_text(value, how)
         known = self.constant_value(value)
-        return self.folded(lambda: real(known))
+        return self.folded(lambda: real(known))  # type: ignore[operator]
 
     def _exception_text(self, exc: Any, how: str) -> Any:
         """str() or repr() of an exception made while tracing."""

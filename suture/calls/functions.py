@@ -132,7 +132,7 @@ class Functions(Part):
     def bind_arguments(self, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
         """The arguments in the function's slots, as CPython binds them."""
         slots = self._bound(fn, args, kwargs)
-        return slots if slots is not None else self.refused_function(fn, args, kwargs)  # type: ignore[no-any-return]
+        return slots if slots is not None else self.refused_function(fn, args, kwargs)
 
     def _bound(self, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> list[Any] | None:
         """The slots, or None if the arguments are not the function's."""
@@ -198,7 +198,11 @@ class Functions(Part):
             done = self.call_descriptor(real, owner, args, kwargs)
             if done is not MISSING:
                 return done
-        if isinstance(real, types.ClassMethodDescriptorType) and args and isinstance(args[0], Class):
+        if (
+            isinstance(real, types.ClassMethodDescriptorType)
+            and args
+            and isinstance(args[0], Class)
+        ):
             real, args = getattr(args[0].value, real.__name__), args[1:]
         done = library.static_method(self, real, args, kwargs)
         if done is not None:
@@ -267,7 +271,9 @@ class Functions(Part):
         verdict = rules.lookup(real)
         if verdict.kind is rules.IN_GRAPH and verdict.target is None:
             return None
-        return lambda tx, args, kwargs: tx.by_verdict(verdict, real, tx.wrap(real, None), args, kwargs)
+        return lambda tx, args, kwargs: tx.by_verdict(
+            verdict, real, tx.wrap(real, None), args, kwargs
+        )
 
     def refuse_async(self, what: str) -> Any:
         from suture.breaks import python
@@ -293,10 +299,12 @@ def _check_signature(method: Any, args: list[Any], kwargs: dict[str, Any]) -> No
         _SIGNATURES[method] = known
     need, most, names_ = known
     if len(args) < need and not kwargs:
-        raise TypeError(f"expected at least {need} argument{'s' if need != 1 else ''}, got {len(args)}")
+        raise TypeError(
+            f"expected at least {need} argument{'s' if need != 1 else ''}, got {len(args)}"
+        )
     if most is not None and len(args) > most:
-        raise TypeError(f"expected at most {most} argument{'s' if most != 1 else ''}, got {len(args)}")
+        raise TypeError(
+            f"expected at most {most} argument{'s' if most != 1 else ''}, got {len(args)}"
+        )
     if names_ is not None and not names_.issuperset(kwargs):
         raise TypeError("takes no keyword arguments")
-
-

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from suture.calls.part import Part
-from suture.variables import Class, Constant, END, Function, Generator, Raise, Raised
+from suture.variables import END, Class, Constant, Function, Generator, Raise, Raised
 
 
 class Generators(Part):
@@ -58,7 +58,7 @@ class Generators(Part):
         try:
             if exc is not None:
                 self._throw_into(frame, self.with_context(exc), floor, gen)
-            return self.loop(floor)  # type: ignore[no-any-return]
+            return self.loop(floor)
         except Raised as raised:
             error = self.stopiteration_error(raised.exception)
             raise raised if error is raised.exception else Raised(error) from None

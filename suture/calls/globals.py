@@ -69,7 +69,7 @@ class Globals(Part):
         if found is None or "__import__" in namespace:
             raise Break(python.IMPORT, module=full)
         if not isinstance(found, types.ModuleType):
-            return self._import_object(found, full, fromlist)
+            return self._import_object(found, full, fromlist)  # type: ignore[unreachable]
         if not fromlist and not level:
             top = sys.modules.get(full.partition(".")[0])
             if top is None:
@@ -91,7 +91,9 @@ class Globals(Part):
             return self.getattr(module, name)
         inner = sys.modules.get(f"{module.real().__name__}.{name}")
         if inner is None:
-            return self.raise_(ImportError, f"cannot import name {name!r} from {module.real().__name__!r}")
+            return self.raise_(
+                ImportError, f"cannot import name {name!r} from {module.real().__name__!r}"
+            )
         return self.wrap(inner, None)
 
     def annotations(self, value: Any) -> Any:

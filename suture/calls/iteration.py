@@ -60,7 +60,7 @@ class Iteration(Part):
         raise Break(control_flow.UNKNOWN_ITERATOR, iterator=value.describe())
 
     def _is_c_iterator(self, cls: type) -> bool:
-        """An iterator in C that suture did not make: it is its own iterator, and Python moves it."""
+        """An iterator in C that suture did not make: its own iterator, which Python moves."""
         makes, moves = self.type_lookup(cls, "__iter__"), self.type_lookup(cls, "__next__")
         return isinstance(makes, types.WrapperDescriptorType) and isinstance(
             moves, types.WrapperDescriptorType
@@ -130,7 +130,7 @@ class Iteration(Part):
         if isinstance(value, (Sequence, Constant, Dict, Set, DictView)):
             return self.elements(value)
         iterator = self.iterate(value)
-        items = []
+        items = []  # type: ignore[var-annotated]
         while len(items) <= count and (item := self.advance(iterator)) is not END:
             items.append(item)
         return items
@@ -210,11 +210,10 @@ class Iteration(Part):
         if self.is_mapping(value):
             keys = self.elements(self.call_method(value, "keys"))
             return [(k, self.getitem(value, k)) for k in keys]
-        return [tuple(self.unpack_exactly(p, 2)) for p in self.elements(value)]  # type: ignore[misc]
+        return [tuple(self.unpack_exactly(p, 2)) for p in self.elements(value)]
 
     def tuple_of(self, items: list[Any]) -> Any:
         return Tuple(items)
 
 
 def _noop() -> None: ...
-

@@ -54,7 +54,7 @@ def _object_ne(tx: Any, args: Any, kwargs: Any) -> Any:
     return tx.negate(equal)
 
 
-@handles(object.__lt__, object.__le__, object.__gt__, object.__ge__)
+@handles(object.__lt__, object.__le__, object.__gt__, object.__ge__)  # type: ignore[operator]
 def _object_order(tx: Any, args: Any, kwargs: Any) -> Any:
     return Constant(NotImplemented)
 
@@ -130,7 +130,7 @@ def call_iterator(tx: Any, fn: Any, sentinel: Any) -> Any:
 # ---- functools
 
 
-@handles(functools._lru_cache_wrapper.__call__)  # type: ignore[attr-defined]
+@handles(functools._lru_cache_wrapper.__call__)
 def _cached_call(tx: Any, args: Any, kwargs: Any) -> Any:
     """A cached function with known arguments is called for real, as the program would: the guard
     asks it again, so it runs as often as it would, and what it gives is what the cache holds.

@@ -34,7 +34,7 @@ def _is_enabled_for(tx: Any, args: Any, kwargs: Any) -> Any:
     plain = logging.Logger.isEnabledFor
     known = isinstance(logger, Object) and logger.value is not None and not logger.attrs
     if not known or level is None or not level.is_constant():
-        return tx.inline(Function(plain, tx.pinned(plain)), args, kwargs)
+        return tx.inline(Function(plain, tx.pinned(plain)), args, kwargs)  # type: ignore[arg-type]
     number = level.constant()
     on = logger.value.isEnabledFor(number)
     tx.guards.add(logger.source, "truth", _LevelIs(number, on))

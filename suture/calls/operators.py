@@ -421,10 +421,10 @@ def _not_none(value: Any) -> bool:
 _DEFAULT_COMPARE = (
     object.__eq__,
     object.__ne__,
-    object.__lt__,
-    object.__le__,
-    object.__gt__,
-    object.__ge__,
+    object.__lt__,  # type: ignore[operator]
+    object.__le__,  # type: ignore[operator]
+    object.__gt__,  # type: ignore[operator]
+    object.__ge__,  # type: ignore[operator]
 )
 _PLAIN = {
     "iadd": "add", "isub": "sub", "imul": "mul", "itruediv": "truediv", "ifloordiv": "floordiv",

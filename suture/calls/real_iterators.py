@@ -66,7 +66,7 @@ class Real(Iterator):
     the regions inside. `moved` counts how far the trace has advanced it; the real one follows
     when the region ends."""
 
-    __slots__ = ("value", "model", "moved")
+    __slots__ = ("model", "moved", "value")
 
     def __init__(self, value: Any, source: Any) -> None:
         super().__init__(source)
@@ -179,13 +179,13 @@ def holds_its_own(iterator: Any) -> bool:
     if any(type(inner) in _ALONE and not holds_its_own(inner) for inner in inners):
         return False
     del inners
-    return _most_references(iterator) <= _ALONE[type(iterator)]
+    return _most_references(iterator) <= _ALONE[type(iterator)]  # type: ignore[index]
 
 
 _ALONE = {zip: _most_references(zip([], [])), enumerate: _most_references(enumerate([]))}
 _RANGE = type(iter(range(0)))
 _SEQUENCES = frozenset({type(iter([])), type(iter(())), _RANGE, type(iter(""))})
-_SNAPSHOTS = frozenset({type(iter({}.keys())), type(iter({}.values())), type(iter({}.items()))})
+_SNAPSHOTS = frozenset({type(iter({}.keys())), type(iter({}.values())), type(iter({}.items()))})  # type: ignore[var-annotated]
 
 
 def is_builtin_iterator(value: Any) -> bool:

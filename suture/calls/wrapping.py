@@ -87,7 +87,7 @@ class Wrapping(Part):
         """The source of an object that is held by the variant itself."""
         found = self._pins.get(id(obj))
         if found is None:
-            name = name or getattr(obj, "__qualname__", None) or getattr(obj, "__name__", "")
+            name = name or getattr(obj, "__qualname__", None) or getattr(obj, "__name__", "")  # type: ignore[assignment]
             found = self._pins[id(obj)] = pinned(obj, str(name) or f"a {type(obj).__name__}")
             self._fixed.add(id(found))
         return found
@@ -179,7 +179,7 @@ class Wrapping(Part):
 
 def _is_empty_cell(cell: Any) -> bool:
     try:
-        cell.cell_contents
+        _ = cell.cell_contents
     except ValueError:
         return True
     return False
@@ -366,7 +366,7 @@ def _slice(tx: Any, value: Any, source: Any) -> Any:
         tx.wrap(getattr(value, p), source.attr(p) if source is not None else None)
         for p in ("start", "stop", "step")
     ]
-    return Slice(*parts, source=source)
+    return Slice(*parts, source=source)  # type: ignore[misc]
 
 
 @wraps(weakref.ref)
@@ -472,7 +472,7 @@ def _object(tx: Any, value: Any, source: Any) -> Any:
     if issubclass(cls, (int, float, str, bytes, complex)):
         base = next(b for b in (bool, int, float, str, bytes, complex) if issubclass(cls, b))
         tx.guards.add(source, "truth", _Equals(value))
-        made.storage = Constant(base.__new__(base, value) if base is not bool else bool(value))
+        made.storage = Constant(base.__new__(base, value) if base is not bool else bool(value))  # type: ignore[type-var]
     elif issubclass(cls, (dict, list, tuple, set, frozenset, collections.deque)):
         made.storage = _storage(tx, value, source)
     return made

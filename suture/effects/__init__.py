@@ -14,7 +14,8 @@ class Effects:
     """`touched`: changed objects in the order of their first change. `globals`: new values of
     global variables by (id of the globals dict, name). `calls`: functions to call with values that
     never change, in order. `passed`: (exception, code, globals, offset) for each frame that an
-    exception from outside went through; (exception, None, context, 0) where it was raised. `count` grows with every change."""
+    exception from outside went through; (exception, None, context, 0) where it was raised.
+    `count` grows with every change."""
 
     __slots__ = ("calls", "count", "globals", "passed", "touched")
 

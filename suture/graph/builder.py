@@ -100,7 +100,7 @@ class GraphBuilder:
         node.meta["example_value"] = value
         node.meta["val"] = value
         if isinstance(value, torch.Tensor):
-            value.version_at_start = version_of(value)  # type: ignore[attr-defined]
+            value.version_at_start = version_of(value)
         entry = GraphInput(node, example, source, static, convert)
         self.inputs.append(entry)
         return node
@@ -223,10 +223,8 @@ class GraphBuilder:
 
     def attribute(self, value: Any, hint: str) -> torch.fx.Node:
         """A constant held by the graph module itself (get_attr node)."""
-        for name, held in self.attributes.items():
-            if held is value:
-                break
-        else:
+        name = next((n for n, held in self.attributes.items() if held is value), "")
+        if not name:
             name = self._unique(valid_name(hint))
             self.attributes[name] = value
         with self._after_inputs():

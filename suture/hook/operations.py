@@ -157,7 +157,7 @@ def _unpack_ex(inst: Instruction) -> Any:
 
 def _format_value(inst: Instruction) -> Any:
     convert = {None: lambda v: v, "str": str, "repr": repr, "ascii": ascii}[inst.val[0]]
-    return lambda value, spec="": format(convert(value), spec)
+    return lambda value, spec="": format(convert(value), spec)  # type: ignore[operator]
 
 
 def _before_with(inst: Instruction) -> Any:

@@ -11,7 +11,8 @@ Children are interned on their parent, so within one trace equal sources are one
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 # kind -> (text template for people, expression template for the emitter).
 # {b} is the base, {a} the argument. Kinds without an expression are reached through guards only.
@@ -38,7 +39,7 @@ KINDS: dict[str, tuple[str, str | None]] = {
 class Source:
     """A readable place. ``base`` is None for roots: argument slots and pinned objects."""
 
-    __slots__ = ("kind", "base", "arg", "name", "_children", "__weakref__")
+    __slots__ = ("__weakref__", "_children", "arg", "base", "kind", "name")
 
     def __init__(self, kind: str, base: Source | None, arg: Any, name: str = "") -> None:
         self.kind = kind

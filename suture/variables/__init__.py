@@ -54,6 +54,9 @@ from suture.variables.tensor import (
 )
 
 __all__ = [
+    "DELETED",
+    "END",
+    "NULL",
     "Address",
     "Builtin",
     "BuiltinMethod",
@@ -63,12 +66,10 @@ __all__ = [
     "Constant",
     "ConstantMethod",
     "Container",
-    "DELETED",
     "Deque",
     "Dict",
     "DictIterator",
     "DictView",
-    "END",
     "Enumerate",
     "Filter",
     "Function",
@@ -87,7 +88,6 @@ __all__ = [
     "Method",
     "Module",
     "Mutable",
-    "NULL",
     "Null",
     "Object",
     "Opaque",

@@ -84,7 +84,9 @@ class Function(Variable):
     def defaults(self, tx: Any) -> list[Any]:
         values = self.fn.__defaults__ or ()
         if self.source is None:
-            return [tx.wrap(v, tx.pinned(self.fn).child("default", i)) for i, v in enumerate(values)]
+            return [
+                tx.wrap(v, tx.pinned(self.fn).child("default", i)) for i, v in enumerate(values)
+            ]
         return [tx.wrap(v, self.source.child("default", i)) for i, v in enumerate(values)]
 
     def default(self, tx: Any, i: int) -> Any:
@@ -232,7 +234,9 @@ class MadeFunction(Mutable):
             emit.constant(self.code, "code"),
             emit.constant(self.globals, "globals"),
             repr(self.code.co_name),
-            "(" + "".join(emit.value(c) + ", " for c in self.closure) + ")" if self.closure else "None",
+            "(" + "".join(emit.value(c) + ", " for c in self.closure) + ")"
+            if self.closure
+            else "None",
         )
         name = str(emit.begin(self, made))
         if self._defaults:
@@ -319,7 +323,11 @@ class Partial(Mutable):
     __slots__ = ("args", "attrs", "cls", "fn", "keywords")
 
     def __init__(
-        self, fn: Any, args: list[Any], keywords: dict[str, Any], source: Any = None,
+        self,
+        fn: Any,
+        args: list[Any],
+        keywords: dict[str, Any],
+        source: Any = None,
         cls: type = functools.partial,
     ) -> None:
         super().__init__(source)

@@ -12,7 +12,7 @@ from suture.variables.constant import Constant
 class Generator(Mutable):
     """`frame` is the suspended (or, while `running`, active) frame; None when it has ended."""
 
-    __slots__ = ("origin", "cls", "frame", "running", "started")
+    __slots__ = ("cls", "frame", "origin", "running", "started")
 
     def __init__(self, frame: Any, cls: type = types.GeneratorType) -> None:
         super().__init__(None)

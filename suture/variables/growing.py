@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from suture.variables.constant import Constant
-from suture.variables.sets import Set
 from suture.variables.sequence import List
+from suture.variables.sets import Set
 
 
 class GrowingList(List):

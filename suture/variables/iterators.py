@@ -8,6 +8,7 @@ from suture.variables.base import Mutable, Raised
 from suture.variables.constant import Constant
 
 END = object()
+_LIST_ITERATOR = type(iter([]))  # type: ignore[var-annotated]
 
 
 class Iterator(Mutable):
@@ -86,7 +87,7 @@ class ListIterator(Iterator):
 
     __slots__ = ("at", "cls", "items")
 
-    def __init__(self, items: list[Any], cls: type = type(iter([]))) -> None:
+    def __init__(self, items: list[Any], cls: type = _LIST_ITERATOR) -> None:
         super().__init__(None)
         self.items = items
         self.at = 0
@@ -154,7 +155,7 @@ class _Indexed:
 class DictIterator(Iterator):
     """Over a dict's keys, values or items; the dict must not change its size meanwhile."""
 
-    __slots__ = ("inserted", "at", "keys", "of", "reverse", "size", "what")
+    __slots__ = ("at", "inserted", "keys", "of", "reverse", "size", "what")
 
     def __init__(self, of: Any, what: str, keys: list[Any], reverse: bool = False) -> None:
         super().__init__(None)
@@ -200,7 +201,7 @@ class DictIterator(Iterator):
     def rebuild(self, emit: Any) -> str:
         if self.at > len(self.keys):
             return "iter(())"
-        if self.size < 0 or self.of.backing is None and len(self.of.entries) != self.size:
+        if self.size < 0 or (self.of.backing is None and len(self.of.entries) != self.size):
             return f"{emit.constant(_outdated, 'outdated')}()"
         of = f"{emit.value(self.of)}.{self.what}()"
         made = f"reversed({of})" if self.reverse else f"iter({of})"

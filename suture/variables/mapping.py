@@ -20,7 +20,7 @@ class Dict(Container):
     needs all of it; only what was read is guarded.
     """
 
-    __slots__ = ("inserted", "absent", "backing", "entries", "factory", "kind", "original")
+    __slots__ = ("absent", "backing", "entries", "factory", "inserted", "kind", "original")
 
     def __init__(
         self,

@@ -352,7 +352,7 @@ class Deque(List):
     """collections.deque, with its maximal length."""
 
     __slots__ = ("maxlen",)
-    kind = collections.deque
+    kind = collections.deque  # type: ignore[assignment]
 
     def __init__(self, items: Iterable[Any], source: Any = None, maxlen: int | None = None) -> None:
         super().__init__(items, source)

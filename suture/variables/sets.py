@@ -290,11 +290,11 @@ for _name, _method in (("and", "m_intersection"), ("or", "m_union"), ("sub", "m_
     setattr(
         Set, f"m___i{_name}__", _set_update(_method + "_update" if _name != "or" else "m_update")
     )
-Set.m___xor__ = _set_operator("m_symmetric_difference")
-Set.m___ixor__ = _set_update("m_symmetric_difference_update")
-Set.m___eq__ = _set_compare(False, False, True)
-Set.m___ne__ = _set_compare(False, False, False)
-Set.m___le__ = _set_compare(False, False, None)
-Set.m___lt__ = _set_compare(True, False, None)
-Set.m___ge__ = _set_compare(False, True, None)
-Set.m___gt__ = _set_compare(True, True, None)
+Set.m___xor__ = _set_operator("m_symmetric_difference")  # type: ignore[attr-defined]
+Set.m___ixor__ = _set_update("m_symmetric_difference_update")  # type: ignore[attr-defined]
+Set.m___eq__ = _set_compare(False, False, True)  # type: ignore[attr-defined]
+Set.m___ne__ = _set_compare(False, False, False)  # type: ignore[attr-defined]
+Set.m___le__ = _set_compare(False, False, None)  # type: ignore[attr-defined]
+Set.m___lt__ = _set_compare(True, False, None)  # type: ignore[attr-defined]
+Set.m___ge__ = _set_compare(False, True, None)  # type: ignore[attr-defined]
+Set.m___gt__ = _set_compare(True, True, None)  # type: ignore[attr-defined]

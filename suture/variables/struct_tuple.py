@@ -39,6 +39,6 @@ class StructTuple(Object):
 def _struct_fields(cls: type) -> list[str]:
     """The field names of a C struct sequence, in order."""
     members = inspect.getmembers_static(cls, lambda m: inspect.ismemberdescriptor(m))
-    probe = cls(range(cls.n_fields))  # type: ignore[attr-defined, call-arg]
+    probe = cls(range(cls.n_fields))  # type: ignore[attr-defined]
     named = {getattr(probe, name): name for name, _ in members if not name.startswith("n_")}
     return [named[i] for i in sorted(k for k in named if isinstance(k, int))]

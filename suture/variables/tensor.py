@@ -13,15 +13,58 @@ from suture.variables.constant import Constant
 
 # Properties of a tensor that its fake counterpart knows exactly.
 KNOWN_PROPERTIES = frozenset(
-    """dtype device layout ndim is_cuda is_cpu is_meta is_sparse is_quantized is_leaf requires_grad
-    is_complex is_floating_point itemsize is_mkldnn is_xpu is_mps is_nested is_sparse_csr is_mtia
-    is_vulkan is_ipu is_maia is_xla names retains_grad""".split()
+    [
+        "dtype",
+        "device",
+        "layout",
+        "ndim",
+        "is_cuda",
+        "is_cpu",
+        "is_meta",
+        "is_sparse",
+        "is_quantized",
+        "is_leaf",
+        "requires_grad",
+        "is_complex",
+        "is_floating_point",
+        "itemsize",
+        "is_mkldnn",
+        "is_xpu",
+        "is_mps",
+        "is_nested",
+        "is_sparse_csr",
+        "is_mtia",
+        "is_vulkan",
+        "is_ipu",
+        "is_maia",
+        "is_xla",
+        "names",
+        "retains_grad",
+    ]
 )
 # Methods without effect whose result is a Python value.
 KNOWN_METHODS = frozenset(
-    """dim ndimension element_size is_floating_point is_complex is_signed get_device is_contiguous
-    is_conj is_neg is_inference has_names is_same_size is_set_to type_ is_distributed
-    is_pinned dense_dim sparse_dim""".split()
+    [
+        "dim",
+        "ndimension",
+        "element_size",
+        "is_floating_point",
+        "is_complex",
+        "is_signed",
+        "get_device",
+        "is_contiguous",
+        "is_conj",
+        "is_neg",
+        "is_inference",
+        "has_names",
+        "is_same_size",
+        "is_set_to",
+        "type_",
+        "is_distributed",
+        "is_pinned",
+        "dense_dim",
+        "sparse_dim",
+    ]
 )
 
 
@@ -51,10 +94,15 @@ class Tensor(GraphValue):
     `cls` is the class of the real tensor (torch.Tensor, Parameter, a subclass).
     """
 
-    __slots__ = ("cls", "attrs", "example")
+    __slots__ = ("attrs", "cls", "example")
 
     def __init__(
-        self, node: Any, value: Any, source: Any = None, cls: type = torch.Tensor, example: Any = None
+        self,
+        node: Any,
+        value: Any,
+        source: Any = None,
+        cls: type = torch.Tensor,
+        example: Any = None,
     ) -> None:
         super().__init__(node, value, source)
         self.cls = cls
@@ -85,7 +133,9 @@ class Tensor(GraphValue):
         name = str(emit.graph_output(self))
         if self.cls not in _MADE_BY_GRAPHS:
             cast = emit.constant(torch.Tensor.as_subclass, "as_subclass")
-            name = str(emit.begin(self, f"{cast}({name}, {emit.constant(self.cls, self.cls.__name__)})"))
+            name = str(
+                emit.begin(self, f"{cast}({name}, {emit.constant(self.cls, self.cls.__name__)})")
+            )
         if self.attrs:
             emit.named(self, name)
             self.write_back(emit, name)
@@ -144,7 +194,7 @@ class Symbol(GraphValue):
 class SymbolMethod(Variable):
     """A method of a symbolic number."""
 
-    __slots__ = ("owner", "name")
+    __slots__ = ("name", "owner")
 
     def __init__(self, owner: Symbol, name: str) -> None:
         super().__init__(None)
@@ -161,7 +211,7 @@ class SymbolMethod(Variable):
 class TensorMethod(Variable):
     """A bound method of a tensor, such as `x.add`."""
 
-    __slots__ = ("owner", "name")
+    __slots__ = ("name", "owner")
 
     def __init__(self, owner: Tensor, name: str) -> None:
         super().__init__(None)

@@ -1,4 +1,4 @@
-"""A loop that broke goes on with a real iterator: unrolled at first, as a loop if it breaks again."""
+"""A loop that broke goes on with a real iterator: unrolled first, as a loop if it breaks again."""
 
 from __future__ import annotations
 

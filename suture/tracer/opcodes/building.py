@@ -156,7 +156,7 @@ def match_sequence(tx: Any, frame: Any, inst: Any) -> None:
 @op("MATCH_KEYS", raw=True, run="match_keys")
 def match_keys(tx: Any, frame: Any, inst: Any) -> None:
     subject, keys = frame.stack[-2:]
-    found = []
+    found = []  # type: ignore[var-annotated]
     seen = set()
     for key in keys.unpacked(tx) if hasattr(keys, "unpacked") else map(Constant, keys.constant()):
         at = key.hash_key(tx)
@@ -165,7 +165,7 @@ def match_keys(tx: Any, frame: Any, inst: Any) -> None:
             tx.raise_(ValueError, text)
         seen.add(at)
         if not tx.truth(tx.contains(subject, key)):
-            found = None
+            found = None  # type: ignore[assignment]
             break
         found.append(tx.getitem(subject, key))
     frame.stack.append(Constant(None) if found is None else Tuple(found))
