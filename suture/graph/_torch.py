@@ -11,6 +11,7 @@ import importlib
 import linecache
 from typing import Any
 
+from torch._dispatch.python import enable_python_dispatcher
 from torch._guards import Source as TorchSource
 from torch._guards import TracingContext, tracing
 from torch._subclasses.fake_tensor import (
@@ -30,6 +31,7 @@ __all__ = [
     "TorchSource",
     "TracingContext",
     "UnsupportedOperatorException",
+    "enable_python_dispatcher",
     "forget_source",
     "pytree",
     "range_constraint",
