@@ -33,9 +33,9 @@ static const Entry access_words[] = {
 
 /* In the order of CheckKind. */
 static const Entry check_words[] = {
-    {"is", ARG_ANY},       {"weak", ARG_ANY},       {"type", ARG_TYPE},  {"equals", ARG_ANY},
-    {"len", ARG_INDEX},    {"keys", ARG_TUPLE},     {"no_key", ARG_ANY}, {"no_attr", ARG_STR},
-    {"tensor", ARG_SPEC},  {"int", ARG_NONE},       {"float", ARG_NONE}, {"bool", ARG_NONE},
+    {"is", ARG_ANY},       {"weak", ARG_ANY},       {"type", ARG_TYPE},       {"equals", ARG_ANY},
+    {"len", ARG_INDEX},    {"keys", ARG_TUPLE},     {"no_key", ARG_ANY},      {"no_attr", ARG_STR},
+    {"tensor", ARG_SPEC},  {"int", ARG_NONE},       {"float", ARG_NONE},      {"bool", ARG_NONE},
     {"unbound", ARG_NONE}, {"truth", ARG_CALLABLE}, {"no_mro_attr", ARG_STR},
 };
 

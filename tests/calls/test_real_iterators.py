@@ -48,7 +48,7 @@ def test_a_break_in_every_turn_compiles_the_body_once():
     compiled = suture.compile(fn, backend="eager")
     x = torch.zeros(2)
     assert torch.equal(compiled(x, 50), fn(x, 50))
-    assert variants(compiled) <= 5
+    assert variants(compiled) <= 6  # however many turns
     before = variants(compiled)
     assert torch.equal(compiled(x, 50), fn(x, 50))
     assert variants(compiled) == before
