@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from suture.breaks import Break, objects
+from suture.calls.instances import has_dict, really_has
 from suture.calls.part import Part
 from suture.variables import (
     DELETED,
@@ -169,7 +170,7 @@ class Attributes(Part):
             return self.wrap(raw, self.class_source(cls, name, raw))
         if isinstance(raw, _C_CALLABLES):
             return self._bind_c(raw, obj, cls, name)
-        if kind is functools.cached_property and isinstance(obj, Object) and _has_dict(cls):
+        if kind is functools.cached_property and isinstance(obj, Object) and has_dict(cls):
             return self._cached_property(raw, obj)
         if kind is _TUPLE_FIELD and isinstance(getattr(obj, "storage", None), Tuple):
             return obj.storage.at(self, raw.__reduce__()[1][0])
@@ -382,7 +383,7 @@ class Attributes(Part):
                     objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe()
                 )
         if isinstance(obj, (Raise, Object)):
-            if isinstance(obj, Object) and raw is MISSING and not _has_dict(cls):
+            if isinstance(obj, Object) and raw is MISSING and not has_dict(cls):
                 self.raise_(AttributeError, f"'{cls.__name__}' object has no attribute '{name}'")
             obj.touch(self)
             put_attribute(obj.attrs, name, value)
@@ -408,7 +409,7 @@ class Attributes(Part):
         if present is MISSING:
             self.raise_(AttributeError, f"'{cls.__name__}' object has no attribute '{name}'")
         obj.touch(self)
-        on_real = obj.value is not None and _really_has(obj.value, name, slot)
+        on_real = obj.value is not None and really_has(obj.value, name, slot)
         if on_real:
             obj.attrs.pop(name, None)
             obj.attrs[name] = DELETED
@@ -493,13 +494,3 @@ class Attributes(Part):
 
 
 _PLAIN_GETATTRIBUTE = (object.__getattribute__, MISSING)
-
-
-def _has_dict(cls: type) -> bool:
-    return cls.__dictoffset__ != 0
-
-
-def _really_has(value: Any, name: str, slot: bool) -> bool:
-    if slot:
-        return hasattr(value, name)
-    return name in getattr(value, "__dict__", {})

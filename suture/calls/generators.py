@@ -87,9 +87,8 @@ class Generators(Part):
         return kind, got
 
     def _throw_into(self, frame: Any, exc: Any, floor: int, gen: Generator) -> None:
-        """An exception at the yield the generator is suspended at."""
-        if frame.stack:
-            frame.stack.pop()
+        """An exception at the yield the generator is suspended at. What was sent stays on the
+        stack, where the handler of a `yield from` expects it; others cut the stack anyway."""
         frame.ip -= 1
         self.unwind(Raised(exc), floor)
 

@@ -95,7 +95,7 @@ class Record:
         (itertools.chain.from_iterable, INLINE),
         (collections.namedtuple, INLINE),
         (logging.info, RUN),
-        (logging.getLogger(__name__).info, RUN),
+        (logging.getLogger(__name__).info, INLINE),
         (os.getcwd, RUN),
         (np.sum, RUN),
         (np.add, RUN),
