@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
+from suture.breaks import Break, control_flow
 from suture.calls.part import Part
-from suture.variables import END, Class, Constant, Function, Generator, Raise, Raised
+from suture.variables import END, Class, Constant, Function, Generator, Object, Raise, Raised
 
 
 class Generators(Part):
@@ -122,14 +124,29 @@ class Generators(Part):
         if isinstance(receiver, Generator):
             kind, got = self.resume(receiver, value, None)
         else:
-            item = self.advance(receiver)
-            kind, got = ("return", Constant(None)) if item is END else ("yield", item)
+            kind, got = self._delegated_turn(receiver, value)
         if kind == "yield":
             frame.stack[-1] = got
             frame.ip += 1
         else:
             frame.stack[-2:] = [got]
             frame.ip = inst.target
+
+    def _delegated_turn(self, receiver: Any, value: Any) -> tuple[str, Any]:
+        """One turn of an iterator that is no generator: its next element, or what it ends with."""
+        if isinstance(receiver, Object):
+            if not isinstance(self.type_lookup(receiver.cls, "__next__"), types.FunctionType):
+                raise Break(control_flow.UNKNOWN_ITERATOR, iterator=receiver.describe())
+            plain = value.is_constant() and value.constant() is None
+            name, args = ("__next__", []) if plain else ("send", [value])
+            try:
+                return "yield", self.call_method(receiver, name, *args)
+            except Raised as raised:
+                if not issubclass(raised.exception.python_type(), StopIteration):
+                    raise
+                return "return", self.getattr(raised.exception, "value")
+        item = self.advance(receiver)
+        return ("return", Constant(None)) if item is END else ("yield", item)
 
     def generator_close(self, gen: Generator) -> Any:
         if gen.frame is None:

@@ -209,6 +209,8 @@ def _maker_for(value: Any) -> Wrap:
         return wrap_iterator
     if kind.__module__ == "typing" or issubclass(kind, (types.GenericAlias, types.UnionType)):
         return _builtin
+    if isinstance(value, (types.CoroutineType, types.AsyncGeneratorType)):
+        return _opaque
     if kind.__module__ == "builtins" and kind.__name__.endswith(("iterator", "generator")):
         return _opaque
     return _object
