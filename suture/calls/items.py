@@ -58,7 +58,7 @@ class Items(Part):
         if getter is not MISSING and type(obj.value) is not type:
             return self.fold(operator.getitem, [obj, key], {})
         value = self.constant_value(key)
-        return self.wrap_known(obj.value[value])  # type: ignore[index]
+        return self.wrap_known(obj.value[value])
 
     def setitem(self, obj: Any, key: Any, value: Any) -> None:
         if isinstance(obj, Tensor):

@@ -10,10 +10,10 @@ from suture.variables.functions import (
     MadeFunction,
     Method,
     Partial,
-    RealIdentity,
 )
 from suture.variables.generators import Generator
 from suture.variables.growing import GrowingList, GrowingSet
+from suture.variables.held import Held, RealIdentity
 from suture.variables.iterators import (
     END,
     CallIterator,
@@ -77,6 +77,7 @@ __all__ = [
     "GraphValue",
     "GrowingList",
     "GrowingSet",
+    "Held",
     "Identity",
     "IndexIterator",
     "Iterator",

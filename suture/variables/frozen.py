@@ -9,7 +9,7 @@ from typing import Any
 from suture.breaks import Break, objects
 from suture.variables.base import Variable
 from suture.variables.constant import Constant
-from suture.variables.functions import RealIdentity
+from suture.variables.held import Held, RealIdentity
 
 # Types as people write them in annotations: they compare by what they say.
 FORMS = (
@@ -25,27 +25,14 @@ FORMS = (
 )
 
 
-class Frozen(Variable):
+class Frozen(Held):
     """A real object that is never changed once made. Its attributes are read while tracing, and
     its methods called, without a guard: what they say follows from the object's identity."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any, source: Any) -> None:
-        super().__init__(source)
-        self.value = value
-
-    def python_type(self) -> type:
-        return type(self.value)
-
-    def real(self) -> Any:
-        return self.value
+    __slots__ = ()
 
     def as_proxy(self) -> Any:
         return self.value
-
-    def identity(self) -> Any:
-        return RealIdentity(self.value)
 
     def hash_key(self, tx: Any) -> Any:
         return self.value if isinstance(self.value, FORMS) else RealIdentity(self.value)

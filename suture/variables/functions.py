@@ -9,6 +9,7 @@ from typing import Any
 from suture.breaks import Break, objects
 from suture.variables.base import Mutable, Variable
 from suture.variables.constant import Constant
+from suture.variables.held import Held, RealIdentity
 from suture.variables.mapping import Dict
 from suture.variables.sequence import Tuple
 
@@ -376,29 +377,13 @@ class Partial(Mutable):
         return name
 
 
-class Builtin(Variable):
+class Builtin(Held):
     """Any other callable or object known by identity: C functions, descriptors, modules."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any, source: Any = None) -> None:
-        super().__init__(source)
-        self.value = value
-
-    def python_type(self) -> type:
-        return type(self.value)
-
-    def real(self) -> Any:
-        return self.value
+    __slots__ = ()
 
     def as_proxy(self) -> Any:
         return self.value
-
-    def identity(self) -> Any:
-        return RealIdentity(self.value)
-
-    def hash_key(self, tx: Any) -> Any:
-        return RealIdentity(self.value)
 
     def describe(self) -> str:
         name = getattr(self.value, "__qualname__", None) or getattr(self.value, "__name__", None)
@@ -415,21 +400,6 @@ class Builtin(Variable):
 
     def rebuild(self, emit: Any) -> str:
         return str(emit.constant(self.value, getattr(self.value, "__name__", "object")))
-
-
-class RealIdentity:
-    """Compares by identity of a real object."""
-
-    __slots__ = ("of",)
-
-    def __init__(self, of: Any) -> None:
-        self.of = of
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, RealIdentity) and other.of is self.of
-
-    def __hash__(self) -> int:
-        return id(self.of) >> 4
 
 
 class Pair:

@@ -11,7 +11,7 @@ from suture import _core
 from suture.breaks import Break, calls, objects, raising
 from suture.variables.base import Mutable, Variable
 from suture.variables.constant import Constant
-from suture.variables.functions import RealIdentity
+from suture.variables.held import Held, RealIdentity
 from suture.variables.sequence import Tuple
 
 DELETED = object()
@@ -132,29 +132,13 @@ class Object(Mutable):
                 emit.line(f"{setter}({name}, {attr!r}, {emit.value(value)})")
 
 
-class Class(Variable):
+class Class(Held):
     """A class that exists."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: type, source: Any = None) -> None:
-        super().__init__(source)
-        self.value = value
-
-    def python_type(self) -> type:
-        return type(self.value)
-
-    def real(self) -> Any:
-        return self.value
+    __slots__ = ()
 
     def as_proxy(self) -> Any:
         return _DTYPES.get(self.value, self.value)
-
-    def identity(self) -> Any:
-        return RealIdentity(self.value)
-
-    def hash_key(self, tx: Any) -> Any:
-        return RealIdentity(self.value)
 
     def describe(self) -> str:
         return self.value.__qualname__
@@ -288,23 +272,10 @@ def _in_c(cls: type, name: str) -> bool:
     return name in cls.__dict__ and not isinstance(cls.__dict__[name], types.FunctionType)
 
 
-class Opaque(Variable):
+class Opaque(Held):
     """A real object suture can only pass around: any use of it is run by Python."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any, source: Any) -> None:
-        super().__init__(source)
-        self.value = value
-
-    def python_type(self) -> type:
-        return type(self.value)
-
-    def real(self) -> Any:
-        return self.value
-
-    def identity(self) -> Any:
-        return RealIdentity(self.value)
+    __slots__ = ()
 
     def truth(self, tx: Any) -> Any:
         return None
@@ -323,23 +294,10 @@ class Unknown(Opaque):
         return Variable.python_type(self)
 
 
-class Module(Variable):
+class Module(Held):
     """A Python module."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: types.ModuleType, source: Any = None) -> None:
-        super().__init__(source)
-        self.value = value
-
-    def python_type(self) -> type:
-        return type(self.value)
-
-    def real(self) -> Any:
-        return self.value
-
-    def identity(self) -> Any:
-        return RealIdentity(self.value)
+    __slots__ = ()
 
     def describe(self) -> str:
         return self.value.__name__

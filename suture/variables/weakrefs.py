@@ -5,27 +5,13 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from suture.variables.base import Variable
-from suture.variables.functions import RealIdentity
+from suture.variables.held import Held
 
 
-class WeakReference(Variable):
+class WeakReference(Held):
     """A weakref.ref without a callback that can be asked what it refers to."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: weakref.ref[Any], source: Any) -> None:
-        super().__init__(source)
-        self.value = value
-
-    def python_type(self) -> type:
-        return type(self.value)
-
-    def real(self) -> Any:
-        return self.value
-
-    def identity(self) -> Any:
-        return RealIdentity(self.value)
+    __slots__ = ()
 
     def call(self, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """What it refers to: known already if the program holds it too."""
