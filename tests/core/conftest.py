@@ -14,11 +14,14 @@ from core_under_test import core  # noqa: E402
 
 @pytest.fixture(autouse=True)
 def hook_is_left_alone():
-    """No test leaves the hook installed, active, or with a callback."""
-    yield
-    assert not core.hook_active()
-    core.set_frame_callback(None)
-    core.set_generator_callback(None)
+    """Tests begin without callbacks, leave the hook neither installed nor active, and give back
+    the callbacks of whoever shares the process."""
+    frames, generators = core.set_frame_callback(None), core.set_generator_callback(None)
     core.set_frame_permanent(False)
-    assert not core.hook_installed()
-    assert core.current_context() is None
+    yield
+    active, installed, context = core.hook_active(), None, core.current_context()
+    core.set_frame_permanent(False)
+    installed = core.hook_installed()
+    core.set_frame_callback(frames)
+    core.set_generator_callback(generators)
+    assert (active, installed, context) == (False, False, None)

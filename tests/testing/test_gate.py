@@ -90,7 +90,8 @@ def pytest_run(suite, *options):
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "suture_pytest", "-p", "no:cacheprovider",
          "--rootdir", str(suite.parent), str(suite), *options],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=suite.parent,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        cwd=suite.parent,
         capture_output=True, text=True,
     )  # fmt: skip
 
