@@ -83,12 +83,23 @@ def _check(model: Any, fullgraph: Any, dynamic: Any, recompile_limit: Any) -> No
 
 
 def _compile(model: Any, settings: Options) -> Any:
+    model = _uncompiled(model)
     if isinstance(model, torch.nn.Module):
         call = _compile_function(_named_call(type(model)), settings)
         return compile_module(model, call, lambda other: _compile(other, settings))
     if isinstance(model, types.MethodType):
         return types.MethodType(_compile_function(_plain(model.__func__), settings), model.__self__)
     return _compile_function(_plain(model), settings)
+
+
+def _uncompiled(model: Any) -> Any:
+    """What torch.compile was given, if `model` is what it returned."""
+    if isinstance(model, torch.nn.Module):
+        inner = model.__dict__.get("_modules", {}).get("_orig_mod")
+        return inner if type(model).__name__ == "OptimizedModule" and inner is not None else model
+    if getattr(model, "_torchdynamo_disable", False):
+        return model  # a disabled function looks the same from outside
+    return getattr(model, "_torchdynamo_orig_callable", model)
 
 
 def _named_call(cls: type) -> types.FunctionType:

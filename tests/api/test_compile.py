@@ -264,3 +264,17 @@ def test_stats_and_reset():
     assert suture.stats().graphs == 0
     compiled(torch.ones(2))
     assert len(graphs) == 2
+
+
+def test_what_torch_compile_returned_is_compiled_from_the_start():
+    def fn(x):
+        return x.cos() + 1
+
+    x = torch.ones(3)
+    graphs = Graphs()
+    assert torch.equal(suture.compile(torch.compile(fn, backend="eager"), backend=graphs)(x), fn(x))
+    model = torch.nn.Linear(3, 2)
+    compiled = suture.compile(torch.compile(model, backend="eager"), backend=graphs)
+    assert torch.equal(compiled(x), model(x))
+    assert list(compiled.state_dict()) == ["weight", "bias"]
+    assert len(graphs) == 2
