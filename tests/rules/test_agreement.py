@@ -109,6 +109,14 @@ def agrees(obj: Any) -> bool:
     return kind in SAME.get(answer, HANDLER)
 
 
+# The differences are named for the torch of the reference run; another torch draws its lines a
+# little differently, and there the share of names that agree is what counts.
+named_for_this_torch = pytest.mark.skipif(
+    not torch.__version__.startswith("2.13"), reason="differences are named for torch 2.13"
+)
+
+
+@named_for_this_torch
 @pytest.mark.parametrize("source", ["data", *MODULES])
 @pytest.mark.filterwarnings("ignore")
 def test_agreement(source):
@@ -133,6 +141,7 @@ def test_agreement_in_numbers():
     assert share >= 0.97
 
 
+@named_for_this_torch
 @pytest.mark.filterwarnings("ignore")
 def test_every_difference_that_is_listed_is_one():
     seen = {name: obj for source in ("data", *MODULES) for name, obj in names_of(source)}
@@ -140,6 +149,7 @@ def test_every_difference_that_is_listed_is_one():
     assert stale == []
 
 
+@named_for_this_torch
 @pytest.mark.filterwarnings("ignore")
 def test_the_data_itself_agrees():
     """The data are from another release: a rule there that this torch changed is not ours."""

@@ -45,6 +45,7 @@ def test_another_device_is_another_variant():
     assert compiled(torch.ones(2)).device.type == "cpu"
 
 
+@pytest.mark.filterwarnings("ignore:TensorFloat32")
 def test_inductor_forward_and_backward():
     model, plain = small_model(), small_model()
     plain.load_state_dict(model.state_dict())
@@ -101,6 +102,7 @@ def test_random_numbers_on_the_gpu():
     assert torch.equal(compiled(x), plain)
 
 
+@pytest.mark.filterwarnings("ignore:TensorFloat32")
 def test_cuda_graphs_by_mode():
     model = small_model().eval()
     compiled = suture.compile(model, mode="reduce-overhead")
