@@ -130,9 +130,7 @@ NO_MARKS = Marks({}, frozenset(), frozenset(), {})
 
 def marks_of(t: torch.Tensor) -> Marks:
     """The marks on a tensor, whoever set them."""
-    if not getattr(t, "_has_dynamo_dim_marking", False) and not hasattr(
-        t, "_dynamo_static_indices"
-    ):
+    if not any(name.startswith("_dynamo_") for name in t.__dict__):
         return NO_MARKS
     ranges = {r.dim % t.dim(): r for r in getattr(t, "_dynamo_dynamic_range", ())}
     dynamic = {}
