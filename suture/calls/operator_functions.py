@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from suture.bytecode.common import BINARY
 from suture.calls.table import handles
 from suture.variables import Constant, Symbol
 
@@ -13,34 +14,7 @@ def _operator(name: str) -> None:
     handles(getattr(operator, name))(lambda tx, args, kwargs: tx.binary(name, args[0], args[1]))
 
 
-for _name in [
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "pow",
-    "matmul",
-    "lshift",
-    "rshift",
-    "and_",
-    "or_",
-    "xor",
-    "iadd",
-    "isub",
-    "imul",
-    "itruediv",
-    "ifloordiv",
-    "imod",
-    "ipow",
-    "imatmul",
-    "ilshift",
-    "irshift",
-    "iand",
-    "ior",
-    "ixor",
-]:
+for _name in BINARY:
     _operator(_name)
 for _name, _symbol in (
     ("lt", "<"),
