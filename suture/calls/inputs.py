@@ -12,6 +12,7 @@ from suture import _core
 from suture.calls.part import Part
 from suture.dynamic import NO_MARKS, Marks, check_marks, marks_of
 from suture.graph import _torch as priv
+from suture.graph.bounds import bounds_of
 from suture.graph.known import make_known, number_of
 from suture.graph.names import TorchName
 from suture.guards.places import Place
@@ -96,10 +97,15 @@ class Inputs(Part):
         self.graph.known[made.node] = (made.source, number)
 
     def known_number(self, tensor: Tensor) -> Any:
-        """The number in a tensor that follows from such buffers, which are guarded; or None."""
+        """The number in a tensor that follows from such buffers, which are guarded, or from the
+        operations that made it; or None."""
         number = number_of(tensor.value)
         if number is not None:
             self.graph.decide([tensor.node])
+        elif tensor.node is not None and tensor.value.dtype is torch.bool:
+            bounds = bounds_of(tensor.node)
+            if bounds is not None and bounds[0] == bounds[1] and tensor.value.numel() == 1:
+                return bool(bounds[0])
         return number
 
     def guard_numbers(self, inputs: list[Any]) -> None:

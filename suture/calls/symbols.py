@@ -11,6 +11,7 @@ import torch
 from suture.breaks import Break, control_flow
 from suture.calls.part import Part
 from suture.graph import _torch as priv
+from suture.graph.bounds import bounds_of
 from suture.variables import Constant, Symbol, Tensor
 
 
@@ -123,6 +124,9 @@ class Symbols(Part):
             made = self.add_node("call_method", "item", [tensor], {})
         except Break:
             return None
+        bounds = bounds_of(tensor.node) if isinstance(made, Symbol) else None
+        if bounds is not None and made.python_type() is int:
+            priv.constrain_range(made.value, min=int(bounds[0]), max=int(bounds[1]))
         if method == "__float__" and made.python_type() is int:
             return self.call_torch(torch.sym_float, [made], {})
         if method in ("__int__", "__index__") and made.python_type() is float:

@@ -386,7 +386,7 @@ def _cell(tx: Any, value: Any, source: Any) -> Any:
     return tx.wrap_cell(value, source)
 
 
-@wraps(types.CodeType, _core.Compiled)
+@wraps(types.CodeType, _core.Compiled, torch.jit.ScriptFunction)
 def _builtin(tx: Any, value: Any, source: Any) -> Any:
     if isinstance(value, types.BuiltinFunctionType) and isinstance(
         getattr(value, "__self__", None), torch.Tensor

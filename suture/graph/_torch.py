@@ -51,6 +51,7 @@ _LAZY = {
     "StatelessSymbolicContext": _SHAPES,
     "StrictMinMaxConstraint": _SHAPES,
     "compute_unbacked_bindings": _SHAPES,
+    "constrain_range": _SHAPES,
     "insert_deferred_runtime_asserts": "torch.fx.passes.runtime_assert",
     "int_oo": "torch.utils._sympy.numbers",
     "ValueRanges": "torch.utils._sympy.value_ranges",
