@@ -18,11 +18,15 @@ class Return:
 
 @dataclass(slots=True)
 class Run:
-    """Python runs instruction `inst` of the innermost frame; capture goes on behind it."""
+    """Python runs instruction `inst` of the innermost frame; capture goes on behind it.
+
+    `inside`: (code, index) of the frames, outermost first, of the call that this instruction makes
+    and in which the break came up; nothing in such a call is compiled."""
 
     inst: Instruction
     operation: str
     reason: Break
+    inside: list[Any] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -47,6 +47,7 @@ from suture.calls.spreading import Spreading
 from suture.calls.subclasses import Subclasses
 from suture.calls.super_lookup import SuperLookup
 from suture.calls.symbols import Symbols
+from suture.calls.tensor_free import TensorFree
 from suture.calls.tensors import Tensors
 from suture.calls.wrapping import Wrapping
 
@@ -77,6 +78,7 @@ PARTS = (
     SuperLookup,
     Spreading,
     Symbols,
+    TensorFree,
     Tensors,
     Wrapping,
 )

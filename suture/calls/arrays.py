@@ -9,7 +9,7 @@ import torch
 
 from suture.breaks import Break, arrays, calls, tensors
 from suture.calls.part import Part
-from suture.calls.table import special
+from suture.calls.table import handles, special
 from suture.calls.tensor_methods import method
 from suture.calls.wrapping import WRAPPERS
 from suture.graph import arrays as nodes
@@ -269,6 +269,15 @@ def _number_of(scalar: Any) -> Any:
     return scalar.item()
 
 
+def _seed(tx: Any, args: Any, kwargs: Any) -> Any:
+    """Draws are Python's, so that it is early enough to seed them where the region ends."""
+    seed = args[0].value if len(args) == 1 and isinstance(args[0], Constant) else None
+    if kwargs or type(seed) is not int or not 0 <= seed < 1 << 32:
+        raise Break(calls.C_FUNCTION, function="numpy.random.seed")
+    tx.effects.call(numpy.random.seed, args, {})
+    return Constant(None)
+
+
 def _wrap_function(tx: Any, value: Any, source: Any) -> Any:
     if source is not None:
         tx.fix(source, value)
@@ -284,3 +293,5 @@ else:
     for _kind in {numpy.dtype(_code).type for _code in "?bBhHiIlLqQfd"}:
         WRAPPERS[_kind] = _wrap_scalar
     WRAPPERS[numpy.ufunc] = WRAPPERS[type(numpy.sum)] = _wrap_function
+    WRAPPERS[type(numpy.random.seed)] = _wrap_function
+    handles(numpy.random.seed)(_seed)

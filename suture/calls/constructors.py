@@ -9,6 +9,7 @@ import torch
 from suture.breaks import Break, calls, tensors
 from suture.calls.table import handles, special
 from suture.variables import Constant, List, Size, Symbol, Tensor, Tuple
+from suture.variables.arrays import Array
 
 
 @special("make_tensor")
@@ -16,7 +17,27 @@ def _make_tensor(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     data = args[0] if args else kwargs.get("data", kwargs.get("obj"))
     if data is not None and not isinstance(data, Tensor) and holds_tensor(tx, data):
         return _of_tensors(tx, target, data, args[1:], kwargs)
+    if isinstance(data, Array):
+        return _of_array(tx, target, data, args[1:], kwargs)
     return tx.call_torch(target, args, kwargs)
+
+
+def _of_array(tx: Any, target: Any, array: Array, rest: Any, kwargs: Any) -> Any:
+    """torch.tensor(array) copies; torch.as_tensor(array) looks at the same memory if it can."""
+    known = {"dtype", "device", "requires_grad", "data"}
+    wants = "requires_grad" in kwargs and tx.truth(kwargs["requires_grad"])
+    here = torch.get_default_device().type == "cpu"
+    copies = target is torch.tensor
+    if rest or wants or not known.issuperset(kwargs) or not here or not (
+        copies or (target is torch.as_tensor and not array.is_scalar)
+    ):  # fmt: skip
+        raise Break(calls.ARGUMENT_OUTSIDE_GRAPH, function=target.__name__, argument="an array")
+    given = {k: v for k, v in kwargs.items() if k in ("dtype", "device")}
+    named = {k: v for k, v in given.items() if tx.constant_value(v) is not None}
+    made = tx.add_node("call_method", "detach", [array.tensor], {})
+    if copies:
+        named["copy"] = Constant(True)
+    return tx.add_node("call_method", "to", [made], named) if named else made
 
 
 def holds_tensor(tx: Any, data: Any) -> bool:

@@ -224,7 +224,7 @@ class Leaving:
             head = writer.constant(operation, exit.operation)
         if frame.code.handled(inst.index) > 0:
             start = f"{writer.constant(_core.handling, 'handling')}({self._text(frame.handled)}, "
-        elif exit.operation == "call" and _compiles_nothing(exit.reason, inputs):
+        elif exit.inside or (exit.operation == "call" and _compiles_nothing(exit.reason, inputs)):
             return f"{head}({', '.join(texts)})"  # nothing below it is to be compiled
         else:
             start = f"{writer.constant(_core.run, 'run')}("

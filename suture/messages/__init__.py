@@ -20,9 +20,8 @@ from suture.messages.watch import Watch, watcher
 _log = logging.getLogger("suture.breaks")
 
 
-def place_of(frame: Any, index: int) -> events.Where:
+def place_of(code: Any, index: int) -> events.Where:
     """The place of an instruction in the user's source."""
-    code = frame.code
     line, end, column, end_column = code.positions(min(index, len(code.instructions) - 1))
     return events.Where(
         code.code.co_qualname,
@@ -34,11 +33,12 @@ def place_of(frame: Any, index: int) -> events.Where:
     )
 
 
-def stack_of(frames: list[Any]) -> tuple[events.Where, ...]:
-    """The inlined frames, innermost first."""
-    out = [place_of(frames[-1], frames[-1].ip)]
-    out += [place_of(f, f.ip - 1) for f in reversed(frames[:-1])]
-    return tuple(out)
+def stack_of(frames: list[Any], inside: list[Any]) -> tuple[events.Where, ...]:
+    """The inlined frames, innermost first; `inside` are (code, index) of those whose call Python
+    runs as a whole."""
+    at = [(f.code, f.ip - 1) for f in frames[:-1]]
+    at += [(frames[-1].code, frames[-1].ip), *inside]
+    return tuple(place_of(code, index) for code, index in reversed(at))
 
 
 def point_place(data: Any) -> events.Where:
@@ -68,7 +68,8 @@ def traced(point: Any, data: Any, capture: Capture, watch: Watch | None) -> None
 
 def broke(unit: Any, point: Any, capture: Capture, reason: Break) -> None:
     """A break: an event and a log line, or an error where none is allowed."""
-    stack = stack_of(capture.frames)
+    exit = capture.exit
+    stack = stack_of(capture.frames, exit.inside if isinstance(exit, Run) else [])
     reason = in_users_words(reason, stack[0])
     raised = unit.forbids_breaks(capture.strictness.now)
     events.emit(
@@ -85,7 +86,7 @@ def broke(unit: Any, point: Any, capture: Capture, reason: Break) -> None:
     )
     if raised:
         raise unsupported(reason, stack)
-    went_on = isinstance(capture.exit, Run)
+    went_on = isinstance(exit, Run)
     _tell(reason, stack, texts.WENT_ON if went_on else texts.INTERPRETED)
 
 

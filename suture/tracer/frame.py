@@ -20,10 +20,13 @@ class Frame:
               (an object whose __init__ this frame is)
     generator the Generator variable whose body this frame is, or None
     resumed   the frame is a real generator's, which CPython has resumed
+    call      (step, slots) of the instruction that called it, where that is its whole work; the
+              slots as they were at the start
     """
 
     __slots__ = (
-        "code", "deliver", "fn", "generator", "handled", "ip", "locals", "resumed", "stack",
+        "call", "code", "deliver", "fn", "generator", "handled", "ip", "locals", "resumed",
+        "stack",
     )  # fmt: skip
 
     def __init__(self, code: Code, fn: Any, slots: list[Any], handled: Any) -> None:
@@ -36,6 +39,7 @@ class Frame:
         self.deliver: Any = None
         self.generator: Any = None
         self.resumed = False
+        self.call: tuple[int, tuple[Any, ...]] | None = None
 
     def line(self) -> int | None:
         return self.code.line(self.ip)

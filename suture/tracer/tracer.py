@@ -170,9 +170,25 @@ class Tracer(*PARTS):  # type: ignore[misc]
         )
 
     def _stop(self, reason: Break) -> Any:
+        self._leave_call(reason)
         exit = self._exit_at(reason)
         self._must_be_clean(exit)
         return exit
+
+    def _leave_call(self, reason: Break) -> None:
+        """If the break came up in a call that can meet no tensor, stop before that call."""
+        place = self.tensor_free_frame(min(self._mark[2], len(self.frames)))
+        if place is None:
+            return
+        caller = self.frames[place - 1]
+        inst = caller.code.instructions[caller.ip - 1]
+        operation = HANDLERS[inst.op].run
+        if operation is None or reason.type is control_flow.GENERATOR_YIELD:
+            return
+        inside = [(f.code, f.ip - 1) for f in self.frames[place:-1]]
+        inside.append((self.frames[-1].code, self.frames[-1].ip))
+        step = self.frames[place].call[0]
+        raise Restart(step, Run(inst, operation, reason, inside))
 
     def _exit_at(self, reason: Break) -> Any:
         """Leave before the instruction that runs now: Python runs it."""
@@ -253,6 +269,8 @@ class Tracer(*PARTS):  # type: ignore[misc]
             return
         kind = type(out)
         if kind is Pending:
+            if self.floor == 0:
+                out.frame.call = (self.step, tuple(out.frame.locals))
             self.frames.append(out.frame)
         elif kind is tuple:
             stack.extend(out)

@@ -97,3 +97,41 @@ def test_an_array_of_strings_is_left_to_numpy():
         return x * len(names.tolist())
 
     check(fn, torch.randn(4), numpy.array(["a", "b"]), breaks=("GB0185",), graphs=1)
+
+
+def test_tensors_are_made_of_arrays_in_the_graph():
+    def fn(x, a):
+        copied = torch.tensor(a, dtype=torch.float64)
+        over = torch.as_tensor(a)
+        return x + copied.sum(), over * 2, torch.tensor(a.T).stride(), torch.tensor(a.sum())
+
+    check(fn, torch.randn(3), numpy.ones((3, 2), dtype=numpy.float32))
+
+
+def test_a_tensor_made_of_an_array_is_a_copy():
+    def fn(x):
+        a = x.numpy()
+        made = torch.tensor(a)
+        a += 1
+        return made, torch.as_tensor(a)
+
+    check(fn, torch.randn(3))
+
+
+def test_seeding_numpy_breaks_nothing():
+    def fn(x):
+        y = x.sin()
+        numpy.random.seed(7)
+        return y + 1
+
+    numpy.random.seed(0)
+    check(fn, torch.randn(3))
+    assert numpy.random.get_state()[1][0] == 7
+
+
+def test_seeding_numpy_with_a_wrong_number_raises_as_eager_does():
+    def fn(x):
+        numpy.random.seed(-1)
+        return x + 1
+
+    check(fn, torch.randn(3), graphs=None, breaks=None)

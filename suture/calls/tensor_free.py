@@ -1,0 +1,267 @@
+"""Calls that can meet no tensor.
+
+A break inside a function that gets no tensor and names nothing of torch cuts a program into pieces
+that hold nothing for a graph: drawing random indices, choosing a size, planning which blocks look
+at which. Python runs such a call as a whole, at one break.
+
+What a function can reach is read off its code: the globals and attributes it names, and what the
+functions among those name in turn. The answer decides where a region is cut, never what is
+computed, so it may be wrong either way; what is not understood counts as something that can meet
+a tensor.
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import sys
+import types
+from typing import Any
+
+import torch
+
+from suture.bytecode import decode
+from suture.calls.part import Part
+from suture.rules.wrapped import home
+from suture.variables import (
+    Builtin,
+    Cell,
+    Class,
+    Constant,
+    Dict,
+    Function,
+    Lazy,
+    List,
+    ListIterator,
+    MadeFunction,
+    Method,
+    Module,
+    Object,
+    RangeIterator,
+    SequenceIterator,
+    Set,
+    Slice,
+    Symbol,
+    Tuple,
+)
+from suture.variables.arrays import Array
+
+_MOST = 400  # codes and objects looked at, before a call is taken for one that meets tensors
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), range, slice, torch.Size)
+_DESCRIBE = (torch.dtype, torch.device, torch.layout, torch.memory_format)
+
+
+class TensorFree(Part):
+    """The part of the tracer that finds the outermost call that can meet no tensor."""
+
+    def tensor_free_frame(self, depth: int) -> Any:
+        """The outermost of the frames below `depth` whose call Python may run as a whole, as its
+        place in the list of frames; None if there is none."""
+        for place in range(1, depth):
+            frame = self.frames[place]
+            if frame.call is not None and call_is_tensor_free(frame.fn, frame.call[1]):
+                return place
+        return None
+
+
+def call_is_tensor_free(fn: Any, slots: Any) -> bool:
+    """Whether a call of a function's variable with these slots can meet no tensor."""
+    reach = _Reach()
+    parts = [fn, *(v for v in slots if v is not None)]
+    return all(reach.variable(v) for v in parts) and reach.finish()
+
+
+class _Reach:
+    """What a call can reach. Each method gives False once that may be a tensor."""
+
+    def __init__(self) -> None:
+        self.seen: dict[int, Any] = {}
+        self.names: set[str] = set()
+        self.objects: list[Any] = []  # whose attributes count only if some code names them
+
+    def _is_new(self, value: Any) -> bool:
+        if id(value) in self.seen:
+            return False
+        self.seen[id(value)] = value
+        return True
+
+    def finish(self) -> bool:
+        """Follow the attributes that the code names, until nothing new turns up."""
+        done: set[tuple[int, str]] = set()
+        while len(self.seen) < _MOST:
+            left = [(o, n) for o in self.objects for n in self.names if (id(o), n) not in done]
+            if not left:
+                return True
+            for obj, name in left:
+                done.add((id(obj), name))
+                if not self._attribute(obj, name):
+                    return False
+        return False
+
+    def _attribute(self, obj: Any, name: str) -> bool:
+        found = inspect.getattr_static(obj, name, None)
+        if isinstance(obj, torch.nn.Module) and found is None:
+            parts = (obj._parameters, obj._buffers, obj._modules)
+            return not any(part.get(name) is not None for part in parts)
+        if isinstance(found, property):
+            found = found.fget
+        elif isinstance(found, (staticmethod, classmethod)):
+            found = found.__func__
+        elif isinstance(found, (types.MemberDescriptorType, types.GetSetDescriptorType)):
+            return True if isinstance(obj, type) else self.value(getattr(obj, name, None))
+        return self.value(found)
+
+    # ---- abstract values
+
+    def variable(self, value: Any) -> bool:
+        kind = type(value)
+        if kind is Lazy:
+            return self.value(value.value)
+        if kind in (Constant, Symbol, RangeIterator, Builtin, Class, Module):
+            return kind in (Symbol, RangeIterator) or self.value(value.value)
+        if not self._is_new(value):
+            return True
+        look = _VARIABLES.get(kind)
+        if look is not None:
+            return all(self.variable(v) for v in look(value) if v is not None)
+        if kind is Function:
+            return self.value(value.fn)
+        if kind is MadeFunction:
+            return self._made_function(value)
+        if kind is Object:
+            return self._object_variable(value)
+        return kind is Array and _made_of_constants(value.tensor.node)
+
+    def _made_function(self, fn: MadeFunction) -> bool:
+        parts = [*fn.closure, *fn._defaults, *fn.kwdefaults.values()]
+        return self._code(fn.code, fn.globals) and all(self.variable(v) for v in parts)
+
+    def _object_variable(self, obj: Object) -> bool:
+        if obj.storage is not None or any(not self.variable(v) for v in _values(obj.attrs)):
+            return False
+        return self.value(obj.value if obj.value is not None else obj.cls)
+
+    # ---- real values
+
+    def value(self, value: Any) -> bool:
+        """Whether this real value leads to no tensor."""
+        kind = type(value)
+        if kind in _PLAIN or kind in _DESCRIBE:
+            return True
+        if not self._is_new(value):
+            return True
+        if len(self.seen) > _MOST:
+            return False
+        if isinstance(value, types.MethodType):
+            return self.value(value.__func__) and self.value(value.__self__)
+        if isinstance(value, types.FunctionType):
+            return self._function(value)
+        if isinstance(value, types.ModuleType):
+            return _is_foreign(value.__name__)
+        if isinstance(value, type):
+            return self._class(value)
+        if kind in (list, tuple, set, frozenset):
+            return len(value) <= _MOST and all(self.value(v) for v in value)
+        if kind is dict:
+            return len(value) <= _MOST and all(self.value(v) for v in value.values())
+        if isinstance(value, torch.Tensor) or (callable(value) and not _is_foreign(home(value))):
+            return isinstance(value, torch.nn.Module) and self._object(value)
+        return _is_foreign(kind.__module__) or self._object(value)
+
+    def _object(self, value: Any) -> bool:
+        if type(value).__module__.partition(".")[0] == "torch":
+            return False
+        self.objects.append(value)
+        return True
+
+    def _function(self, fn: types.FunctionType) -> bool:
+        where = home(fn)
+        if _is_foreign(where) or _is_torch(where):
+            return not _is_torch(where)
+        cells = [_contents(c) for c in fn.__closure__ or ()]
+        parts = [*cells, *(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values()]
+        return self._code(fn.__code__, fn.__globals__) and all(self.value(v) for v in parts)
+
+    def _class(self, cls: type) -> bool:
+        if _is_torch(cls.__module__):
+            return issubclass(cls, torch.Tensor)  # asked about, in isinstance
+        if not _is_foreign(cls.__module__):
+            self.objects.append(cls)
+            self.names.update(("__init__", "__new__", "__post_init__"))
+        return True
+
+    def _code(self, code: types.CodeType, namespace: dict[str, Any]) -> bool:
+        """The globals that a code names, each followed through the attributes taken from it."""
+        if not self._is_new(code):
+            return True
+        instructions = decode(code).instructions
+        at = 0
+        while at < len(instructions):
+            inst = instructions[at]
+            at += 1
+            if inst.op.startswith("IMPORT"):
+                return False
+            if inst.op in _ATTRIBUTES:
+                self.names.add(str(inst.val))
+            if inst.op not in ("LOAD_GLOBAL", "LOAD_NAME"):
+                continue
+            found = namespace.get(inst.val, getattr(builtins, str(inst.val), None))
+            while at < len(instructions) and instructions[at].op == "PUSH_NULL":
+                at += 1
+            while isinstance(found, types.ModuleType) and instructions[at].op in _ATTRIBUTES:
+                found = getattr(found, str(instructions[at].val), None)
+                at += 1
+            if not self.value(found):
+                return False
+        inner = (c for c in code.co_consts if isinstance(c, types.CodeType))
+        return all(self._code(c, namespace) for c in inner)
+
+
+_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
+_VARIABLES: dict[type, Any] = {
+    List: lambda v: v.items,
+    Tuple: lambda v: v.items,
+    Dict: lambda v: [Lazy(v.backing, None), *(value for _, value in v.entries.values())],
+    Set: lambda v: v.entries.values(),
+    Slice: lambda v: v.parts,
+    Cell: lambda v: (v.contents,),
+    Method: lambda v: (v.fn, v.owner),
+    SequenceIterator: lambda v: (v.of,),
+    ListIterator: lambda v: v.items,
+}
+
+
+def _values(attrs: dict[str, Any]) -> list[Any]:
+    from suture.variables import DELETED
+
+    return [v for v in attrs.values() if v is not DELETED]
+
+
+def _made_of_constants(node: Any) -> bool:
+    """Whether an array is computed from numbers alone."""
+    left, seen = [node], set()
+    while left:
+        at = left.pop()
+        if at.op in ("placeholder", "get_attr"):
+            return False
+        fresh = [n for n in at.all_input_nodes if n not in seen]
+        seen.update(fresh)
+        left += fresh
+    return True
+
+
+def _contents(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def _is_torch(module: Any) -> bool:
+    return str(module).partition(".")[0] == "torch"
+
+
+def _is_foreign(module: Any) -> bool:
+    """Python's own library and NumPy: no tensor is made there."""
+    top = str(module).partition(".")[0]
+    return top == "numpy" or top in sys.stdlib_module_names

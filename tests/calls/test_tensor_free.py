@@ -1,0 +1,160 @@
+"""A break inside a call that can meet no tensor: Python runs the whole call, at one break."""
+
+from __future__ import annotations
+
+import math
+
+import numpy
+import torch
+
+import suture
+from tests.harness import Graphs, check
+
+
+def plan(rows, count, taken=()):
+    out = numpy.zeros((rows, count), dtype=numpy.int64)
+    for row in range(rows):
+        free = [i for i in numpy.random.permutation(numpy.arange(9)) if i not in taken]
+        out[row] = free[:count]
+    return out
+
+
+def test_random_indices_of_numpy_are_drawn_at_one_break():
+    def fn(x):
+        y = x.sin()
+        numpy.random.seed(1)
+        picked = torch.tensor(plan(3, 2, taken=(4,)))
+        return y[picked].sum()
+
+    seen = check(fn, torch.randn(9), graphs=2, breaks=("GB0177",))
+    names = [str(n.target) for gm in seen.modules for n in gm.graph.nodes]
+    assert not any("array" in name for name in names), names
+
+
+def test_the_draws_are_those_of_eager():
+    def fn(x):
+        return x + torch.tensor(plan(2, 3))
+
+    compiled = suture.compile(fn, backend="eager")
+    for seed in range(3):
+        numpy.random.seed(seed)
+        want = fn(torch.zeros(2, 3))
+        numpy.random.seed(seed)
+        assert torch.equal(compiled(torch.zeros(2, 3)), want)
+
+
+class Sampler(torch.nn.Module):
+    """A module that draws in methods which only read its numbers."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(8, 8)
+        self.count = 3
+
+    def limit(self):
+        return self.count + 5
+
+    def draw(self):
+        numpy.random.seed(0)
+        first = numpy.random.choice(numpy.arange(self.limit()), self.count, replace=False)
+        return first if first[0] > 0 else first[::-1].copy()
+
+    def forward(self, x):
+        return self.linear(x)[:, torch.tensor(self.draw())]
+
+
+def test_a_method_that_reads_only_numbers_of_its_module_is_run_as_a_whole():
+    check(Sampler(), torch.randn(2, 8), graphs=2, breaks=("GB0177",))
+
+
+def best(sizes, wanted):
+    """Chooses among sizes, by numbers that only the data know."""
+    chosen, most = None, 0
+    for height, width in sizes:
+        scale = min(height / wanted[0], width / wanted[1])
+        fits = int(wanted[0] * scale) * int(wanted[1] * scale)
+        if fits > most:
+            chosen, most = (height, width), fits
+    return chosen
+
+
+def test_a_choice_by_numbers_of_the_data_is_one_break():
+    def fn(x, size):
+        height, width = best([(4, 4), (2, 8), (8, 2)], size.tolist())
+        return x.reshape(height, width) * 2
+
+    check(fn, torch.randn(16), torch.tensor([3, 5]), graphs=None, breaks=("GB2010",))
+
+
+def test_nothing_inside_such_a_call_is_compiled():
+    def helper(n):
+        return math.floor(numpy.random.rand(1).item() * 0 + n)
+
+    def outer(n):
+        return helper(n) + helper(n)
+
+    def fn(x):
+        return x.sin() * outer(2)
+
+    graphs = Graphs()
+    compiled = suture.compile(fn, backend=graphs)
+    compiled(torch.ones(3))
+    assert len(graphs) == 2
+    assert "in test_nothing_inside_such_a_call_is_compiled.<locals>.outer" not in suture.code(
+        compiled
+    )
+    assert "in test_nothing_inside_such_a_call_is_compiled.<locals>.helper" not in suture.code(
+        compiled
+    )
+
+
+def test_the_break_is_told_where_it_came_up():
+    def helper(n):
+        return numpy.random.rand(n).shape[0]
+
+    def fn(x):
+        return x.sin() * helper(2)
+
+    report = suture.explain(fn)(torch.ones(3))
+    [found] = report.breaks
+    assert found.where.function.endswith("helper")
+
+
+def test_a_call_that_names_torch_is_still_captured():
+    def helper(n):
+        print(n)
+        return torch.ones(n).sin()
+
+    def fn(x):
+        return x + helper(3)
+
+    seen = check(fn, torch.randn(3), graphs=None, breaks=None)
+    assert any(n.target is torch.ones for gm in seen.modules for n in gm.graph.nodes)
+
+
+def test_a_call_that_holds_a_tensor_in_a_closure_is_still_captured():
+    def fn(x):
+        def helper(n):
+            numpy.random.rand(n)
+            return x.sin() + n
+
+        return helper(2) * 2
+
+    seen = check(fn, torch.randn(3), graphs=1, breaks=("GB0177",))
+    assert seen.modules
+
+
+def test_an_exception_out_of_such_a_call_is_handled_by_the_caller():
+    def helper(n):
+        numpy.random.rand(n)
+        raise KeyError(n)
+
+    def fn(x):
+        y = x.sin()
+        try:
+            helper(2)
+        except KeyError as error:
+            y = y + error.args[0]
+        return y
+
+    check(fn, torch.randn(3), graphs=2, breaks=("GB0177",))
