@@ -9,11 +9,11 @@ OVERRIDDEN_METHOD = define(
     "Tensor subclass overridden method call",
     message="{subclass}.{method} replaces a method of torch.Tensor",
     explanation=(
-        "`{subclass}` defines the operator `{method}` itself. Methods that a subclass defines are "
-        "followed; which operand's operator answers is left to Python."
+        "`{subclass}` defines `{method}` itself. Methods and operators that a subclass defines are "
+        "followed; the setting of its attributes is left to Python."
     ),
-    hints=("Give the operation a method of its own, and call that.",),
-    note="asking both operands in Python's order, as for other objects",
+    hints=("Use a property with a setter for the attribute.",),
+    note="following __setattr__ of tensor subclasses",
 )
 
 SUBCLASS_ATTRIBUTE = define(

@@ -118,15 +118,15 @@ SUBCLASS = define(
     "Tensor subclass without a model",
     message="{tensor} is a {subclass}",
     explanation=(
-        "`{subclass}` takes part in operations itself, with a `__torch_function__`, a "
-        "`__torch_dispatch__` or special methods of its own, so what an operation on it does is up "
-        "to its code. Python runs them. (Subclasses that leave operations to torch are captured.)"
+        "`{subclass}` takes part in operations below Python's functions, with a "
+        "`__torch_dispatch__`, and does not say which tensors it is made of; or every class that "
+        "was asked declined the operation. Python runs it. (`__torch_function__` is traced.)"
     ),
     hints=(
-        "Leave __torch_function__ to torch.Tensor, and give the class methods of other names.",
-        "Pass the plain tensors and build the subclass outside.",
+        "Give the class __tensor_flatten__ and __tensor_unflatten__, so that graphs can hold it.",
+        "Use __torch_function__ instead of __torch_dispatch__ if only Python's side matters.",
     ),
-    note="following __torch_function__ and __torch_dispatch__ of subclasses",
+    note="classes with __torch_dispatch__ that do not tell their inner tensors",
 )
 
 BACKWARD_CALL = define(

@@ -40,14 +40,17 @@ from suture.calls.inputs import Inputs
 from suture.calls.introspection import Introspection
 from suture.calls.items import Items
 from suture.calls.iteration import Iteration
+from suture.calls.made_subclasses import MadeSubclasses
 from suture.calls.modes import Modes
 from suture.calls.operators import Operators
+from suture.calls.overrides import Overrides
 from suture.calls.processwide import ProcessWide
 from suture.calls.spreading import Spreading
 from suture.calls.subclasses import Subclasses
 from suture.calls.super_lookup import SuperLookup
 from suture.calls.symbols import Symbols
 from suture.calls.tensor_free import TensorFree
+from suture.calls.tensor_inputs import TensorInputs
 from suture.calls.tensors import Tensors
 from suture.calls.wrapping import Wrapping
 
@@ -71,14 +74,17 @@ PARTS = (
     Hashing,
     Items,
     Iteration,
+    MadeSubclasses,
     Modes,
     Operators,
+    Overrides,
     ProcessWide,
     Subclasses,
     SuperLookup,
     Spreading,
     Symbols,
     TensorFree,
+    TensorInputs,
     Tensors,
     Wrapping,
 )

@@ -460,6 +460,8 @@ class Attributes(Part):
             if variable.source is not None:
                 self.guards.add(variable.source, "no_attr", name)
             return self.raise_(AttributeError, *error.args)
+        if isinstance(value, types.GetSetDescriptorType) and name in ("__get__", "__set__"):
+            return self.wrap(found, None)
         if isinstance(found, types.MethodWrapperType) or (
             isinstance(found, types.BuiltinFunctionType)
             and getattr(found, "__self__", None) is value

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from suture import rules
-from suture.breaks import Break, calls, subclasses
+from suture.breaks import Break, calls
 from suture.calls.attributes import MISSING, find_in_mro
 from suture.calls.part import Part
 from suture.calls.table import handler_of
@@ -46,8 +46,7 @@ class Classes(Part):
         """What type.__call__ does: __new__, then __init__."""
         real = cls.value
         if issubclass(real, torch.Tensor):
-            given = ", ".join(a.describe() for a in args)
-            raise Break(subclasses.SUBCLASS_CONSTRUCTOR, subclass=real.__name__, arguments=given)
+            return self.make_tensor_instance(cls, args, kwargs)
         new = self.type_lookup(real, "__new__")
         new = new.__func__ if isinstance(new, staticmethod) else new
         if isinstance(new, types.FunctionType):

@@ -22,10 +22,10 @@ class Contexts(Part):
         found = []
         for name in ("__enter__", "__exit__"):
             raw = self.type_lookup(cls, name)
+            if hasattr(type(manager), "m_" + name):
+                found.append(self.getattr(manager, name))
+                continue
             if raw is MISSING:
-                if hasattr(type(manager), "m_" + name):
-                    found.append(self.getattr(manager, name))
-                    continue
                 missed = " (missed __exit__ method)" if found else ""
                 self.raise_(
                     TypeError,

@@ -60,6 +60,9 @@ class Functions(Part):
         handler = handler_of(real)
         if handler is not None:
             return self.handle(handler, real, args, kwargs)
+        asked = self.call_override(real, fn, args, kwargs)
+        if asked is not None:
+            return asked
         by_code = handler_of_code(real.__code__)
         if by_code is not None:
             return by_code(self, fn, args, kwargs)
@@ -82,9 +85,6 @@ class Functions(Part):
         if kind is rules.IN_GRAPH:
             if verdict.rule == "torch C function" and real.__name__.startswith(_SWITCHES):
                 raise Break(calls.C_FUNCTION, function=real.__name__)
-            asked = self.torch_function(real, fn, args, kwargs)
-            if asked is not None:
-                return asked
             try:
                 return self.call_torch(target if target is not None else real, args, kwargs)
             except Break as reason:
@@ -190,6 +190,9 @@ class Functions(Part):
     def call_builtin(self, fn: Builtin, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call a C function, a method descriptor, an operator of torch..."""
         real = fn.value
+        asked = self.call_override(real, fn, args, kwargs)
+        if asked is not None:
+            return asked
         handler = handler_of(real)
         if handler is not None:
             return self.handle(handler, real, args, kwargs)

@@ -10,7 +10,7 @@ import torch
 
 from suture import _core
 from suture.calls.part import Part
-from suture.dynamic import NO_MARKS, Marks, check_marks, marks_of
+from suture.dynamic import NO_MARKS, Marks, check_marks
 from suture.graph import _torch as priv
 from suture.graph.bounds import bounds_of
 from suture.graph.known import make_known, number_of
@@ -39,11 +39,10 @@ class TensorPlan:
 class Inputs(Part):
     """The part of the tracer that decides what of the inputs is a constant."""
 
-    def tensor_plan(self, value: torch.Tensor, source: Any) -> TensorPlan:
+    def tensor_plan(self, value: torch.Tensor, source: Any, marks: Marks) -> TensorPlan:
         """Decide which sizes are symbolic: those seen to change, or marked by the user."""
         path = source.path()
         moving = self.history.dynamic_sizes(path, value)
-        marks = marks_of(value)
         if marks:
             check_marks(value, marks, path)
             moving = (moving | marks.maybe) - marks.static

@@ -19,7 +19,8 @@ class Items(Part):
 
     def tail_getitem(self, obj: Any, key: Any) -> Any:
         if isinstance(obj, Tensor):
-            return self.tensor_getitem(obj, key)
+            asked = self.special_override(obj, "__getitem__", [key]) if self.asks else None
+            return asked if asked is not None else self.tensor_getitem(obj, key)
         if obj.is_constant():
             return self._constant_getitem(obj, key)
         if isinstance(obj, Class):
@@ -62,7 +63,9 @@ class Items(Part):
 
     def setitem(self, obj: Any, key: Any, value: Any) -> None:
         if isinstance(obj, Tensor):
-            self.tensor_setitem(obj, key, value)
+            asked = self.special_override(obj, "__setitem__", [key, value]) if self.asks else None
+            if asked is None:
+                self.tensor_setitem(obj, key, value)
             return
         self._item_method(obj, "__setitem__", [key, value], "item assignment", key)
 
@@ -84,7 +87,10 @@ class Items(Part):
         if container.is_constant() and item.is_constant():
             return self.fold(operator.contains, [container, item], {})
         if isinstance(container, Tensor):
-            return self.tensor_contains(container, item)
+            asked = self.special_override(container, "__contains__", [item]) if self.asks else None
+            return (
+                self.to_bool(asked) if asked is not None else self.tensor_contains(container, item)
+            )
         if container.is_constant() and not isinstance(container.constant(), (str, bytes)):
             return Constant(any(self.same_or_equal(v, item) for v in self.unpack(container)))
         own = getattr(type(container), "m___contains__", None)
@@ -150,7 +156,8 @@ class Items(Part):
 
     def length(self, obj: Any) -> Any:
         if isinstance(obj, Tensor):
-            return self.tensor_length(obj)
+            asked = self.special_override(obj, "__len__", []) if self.asks else None
+            return asked if asked is not None else self.tensor_length(obj)
         if obj.is_constant():
             return self.fold(len, [obj], {})
         own = getattr(type(obj), "m___len__", None)

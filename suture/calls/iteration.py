@@ -44,7 +44,8 @@ class Iteration(Part):
         if isinstance(value, Constant):
             return self._constant_iterator(value.constant())
         if isinstance(value, Tensor):
-            return ListIterator(self.tensor_rows(value))
+            made = self.special_override(value, "__iter__", []) if self.asks else None
+            return made if made is not None else ListIterator(self.tensor_rows(value))
         own = getattr(type(value), "m___iter__", None)
         if own is not None:
             return own(value, self)

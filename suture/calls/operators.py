@@ -212,6 +212,9 @@ class Operators(Part):
 
     def unary(self, name: str, value: Any) -> Any:
         value = self._as_number(value)
+        done = self.own_operator(name, value)
+        if done is not None:
+            return done
         if isinstance(value, (Tensor, Symbol)):
             return self.call_torch(real_operator(name), [value], {})
         if value.is_constant():
@@ -224,6 +227,9 @@ class Operators(Part):
         for side in (left, right):
             if isinstance(side, Refused):
                 raise side.why()
+        done = self.own_operator(name, left, right)
+        if done is not None:
+            return done
         if isinstance(left, (Tensor, Symbol)) or isinstance(right, (Tensor, Symbol)):
             done = self.graph_binary(name, left, right)
             if done is not None:
@@ -233,7 +239,7 @@ class Operators(Part):
             return self.fold(real_operator(name), [left, right], {})
         plain = name
         if name not in BINARY:
-            plain = _PLAIN[name]
+            plain = IN_PLACE[name]
             done = self._special(left, "__" + name.rstrip("_") + "__", right)
             if done is not None:
                 return done
@@ -325,6 +331,9 @@ class Operators(Part):
                 return Constant(self.same(left.owner, right.owner) is (symbol == "=="))
             left, right = self._as_number(left), self._as_number(right)
         real, forward, backward = COMPARE[symbol]
+        done = self.own_operator(real.__name__, left, right)
+        if done is not None:
+            return done
         if isinstance(left, (Tensor, Symbol)) or isinstance(right, (Tensor, Symbol)):
             done = self.graph_compare(symbol, left, right)
             if done is not None:
@@ -426,7 +435,7 @@ _DEFAULT_COMPARE = (
     object.__gt__,  # type: ignore[operator]
     object.__ge__,  # type: ignore[operator]
 )
-_PLAIN = {
+IN_PLACE = {
     "iadd": "add", "isub": "sub", "imul": "mul", "itruediv": "truediv", "ifloordiv": "floordiv",
     "imod": "mod", "ipow": "pow", "imatmul": "matmul", "ilshift": "lshift", "irshift": "rshift",
     "iand": "and_", "ior": "or_", "ixor": "xor",

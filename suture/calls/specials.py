@@ -42,6 +42,8 @@ def _none(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
 
 @special("is_tensor")
 def _is_tensor(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    if target.__name__ == "is_tensor_like" and not isinstance(args[0], Tensor):
+        return Constant(hasattr(args[0].python_type(), "__torch_function__"))
     return Constant(isinstance(args[0], Tensor))
 
 
@@ -53,11 +55,6 @@ def _is_storage(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
 @special("numel")
 def _numel(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     return tx.tensor_method(args[0], "numel", [], {})
-
-
-@special("has_torch_function")
-def _has_torch_function(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
-    return Constant(False)
 
 
 @special("size")

@@ -1,8 +1,8 @@
 """Subclasses of torch.Tensor, and objects that take part in torch's operations.
 
-A subclass that leaves operations to torch (its `__torch_function__` is torch.Tensor's own, and it
-has no `__torch_dispatch__`) is a plain tensor in the graph: the variant hands the tensor behind it
-to the graph, and results get its class. Other subclasses are left to Python.
+A subclass without a `__torch_dispatch__` is a plain tensor in the graph: the variant hands the
+tensor behind it to the graph, and results get its class, as torch.Tensor's `__torch_function__`
+gives it to them. A `__torch_function__` of its own is traced (calls/overrides.py).
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from typing import Any
 import torch
 
 from suture.breaks import Break, subclasses, tensors
-from suture.calls.attributes import MISSING
-from suture.calls.operators import BINARY, COMPARE
+from suture.calls.attributes import MISSING, is_data_descriptor
+from suture.calls.operators import BINARY, COMPARE, IN_PLACE, UNARY
 from suture.calls.part import Part
 from suture.calls.tensor_methods import method
-from suture.variables import Class, Constant, Dict, List, Object, Tensor, Tuple, is_literal
+from suture.variables import Class, Constant, List, Object, Tensor, Tuple, is_literal
 
 PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
-_OWN_FUNCTION = torch.Tensor.__torch_function__.__func__
+OWN_FUNCTION = torch.Tensor.__torch_function__.__func__
+DISABLED = torch._C._disabled_torch_function_impl
 # Special methods that do not change what operations do, or that are looked for where they matter.
 _HARMLESS = frozenset(
     {"__module__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__qualname__"}
@@ -29,16 +30,23 @@ _HARMLESS = frozenset(
     | {name for pair in BINARY.values() for name in pair}
     | {name for row in COMPARE.values() for name in row[1:]}
     | {f"__i{name.strip('_')}__" for name in BINARY}
+    | {"__torch_function__", "__len__", "__getitem__", "__setitem__", "__contains__", "__iter__"}
+    | {"__bool__", "__call__", "__slots__", "__orig_bases__", "__parameters__", "__init_subclass__"}
+    | {"__neg__", "__pos__", "__invert__", "__abs__", "__class_getitem__", "__match_args__"}
+    | {"__int__", "__float__", "__index__", "__complex__", "__enter__", "__exit__", "__copy__"}
+    | {"__setattr__", "__getattr__", "__array_priority__", "__tensor_flatten__"}
+    | {"__tensor_unflatten__", "__type_params__", "__final__"}
 )
 _BINDABLE = (types.FunctionType, property, staticmethod, classmethod)
 
 
 def is_subclass(kind: Any) -> bool:
     """Whether tensors of that class are plain tensors that only carry another class."""
-    if kind in PLAIN or issubclass(kind, torch.nn.Parameter):
+    if kind in PLAIN:
         return False
-    own = getattr(kind.__torch_function__, "__func__", None) is _OWN_FUNCTION
-    plain = own and kind.__torch_dispatch__ is torch.Tensor.__torch_dispatch__
+    if issubclass(kind, torch.nn.Parameter) and kind.__torch_function__ is DISABLED:
+        return False
+    plain = kind.__torch_dispatch__ is torch.Tensor.__torch_dispatch__
     return plain and _HARMLESS.issuperset(_special_names(kind))
 
 
@@ -71,7 +79,13 @@ class Subclasses(Part):
         """An attribute that the subclass defines; None if it leaves it to torch.Tensor."""
         raw = defined_in(tensor.cls, name)
         self.type_lookup(tensor.cls, name)
-        if raw is MISSING or name in ("__module__", "__doc__", "__dict__"):
+        if name in ("__module__", "__doc__", "__dict__", "__class__"):
+            return None
+        if not is_data_descriptor(raw if raw is not MISSING else getattr(torch.Tensor, name, None)):
+            held = self.held_attribute(tensor, name)
+            if held is not MISSING:
+                return held
+        if raw is MISSING:
             return None
         if isinstance(raw, _BINDABLE):
             return self.bind(raw, tensor, tensor.cls, name)
@@ -82,52 +96,96 @@ class Subclasses(Part):
             raise Break(subclasses.OVERRIDDEN_ATTRIBUTE, subclass=kind, attribute=name)
         raise Break(subclasses.SUBCLASS_ATTRIBUTE, subclass=kind, attribute=name)
 
+    def held_attribute(self, tensor: Tensor, name: str) -> Any:
+        """What the tensor's own dict has under `name`; MISSING if nothing."""
+        if tensor.example is None:
+            return MISSING
+        table = tensor.source.instance_dict()
+        held = tensor.example.__dict__
+        if name in held:
+            return self.wrap(held[name], table.item(name))
+        self.guards.add(table, "no_key", name)
+        return MISSING
+
+    def set_in_class(self, tensor: Tensor, name: str, value: Any) -> bool:
+        """Whether the class of a tensor sets the attribute itself, by a property."""
+        raw = self.type_lookup(tensor.cls, name)
+        kind = tensor.cls.__name__
+        if defined_in(tensor.cls, "__setattr__") is not MISSING:
+            raise Break(subclasses.OVERRIDDEN_METHOD, subclass=kind, method="__setattr__")
+        if defined_in(tensor.cls, name) is MISSING or not is_data_descriptor(raw):
+            return False
+        if type(raw) is not property or raw.fset is None:
+            raise Break(subclasses.OVERRIDDEN_ATTRIBUTE, subclass=kind, attribute=name)
+        self.call(self.wrap(raw.fset, None), [tensor, value], {})
+        return True
+
     def with_class(self, made: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """The result of an operation, as the class that its arguments ask for."""
         kind = _class_of([*args, *kwargs.values()])
         if kind is not None:
-            _give_class(made, kind, [*args, *kwargs.values()])
+            self.guard_functions()
+            if self.functions_on:
+                return self.as_class(made, kind, [*args, *kwargs.values()])
         return made
 
-    def refuse_overridden(self, methods: Any, *operands: Any) -> None:
-        """Operators that a subclass defines itself are left to Python."""
-        for side in operands:
-            if isinstance(side, Tensor) and side.cls not in PLAIN:
-                for name in methods:
-                    if defined_in(side.cls, name) is not MISSING:
-                        kind = side.cls.__name__
-                        raise Break(subclasses.OVERRIDDEN_METHOD, subclass=kind, method=name)
+    def as_class(self, made: Any, kind: type, given: list[Any]) -> Any:
+        """A result as torch.Tensor's `__torch_function__` gives it back: its tensors, in tuples and
+        lists too, of that class. An argument that comes back is seen anew."""
+        if isinstance(made, Tensor):
+            if kind is torch.Tensor or issubclass(made.cls, kind):
+                return made
+            if made.source is not None or any(made is g for g in given):
+                return self.seen_as(made, kind)
+            self.meet_subclass()
+            made.cls = kind
+            return made
+        if type(made) in (List, Tuple):
+            for i, item in enumerate(made.unpacked(self)):
+                made.items[i] = self.as_class(item, kind, given)
+        elif isinstance(made, Object) and made.storage is not None:
+            self.as_class(made.storage, kind, given)
+        return made
 
-    def refuse_binary(self, name: str, left: Any, right: Any) -> None:
-        if not (_carries_class(left) or _carries_class(right)):
-            return
-        plain = name if name in BINARY else name.removeprefix("i")
-        known = BINARY.get(plain) or BINARY.get(plain + "_") or ()
-        self.refuse_overridden((*known, f"__{name.rstrip('_')}__"), left, right)
+    def seen_as(self, tensor: Tensor, kind: type) -> Tensor:
+        """The tensor once more, as another class: the same memory, the same history."""
+        made: Tensor = self.with_functions(
+            False, lambda: self.call_torch(torch.ops.aten.alias.default, [tensor], {})
+        )
+        made.cls = kind
+        self.meet_subclass()
+        return made
 
-    def refuse_compare(self, symbol: str, left: Any, right: Any) -> None:
-        if _carries_class(left) or _carries_class(right):
-            self.refuse_overridden(COMPARE[symbol][1:], left, right)
-
-    def torch_function(self, real: Any, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        """Ask an argument that defines `__torch_function__`; None if there is none, or it does not
-        know the operation."""
-        for value in (*args, *kwargs.values()):
-            if isinstance(value, Object) and not issubclass(value.cls, torch.nn.Module):
-                raw = self.type_lookup(value.cls, "__torch_function__")
-                if isinstance(raw, classmethod):
-                    bound = self.finish(self.bind(raw, value, value.cls, "__torch_function__"))
-                    kinds = Tuple([self.wrap(value.cls, None)])
-                    named = Dict({k: (Constant(k), v) for k, v in kwargs.items()})
-                    given = [fn, kinds, Tuple(list(args)), named]
-                    result = self.call(bound, given, {})
-                    known = not (result.is_constant() and result.constant() is NotImplemented)
-                    return result if known else None
-        return None
+    def own_operator(self, name: str, *operands: Any) -> Any:
+        """An operator that the class of an operand defines itself, or takes over with
+        `__torch_function__`; None if none does."""
+        if not self.asks or not any(_carries_class(v) for v in operands):
+            return None
+        names = _methods_of(name)
+        if any(_carries_class(v) and defines(v.cls, names) for v in operands):
+            return self.special_methods(name, *operands)
+        return self.operator_override(name, *operands)
 
 
 def _carries_class(value: Any) -> bool:
     return isinstance(value, Tensor) and value.cls not in PLAIN
+
+
+def defines(kind: type, names: Any) -> bool:
+    """Whether a class of tensors defines one of these methods itself."""
+    return any(defined_in(kind, name) is not MISSING for name in names)
+
+
+def _methods_of(name: str) -> tuple[str, ...]:
+    """The special methods that a function of the operator module asks."""
+    plain = name.rstrip("_")
+    if name in UNARY:
+        return (UNARY[name],)
+    for _, forward, backward in COMPARE.values():
+        if forward == f"__{plain}__":
+            return (forward, backward)
+    base = IN_PLACE.get(name, name)
+    return (*BINARY[base], f"__{plain}__")
 
 
 def _class_of(values: list[Any]) -> type | None:
@@ -147,23 +205,10 @@ def _class_of(values: list[Any]) -> type | None:
     return found
 
 
-def _give_class(made: Any, kind: type, given: list[Any]) -> None:
-    if isinstance(made, Tensor):
-        if made.source is None and not any(made is g for g in given):
-            made.cls = kind
-    elif type(made) in (List, Tuple):
-        for item in made.items:
-            _give_class(item, kind, given)
-    elif isinstance(made, Object) and made.storage is not None:
-        _give_class(made.storage, kind, given)
-
-
 @method("as_subclass")
 def _as_subclass(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
     kind = args[0].value if len(args) == 1 and isinstance(args[0], Class) else None
     if kind is None or not (kind is torch.Tensor or is_subclass(kind)):
         name = kind.__name__ if kind is not None else "?"
         raise Break(subclasses.AS_SUBCLASS, subclass=name)
-    made = tx.call_torch(torch.ops.aten.alias.default, [tensor], {})
-    made.cls = kind
-    return made
+    return tx.seen_as(tensor, kind)

@@ -114,6 +114,8 @@ def _is_data_of(value: Tensor, tensor: Tensor) -> bool:
 
 def set_attribute(tx: Any, tensor: Tensor, name: str, value: Any) -> None:
     """`tensor.name = value`: kept beside the tensor and put back when the region ends."""
+    if tx.asks and tensor.cls not in _PLAIN and tx.field_override(tensor, name, value) is not None:
+        return
     if name == "data":
         if isinstance(value, Tensor) and _is_data_of(value, tensor):
             return
@@ -127,10 +129,12 @@ def set_attribute(tx: Any, tensor: Tensor, name: str, value: Any) -> None:
             return
         text = str(value.constant()) if known else value.describe()
         raise Break(tensor_methods.REQUIRES_GRAD_SET, tensor=tensor.describe(), value=text)
+    if tensor.cls not in _PLAIN and tx.set_in_class(tensor, name, value):
+        return
     is_grad = name == "grad" and tensor.source is not None and tensor.value.is_leaf
     if is_grad and not _fits_as_grad(tensor, value):
         raise Break(tensor_methods.SET_ATTRIBUTE, tensor=tensor.describe(), attribute=name)
-    if not is_grad and (hasattr(torch.Tensor, name) or tensor.cls not in _PLAIN):
+    if not is_grad and hasattr(torch.Tensor, name):
         raise Break(tensor_methods.SET_ATTRIBUTE, tensor=tensor.describe(), attribute=name)
     tx.effects.touch(tensor)
     if tensor.attrs is None:

@@ -12,7 +12,6 @@ import torch
 from suture import _core, config
 from suture.breaks import (
     Break,
-    autograd,
     calls,
     control_flow,
     objects,
@@ -23,10 +22,9 @@ from suture.breaks import (
 from suture.calls.constructors import holds_tensor
 from suture.calls.missing_kernels import no_fake_kernel
 from suture.calls.part import Part
-from suture.calls.subclasses import PLAIN, is_subclass, plain_tensor
+from suture.calls.subclasses import PLAIN
 from suture.calls.tensor_methods import METHODS, set_attribute
 from suture.graph import OpFailed
-from suture.graph.known import may_be_known
 from suture.variables import (
     Builtin,
     Class,
@@ -62,47 +60,6 @@ class Tensors(Part):
 
     def is_tensor(self, variable: Any) -> bool:
         return isinstance(variable, Tensor)
-
-    # ---- inputs
-
-    def wrap_tensor(self, value: torch.Tensor, source: Any) -> Tensor:
-        """A tensor that comes from outside becomes an input of the graph."""
-        self._refuse(value, source)
-        plan = self.tensor_plan(value, source)
-        convert = plain_tensor if is_subclass(type(value)) else None
-        example = value if convert is None else convert(value)
-        fake = self.graph.fake_tensor(example, source, plan.context)
-        static = self.is_fixed(source) and self.stays(source, value)
-        self.guards.add(source, "tensor", plan.spec(value, fake))
-        if static:
-            self.guards.add(source, "is", value)
-        node = self.graph.add_input(source, example, fake, static=static, convert=convert)
-        made = Tensor(node, fake, source, type(value), value)
-        self.note_input(made, plan)
-        if static and may_be_known(value):
-            self.note_known(made, value)
-        return made
-
-    def _refuse(self, value: torch.Tensor, source: Any) -> None:
-        kind = type(value)
-        if value.layout is not torch.strided and not value.is_nested:
-            raise Break(tensors.SPARSE, tensor=source.path(), layout=str(value.layout))
-        if value.is_nested:
-            raise Break(tensors.NESTED, tensor=source.path())
-        grad = value.grad if value.is_leaf else None
-        if grad is not None and grad.dtype != value.dtype:
-            raise Break(
-                autograd.GRADIENT_DTYPE,
-                tensor=source.path(),
-                dtype=str(value.dtype),
-                grad=str(grad.dtype),
-            )
-        if value.is_quantized:
-            raise Break(tensors.FAKE_UNSUPPORTED, tensor=source.path(), error="it is quantized")
-        if kind not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
-            plain = kind.__torch_function__ is torch._C._disabled_torch_function_impl
-            if not (plain and isinstance(value, torch.nn.Parameter)) and not is_subclass(kind):
-                raise Break(tensors.SUBCLASS, tensor=source.path(), subclass=kind.__name__)
 
     # ---- nodes
 
@@ -234,6 +191,10 @@ class Tensors(Part):
             own = self.subclass_attribute(tensor, name)
             if own is not None:
                 return own
+            if self.asks:
+                asked = self.field_override(tensor, name)
+                if asked is not None:
+                    return asked
         if name in KNOWN_PROPERTIES and not callable(getattr(torch.Tensor, name, None)):
             return self.known(getattr(tensor.value, name))
         if name == "shape":
@@ -271,10 +232,14 @@ class Tensors(Part):
         return self.tensor_attribute(tensor, name)
 
     def _instance_attribute_of_tensor(self, tensor: Tensor, name: str) -> Any:
-        if tensor.example is not None:
+        if tensor.example is not None and tensor.cls in PLAIN:
             if hasattr(tensor.example, name):
                 return self.wrap(getattr(tensor.example, name), tensor.source.attr(name))
             self.guards.add(tensor.source, "no_attr", name)
+        if tensor.cls not in PLAIN:
+            getter = self.type_lookup(tensor.cls, "__getattr__")
+            if isinstance(getter, types.FunctionType):
+                return self.tail_call(self.wrap(getter, None), [tensor, Constant(name)], {})
         text = f"'{tensor.cls.__name__}' object has no attribute '{name}'"
         return self.raise_(AttributeError, text)
 
@@ -323,6 +288,10 @@ class Tensors(Part):
 
     def tensor_method(self, tensor: Tensor, name: str, args: list[Any], kwargs: Any) -> Any:
         """A method of a tensor: known at once, or a node."""
+        if self.asks:
+            asked = self.method_override(tensor, name, args, kwargs)
+            if asked is not None:
+                return asked
         if "from" in kwargs and not args:  # a reserved word, which no graph's source can hold
             args = [kwargs["from"]]
             kwargs = {k: v for k, v in kwargs.items() if k != "from"}
@@ -406,6 +375,9 @@ class Tensors(Part):
 
     def tensor_to_number(self, tensor: Tensor, method: str) -> Any:
         """`.item()` and its kin: a symbolic number, where torch can make one."""
+        asked = self.special_override(tensor, method, []) if self.asks else None
+        if asked is not None:
+            return asked
         number = self.known_number(tensor)
         if number is not None:
             return self.folded(lambda: getattr(number, method)() if method != "item" else number)
@@ -422,7 +394,6 @@ class Tensors(Part):
         """An operator as a node, or None if an operand does not belong in a graph."""
         if not (_operand(left) and _operand(right)):
             return None
-        self.refuse_binary(name, left, right)
         real = getattr(operator, name) if name != "divmod" else divmod
         some_symbol = isinstance(left, Symbol) or isinstance(right, Symbol)
         if some_symbol and not (isinstance(left, Tensor) or isinstance(right, Tensor)):
@@ -435,7 +406,6 @@ class Tensors(Part):
     def graph_compare(self, symbol: str, left: Any, right: Any) -> Any:
         if not (_operand(left) and _operand(right)):
             return None
-        self.refuse_compare(symbol, left, right)
         if isinstance(left, Tensor) or isinstance(right, Tensor):
             for side in (left, right):
                 other = isinstance(side, Constant) and not isinstance(

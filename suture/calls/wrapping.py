@@ -246,11 +246,11 @@ def _identical_constant(tx: Any, value: Any, source: Any) -> Any:
 def _torch_constant(tx: Any, value: Any, source: Any) -> Any:
     if source is not None:
         tx.guards.add(source, "type", type(value))
-        tx.guards.add(source, "truth", _Equals(value))
+        tx.guards.add(source, "truth", Equals(value))
     return Constant(value, source)
 
 
-class _Equals:
+class Equals:
     """A predicate for guards: equal to a value that C does not know."""
 
     __slots__ = ("__name__", "value")
@@ -337,7 +337,7 @@ def _members(tx: Any, value: Any, source: Any) -> Set:
         if type(value) is frozenset:
             tx.guards.add(source, "equals", frozen)
         else:
-            tx.guards.add(source, "truth", _Equals(frozen))
+            tx.guards.add(source, "truth", Equals(frozen))
         return Set({v: Constant(v) for v in value}, source, type(value))
     tx.guards.add(source.call(len), "equals", len(value))
     tx.guards.add(source, "truth", _SameMembers(value))
@@ -473,7 +473,7 @@ def _object(tx: Any, value: Any, source: Any) -> Any:
     made = Object(value, cls, source)
     if issubclass(cls, (int, float, str, bytes, complex)):
         base = next(b for b in (bool, int, float, str, bytes, complex) if issubclass(cls, b))
-        tx.guards.add(source, "truth", _Equals(value))
+        tx.guards.add(source, "truth", Equals(value))
         made.storage = Constant(base.__new__(base, value) if base is not bool else bool(value))  # type: ignore[type-var]
     elif issubclass(cls, (dict, list, tuple, set, frozenset, collections.deque)):
         made.storage = _storage(tx, value, source)

@@ -44,6 +44,10 @@ constant(
     because="state of the process that may change between calls: folded and guarded",
 )
 constant(
+    "torch.overrides.resolve_name torch.overrides.is_tensor_method_or_property",
+    because="a question about a function of torch",
+)
+constant(
     "torch._utils._get_device_index torch.autograd._is_checkpoint_valid",
     because="turns constants into constants",
 )

@@ -10,6 +10,7 @@ from suture.breaks import Break, calls, control_flow, internal
 from suture.bytecode import decode
 from suture.calls import PARTS
 from suture.calls.exceptions import Ambient
+from suture.calls.overrides import torch_functions_on
 from suture.calls.strictness import Strictness
 from suture.capture import Capture, Interpret, Return, Run, Yield
 from suture.effects import Effects
@@ -53,6 +54,9 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.modes: list[Any] = []
         self.strictness = Strictness()
         self.restores: list[Any] = []  # undo what was really switched while tracing
+        self.asks = False  # whether a tensor was seen whose class may take over operations
+        self.functions_on = self.functions_at_start = torch_functions_on()
+        self.switches_left = False  # a block without __torch_function__ was left
         self.entry_is_owned = False
         self.inline_limit = config.inline_limit
         self.turns: dict[tuple[int, int], int] = {}  # of the loops in each frame

@@ -126,6 +126,9 @@ class Tensor(GraphValue):
         return f"the tensor {self.node.name}" if self.node is not None else "a tensor"
 
     def truth(self, tx: Any) -> Any:
+        asked = tx.special_override(self, "__bool__", []) if tx.asks else None
+        if asked is not None:
+            return tx.truth(asked)
         number = tx.known_number(self)
         return None if number is None else bool(number)
 
@@ -243,7 +246,7 @@ class BaseMethod(TensorMethod):
     __slots__ = ()
 
     def call(self, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return tx.add_node("call_method", self.name, [self.owner, *args], kwargs)
+        return tx.base_method(self.owner, self.name, args, kwargs)
 
 
 def symbol_type(value: Any) -> type:

@@ -1,0 +1,79 @@
+"""torch._C.DisableTorchFunctionSubclass: a block in which operations ask no subclass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from suture.breaks import Break, contexts
+from suture.variables.base import Variable
+from suture.variables.constant import Constant
+from suture.variables.sequence import BuiltinMethod
+
+Switch = torch._C.DisableTorchFunctionSubclass
+
+
+class FunctionSwitch(Variable):
+    """One such object. `before` is the state it goes back to, None as long as it was not entered.
+    One with a source was entered before the region began."""
+
+    __slots__ = ("before",)
+
+    def __init__(self, source: Any, before: bool | None = None) -> None:
+        super().__init__(source)
+        self.before = before
+
+    def python_type(self) -> type:
+        return Switch
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        if hasattr(type(self), "m_" + name):
+            return BuiltinMethod(self, name)
+        return super().getattr(tx, name)
+
+    def m___enter__(self, tx: Any) -> Any:
+        if self.source is not None or tx.switches_left:
+            raise Break(contexts.MODE_UNSUPPORTED, mode=Switch.__name__)
+        tx.guard_functions()
+        tx.effects.count += 1
+        self.before, tx.functions_on = tx.functions_on, False
+        return Constant(None)
+
+    def m___exit__(self, tx: Any, *exc: Any) -> Any:
+        if self.before is None:
+            raise Break(contexts.MODE_UNSUPPORTED, mode=Switch.__name__)
+        if self.source is not None:
+            tx.effects.call(leave, [self], {})
+            tx.switches_left = True
+        tx.effects.count += 1
+        tx.functions_on = self.before
+        return Constant(None)
+
+    def rebuild(self, emit: Any) -> str:
+        if self.before is None:
+            return f"{emit.constant(Switch, 'DisableTorchFunctionSubclass')}()"
+        return f"{emit.constant(entered, 'entered')}({self.before})"
+
+
+def entered(before: bool) -> Any:
+    """A switch that was entered when operations asked subclasses, or did not, as `before` says."""
+    made, around = Switch(), Switch()
+    if not before:  # the state itself is changed by the outer one of several
+        around.__enter__()
+    made.__enter__()
+    if not before:
+        around.__exit__(None, None, None)
+    return made
+
+
+def leave(switch: Any) -> None:
+    switch.__exit__(None, None, None)
+
+
+def state_behind(switch: Any) -> bool:
+    """The state that an entered switch goes back to."""
+    switch.__exit__(None, None, None)
+    before = bool(torch._C._is_torch_function_enabled())
+    switch.__enter__()
+    return before
