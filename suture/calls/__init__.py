@@ -44,6 +44,7 @@ from suture.calls.made_subclasses import MadeSubclasses
 from suture.calls.modes import Modes
 from suture.calls.operators import Operators
 from suture.calls.overrides import Overrides
+from suture.calls.partials import Partials
 from suture.calls.processwide import ProcessWide
 from suture.calls.spreading import Spreading
 from suture.calls.subclasses import Subclasses
@@ -78,6 +79,7 @@ PARTS = (
     Modes,
     Operators,
     Overrides,
+    Partials,
     ProcessWide,
     Subclasses,
     SuperLookup,

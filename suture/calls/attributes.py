@@ -31,12 +31,14 @@ from suture.variables import (
 
 MISSING = object()
 _TUPLE_FIELD = type(collections.namedtuple("_Pair", "a")("").__class__.a)  # type: ignore[attr-defined]
-_C_CALLABLES = (
+C_CALLABLES = (
     types.MethodDescriptorType,
     types.WrapperDescriptorType,
     types.BuiltinFunctionType,
     types.ClassMethodDescriptorType,
 )
+
+_FIELDS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 
 
 def find_in_mro(cls: type, name: str) -> Any:
@@ -113,18 +115,14 @@ class Attributes(Part):
         value, meta = cls.value, type(cls.value)
         if name == "__class__":
             return self.wrap(meta, None)
-        if name == "__dict__":
-            raise Break(objects.UNKNOWN_ATTRIBUTE, object=cls.describe(), attribute=name)
-        if name in ("__name__", "__qualname__", "__module__", "__doc__") and meta is type:
+        if name in ("__mro__", "__bases__"):
+            return Tuple([self.wrap(c, None) for c in getattr(value, name)])
+        in_meta = self.type_lookup(meta, name) if meta is not type else find_in_mro(type, name)
+        if type(in_meta) in _FIELDS and in_meta is type.__dict__.get(name):
             try:
                 return self.wrap(getattr(value, name), self.pinned(value).attr(name))
             except AttributeError as error:
                 return self.raise_(AttributeError, *error.args)
-        if name in ("__mro__", "__bases__"):
-            from suture.variables import Tuple
-
-            return Tuple([self.wrap(c, None) for c in getattr(value, name)])
-        in_meta = self.type_lookup(meta, name) if meta is not type else find_in_mro(type, name)
         if in_meta is not MISSING and is_data_descriptor(in_meta):
             return self.bind(in_meta, cls, meta, name)
         raw = self.type_lookup(value, name)
@@ -168,13 +166,13 @@ class Attributes(Part):
             return self.wrap(raw, None)  # a type's own `__new__`, seen through super() too
         if kind is types.MethodType or kind is types.BuiltinFunctionType:
             return self.wrap(raw, self.class_source(cls, name, raw))
-        if isinstance(raw, _C_CALLABLES):
+        if isinstance(raw, C_CALLABLES):
             return self._bind_c(raw, obj, cls, name)
         if kind is functools.cached_property and isinstance(obj, Object) and has_dict(cls):
             return self._cached_property(raw, obj)
         if kind is _TUPLE_FIELD and isinstance(getattr(obj, "storage", None), Tuple):
             return obj.storage.at(self, raw.__reduce__()[1][0])
-        if kind in (types.MemberDescriptorType, types.GetSetDescriptorType):
+        if kind in _FIELDS:
             return self._bind_field(raw, obj, cls, name)
         getter = find_in_mro(kind, "__get__")
         if getter is not MISSING and not isinstance(getter, types.WrapperDescriptorType):

@@ -173,7 +173,7 @@ def _object(tx: Any, args: Any, kwargs: Any) -> Any:
 @handles(functools.partial)
 def _partial(tx: Any, args: Any, kwargs: Any) -> Any:
     fn, rest = args[0], args[1:]
-    if isinstance(fn, Partial) and fn.cls is functools.partial:
+    if isinstance(fn, Partial) and not tx.instance_dict(fn).load(tx):
         return Partial(fn.fn, [*fn.args, *rest], {**fn.keywords, **kwargs})
     return Partial(fn, rest, dict(kwargs))
 

@@ -110,6 +110,16 @@ class Iteration(Part):
     def unpack(self, value: Any) -> list[Any]:
         return self.elements(value)
 
+    def is_settled(self, value: Any) -> bool:
+        """Whether reading the elements runs no code of the program in between."""
+        return isinstance(value, (Sequence, Constant, Dict, Set, DictView, Tensor))
+
+    def each(self, value: Any) -> Any:
+        """The elements one by one, for who acts between two of them."""
+        iterator = self.iterate(value)
+        while (item := self.advance(iterator)) is not END:
+            yield item
+
     def unpack_exactly(self, value: Any, count: int) -> list[Any]:
         """`a, b = value`."""
         if isinstance(value, Tensor):

@@ -110,6 +110,23 @@ def _function_get(tx: Any, args: Any, kwargs: Any) -> Any:
     return Method(fn, owner)
 
 
+@handles(sys.getrecursionlimit)
+def _recursion_limit(tx: Any, args: Any, kwargs: Any) -> Any:
+    return ask_again(tx, tx.pinned(sys.getrecursionlimit), sys.getrecursionlimit, [], {})
+
+
+@handles(sys.intern)
+def _intern(tx: Any, args: Any, kwargs: Any) -> Any:
+    return tx.fold(sys.intern, args, kwargs)
+
+
+@handles(collections.namedtuple)
+def _namedtuple(tx: Any, args: Any, kwargs: Any) -> Any:
+    """A class of the given names: one for all calls of the function."""
+    named = {"module": Constant(tx.frames[-1].fn.globals.get("__name__", "__main__")), **kwargs}
+    return tx.fold(collections.namedtuple, args, named)
+
+
 @handles(_thread.get_ident)
 def _get_ident(tx: Any, args: Any, kwargs: Any) -> Any:
     return Volatile(_thread.get_ident, [])
@@ -210,9 +227,13 @@ def class_method(tx: Any, real: Any, args: list[Any], kwargs: dict[str, Any]) ->
     if not isinstance(owner, Class):
         return None
     name = real.__name__
-    if name == "fromkeys" and owner.value in (dict, collections.OrderedDict):
-        made = Dict(None, None, owner.value)
-        return made.m_fromkeys(tx, *args[1:])
+    if name == "fromkeys" and issubclass(owner.value, dict) and len(args) in (2, 3) and not kwargs:
+        if owner.value in (dict, collections.OrderedDict):
+            return Dict(None, None, owner.value).m_fromkeys(tx, *args[1:])
+        made = tx.call(owner, [], {})
+        for key in tx.unpack(args[1]):
+            tx.setitem(made, key, args[2] if len(args) == 3 else Constant(None))
+        return made
     if owner.value in _FOLDED_OWNERS:
         return tx.fold(getattr(owner.value, name), args[1:], kwargs)
     return None

@@ -201,7 +201,11 @@ class Operators(Part):
 
     def _asked_truth(self, obj: Object, name: str) -> bool:
         try:
-            return self.truth(self.finish(self.call_type_method(obj, name, [], {})))
+            told = self.finish(self.call_type_method(obj, name, [], {}))
+            kind = told.python_type()
+            if name == "__bool__" and kind is not bool:
+                self.raise_(TypeError, f"__bool__ should return bool, returned {kind.__name__}")
+            return self.truth(told)
         except Break as reason:
             raise Break(control_flow.UNKNOWN_TRUTH, value=obj.describe()) from reason
 
@@ -367,7 +371,7 @@ class Operators(Part):
         if kinds[0] is not kinds[1] and issubclass(kinds[1], kinds[0]):
             order.reverse()
         for obj, method, other in order:
-            if isinstance(obj, Object) and self.type_lookup(obj.cls, method) in _DEFAULT_COMPARE:
+            if isinstance(obj, Object) and self._compares_by_identity(obj, method):
                 continue
             if obj.is_constant() and not hasattr(type(obj), "m_" + method):
                 continue
@@ -375,6 +379,12 @@ class Operators(Part):
             if done is not None:
                 return done
         return None
+
+    def _compares_by_identity(self, obj: Object, method: str) -> bool:
+        """Whether the class leaves the comparison to `object`, whose != asks for ==."""
+        if self.type_lookup(obj.cls, method) not in _DEFAULT_COMPARE:
+            return False
+        return method != "__ne__" or self.type_lookup(obj.cls, "__eq__") in _DEFAULT_COMPARE
 
     def _compared_part(self, obj: Any, method: str) -> Any:
         """What a comparison looks at: the builtin part of an object whose class leaves it so."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from suture.breaks import Break, calls
 from suture.calls.table import special
 from suture.variables import Constant, Symbol, Tensor
@@ -47,6 +49,12 @@ def _is_tensor(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     return Constant(isinstance(args[0], Tensor))
 
 
+@special("is_tensor_like")
+def _is_tensor_like(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    (of,) = args
+    return Constant(isinstance(of, Tensor) or tx.hasattr(of, "__torch_function__"))
+
+
 @special("is_storage")
 def _is_storage(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     return Constant(False)
@@ -66,12 +74,26 @@ def _size(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
 
 @special("check")
 def _check(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
-    cond = args[0] if args else kwargs["cond"]
-    if isinstance(cond, (Symbol, Tensor)):
-        return tx.call_torch(target, [cond], {})
-    if tx.truth(cond):
+    at = 1 if target.__name__.endswith("_with") else 0  # behind the type of the error
+    cond = args[at] if len(args) > at else kwargs.get("cond", kwargs.get("condition"))
+    if isinstance(cond, Tensor):
+        return tx.call_torch(torch._check_tensor_all if at else target, [cond], {})
+    if isinstance(cond, (Constant, Symbol)) and _expect_true(tx, target, [cond], {}).constant():
         return Constant(None)
-    raise Break(calls.C_FUNCTION, function=target.__name__)
+    return tx.inline(tx.wrap(target, None), args, kwargs)  # which raises
+
+
+@special("expect_true")
+def _expect_true(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    """Whether a condition holds; one on data is checked when the graph runs."""
+    (cond,) = args
+    try:
+        return Constant(tx.truth(cond))
+    except Break:
+        if not isinstance(cond, Symbol):
+            raise
+    tx.call_torch(torch._check, [cond], {})
+    return Constant(True)
 
 
 @special("annotate")

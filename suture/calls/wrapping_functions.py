@@ -8,7 +8,7 @@ import types
 from typing import Any
 
 from suture.calls.wrapping import wraps
-from suture.variables import Function, Method, Opaque, Partial, Proxy
+from suture.variables import Dict, DictView, Function, Method, Opaque, Partial, Proxy
 
 
 @wraps(types.FunctionType)
@@ -56,7 +56,7 @@ def _partial(tx: Any, value: Any, source: Any) -> Any:
     args = tx.wrap(value.args, source.attr("args")).unpacked(tx)
     keywords = tx.wrap(value.keywords, source.attr("keywords"))
     pairs = {tx.constant_value(k): v for k, v in tx.dict_pairs(keywords)}
-    return Partial(fn, list(args), pairs, source)
+    return Partial(fn, list(args), pairs, source, value)
 
 
 @wraps(types.MappingProxyType)
@@ -69,6 +69,18 @@ def _proxy(tx: Any, value: Any, source: Any) -> Any:
     return Proxy(tx.wrap(behind, source.call(_behind)), source)
 
 
+@wraps(type({}.keys()), type({}.values()), type({}.items()))
+def _view(tx: Any, value: Any, source: Any) -> Any:
+    source = source if source is not None else tx.pinned(value, "a view")
+    tx.guards.add(source, "type", type(value))
+    of = tx.wrap(_behind(value), source.call(_behind))
+    if not isinstance(of, Dict):
+        return Opaque(value, source)
+    made = DictView(of, type(value).__name__.removeprefix("dict_"))
+    made.source = source
+    return made
+
+
 def _behind(proxy: Any) -> Any:
-    """The mapping that a read-only view shows."""
+    """The mapping that a view shows."""
     return gc.get_referents(proxy)[0]

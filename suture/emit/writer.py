@@ -102,6 +102,10 @@ class Writer:
             return self.constant(lazy.value, "held")
         return self.source(lazy.source)
 
+    def is_made(self, variable: Any) -> bool:
+        """Whether the variable has a name already."""
+        return id(variable) in self._made
+
     def begin(self, variable: Any, made: str) -> str:
         """Make an empty object for a variable before what it holds, which may hold it too."""
         name = self.assign(made, "v")

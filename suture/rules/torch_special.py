@@ -8,8 +8,14 @@ from suture.rules.verdict import CONSTANT, IN_GRAPH, INLINE
 # Questions about tensors, answered by what the tracer knows.
 
 special(
-    "torch.is_tensor torch.overrides.is_tensor_like",
+    "torch.is_tensor",
     "is_tensor",
+    because="answered from the type of the argument",
+    otherwise=INLINE,
+)
+special(
+    "torch.overrides.is_tensor_like",
+    "is_tensor_like",
     because="answered from the type of the argument",
     otherwise=INLINE,
 )
@@ -90,6 +96,11 @@ special(
     "check",
     because="a condition that holds while tracing, or becomes a check in the graph",
     otherwise=INLINE,
+)
+special(
+    "torch.fx.experimental.symbolic_shapes.expect_true",
+    "expect_true",
+    because="a condition that holds while tracing, or becomes a check in the graph",
 )
 special(
     "torch.fx.experimental.symbolic_shapes.guard_size_oblivious"

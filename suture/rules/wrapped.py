@@ -71,6 +71,8 @@ def _scripted(obj: Any) -> tuple[Any, str] | None:
     original = attributes.get("_torchdynamo_inline")
     if original is None and type(obj).__name__ in ("ScriptFunction", "ScriptMethod"):
         original = getattr(obj, "_torchdynamo_inline", None)
+    if original is None and "__script_if_tracing_wrapper" in attributes:
+        original = attributes.get("__original_fn")
     return None if original is None else (original, "torch.jit")
 
 

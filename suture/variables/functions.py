@@ -33,9 +33,13 @@ class Cell(Mutable):
         return super().getattr(tx, name)
 
     def rebuild(self, emit: Any) -> str:
-        name = str(emit.begin(self, f"{emit.constant(types.CellType, 'Cell')}()"))
+        name = self.begin(emit)
         self.write_back(emit, name)
         return name
+
+    def begin(self, emit: Any) -> str:
+        """The cell, still empty."""
+        return str(emit.begin(self, f"{emit.constant(types.CellType, 'Cell')}()"))
 
     def write_back(self, emit: Any, name: str) -> None:
         if self.contents is not None:
@@ -230,6 +234,9 @@ class MadeFunction(Mutable):
         return tx.call_function(self, args, kwargs)
 
     def rebuild(self, emit: Any) -> str:
+        new = [c for c in self.closure if c.source is None and not emit.is_made(c)]
+        for cell in new:  # filled below: a cell may hold this function
+            cell.begin(emit)
         made = "{}({}, {}, {}, None, {})".format(
             emit.constant(types.FunctionType, "Function"),
             emit.constant(self.code, "code"),
@@ -240,6 +247,8 @@ class MadeFunction(Mutable):
             else "None",
         )
         name = str(emit.begin(self, made))
+        for cell in new:
+            cell.write_back(emit, emit.value(cell))
         if self._defaults:
             emit.line(f"{name}.__defaults__ = {emit.value(Tuple(self._defaults))}")
         if self.kwdefaults:
@@ -321,7 +330,7 @@ class Method(Variable):
 class Partial(Mutable):
     """functools.partial made or found while tracing."""
 
-    __slots__ = ("args", "attrs", "cls", "fn", "keywords")
+    __slots__ = ("args", "attrs", "cls", "fn", "keywords", "value")
 
     def __init__(
         self,
@@ -329,13 +338,14 @@ class Partial(Mutable):
         args: list[Any],
         keywords: dict[str, Any],
         source: Any = None,
-        cls: type = functools.partial,
+        value: Any = None,
     ) -> None:
         super().__init__(source)
         self.fn = fn
         self.args = args
         self.keywords = keywords
-        self.cls = cls
+        self.value = value  # the real one, or None if it is made in the region
+        self.cls = functools.partial
         self.attrs: dict[str, Any] = {}
 
     def python_type(self) -> type:
@@ -348,13 +358,11 @@ class Partial(Mutable):
             return Tuple(self.args)
         if name == "keywords":
             return Dict({k: (Constant(k), v) for k, v in self.keywords.items()})
-        if name in self.attrs:
-            return self.attrs[name]
         if name == "__class__":
             return tx.wrap(self.cls, None)
-        if hasattr(self.cls, name) or name == "__dict__":
-            raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
-        return tx.raise_(AttributeError, f"'functools.partial' object has no attribute '{name}'")
+        if name == "__dict__":
+            return tx.instance_dict(self)
+        return tx.partial_attribute(self, name)
 
     def setattr(self, tx: Any, name: str, value: Any) -> None:
         if self.source is not None:
@@ -373,7 +381,8 @@ class Partial(Mutable):
             return made
         name = str(emit.begin(self, made))
         for attr, value in self.attrs.items():
-            emit.line(f"{name}.{attr} = {emit.value(value)}")
+            put = emit.constant(setattr, "put_attribute")
+            emit.line(f"{put}({name}, {attr!r}, {emit.value(value)})")
         return name
 
 

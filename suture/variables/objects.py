@@ -126,10 +126,23 @@ class Object(Mutable):
         setter = emit.constant(object.__setattr__, "set_attribute")
         deleter = emit.constant(object.__delattr__, "delete_attribute")
         for attr, value in self.attrs.items():
-            if value is DELETED:
+            if _is_shadowed(self.cls, attr):
+                text = "del {}.__dict__[{!r}]" if value is DELETED else "{}.__dict__[{!r}] = {}"
+                held = () if value is DELETED else (emit.value(value),)
+                emit.line(text.format(name, attr, *held))
+            elif value is DELETED:
                 emit.line(f"{deleter}({name}, {attr!r})")
             else:
                 emit.line(f"{setter}({name}, {attr!r}, {emit.value(value)})")
+
+
+def _is_shadowed(cls: type, attr: str) -> bool:
+    """Whether what the instance's dict holds under `attr` is hidden by a descriptor in the class
+    that setting the attribute would ask."""
+    raw = next((b.__dict__[attr] for b in cls.__mro__ if attr in b.__dict__), None)
+    if raw is None or isinstance(raw, (types.MemberDescriptorType, types.GetSetDescriptorType)):
+        return False
+    return hasattr(type(raw), "__set__") or hasattr(type(raw), "__delete__")
 
 
 class Class(Held):

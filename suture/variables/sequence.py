@@ -277,8 +277,12 @@ class List(Sequence):
         return Constant(None)
 
     def m_extend(self, tx: Any, more: Any) -> Any:
-        new = list(tx.unpack(more))
-        self.change(tx).extend(new)
+        if tx.is_settled(more):
+            new = list(tx.unpack(more))
+            self.change(tx).extend(new)
+            return Constant(None)
+        for item in tx.each(more):  # what gives the items may look at the list meanwhile
+            self.m_append(tx, item)
         return Constant(None)
 
     def m_insert(self, tx: Any, where: Any, item: Any) -> Any:
@@ -392,7 +396,8 @@ class Deque(List):
         return Constant(None)
 
     def m_extendleft(self, tx: Any, more: Any) -> Any:
-        for item in list(tx.unpack(more)):
+        items = list(tx.unpack(more)) if tx.is_settled(more) else tx.each(more)
+        for item in items:
             self.m_appendleft(tx, item)
         return Constant(None)
 

@@ -227,6 +227,14 @@ class Set(Container):
     def m_symmetric_difference_update(self, tx: Any, other: Any) -> Any:
         return self._in_place(tx, self.m_symmetric_difference(tx, other))
 
+    def m___init__(self, tx: Any, items: Any = None) -> Any:
+        if self.kind is set:
+            made = Set()
+            for item in tx.unpack(items) if items is not None else []:
+                made.add(tx, item)
+            self._in_place(tx, made)
+        return Constant(None)
+
     def m_issubset(self, tx: Any, other: Any) -> Any:
         (right,) = self._collect(tx, (other,))
         return Constant(all(k in right for k in self.entries))

@@ -1,0 +1,133 @@
+"""What classes and instances answer: fields of types, comparison, truth, hidden attributes."""
+
+from __future__ import annotations
+
+import collections
+import sys
+
+import pytest
+import torch
+
+import suture
+from tests.harness import check
+
+
+class Held:
+    kind = 4
+
+    def __init__(self, x):
+        self.x = x
+
+
+class Equal(Held):
+    def __eq__(self, other):
+        return self.x == other.x
+
+
+def test_fields_of_a_class_are_read():
+    def fn(x):
+        here = "kind" in Held.__dict__ and "other" not in vars(Held)
+        name = f"{type(x).__name__} {Held.__base__.__name__} {Held.__flags__ & 1}"
+        return x + here, name, [c.__name__ for c in type(x).__mro__]
+
+    check(fn, torch.ones(2), graphs=1)
+
+
+def test_name_added_to_a_class_is_seen():
+    class Late:
+        pass
+
+    def fn(x):
+        return x + ("other" in Late.__dict__)
+
+    compiled = suture.compile(fn, backend="eager", fullgraph=True)
+    assert compiled(torch.zeros(1)).item() == 0
+    Late.other = 1
+    assert compiled(torch.zeros(1)).item() == 1
+
+
+def test_unequal_asks_the_class_for_equal():
+    def fn(x):
+        return x + 1, Equal(0) != Equal(0), Equal(0) != Equal(1), Held(0) != Held(0)
+
+    check(fn, torch.ones(2), graphs=1)
+
+
+def test_truth_that_is_no_bool_is_an_error():
+    class Vague:
+        def __bool__(self):
+            return 1.5
+
+    def fn(x, vague):
+        return x + 1 if vague else x - 1
+
+    with pytest.raises(TypeError, match="__bool__ should return bool, returned float"):
+        suture.compile(fn, backend="eager", fullgraph=True)(torch.ones(1), Vague())
+
+
+def test_attribute_behind_a_property_is_put_back():
+    class Fixed:
+        def __init__(self, n):
+            self.__dict__["field"] = n
+
+        field = property(lambda self: self.__dict__["field"])
+
+    def fn(x, old):
+        old.__dict__["field"] = 7
+        made = Fixed(42)
+        return x + made.field, made
+
+    old = Fixed(1)
+    _, made = suture.compile(fn, backend="eager", fullgraph=True)(torch.ones(1), old)
+    assert (made.field, old.field) == (42, 7)
+
+
+def test_named_tuple_is_made_in_the_function():
+    def fn(x):
+        Pair = collections.namedtuple("Pair", ["first", "second"], defaults=(3,))
+        pair = Pair(x + 1)
+        return pair._replace(first=x * 2).first + pair.second, pair._fields, pair._asdict()
+
+    check(fn, torch.ones(2), graphs=1)
+
+
+def test_recursion_limit_is_asked_at_each_call():
+    def fn(x):
+        return x * sys.getrecursionlimit()
+
+    compiled = suture.compile(fn, backend="eager", fullgraph=True)
+    before = sys.getrecursionlimit()
+    assert compiled(torch.ones(1)).item() == before
+    sys.setrecursionlimit(before + 1)
+    try:
+        assert compiled(torch.ones(1)).item() == before + 1
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def test_class_with_torch_function_is_like_a_tensor():
+    class Like:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return torch.tensor(123)
+
+    def fn(x, like):
+        return x + 1, torch.overrides.is_tensor_like(like), torch.overrides.is_tensor_like(x)
+
+    check(fn, torch.ones(2), Like(), graphs=1)
+    check(fn, torch.ones(2), 4, graphs=1)
+
+
+def test_failed_check_raises_the_error_it_names():
+    def fn(x):
+        torch._check_with(KeyError, x.shape[0] > 3, lambda: f"only {x.shape[0]}")
+        torch._check_index(x.shape[0] > 4, lambda: "too few")
+        return x + 1
+
+    compiled = suture.compile(fn, backend="eager", fullgraph=True)
+    assert compiled(torch.ones(5)).tolist() == [2.0] * 5
+    for n in (3, 2):
+        with pytest.raises(KeyError, match=f"only {n}"):
+            compiled(torch.ones(n))
+    with pytest.raises(IndexError, match="too few"):
+        compiled(torch.ones(4))
