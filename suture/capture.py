@@ -68,3 +68,4 @@ class Capture:
     steps: int = 0
     places: list[Any] = field(default_factory=list)  # of symbolic numbers: guards.shapes.Place
     strictness: Any = None  # whether a break is an error, at the start and at the exit
+    checks: list[Any] = field(default_factory=list)  # calls.checks.Check: what is expected

@@ -26,11 +26,12 @@ TENSOR_ASSERT = define(
     "Data-dependent assertion failed (cannot compile partial graph)",
     message="assert on the value of {tensor}",
     explanation=(
-        "Whether the assertion holds is known only when `{tensor}` has been computed. Python "
-        "checks it at this line, so that a failure is raised where eager raises it."
+        "Whether the assertion holds is known only when `{tensor}` has been computed. The graph "
+        "writes to its inputs, or the assertion failed before, so that the region cannot be run "
+        "again: Python checks the assertion at this line."
     ),
     hints=(
-        "torch._assert_async(condition, message) keeps the check inside the graph.",
+        "Do not write in place to what the function was given: the graph then holds the check.",
         "Assert on shapes and dtypes instead: those are checked while compiling, at no cost.",
     ),
     kind=Kind.FUNDAMENTAL,

@@ -13,7 +13,7 @@ from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from .decoder import DecodeError, Walk, rules_by_number
-from .flow import Handling, handlings, loops, stack_depths
+from .flow import Handling, handlings, loops, only_raises, stack_depths
 from .instructions import Instruction
 from .liveness import live_slots
 
@@ -107,6 +107,10 @@ class Code:
     def in_loop(self, index: int) -> bool:
         """Whether ``index`` can be reached again from itself."""
         return self._loops[index]
+
+    def only_raises(self, index: int) -> bool:
+        """Whether every way on from ``index`` ends in a ``raise``."""
+        return only_raises(self.instructions, index)
 
     def line(self, index: int) -> int | None:
         """The source line of ``index``, None where the compiler noted none."""

@@ -35,6 +35,29 @@ def successors(inst: Instruction) -> Iterator[int]:
         yield inst.target
 
 
+def only_raises(instructions: Sequence[Instruction], index: int) -> bool:
+    """Whether every way on from ``index`` ends in a ``raise``, without a loop and before long."""
+    work, seen = [index], set()
+    while work:
+        at = work.pop()
+        if at in seen:
+            continue
+        seen.add(at)
+        if len(seen) > _LONGEST_RAISE:
+            return False
+        inst = instructions[at]
+        if inst.op == "RAISE_VARARGS":
+            continue
+        onward = list(successors(inst))
+        if not onward or any(n <= at for n in onward):
+            return False
+        work += onward
+    return True
+
+
+_LONGEST_RAISE = 200
+
+
 def stack_depths(instructions: Sequence[Instruction]) -> list[int | None]:
     """The depth of the value stack on entry of each instruction, None where it is not reachable.
 

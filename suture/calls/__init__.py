@@ -26,6 +26,7 @@ from suture.calls.arguments import Arguments
 from suture.calls.arrays import Arrays
 from suture.calls.attributes import Attributes
 from suture.calls.bodies import Bodies
+from suture.calls.checks import Checks
 from suture.calls.classes import Classes
 from suture.calls.contexts import Contexts
 from suture.calls.conversions import Conversions
@@ -61,6 +62,7 @@ PARTS = (
     Arguments,
     Attributes,
     Bodies,
+    Checks,
     Classes,
     Contexts,
     Conversions,

@@ -7,6 +7,7 @@ so both are traced once, for their guards and for what they change, and the trac
 
 from __future__ import annotations
 
+import functools
 import types
 from typing import Any
 
@@ -141,6 +142,8 @@ def _traced(tx: Any, cls: Class, name: str, given: list[Any], ctx: Context) -> A
 
     def run(args: list[Any]) -> Any:
         before = torch.is_grad_enabled()
+        # what the body switches is undone before this, should the trace end in it
+        tx.restores.append(functools.partial(torch._C._set_grad_enabled, before))
         torch._C._set_grad_enabled(False)
         try:
             if not separate:
@@ -170,22 +173,23 @@ def _trace_backward(tx: Any, cls: Class, name: str, ctx: Context, result: Any) -
         if raw is MISSING or raw is _NO_VJP:
             return
     outputs = [result] if isinstance(result, Tensor) else list(tx.unpack(result))
-    saved = [v for v in (*ctx.saved, *ctx.attrs.values()) if isinstance(v, Tensor)]
-    leaves = [*(o for o in outputs if isinstance(o, Tensor)), *saved]
+    kept: list[Any] = []
+    held = [trees.flatten(tx, v, kept) for v in (*ctx.saved, *ctx.attrs.values())]
+    count = sum(isinstance(o, Tensor) for o in outputs)
+    leaves = [*(o for o in outputs if isinstance(o, Tensor)), *kept]
     inner = _backward_of(raw)
 
     def run(args: list[Any]) -> Any:
-        count = len(leaves) - len(saved)
-        fresh = {id(old): new for old, new in zip(saved, args[count:])}
-        ctx.saved = [fresh.get(id(v), v) for v in ctx.saved]
-        ctx.attrs = {k: fresh.get(id(v), v) for k, v in ctx.attrs.items()}
+        fresh = [trees.build(tx, s, args[count:]) for s in held]
+        ctx.attrs = dict(zip(ctx.attrs, fresh[len(ctx.saved) :]))
+        ctx.saved = fresh[: len(ctx.saved)]
         grads = iter(args[:count])
         given = [next(grads) if isinstance(o, Tensor) else Constant(None) for o in outputs]
         return tx.call(tx.wrap(inner, None), [ctx, *given], {})
 
     structure = tuple(trees.Leaf(i) for i in range(len(leaves)))
     with torch.no_grad(), tx.graph.fake:
-        fakes = [v.value.detach() for v in leaves]
+        fakes = [v.value.detach() if isinstance(v, Tensor) else v.value for v in leaves]
     body = tx.trace_body(name, _Trial(run), structure, leaves, fakes)
     if body.lifted:
         raise Break(

@@ -9,7 +9,7 @@ import torch
 
 from suture.breaks import Break, autograd, tensor_methods, tensors
 from suture.calls.table import special
-from suture.variables import Constant, Tensor
+from suture.variables import Constant, Size, Tensor
 
 METHODS: dict[str, Callable[..., Any]] = {}
 
@@ -57,6 +57,14 @@ def _requires_grad(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
     if tensor.source is None and tensor.value.is_leaf and not torch.is_grad_enabled():
         return tx.add_node("call_method", "requires_grad_", [tensor, given], {})
     raise Break(tensor_methods.REQUIRES_GRAD_CALL, tensor=tensor.describe())
+
+
+@method("new")
+def _new(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    """A size says the shape, a plain tuple the numbers: graphs know only plain tuples."""
+    if len(args) == 1 and isinstance(args[0], Size):
+        args = list(args[0].unpacked(tx))
+    return tx.add_node("call_method", "new", [tensor, *args], kwargs)
 
 
 @method("resize_")

@@ -44,6 +44,7 @@ class Walker(ast.NodeVisitor):
         self.types = Types(file, function, name.rpartition(".")[0])
         self.types.names.update(dict.fromkeys(self.known.get(name, ()), TENSOR))
         self.found: list[Finding] = []
+        self._expected: set[int] = set()  # conditions one side of which raises, by id
         self.lines: list[str] = []
 
     def run(self, function: Function, lines: list[str]) -> list[Finding]:
@@ -89,8 +90,20 @@ class Walker(ast.NodeVisitor):
         if isinstance(node.test, ast.UnaryOp) and self._is_compiling(node.test.operand):
             self._visit_all(node.orelse)
             return
+        if _raises(node.body) is not _raises(node.orelse):
+            self._expect(node.test, _raises(node.body))
         self._decide(node.test, BRANCH)
         self.generic_visit(node)
+
+    def _expect(self, test: ast.expr, raising: bool) -> None:
+        """The program raises if `test` is `raising`: whether it does, the graph can tell."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            self._expect(test.operand, not raising)
+        elif isinstance(test, ast.BoolOp):
+            each = isinstance(test.op, ast.Or) is raising
+            for value in test.values if each else test.values[-1:]:
+                self._expect(value, raising)
+        self._expected.add(id(test))
 
     def _visit_all(self, body: list[ast.stmt]) -> None:
         for statement in body:
@@ -104,6 +117,7 @@ class Walker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Assert(self, node: ast.Assert) -> None:
+        self._expect(node.test, False)
         self._decide(node.test, ASSERT)
         self.visit(node.test)
 
@@ -126,7 +140,7 @@ class Walker(ast.NodeVisitor):
             self._decide(test.values[-1], number)  # the others are looked at where they stand
             return
         kind = self.types.of(test)
-        if kind == TENSOR:
+        if kind == TENSOR and id(test) not in self._expected:
             self._add(number, test)
         elif kind == NUMBER:
             self._add(NUMBER_DECISION, test)
@@ -242,6 +256,11 @@ def _number(real: Callable[..., Any], verdict: Any) -> str:
     if owner is not None and not isinstance(owner, (types_.ModuleType, type)):
         return "GB0156"  # a method of an object that lives outside
     return unmodelled.reason(real, verdict, []).number
+
+
+def _raises(body: list[ast.stmt]) -> bool:
+    """Whether a block does nothing but raise."""
+    return bool(body) and isinstance(body[-1], ast.Raise)
 
 
 def number_of(name: str) -> str | None:

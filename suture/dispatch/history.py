@@ -26,6 +26,7 @@ class History:
         "numbers",
         "objects",
         "places",
+        "raised",
         "ranks",
         "sizes",
         "spread",
@@ -39,6 +40,7 @@ class History:
         self.places: dict[str, str] = {}
         self.moving: dict[tuple[str, int], set[int]] = {}
         self.changing: set[str] = set()
+        self.raised: set[Any] = set()  # branches that were expected not to raise, and did
         self.ranks: dict[str, set[int]] = {}
         self.spread = False  # the backend refused a float: write factors out
         self.constant: set[str] = set()  # numbers that the backend cannot take as symbols

@@ -255,6 +255,8 @@ class Unit:
         )
         data.variants.append(variant)
         point.add(variant.function, program)
+        if emitted.checks is not None:
+            emitted.checks.tell = _forget_after(capture.checks, point, variant)
         for guard in capture.guards.entries:
             if guard.kind == "weak":
                 _forget_with(guard.arg, point, variant)
@@ -291,6 +293,25 @@ def _forget_with(obj: Any, point: Any, variant: Variant) -> None:
             _drop(at, variant)
 
     weakref.finalize(obj, forget).atexit = False
+
+
+def _forget_after(checks: Any, point: Any, variant: Variant) -> Any:
+    """Drop the variant when one of the checks fails, and expect it to hold no more. Called with
+    what the conditions were."""
+    ref = weakref.ref(point)
+    expected = [(check.place, check.expected) for check in checks]
+
+    def forget(truths: tuple[bool, ...]) -> None:
+        at = ref()
+        if at is None:
+            return
+        for (place, wanted), truth in zip(expected, truths):
+            if truth is not wanted:
+                at.data.history.raised.add(place)
+        if variant in at.data.variants:
+            _drop(at, variant)
+
+    return forget
 
 
 class _Throwing:

@@ -14,6 +14,7 @@ import torch.fx
 
 from suture import _core
 from suture.capture import Capture
+from suture.emit.checks import CheckLines
 from suture.emit.leave import Leaving
 from suture.emit.writer import Writer
 from suture.hook import AfterFailure, Chain, set_context, slot_names
@@ -30,6 +31,7 @@ class Emitted:
     inputs: list[Any]
     namespace: dict[str, Any]
     statics: tuple[Any, ...]
+    checks: Any = None  # the AfterCheck of a variant that expects something of numbers
 
 
 def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
@@ -43,7 +45,8 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     writer.current = writer.tail
     leaving.write()
     _write_effects(writer, capture)
-    module, inputs, call = _graph(writer, capture, chain)
+    checks = CheckLines(writer, capture, chain)
+    module, inputs, call = _graph(writer, capture, chain, checks)
     statics = tuple(i.example for i in inputs if i.static)
     if statics:
         writer.namespace["held"] = statics
@@ -53,7 +56,7 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
         body = ["    return None"]
     source = "\n".join([head, *body]) + "\n"
     function = _compile(source, name, writer.namespace)
-    return Emitted(function, source, module, inputs, writer.namespace, statics)
+    return Emitted(function, source, module, inputs, writer.namespace, statics, checks.handler)
 
 
 def _write_effects(writer: Writer, capture: Capture) -> None:
@@ -87,7 +90,9 @@ def _write_tracebacks(writer: Writer, capture: Capture) -> None:
         writer.line(f"{add}({writer.value(exc)}, {where}, {offset})")
 
 
-def _graph(writer: Writer, capture: Capture, chain: Chain) -> tuple[Any, list[Any], list[str]]:
+def _graph(
+    writer: Writer, capture: Capture, chain: Chain, checks: CheckLines
+) -> tuple[Any, list[Any], list[str]]:
     """The finished graph and the line that calls it; nothing if no operation is needed."""
     builder = capture.graph
     if not (writer.outputs or builder.writes_inputs() or _has_effects(builder.graph)):
@@ -110,12 +115,16 @@ def _graph(writer: Writer, capture: Capture, chain: Chain) -> tuple[Any, list[An
     left = "".join(n + ", " for n in names).rstrip()
     call = f"graph({', '.join(args)})"
     comment = f"  # {builder.ops} operation{'s' if builder.ops != 1 else ''}"
-    failed = writer.constant(AfterFailure(chain, _writes(builder.graph)), "failed")
+    writes = not capture.checks and _writes(builder.graph)
+    failed = writer.constant(AfterFailure(chain, writes), "failed")
     lines = [
+        *checks.before,
         "    try:",
         f"        {left} = {call}{comment}" if names else f"        {call}{comment}",
         "    except BaseException as exc:",
-        f"        return {failed}(exc, {', '.join(writer._params)})",
+        *checks.failed,
+        f"        return {failed}(exc, {', '.join(writer.params)})",
+        *checks.after,
     ]
     return module, inputs, lines
 
@@ -143,7 +152,7 @@ def _read(writer: Writer, source: Any) -> str:
     """A source as an expression that stands before everything else in the body."""
     kind = source.kind
     if kind == "slot":
-        return writer._params[source.arg]
+        return writer.params[source.arg]
     if kind == "const":
         return writer.constant(source.arg, source.name)
     return writer.step(source, _read(writer, source.base))

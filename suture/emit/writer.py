@@ -34,7 +34,7 @@ class Writer:
         self._names: set[str] = {"UNBOUND", "graph", "held", *params, *reserved}
         self._constants: dict[int, str] = {}
         self._made: dict[int, str] = {}
-        self._params = params
+        self.params = params
         self._sources: dict[int, str] = {}
         self._keep: list[Any] = []
 
@@ -124,7 +124,7 @@ class Writer:
         if found is not None:
             return found
         if source.kind == "slot":
-            text = self._params[source.arg]
+            text = self.params[source.arg]
         elif source.kind == "const":
             text = self.constant(source.arg, source.name)
         else:

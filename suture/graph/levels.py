@@ -11,6 +11,8 @@ from typing import Any
 
 import torch.fx
 
+from suture.breaks import Break, higher_order
+
 
 @dataclass(slots=True, eq=False)
 class Level:
@@ -65,7 +67,10 @@ class Levels:
         """The node that stands for `node` in the innermost graph."""
         if node.graph is self.top.graph:
             return node
-        at = next(i for i, level in enumerate(self.stack) if level.graph is node.graph)
+        at = next((i for i, level in enumerate(self.stack) if level.graph is node.graph), None)
+        if at is None:
+            reason = "it uses a tensor that was made in another body"
+            raise Break(higher_order.BODY_BREAKS, operator="an operator", reason=reason)
         for level in self.stack[at + 1 :]:
             found = level.lifted.get(node)
             if found is None:

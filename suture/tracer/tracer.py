@@ -9,6 +9,7 @@ from suture import _core, config
 from suture.breaks import Break, calls, control_flow, internal
 from suture.bytecode import decode
 from suture.calls import PARTS
+from suture.calls.checks import Check
 from suture.calls.exceptions import Ambient
 from suture.calls.overrides import torch_functions_on
 from suture.calls.strictness import Strictness
@@ -52,6 +53,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.effects = Effects()
         self.frames: list[Frame] = []
         self.modes: list[Any] = []
+        self.checks: list[Check] = []
         self.strictness = Strictness()
         self.restores: list[Any] = []  # undo what was really switched while tracing
         self.asks = False  # whether a tensor was seen whose class may take over operations
@@ -156,6 +158,9 @@ class Tracer(*PARTS):  # type: ignore[misc]
         except (RecursionError, MemoryError) as error:
             fault = Break(calls.TRACING_OUT_OF_ROOM, error=type(error).__name__)
             raise Restart(self.step, self._exit_at(fault)) from None
+        refused = self.refused_check()
+        if refused is not None:
+            raise Restart(refused.step, refused.exit)
         self.guard_aliasing()
         self.guards.where = None  # nothing of the trace outlives it
         self.graph.stack = self.graph.decisions.where = _no_stack
@@ -171,6 +176,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
             self.step,
             self.symbol_places,
             self.strictness,
+            self.checks,
         )
 
     def _stop(self, reason: Break) -> Any:

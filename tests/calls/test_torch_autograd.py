@@ -126,3 +126,43 @@ def test_autograd_function_in_place():
         return Dirty.apply(x * 1)
 
     check(afn_dirty, g, graphs=1)
+
+
+class _KeepsInContainers(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.kept = {"cos": x.cos(), "list": [x * 2]}
+        ctx.factor = factor
+        return x.sin()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.kept["cos"] * ctx.factor + ctx.kept["list"][0], None
+
+
+def test_a_context_may_keep_tensors_in_containers():
+    def fn(x):
+        return _KeepsInContainers.apply(x, 3)
+
+    check(fn, torch.randn(4, requires_grad=True))
+
+
+class _DifferentiatesInside(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        with torch.enable_grad():
+            y = x.detach().requires_grad_()
+            (grad,) = torch.autograd.grad((y**2).sum(), y)
+        ctx.save_for_backward(grad)
+        return x.sum()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.saved_tensors[0]
+
+
+def test_a_body_that_breaks_under_a_mode_leaves_the_mode_as_it_was():
+    def fn(x):
+        return _DifferentiatesInside.apply(x), torch.is_grad_enabled()
+
+    check(fn, torch.randn(4, requires_grad=True), graphs=None, breaks=None)

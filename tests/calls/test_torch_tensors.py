@@ -374,3 +374,10 @@ def test_views():
         )
 
     check(views, x, graphs=1)
+
+
+def test_new_takes_a_size_as_a_shape_and_a_list_as_numbers():
+    def fn(x):
+        return x.new(x.shape).zero_(), x.new([1.0, 2.0]), x.new(2, 3).zero_().shape
+
+    check(fn, torch.randn(2, 3))

@@ -6,6 +6,7 @@ from typing import Any
 
 from suture import config
 from suture.breaks import Break, control_flow, internal
+from suture.calls.checks import is_tensor_assert
 from suture.tracer.frame import Pending
 from suture.tracer.opcodes.table import op
 from suture.variables import END, Constant
@@ -16,18 +17,16 @@ def jump(tx: Any, frame: Any, inst: Any) -> None:
     frame.ip = inst.target
 
 
-def _is_assert(frame: Any) -> bool:
-    """Whether the branch belongs to an `assert`: the other side raises AssertionError."""
-    return bool(frame.code.instructions[frame.ip + 1].op == "LOAD_ASSERTION_ERROR")
-
-
 def _branch(name: str, wanted: bool) -> None:
     @op(name, raw=True, run="bool")
     def handler(tx: Any, frame: Any, inst: Any) -> None:
         condition = frame.stack[-1]
-        if wanted and tx.is_tensor(condition) and _is_assert(frame):
-            raise Break(control_flow.TENSOR_ASSERT, tensor=condition.describe())
-        taken = tx.truth(condition) is wanted
+        truth = tx.expected_truth(frame, inst, condition)
+        if truth is None:
+            if wanted and is_tensor_assert(frame, condition):
+                raise Break(control_flow.TENSOR_ASSERT, tensor=condition.describe())
+            truth = tx.truth(condition)
+        taken = truth is wanted
         frame.stack.pop()
         frame.ip = inst.target if taken else frame.ip + 1
 

@@ -1,0 +1,71 @@
+"""Checks on numbers: `if not (x > 0).all(): raise ...`, `assert ok`.
+
+Where one side of a branch on a tensor only raises, the program is expected to go the other way:
+the condition becomes a result of the graph, and the variant looks at it before it puts anything
+back. If it is not as expected, the region runs from its start in the interpreter, and raises what
+eager raises, where eager raises it. A graph that writes to its inputs cannot be run again: there
+the branch stays a break.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from suture.breaks import Break, control_flow
+from suture.calls.part import Part
+from suture.variables import Tensor
+
+
+@dataclass(slots=True, eq=False)
+class Check:
+    """A condition that a graph computes, and what it is expected to be. `place` is the branch,
+    `step` and `exit` say how to stop there instead."""
+
+    tensor: Tensor
+    expected: bool
+    place: tuple[Any, int]
+    step: int
+    exit: Any
+
+    @property
+    def uses_cuda(self) -> bool:
+        """Whether the graph around the check may draw from the generators of GPUs."""
+        return bool(self.tensor.value.device.type == "cuda")
+
+
+class Checks(Part):
+    """The part of the tracer that expects programs not to raise."""
+
+    checks: list[Check]
+
+    def expected_truth(self, frame: Any, inst: Any, condition: Any) -> bool | None:
+        """What a condition is expected to be, because the other side of its branch raises; None
+        if nothing can be expected. `inst` jumps on true or on false."""
+        if not isinstance(condition, Tensor) or len(self.graph.levels.stack) > 1:
+            return None
+        value, place = condition.value, (frame.code.code, inst.index)
+        if value.numel() != 1 or place in self.history.raised:
+            return None
+        jumped, fell = map(frame.code.only_raises, (inst.target, inst.index + 1))
+        if jumped is fell or self.known_number(condition) is not None:
+            return None
+        expected = fell is (inst.op == "POP_JUMP_IF_TRUE")
+        entry = control_flow.TENSOR_ASSERT if _is_assert(frame) else control_flow.TENSOR_BRANCH
+        exit = self._exit_at(Break(entry, tensor=condition.describe()))
+        self.checks.append(Check(condition, expected, place, self.step, exit))
+        return expected
+
+    def refused_check(self) -> Check | None:
+        """The first check, if what was captured cannot be run again should one of them fail."""
+        return self.checks[0] if self.checks and self.graph.writes_inputs() else None
+
+
+def _is_assert(frame: Any) -> bool:
+    """Whether the branch belongs to an `assert`: the other side raises AssertionError."""
+    return bool(frame.code.instructions[frame.ip + 1].op == "LOAD_ASSERTION_ERROR")
+
+
+def is_tensor_assert(frame: Any, condition: Any) -> bool:
+    """Whether an `assert` asks for the truth of a tensor."""
+    return isinstance(condition, Tensor) and _is_assert(frame)

@@ -1,0 +1,147 @@
+"""Branches on tensors one side of which raises: captured, and right when they do raise."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import suture
+from tests.harness import Graphs, Outcome, check, compare
+
+POSITIVE = torch.tensor([1.0, 2.0])
+NEGATIVE = -POSITIVE
+
+
+def validated(x):
+    if not (x > 0).all():
+        raise ValueError(f"not positive: {x.shape}")
+    return x.log()
+
+
+def test_a_condition_whose_other_side_raises_is_part_of_the_graph():
+    check(validated, POSITIVE)
+
+
+def test_an_assertion_on_a_tensor_is_part_of_the_graph():
+    def fn(x):
+        assert (x > 0).all(), "must be positive"
+        return x.log()
+
+    check(fn, POSITIVE)
+
+
+def test_each_turn_of_a_loop_checks():
+    def fn(xs):
+        total = 0
+        for x in xs:
+            if (x < 0).any():
+                raise ValueError("negative")
+            total = total + x
+        return total
+
+    check(fn, [POSITIVE, POSITIVE * 2, POSITIVE * 3])
+
+
+def test_a_check_in_a_called_function_is_captured():
+    def fn(x):
+        return validated(x) + validated(x + 1)
+
+    check(fn, POSITIVE)
+
+
+def both(fn, *calls):
+    """Eager and compiled, call by call, in one process."""
+    suture.reset()
+    graphs = Graphs()
+    compiled = suture.compile(fn, backend=graphs)
+    for given in calls:
+        eager = Outcome(fn, (given.clone(),), {})
+        ours = Outcome(compiled, (given.clone(),), {})
+        compare(eager, ours)
+    return graphs
+
+
+def test_the_error_is_the_programs_own_when_the_condition_fails_later():
+    both(validated, POSITIVE, NEGATIVE, POSITIVE, NEGATIVE)
+
+
+def test_the_error_has_the_line_that_raised():
+    compiled = suture.compile(validated, backend="eager")
+    compiled(POSITIVE)
+    with pytest.raises(ValueError, match="not positive") as caught:
+        compiled(NEGATIVE)
+    lines = [entry.name for entry in caught.traceback]
+    assert lines[-1] == "validated"
+
+
+def test_random_numbers_are_as_in_eager_when_a_condition_fails():
+    def fn(x):
+        noise = torch.randn(2)
+        if (x + noise < -100).any():
+            raise ValueError("low")
+        if (x < 0).any():
+            raise ValueError(f"negative after {noise.shape}")
+        return x + noise + torch.rand(2)
+
+    both(fn, POSITIVE, NEGATIVE, POSITIVE)
+
+
+def test_what_the_program_changed_before_it_raised_is_changed():
+    seen = []
+
+    def fn(x):
+        seen.append(1)
+        if (x < 0).any():
+            raise ValueError("negative")
+        seen.append(2)
+        return x + 1
+
+    compiled = suture.compile(fn, backend="eager")
+    compiled(POSITIVE)
+    with pytest.raises(ValueError, match="negative"):
+        compiled(NEGATIVE)
+    assert seen == [1, 2, 1]
+
+
+def test_an_exception_that_the_program_catches_is_caught():
+    def fn(x):
+        try:
+            if (x < 0).any():
+                raise ValueError("negative")
+        except ValueError:
+            return x.cos()
+        return x.sin()
+
+    both(fn, POSITIVE, NEGATIVE, POSITIVE)
+
+
+def test_a_graph_that_writes_to_its_inputs_breaks_at_the_condition():
+    def fn(x):
+        if (x < 0).any():
+            raise ValueError("negative")
+        x.add_(1)
+        return x * 2
+
+    check(fn, POSITIVE, graphs=2, breaks=["GB0170"])
+
+
+def test_an_operation_that_fails_on_what_was_to_be_refused_raises_the_programs_error():
+    def fn(x):
+        if (x < 0).any():
+            raise ValueError("negative")
+        return torch.multinomial(x, 1)
+
+    both(fn, POSITIVE, NEGATIVE)
+
+
+def test_gradients_go_through_what_was_checked():
+    check(validated, POSITIVE.clone().requires_grad_())
+
+
+def test_a_branch_both_sides_of_which_go_on_is_a_break():
+    def fn(x):
+        if (x < 0).any():
+            x = x + 1
+        return x * 2
+
+    check(fn, POSITIVE, graphs=2, breaks=["GB0170"])
