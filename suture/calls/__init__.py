@@ -47,6 +47,7 @@ from suture.calls.operators import Operators
 from suture.calls.overrides import Overrides
 from suture.calls.partials import Partials
 from suture.calls.processwide import ProcessWide
+from suture.calls.set_order import SetOrder
 from suture.calls.spreading import Spreading
 from suture.calls.subclasses import Subclasses
 from suture.calls.super_lookup import SuperLookup
@@ -83,6 +84,7 @@ PARTS = (
     Overrides,
     Partials,
     ProcessWide,
+    SetOrder,
     Subclasses,
     SuperLookup,
     Spreading,

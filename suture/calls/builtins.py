@@ -37,6 +37,7 @@ from suture.variables import (
     Tensor,
     Tuple,
     Zip,
+    is_single,
 )
 
 
@@ -271,8 +272,10 @@ def _implicit_super(tx: Any) -> tuple[Any, Any]:
 @handles(id)
 def _id(tx: Any, args: Any, kwargs: Any) -> Any:
     (of,) = args
-    if isinstance(of, (Class, Module, Function)) or of.is_constant():
-        return Constant(id(of.real() if not of.is_constant() else of.constant()))
+    if isinstance(of, (Class, Module, Function)):
+        return Constant(id(of.real()))
+    if type(of) is Constant and is_single(of.value):
+        return Constant(id(of.value))
     return Address(of)
 
 

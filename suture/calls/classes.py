@@ -116,10 +116,7 @@ class Classes(Part):
         if issubclass(real, collections.deque):
             return Deque([])
         if issubclass(real, frozenset):
-            made = Set(None, None, frozenset)
-            for item in self.unpack(args[0]) if args else []:
-                made.add(self, item)
-            return made
+            return Set(None, None, frozenset).m_union(self, *args[:1])
         if issubclass(real, set):
             return Set()
         for base in (int, float, str, bytes, complex):

@@ -127,10 +127,9 @@ def _frozenset(tx: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _make_set(tx: Any, kind: type, args: list[Any]) -> Any:
-    made = Set(None, None, kind)
-    for item in tx.elements(args[0]) if args else []:
-        made.add(tx, item)
-    return made
+    if kind is frozenset and args and isinstance(args[0], Set) and args[0].kind is frozenset:
+        return args[0]
+    return Set(None, None, kind).m_union(tx, *args)
 
 
 @handles(dict)
@@ -195,10 +194,7 @@ class Conversions(Part):
         if kind is dict:
             return Dict({k: (self.wrap_known(k), self.wrap_known(v)) for k, v in value.items()})
         if kind in (set, frozenset):
-            made = Set(None, None, kind)
-            for item in value:
-                made.add(self, self.wrap_known(item))
-            return made
+            return self.known_set(value)
         return self.wrap(value, None)
 
     def convert_value(self, value: Any, how: str) -> Any:

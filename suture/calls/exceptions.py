@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from suture.breaks import Break, objects
@@ -21,9 +22,7 @@ class Ambient(Opaque):
         return f"{emit.constant(_current_exception, 'handled_by_caller')}()"
 
 
-def _current_exception() -> Any:
-    import sys
-
+def _current_exception(_: Any = None) -> Any:
     return sys.exc_info()[1]
 
 
@@ -51,7 +50,7 @@ class Exceptions(Part):
 
     def with_context(self, exc: Any) -> Any:
         """Set __context__ as `raise` does: what is being handled right now."""
-        handled = self.frames[-1].handled if self.frames else None
+        handled = self.handled_now()
         if isinstance(exc, Raise) and _is_exception(handled) and handled is not exc:
             at, seen = handled, set()
             while isinstance(at, Raise) and at.context is not None and id(at) not in seen:
@@ -65,14 +64,26 @@ class Exceptions(Part):
             self.effects.passed.append((exc, None, handled, 0))
         return exc
 
+    def handled_now(self) -> Any:
+        """The exception being handled in the innermost frame; what the caller of the region
+        handles is looked at, and guarded."""
+        handled = self.frames[-1].handled if self.frames else None
+        if not isinstance(handled, Ambient):
+            return handled
+        if self.ambient is None:
+            self.guards.add(None, "torch_state", _NOTHING_HANDLED)
+            return Constant(None)
+        return self.wrap(self.ambient, self.pinned(sys).call(_current_exception))
+
     def do_raise(self, frame: Any, parts: list[Any]) -> None:
         """RAISE_VARARGS."""
         if not parts:
-            if not _is_exception(frame.handled):
-                if isinstance(frame.handled, Constant):
+            handled = self.handled_now()
+            if not _is_exception(handled):
+                if handled is None or isinstance(handled, Constant):
                     self.raise_(RuntimeError, "No active exception to reraise")
                 raise Break(objects.UNKNOWN_OBJECT, operation="re-raise", object="the exception")
-            raise Raised(frame.handled)
+            raise Raised(handled)
         exc = self._instance(parts[0])
         if len(parts) == 2:
             cause = parts[1]
@@ -131,6 +142,9 @@ class Exceptions(Part):
             made.suppress = True
             return made
         return exc
+
+
+_NOTHING_HANDLED = (sys.exception, None, "the exception being handled")
 
 
 class NoTraceback(Opaque):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
 import types
 from typing import Any
 
 from suture.breaks import Break, objects
+from suture.bytecode import decode
 from suture.calls.part import Part
+from suture.calls.wrapping import is_empty_cell
 from suture.variables import Constant, Object, Variable
 
 
@@ -55,6 +58,10 @@ class Hashing(Part):
     def _traced_key(self, obj: Object, raw: Any) -> HashKey:
         if raw is object.__hash__:
             raise Break(objects.UNKNOWN_OBJECT, operation="hash", object=obj.describe())
+        for name in ("__hash__", "__eq__"):
+            method = self.type_lookup(obj.cls, name)
+            if isinstance(method, types.FunctionType) and not _may_run_again(method):
+                raise Break(objects.UNKNOWN_OBJECT, operation="hash", object=obj.describe())
         result = self.finish(self.call_type_method(obj, "__hash__", [], {}))
         if not result.is_constant() or not isinstance(result.constant(), int):
             if result.is_constant():
@@ -65,6 +72,27 @@ class Hashing(Part):
     def plain_keys(self, keys: Any) -> bool:
         """Whether looking up these real keys runs no code of the program."""
         return all(_plain_kind(kind) for kind in {type(k) for k in keys})
+
+
+def _may_run_again(method: types.FunctionType) -> bool:
+    """Whether nobody sees how often a method runs: a container that is made real hashes and
+    compares its keys once more. It changes nothing, and reads no variable but its arguments."""
+    names = set()
+    for inst in decode(method.__code__).instructions:
+        if inst.op in _CHANGES:
+            return False
+        if inst.op == "LOAD_GLOBAL" and not hasattr(builtins, inst.val):
+            names.add(inst.val)
+    outside = [method.__globals__.get(name) for name in names]
+    for cell in method.__closure__ or ():
+        outside.append(None if is_empty_cell(cell) else cell.cell_contents)
+    return all(isinstance(v, (type, types.FunctionType, types.ModuleType)) for v in outside)
+
+
+_CHANGES = frozenset(
+    {"STORE_ATTR", "STORE_GLOBAL", "STORE_DEREF", "STORE_SUBSCR", "DELETE_ATTR", "DELETE_SUBSCR",
+     "DELETE_GLOBAL", "DELETE_DEREF"}
+)  # fmt: skip
 
 
 def _is_c_class(cls: type) -> bool:

@@ -27,7 +27,6 @@ from suture.variables import (
     Sequence,
     SequenceIterator,
     Set,
-    SetIterator,
     Tensor,
     Tuple,
     is_literal,
@@ -154,18 +153,6 @@ class Iteration(Part):
 
     def mapping_iterator(self, of: Dict, what: str) -> Any:
         return DictIterator(of, what, list(of.load(self)))
-
-    def set_iterator(self, of: Set) -> Any:
-        order = self.set_order(of)
-        return SetIterator(of, order, len(order))
-
-    def set_order(self, of: Set) -> list[Any]:
-        """The members in the order the real set has."""
-        members = list(of.entries.values())
-        if all(m.is_constant() for m in members):
-            by_value = {m.constant(): m for m in members}
-            return [by_value[v] for v in set(by_value)]
-        return members
 
     # ---- dictionaries from outside
 

@@ -79,8 +79,8 @@ def _exc_info(tx: Any, args: Any, kwargs: Any) -> Any:
 
 def _handled(tx: Any, name: str) -> Any:
     """The exception being handled, None if there is none; Break if only Python knows."""
-    exc = tx.frames[-1].handled
-    if isinstance(exc, Constant):
+    exc = tx.handled_now()
+    if exc is None or isinstance(exc, Constant):
         return None
     if isinstance(exc, Opaque):
         raise Break(calls.C_FUNCTION, function=name)

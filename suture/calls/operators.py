@@ -23,6 +23,7 @@ from suture.variables import (
     Raise,
     Refused,
     Sequence,
+    Set,
     Slice,
     Symbol,
     Tensor,
@@ -100,8 +101,8 @@ class Operators(Part):
             return variable.real()
         if isinstance(variable, Slice):
             return slice(*(self.constant_value(p) for p in variable.parts))
-        if hasattr(variable, "entries") and hasattr(variable, "kind"):
-            return variable.kind(self.constant_value(v) for v in variable.entries.values())
+        if isinstance(variable, Set):
+            return self.real_set(variable)
         raise Break(
             objects.UNKNOWN_OBJECT, operation="take the value of", object=variable.describe()
         )
@@ -399,12 +400,17 @@ class Operators(Part):
             return self.builtin_part(obj.storage)
         if type(obj) is Constant and type(obj.value) is tuple:
             return Tuple([self.known(v) for v in obj.value])
+        if type(obj) is Constant and type(obj.value) is frozenset:
+            return self.known_set(obj.value)
         return obj
 
     def _compare_sequences(self, symbol: str, left: Any, right: Any) -> Any:
         related = issubclass(left.kind, right.kind) or issubclass(right.kind, left.kind)
         if not related:
             return None
+        if symbol in ("==", "!=") and issubclass(left.kind, list):
+            if len(left.items) != len(right.items):
+                return Constant(symbol == "!=")
         for a, b in zip(left.unpacked(self), right.unpacked(self)):
             if not self.same_or_equal(a, b):
                 if symbol in ("==", "!="):

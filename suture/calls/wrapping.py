@@ -163,7 +163,7 @@ class Wrapping(Part):
             contents: Any = Lazy(cell.cell_contents, source.cell())
         except ValueError:
             contents = None
-            self.guards.add(source, "truth", _is_empty_cell)
+            self.guards.add(source, "truth", is_empty_cell)
         made = Cell(contents, source)
         self._cells[id(cell)] = (cell, made)
         return made
@@ -177,7 +177,7 @@ class Wrapping(Part):
         return Constant(value)
 
 
-def _is_empty_cell(cell: Any) -> bool:
+def is_empty_cell(cell: Any) -> bool:
     try:
         _ = cell.cell_contents
     except ValueError:
@@ -209,8 +209,10 @@ def _maker_for(value: Any) -> Wrap:
         return wrap_iterator
     if kind.__module__ == "typing" or issubclass(kind, (types.GenericAlias, types.UnionType)):
         return _builtin
-    if isinstance(value, (types.CoroutineType, types.AsyncGeneratorType)):
+    if issubclass(kind, (types.CoroutineType, types.AsyncGeneratorType)):
         return _opaque
+    if issubclass(kind, weakref.ProxyTypes):
+        return _opaque  # every use of it goes to an object that may be gone
     if kind.__module__ == "builtins" and kind.__name__.endswith(("iterator", "generator")):
         return _opaque
     return _object

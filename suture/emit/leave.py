@@ -192,7 +192,7 @@ class Leaving:
         stack = [self._text(v) for v in frame.stack]
         enter = writer.constant(_core.enter, "enter")
         place = f"{self._text(frame.fn)}, {code.instructions[frame.ip].offset}"
-        handled = f", handled={self._text(frame.handled)}" if code.handled(frame.ip) else ""
+        handled = f", handled={self._text(frame.handled)}" if self._handles(frame) else ""
         number = exit.reason.number if exit.reason is not None else ""
         writer.line("try:")
         writer.line(
@@ -222,13 +222,18 @@ class Leaving:
             head, texts = self._plain_call(inputs, texts, inst)
         else:
             head = writer.constant(operation, exit.operation)
-        if frame.code.handled(inst.index) > 0:
+        if self._handles(frame):
             start = f"{writer.constant(_core.handling, 'handling')}({self._text(frame.handled)}, "
         elif exit.inside or (exit.operation == "call" and _compiles_nothing(exit.reason, inputs)):
             return f"{head}({', '.join(texts)})"  # nothing below it is to be compiled
         else:
             start = f"{writer.constant(_core.run, 'run')}("
         return start + ", ".join([head, *texts]) + ")"
+
+    def _handles(self, frame: Any) -> bool:
+        """Whether an exception is being handled there, by the frame or by one that called it."""
+        at = self.capture.frames.index(frame)
+        return any(f.code.handled(f.ip) > 0 for f in self.capture.frames[: at + 1])
 
     def _plain_call(self, inputs: list[Any], texts: list[str], inst: Any) -> tuple[str, list[str]]:
         """`run(f, a, k=b)`: the call as a person would write it."""

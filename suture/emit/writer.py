@@ -113,6 +113,10 @@ class Writer:
         self._keep.append(variable)
         return name
 
+    def made(self, variable: Any) -> str | None:
+        """What a variable is called, if it has been made already."""
+        return self._made.get(id(variable))
+
     def named(self, variable: Any, name: str) -> None:
         """Say what a variable is called before what hangs below it is made."""
         self._made[id(variable)] = name
@@ -195,7 +199,7 @@ class Writer:
             inner = ", ".join(self.value(i) for i in storage.items)
             self.line(f"list.__setitem__({name}, slice(None), [{inner}])")
         elif isinstance(storage, Set):
-            inner = ", ".join(self.value(i) for i in storage.entries.values())
+            inner = ", ".join(self.value(i) for i in storage.in_order())
             self.line(f"set.clear({name}); set.update({name}, [{inner}])")
 
     def generator(self, variable: Any) -> str:

@@ -28,6 +28,8 @@ def interpret(chain: Chain, state: tuple[Any, ...], error: BaseException | None 
         part = state[at : at + spec.size]
         at += spec.size
         place = _place(spec, part, value, error, depth > 0)
+        if place[-1] is None:
+            place = (*place[:-1], _handled_outside(chain[depth + 1 :], state[at:]))
         if depth == len(chain) - 1:
             return _leave(spec, place)
         try:
@@ -89,6 +91,16 @@ def _leave(spec: FrameSpec, place: tuple[Any, ...]) -> Any:
     if spec.handling or not decode(spec.code).handled(spec.index):
         return _core.leave(offset, slots, stack, None, exc, handled)
     return _core.leave(offset, slots, stack, None, exc)
+
+
+def _handled_outside(chain: Chain, state: tuple[Any, ...]) -> Any:
+    """What the nearest of these frames that handles an exception handles."""
+    at = 0
+    for spec in chain:
+        if spec.handling:
+            return state[at + 1 + len(spec.live) + spec.depth]
+        at += spec.size
+    return None
 
 
 def _place(

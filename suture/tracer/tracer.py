@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import linecache
+import sys
 from typing import Any
 
 from suture import _core, config
@@ -67,6 +69,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.watch: Any = None  # called with (tracer, frame, instruction) before each
         self.floor = 0
         self._result: Any = None
+        self.ambient = sys.exception()  # what the caller of the region handles
         self._known: dict[int, tuple[Any, Any]] = {}
         self._pins: dict[int, Source] = {}
         self.abstract_answers: Any = None
@@ -99,6 +102,9 @@ class Tracer(*PARTS):  # type: ignore[misc]
             at += spec.size
             frames.append(self._load_frame(spec, part, depth))
         frames.reverse()
+        for outer, inner in itertools.pairwise(frames):
+            if type(inner.handled) is Ambient:  # what its caller handles
+                inner.handled = outer.handled
         self.frames = frames
 
     def _load_frame(self, spec: Any, part: list[Any], depth: int) -> Frame:

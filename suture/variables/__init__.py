@@ -2,7 +2,7 @@
 
 from suture.variables.address import Address
 from suture.variables.base import NULL, Identity, Lazy, Mutable, Null, Raised, Variable
-from suture.variables.constant import Constant, ConstantMethod, Volatile, is_literal
+from suture.variables.constant import Constant, ConstantMethod, Volatile, is_literal, is_single
 from suture.variables.functions import (
     Builtin,
     Cell,
@@ -43,7 +43,7 @@ from suture.variables.sequence import (
     Slice,
     Tuple,
 )
-from suture.variables.sets import DictView, Set
+from suture.variables.sets import MOVED, Set
 from suture.variables.tensor import (
     GraphValue,
     Symbol,
@@ -52,10 +52,12 @@ from suture.variables.tensor import (
     TensorMethod,
     symbol_type,
 )
+from suture.variables.views import DictView
 
 __all__ = [
     "DELETED",
     "END",
+    "MOVED",
     "NULL",
     "Address",
     "Builtin",
@@ -116,5 +118,6 @@ __all__ = [
     "Volatile",
     "Zip",
     "is_literal",
+    "is_single",
     "symbol_type",
 ]

@@ -29,10 +29,13 @@ class Address(Variable):
 
     def number(self, tx: Any) -> int:
         """The number, good for as long as the very same object comes in."""
+        owner = self.owner
         try:
-            real = self.owner.real()
+            if owner.source is None and owner.is_constant():
+                raise LookupError  # which object it will be is not known
+            real = owner.real()
         except LookupError:
-            raise Break(builtin_calls.ID_OF_NEW, object=self.owner.describe()) from None
+            raise Break(builtin_calls.ID_OF_NEW, object=owner.describe()) from None
         if self.owner.source is not None:
             tx.fix(self.owner.source, real)
         return id(real)

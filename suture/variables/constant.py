@@ -116,6 +116,14 @@ class ConstantIdentity:
         return hash(type(self.value))
 
 
+def is_single(value: Any) -> bool:
+    """Values of which there is one object only, wherever they come from."""
+    return type(value) not in LITERALS - _SINGLETONS and not isinstance(value, (tuple, frozenset))
+
+
+_SINGLETONS = frozenset({bool, type(None), type(Ellipsis), type(NotImplemented)})
+
+
 def _shared(value: Any) -> bool:
     """Values of which CPython keeps one object only."""
     if type(value) is int:

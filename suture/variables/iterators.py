@@ -251,8 +251,18 @@ class SetIterator(Iterator):
         return Constant(max(0, len(self.items) - self.at))
 
     def rebuild(self, emit: Any) -> str:
+        if self.size == len(self.of.entries) and self.of.keeps_order():
+            return f"{emit.constant(_advanced, 'advanced')}({emit.value(self.of)}, {self.at})"
         inner = ", ".join(emit.value(i) for i in self.items[self.at :])
         return f"iter([{inner}])"
+
+
+def _advanced(iterable: Any, count: int) -> Any:
+    """An iterator that has been asked for so many elements already."""
+    made = iter(iterable)
+    for _ in range(count):
+        next(made, None)
+    return made
 
 
 class RangeIterator(Iterator):

@@ -8,7 +8,8 @@ from typing import Any
 from suture.variables.base import Lazy
 from suture.variables.constant import Constant
 from suture.variables.sequence import Container, Tuple
-from suture.variables.sets import DictView, key_of
+from suture.variables.sets import key_of
+from suture.variables.views import DictView
 
 MISSING = object()
 

@@ -107,6 +107,9 @@ class Object(Mutable):
             made = f"object.__new__({cls})"
             if issubclass(self.cls, BaseException):
                 made = f"{emit.constant(BaseException, 'BaseException')}.__new__({cls})"
+        already = emit.made(self)
+        if already is not None:  # by what it holds, which holds it
+            return str(already)
         name = str(emit.begin(self, made))
         fixed = isinstance(storage, (Tuple, Constant)) or issubclass(self.cls, frozenset)
         if storage is not None and not fixed:
@@ -292,6 +295,14 @@ class Opaque(Held):
 
     def truth(self, tx: Any) -> Any:
         return None
+
+    def hash_key(self, tx: Any) -> Any:
+        """Its identity, where its class hashes and compares by that."""
+        cls = self.python_type()
+        for name, plain in (("__hash__", object.__hash__), ("__eq__", object.__eq__)):
+            if tx.type_lookup(cls, name) is not plain:
+                raise Break(objects.UNKNOWN_OBJECT, operation="hash", object=self.describe())
+        return self.identity()
 
     def call(self, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         given = ", ".join(a.describe() for a in args)

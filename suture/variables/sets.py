@@ -1,14 +1,14 @@
-"""Sets, and the views of dictionaries, which are sets too."""
+"""Sets. Their members come in the order of the hash table that CPython would have."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from suture.breaks import Break, objects
 from suture.variables.address import Address
-from suture.variables.base import Variable
 from suture.variables.constant import Constant
-from suture.variables.sequence import Container, Tuple
+from suture.variables.sequence import Container
+
+MOVED: Any = None  # a table of which only the members are known
 
 
 def key_of(tx: Any, container: Any, key: Any) -> Any:
@@ -18,100 +18,21 @@ def key_of(tx: Any, container: Any, key: Any) -> Any:
     return key
 
 
-class DictView(Variable):
-    """`d.keys()`, `d.values()` or `d.items()`: follows the dict."""
-
-    __slots__ = ("of", "what")
-
-    def __init__(self, of: Any, what: str) -> None:
-        super().__init__(None)
-        self.of = of
-        self.what = what
-
-    def python_type(self) -> type:
-        return type(getattr({}, self.what)())
-
-    def elements(self, tx: Any) -> list[Any]:
-        if self.what == "keys":
-            return self.of.keys(tx)
-        values = self.of.values(tx)
-        if self.what == "values":
-            return values
-        return [Tuple([k, v]) for k, v in zip(self.of.keys(tx), values)]
-
-    def truth(self, tx: Any) -> Any:
-        return self.of.truth(tx)
-
-    def getattr(self, tx: Any, name: str) -> Any:
-        if name == "mapping":
-            raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
-        return tx.container_attribute(self, name)
-
-    def m___len__(self, tx: Any) -> Any:
-        return self.of.m___len__(tx)
-
-    def m___iter__(self, tx: Any) -> Any:
-        return tx.mapping_iterator(self.of, self.what)
-
-    def m___reversed__(self, tx: Any) -> Any:
-        return tx.list_iterator(list(reversed(self.elements(tx))))
-
-    def m___contains__(self, tx: Any, item: Any) -> Any:
-        if self.what == "keys":
-            return self.of.m___contains__(tx, item)
-        if self.what == "items":
-            return self._has_item(tx, item)
-        return Constant(any(tx.same_or_equal(e, item) for e in self.elements(tx)))
-
-    def _has_item(self, tx: Any, item: Any) -> Any:
-        pair = tx.builtin_part(item)
-        if not isinstance(pair, Tuple) or len(pair.items) != 2:
-            return Constant(False)
-        key, value = pair.unpacked(tx)
-        found = self.of.get(tx, key)
-        return Constant(found is not None and tx.same_or_equal(found, value))
-
-    def _set(self, tx: Any) -> Any:
-        made = Set()
-        for element in self.elements(tx):
-            made.add(tx, element)
-        return made
-
-    def m___and__(self, tx: Any, other: Any) -> Any:
-        return self._set(tx).m_intersection(tx, other)
-
-    def m___or__(self, tx: Any, other: Any) -> Any:
-        return self._set(tx).m_union(tx, other)
-
-    def m___sub__(self, tx: Any, other: Any) -> Any:
-        return self._set(tx).m_difference(tx, other)
-
-    def m___xor__(self, tx: Any, other: Any) -> Any:
-        return self._set(tx).m_symmetric_difference(tx, other)
-
-    def m_isdisjoint(self, tx: Any, other: Any) -> Any:
-        return self._set(tx).m_isdisjoint(tx, other)
-
-    def m___eq__(self, tx: Any, other: Any) -> Any:
-        if isinstance(other, DictView):
-            other = other._set(tx)
-        return self._set(tx).m___eq__(tx, other)
-
-    def rebuild(self, emit: Any) -> str:
-        return f"{emit.value(self.of)}.{self.what}()"
-
-
 def _member_key(tx: Any, item: Any) -> Any:
     """What stands for an object that is looked for in a set: a set counts as a frozenset."""
-    if isinstance(item, Set) and item.kind is set:
-        return frozenset(item.entries)
+    part = tx.builtin_part(item)
+    if isinstance(part, Set) and part.kind is set:
+        return frozenset(part.entries)
     return item.hash_key(tx)
 
 
 class Set(Container):
-    """set or frozenset; `entries` maps hash keys to variables, in order of insertion."""
+    """set or frozenset. `entries` maps hash keys to variables. `table` holds the same keys in a
+    real set that has gone through the same operations, and so has the same order; MOVED where the
+    real set existed before, whose table can be any."""
 
-    __slots__ = ("entries", "kind")
+    __slots__ = ("entries", "kind", "table")
+    m_update: Any
 
     def __init__(
         self, entries: dict[Any, Any] | None = None, source: Any = None, kind: type = set
@@ -119,6 +40,7 @@ class Set(Container):
         super().__init__(source)
         self.entries: dict[Any, Any] = {} if entries is None else entries
         self.kind = kind
+        self.table: Any = MOVED if source is not None else set(self.entries)
 
     def python_type(self) -> type:
         return self.kind
@@ -127,7 +49,7 @@ class Set(Container):
         return self.kind is frozenset and all(v.is_constant() for v in self.entries.values())
 
     def constant(self) -> Any:
-        return frozenset(v.constant() for v in self.entries.values())
+        return frozenset([v.constant() for v in self.in_order()])
 
     def hash_key(self, tx: Any) -> Any:
         if self.kind is set:
@@ -139,17 +61,64 @@ class Set(Container):
 
     def add(self, tx: Any, item: Any) -> None:
         item = key_of(tx, self, item)
-        self.entries.setdefault(item.hash_key(tx), item)
+        self._put(item.hash_key(tx), item)
 
-    def _collect(self, tx: Any, others: tuple[Any, ...]) -> list[dict[Any, Any]]:
-        return [{i.hash_key(tx): i for i in tx.unpack(o)} for o in others]
+    def _put(self, key: Any, item: Any) -> None:
+        self.entries.setdefault(key, item)
+        if self.table is not MOVED:
+            self.table.add(key)
 
-    def _like(self, entries: dict[Any, Any]) -> Any:
-        return Set(entries, None, self.kind)
+    def in_order(self) -> list[Any]:
+        """The members in an order that makes a new set like this one, if one is found."""
+        if self.table is MOVED:
+            return list(self.entries.values())
+        order = list(self.table)
+        if list(set(order)) != order and list(set(self.entries)) == order:
+            return list(self.entries.values())
+        return [self.entries[key] for key in order]
+
+    def keeps_order(self) -> bool:
+        """Whether the set has, once it is real, the order it has here."""
+        if self.table is MOVED:
+            return self.source is not None and not self.changed
+        order = list(self.table)
+        return list(set(order)) == order or list(set(self.entries)) == order
+
+    # ---- two sets
+
+    def operand(self) -> Operand:
+        if self.table is MOVED:
+            return Operand(self.entries, list(self.entries), False)
+        return Operand(self.entries, self.table, True)
+
+    def _base(self) -> set[Any]:
+        """The table, not to be changed; that of a frozenset may be one itself."""
+        return set(self.entries) if self.table is MOVED else self.table
+
+    def _like(self, table: set[Any], *operands: Operand) -> Any:
+        """A new set with these keys, each the member of the operand that it comes from."""
+        made = Set(None, None, self.kind)
+        every = (*operands, self.operand())
+        found = {id(k): v for o in every for k, v in o.entries.items()}
+        made.entries = {k: found[id(k)] for k in table}
+        made.table = table if all(o.known for o in every) else MOVED
+        return made
 
     def change(self, tx: Any) -> dict[Any, Any]:
         self.touch(tx)
         return self.entries
+
+    def _become(self, tx: Any, made: Any) -> Any:
+        """Take over the members of `made`, which has been made for that."""
+        new, table = dict(made.entries), made.table
+        entries = self.change(tx)
+        entries.clear()
+        entries.update(new)
+        if self.table is not MOVED:
+            self.table = table
+        return Constant(None)
+
+    # ---- methods of the real type
 
     def m___len__(self, tx: Any) -> Any:
         return Constant(len(self.entries))
@@ -158,15 +127,19 @@ class Set(Container):
         return tx.set_iterator(self)
 
     def m___contains__(self, tx: Any, item: Any) -> Any:
-        return Constant(key_of(tx, self, item).hash_key(tx) in self.entries)
+        return Constant(_member_key(tx, key_of(tx, self, item)) in self.entries)
 
     def m_add(self, tx: Any, item: Any) -> Any:
         key = item.hash_key(tx)
-        self.change(tx).setdefault(key, item)
+        self.change(tx)
+        self._put(key, item)
         return Constant(None)
 
     def m_discard(self, tx: Any, item: Any) -> Any:
-        self.change(tx).pop(_member_key(tx, item), None)
+        key = _member_key(tx, item)
+        self.change(tx).pop(key, None)
+        if self.table is not MOVED:
+            self.table.discard(key)
         return Constant(None)
 
     def m_remove(self, tx: Any, item: Any) -> Any:
@@ -177,55 +150,38 @@ class Set(Container):
     def m_pop(self, tx: Any) -> Any:
         if not self.entries:
             return tx.raise_(KeyError, "pop from an empty set")
-        order = tx.set_order(self)
-        return self.change(tx).pop(order[0].hash_key(tx))
+        first = tx.set_order(self)[0]
+        if self.table is not MOVED:
+            key = self.table.pop()
+            return self.change(tx).pop(key)
+        return self.change(tx).pop(first.hash_key(tx))
 
     def m_clear(self, tx: Any) -> Any:
         self.change(tx).clear()
+        if self.table is not MOVED:
+            self.table.clear()
         return Constant(None)
 
     def m_copy(self, tx: Any) -> Any:
-        return self._like(dict(self.entries))
+        return self if self.kind is frozenset else self._like(self._base().copy())
 
     def m_union(self, tx: Any, *others: Any) -> Any:
-        merged = dict(self.entries)
-        for other in self._collect(tx, others):
-            for key, item in other.items():
-                merged.setdefault(key, item)
-        return self._like(merged)
+        operands = [operand_of(tx, other) for other in others]
+        table = set(self._base()) if self.kind is frozenset else self._base().copy()
+        table.update(*(o.keys for o in operands))
+        return self._like(table, *operands)
 
     def m_intersection(self, tx: Any, *others: Any) -> Any:
-        sets = self._collect(tx, others)
-        return self._like({k: v for k, v in self.entries.items() if all(k in s for s in sets)})
+        operands = [operand_of(tx, other) for other in others]
+        return self._like(self._base().intersection(*(o.keys for o in operands)), *operands)
 
     def m_difference(self, tx: Any, *others: Any) -> Any:
-        sets = self._collect(tx, others)
-        return self._like({k: v for k, v in self.entries.items() if not any(k in s for s in sets)})
+        operands = [operand_of(tx, other) for other in others]
+        return self._like(self._base().difference(*(o.keys for o in operands)))
 
     def m_symmetric_difference(self, tx: Any, other: Any) -> Any:
-        (right,) = self._collect(tx, (other,))
-        kept = {k: v for k, v in self.entries.items() if k not in right}
-        kept.update({k: v for k, v in right.items() if k not in self.entries})
-        return self._like(kept)
-
-    def _in_place(self, tx: Any, result: Any) -> Any:
-        new = dict(result.entries)
-        entries = self.change(tx)
-        entries.clear()
-        entries.update(new)
-        return Constant(None)
-
-    def m_update(self, tx: Any, *others: Any) -> Any:
-        return self._in_place(tx, self.m_union(tx, *others))
-
-    def m_intersection_update(self, tx: Any, *others: Any) -> Any:
-        return self._in_place(tx, self.m_intersection(tx, *others))
-
-    def m_difference_update(self, tx: Any, *others: Any) -> Any:
-        return self._in_place(tx, self.m_difference(tx, *others))
-
-    def m_symmetric_difference_update(self, tx: Any, other: Any) -> Any:
-        return self._in_place(tx, self.m_symmetric_difference(tx, other))
+        right = operand_of(tx, other)
+        return self._like(self._base().symmetric_difference(right.keys), right)
 
     def m___init__(self, tx: Any, items: Any = None) -> Any:
         if self.kind is set:
@@ -236,33 +192,92 @@ class Set(Container):
         return Constant(None)
 
     def m_issubset(self, tx: Any, other: Any) -> Any:
-        (right,) = self._collect(tx, (other,))
+        right = operand_of(tx, other).entries
         return Constant(all(k in right for k in self.entries))
 
     def m_issuperset(self, tx: Any, other: Any) -> Any:
-        (right,) = self._collect(tx, (other,))
+        right = operand_of(tx, other).entries
         return Constant(all(k in self.entries for k in right))
 
     def m_isdisjoint(self, tx: Any, other: Any) -> Any:
-        (right,) = self._collect(tx, (other,))
+        right = operand_of(tx, other).entries
         return Constant(not any(k in right for k in self.entries))
+
+    # ---- making it real
 
     def rebuild(self, emit: Any) -> str:
         if self.kind is frozenset:
-            inner = ", ".join(emit.value(v) for v in self.entries.values())
+            inner = ", ".join(emit.value(v) for v in self.in_order())
             return f"frozenset([{inner}])"
         name = str(emit.begin(self, "set()"))
-        self.write_back(emit, name)
+        self._fill(emit, name)
         return name
 
     def write_back(self, emit: Any, name: str) -> None:
-        inner = ", ".join(emit.value(v) for v in self.entries.values())
+        self._fill(emit, name)
+
+    def _fill(self, emit: Any, name: str) -> None:
+        inner = ", ".join(emit.value(v) for v in self.in_order())
         emit.line(f"set.clear({name}); set.update({name}, [{inner}])")
+
+
+class Operand:
+    """One operand of an operation on sets: its members by key, its keys as the real operation
+    takes them, and whether these come in the order of the real ones."""
+
+    __slots__ = ("entries", "keys", "known")
+
+    def __init__(self, entries: dict[Any, Any], keys: Any, known: bool) -> None:
+        self.entries = entries
+        self.keys = keys
+        self.known = known
+
+
+def operand_of(tx: Any, value: Any) -> Operand:
+    """The members of any iterable. Those of a set are taken without asking for their order, and
+    those of a dict without hashing them anew."""
+    part = tx.builtin_part(value)
+    if isinstance(part, Set):
+        return part.operand()
+    if value.python_type() is dict and isinstance(value, Container):
+        entries = {at: pair[0] for at, pair in value.load(tx).items()}  # type: ignore[attr-defined]
+        return Operand(entries, dict.fromkeys(entries), True)
+    entries = {}
+    for item in tx.unpack(value):
+        entries.setdefault(item.hash_key(tx), item)
+    return Operand(entries, list(entries), True)
+
+
+def _in_place(name: str) -> Any:
+    """The method that changes a set as the real one of that name changes its table."""
+
+    def operate(self: Set, tx: Any, *others: Any) -> Any:
+        if name == "symmetric_difference_update" and len(others) != 1:
+            return tx.refused_method(set, name, list(others), {})
+        operands = [operand_of(tx, other) for other in others]
+        operands = [Operand(dict(o.entries), o.keys, o.known) for o in operands]
+        before = self.operand()
+        table = self._base()
+        found = {id(k): v for o in (*operands, before) for k, v in o.entries.items()}
+        entries = self.change(tx)
+        getattr(table, name)(*(o.keys for o in operands))
+        self.table = table if all(o.known for o in (*operands, before)) else MOVED
+        kept = {k: found[id(k)] for k in (entries if name == "update" else ()) if k in table}
+        kept.update((k, found[id(k)]) for k in table if k not in kept)
+        entries.clear()
+        entries.update(kept)
+        return Constant(None)
+
+    return operate
+
+
+for _name in ("update", "intersection_update", "difference_update", "symmetric_difference_update"):
+    setattr(Set, f"m_{_name}", _in_place(_name))
 
 
 def _set_operator(method: str) -> Any:
     def operate(self: Set, tx: Any, other: Any) -> Any:
-        if not isinstance(other, (Set, DictView)):
+        if not isinstance(tx.builtin_part(other), Set):
             return Constant(NotImplemented)
         return getattr(self, method)(tx, other)
 
@@ -271,7 +286,7 @@ def _set_operator(method: str) -> Any:
 
 def _set_update(method: str) -> Any:
     def operate(self: Set, tx: Any, other: Any) -> Any:
-        if not isinstance(other, (Set, DictView)):
+        if not isinstance(tx.builtin_part(other), Set):
             return Constant(NotImplemented)
         getattr(self, method)(tx, other)
         return self
@@ -281,6 +296,7 @@ def _set_update(method: str) -> Any:
 
 def _set_compare(strict: bool, flip: bool, equal: bool | None) -> Any:
     def operate(self: Set, tx: Any, other: Any) -> Any:
+        other = tx.builtin_part(other)
         if not isinstance(other, Set):
             return Constant(NotImplemented)
         a, b = set(self.entries), set(other.entries)
