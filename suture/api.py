@@ -6,6 +6,7 @@ import functools
 import inspect
 import sys
 import types
+import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -51,7 +52,7 @@ def compile(
     name                what to call it in reports
     disable             give `model` back as it is
     recompile_limit     variants per point, instead of `suture.config.recompile_limit`
-    isolate_recompiles  count the limit for this call of compile alone (suture always does)
+    isolate_recompiles  share nothing with what other calls of compile make of the same code
     """
     if model is None:
         return functools.partial(
@@ -63,7 +64,7 @@ def compile(
     if disable:
         return model
     made = backends.configure(backend, mode=mode, options=options, dynamic=dynamic, name=name)
-    settings = Options(made, fullgraph, dynamic, recompile_limit, name)
+    settings = Options(made, fullgraph, dynamic, recompile_limit, name, isolate_recompiles)
     return _compile(model, settings)
 
 
@@ -85,10 +86,12 @@ def _check(model: Any, fullgraph: Any, dynamic: Any, recompile_limit: Any) -> No
 def _compile(model: Any, settings: Options) -> Any:
     model = _uncompiled(model)
     if isinstance(model, torch.nn.Module):
-        call = _compile_function(_named_call(type(model)), settings)
+        call = _compile_function(_named_call(type(model)), settings, model)
         return compile_module(model, call, lambda other: _compile(other, settings))
     if isinstance(model, types.MethodType):
-        return types.MethodType(_compile_function(_plain(model.__func__), settings), model.__self__)
+        owner = model.__self__ if isinstance(model.__self__, torch.nn.Module) else None
+        made = _compile_function(_plain(model.__func__), settings, owner)
+        return types.MethodType(made, model.__self__)
     return _compile_function(_plain(model), settings)
 
 
@@ -107,9 +110,14 @@ def _named_call(cls: type) -> types.FunctionType:
     fn = _plain(cls.__call__)
     if fn is not torch.nn.Module.__call__:
         return fn
-    named = fn.__code__.replace(co_qualname=cls.__qualname__)
+    named = _NAMED.get(cls)
+    if named is None:
+        named = _NAMED[cls] = fn.__code__.replace(co_qualname=cls.__qualname__)
     made = types.FunctionType(named, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
     return functools.update_wrapper(made, fn)  # type: ignore[return-value]
+
+
+_NAMED: weakref.WeakKeyDictionary[type, types.CodeType] = weakref.WeakKeyDictionary()
 
 
 def _plain(fn: Any) -> types.FunctionType:
@@ -128,11 +136,12 @@ def _plain(fn: Any) -> types.FunctionType:
     call.__name__ = getattr(fn, "__name__", type(fn).__name__)
     call.__qualname__ = getattr(fn, "__qualname__", call.__name__)
     call.__doc__ = getattr(fn, "__doc__", None)
+    call.__code__ = call.__code__.replace()  # nothing in common with other callables
     return call  # type: ignore[return-value]
 
 
-def _compile_function(fn: types.FunctionType, settings: Options) -> Any:
-    unit = Unit(settings, compile_point)
+def _compile_function(fn: types.FunctionType, settings: Options, module: Any = None) -> Any:
+    unit = Unit(settings, compile_point, fn.__code__, module)
     compiled = stance.register(_core.Compiled(fn, unit.entry(fn.__code__), unit))
     if _suspends(fn.__code__):
         _core.set_frame_permanent(True)

@@ -125,7 +125,7 @@ def install_graph(
     if is_scalar(module):
         emitted.namespace["graph"] = module.forward
         return set()
-    static = [i for i, entry in enumerate(emitted.inputs) if entry.static]
+    static = [i for i, entry in enumerate(emitted.inputs) if entry.rank() < 2]
     try:
         compiled = backends.compile_graph(
             unit.options.backend,

@@ -36,6 +36,7 @@ from suture.calls.generators import Generators
 from suture.calls.globals import Globals
 from suture.calls.growth import Growth
 from suture.calls.hashing import Hashing
+from suture.calls.identity import Identity
 from suture.calls.indexing import Indexing
 from suture.calls.inputs import Inputs
 from suture.calls.introspection import Introspection
@@ -72,6 +73,7 @@ PARTS = (
     Generators,
     Globals,
     Growth,
+    Identity,
     Indexing,
     Inputs,
     Introspection,

@@ -22,10 +22,12 @@ class Growth(Part):
     def learn_growth(self) -> bool:
         """Tell the history which places this region changes; True if that was news."""
         learned = False
+        replaced = set()
         for source, value in self._written():
             path = source.path()
             if value is None or getattr(value, "source", None) is source:
                 continue
+            replaced.add(id(source))
             learned |= self.history.replaces_object(path)
             if isinstance(value, Tensor):
                 shape = [n if isinstance(n, int) else None for n in value.value.shape]
@@ -35,6 +37,9 @@ class Growth(Part):
                 learned |= self.history.writes_number(path, value.python_type(), None)
             elif isinstance(value, Constant) and type(value.value) in (int, float):
                 learned |= self.history.writes_number(path, type(value.value), value.value)
+        for entry in self.graph.inputs:
+            if id(entry.source) in replaced:
+                entry.owner = None  # the module holds another one at the next call
         return learned
 
     def _written(self) -> Iterator[tuple[Any, Any]]:

@@ -113,7 +113,8 @@ class Inputs(Part):
 
     def wrap_number(self, value: Any, source: Any) -> Any:
         """A symbol for a number that changes from call to call; None to specialise."""
-        if not self.history.dynamic_number(source.path(), value, self.is_fixed(source)):
+        steady = self.is_fixed(source) or self.owner(source) is not None
+        if not self.history.dynamic_number(source.path(), value, steady):
             return None
         if type(value) is float:
             return self._symbolic_float(value, source)

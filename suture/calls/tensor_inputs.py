@@ -30,10 +30,11 @@ class TensorInputs(Part):
         self.guards.add(source, "tensor", plan.spec(value, fake))
         if static:
             self.guards.add(source, "is", value)
-        node = self.graph.add_input(source, example, fake, static=static, convert=convert)
+        owner = self.owner_of_parameter(source) if convert is None else None
+        node = self.graph.add_input(source, example, fake, static, convert, owner)
         made = Tensor(node, fake, source, type(value), value)
         self.note_input(made, plan)
-        if static and may_be_known(value):
+        if (static or owner is not None) and may_be_known(value):
             self.note_known(made, value)
         return made
 

@@ -29,6 +29,7 @@ from suture.variables import (
     Builtin,
     Class,
     Constant,
+    Dict,
     GraphValue,
     List,
     Object,
@@ -88,8 +89,6 @@ class Tensors(Part):
         return self.proxy_other(variable)
 
     def proxy_other(self, variable: Any) -> Any:
-        from suture.variables import Dict
-
         if isinstance(variable, Dict):
             return {self.constant_value(k): self.proxy(v) for k, v in self.dict_pairs(variable)}
         if isinstance(variable, Object) and isinstance(variable.storage, (List, Tuple)):
@@ -155,8 +154,6 @@ class Tensors(Part):
             ]
             return self._like(value, items)
         if isinstance(value, dict):
-            from suture.variables import Dict
-
             return Dict(
                 {
                     k: (Constant(k), self.from_value(self.graph.getitem(node, k, v), v))

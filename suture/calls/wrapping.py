@@ -45,11 +45,6 @@ from suture.variables.weakrefs import WeakReference
 Wrap = Callable[[Any, Any, Any], Variable]
 WRAPPERS: dict[type, Wrap] = {}
 
-# Accessors below an object guarded by identity that keep the place just as fixed.
-_FIXED = frozenset(
-    {"dict", "item", "attr", "cell", "closure", "default", "kwdefault", "mro_attr", "index", "key"}
-)
-
 _FUNCTION_LIKE = (
     types.BuiltinFunctionType,
     types.MethodDescriptorType,
@@ -80,7 +75,6 @@ class Wrapping(Part):
     _known: dict[int, tuple[Any, Any]]
     _pins: dict[int, Source]
     _fixed: set[int]
-    _loose: set[int]
     _cells: dict[int, tuple[Any, Cell]]
 
     def pinned(self, obj: Any, name: str = "") -> Source:
@@ -91,33 +85,6 @@ class Wrapping(Part):
             found = self._pins[id(obj)] = pinned(obj, str(name) or f"a {type(obj).__name__}")
             self._fixed.add(id(found))
         return found
-
-    def is_fixed(self, source: Source) -> bool:
-        """Whether the place hangs below an object whose identity is guarded."""
-        if id(source) in self._fixed:
-            return True
-        if source.base is None or source.kind not in _FIXED or id(source) in self._loose:
-            return False
-        if self.is_fixed(source.base):
-            self._fixed.add(id(source))
-            return True
-        return False
-
-    def stays(self, source: Source, value: Any) -> bool:
-        """Whether the object at a fixed place has been the same at every call. If not, what hangs
-        below it is not fixed either."""
-        if self.history.same_object(source.path(), value):
-            return True
-        self._loose.add(id(source))
-        self._fixed.discard(id(source))
-        return False
-
-    def fix(self, source: Source, value: Any) -> None:
-        """Guard the identity of the object at `source`."""
-        root = source.base is None or not self.is_fixed(source.base) or source.base.kind == "const"
-        kind = "weak" if isinstance(value, torch.nn.Module) and root else "is"
-        self.guards.add(source, kind, value)
-        self._fixed.add(id(source))
 
     def realize(self, lazy: Any) -> Any:
         """Look at a value inside a container, or in a local: None if that is unbound."""
@@ -469,7 +436,7 @@ def _object(tx: Any, value: Any, source: Any) -> Any:
     if cls.__qualname__.startswith(tx.own_names):
         return Unknown(value, source)  # of a class that is defined anew in each call
     if isinstance(value, torch.nn.Module) or tx.is_fixed(source):
-        if source.kind != "const" and tx.stays(source, value):
+        if source.kind != "const" and not tx.is_general(source, value) and tx.stays(source, value):
             tx.fix(source, value)
     tx.guards.add(source, "type", cls)
     made = Object(value, cls, source)

@@ -19,6 +19,7 @@ class History:
     """The memory of one point."""
 
     __slots__ = (
+        "bound",
         "changing",
         "constant",
         "dynamic",
@@ -34,6 +35,7 @@ class History:
 
     def __init__(self, dynamic: bool | None) -> None:
         self.dynamic = dynamic
+        self.bound: Any = None  # gives the one module that this is compiled for, if there is one
         self.numbers: dict[str, Any] = {}
         self.sizes: dict[tuple[str, int], tuple[int, ...]] = {}
         self.objects: dict[str, Any] = {}
@@ -123,6 +125,22 @@ class History:
         if self.spread:
             self.constant.update(paths)
         self.spread = True
+
+    def is_for(self, module: Any) -> bool:
+        """Whether this is compiled for one module alone, and it is `module`."""
+        return self.bound is not None and self.bound() is module
+
+    def learn(self, other: History) -> None:
+        """Take over what another memory of the same place has seen, where this one has not."""
+        for path, number in other.numbers.items():
+            self.numbers.setdefault(path, number)
+        for place, shape in other.sizes.items():
+            self.sizes.setdefault(place, shape)
+        for key, moving in other.moving.items():
+            self.moving.setdefault(key, set()).update(moving)
+        self.changing |= other.changing
+        self.constant |= other.constant
+        self.spread |= other.spread
 
     def replaces_object(self, path: str) -> bool:
         """A region puts another object where it read one. True if it took it to stay the same."""

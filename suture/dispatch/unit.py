@@ -9,7 +9,7 @@ import math
 import threading
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -19,6 +19,8 @@ from suture.breaks import Break, internal
 from suture.bytecode import decode
 from suture.capture import Return
 from suture.dispatch import torch_state
+from suture.dispatch.binding import copy_function, follow
+from suture.dispatch.family import family_of
 from suture.dispatch.history import History
 from suture.graph import forget_source
 from suture.guards.reasons import most_frequent
@@ -26,7 +28,7 @@ from suture.guards.reasons import reason as reason_of
 from suture.hook import Chain, chain_key, entry_chain, interpret, resumed_chain, where
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Variant:
     """One compiled region of a point."""
 
@@ -38,6 +40,9 @@ class Variant:
     number: int
     exit: str = ""  # the kind of its exit; the values it left with are not kept
     ops: int = 0
+    parameters: Any = None  # reads those of modules that are arguments
+    bound: list[Any] = field(default_factory=list)  # copies for one module each
+    own: bool = False  # it may go by itself: no other unit shares it
 
 
 @dataclass(slots=True, eq=False)
@@ -68,15 +73,27 @@ class Options:
     dynamic: bool | None = None
     recompile_limit: int | None = None
     name: str | None = None
+    isolate: bool = False
+
+    def key(self) -> tuple[Any, ...] | None:
+        """What two calls of `compile` must have in common to share what they compile."""
+        if self.isolate:
+            return None
+        return (self.backend, self.fullgraph, self.dynamic, self.recompile_limit, self.name)
 
 
 class Unit:
     """All points of one compiled function. `compiler(unit, point, data, state)` gives a Variant,
-    or None to interpret."""
+    or None to interpret. `code` is what the user compiled, `module` what it is a method of."""
 
-    def __init__(self, options: Options, compiler: Callable[..., Any]) -> None:
+    def __init__(
+        self, options: Options, compiler: Callable[..., Any], code: Any, module: Any = None
+    ) -> None:
         self.options = options
         self.compiler = compiler
+        self.family = family_of(code, options.key())
+        self.module = weakref.ref(module) if module is not None else _nothing
+        self.family.join(self, module)
         self.points: dict[Any, Any] = {}
         self.plain: dict[int, Any] = {}  # code that was offered and has nothing to capture
         self._compiling = threading.local()
@@ -146,6 +163,9 @@ class Unit:
             return data.interpreting
         if len(data.variants) >= data.full_at:
             return data.interpreting
+        adopted = self._adopt(point, data, state)
+        if adopted is not None:
+            return adopted.function
         if not self._may_compile(point, data, state):
             return data.interpreting
         seen = set(map(id, data.variants))
@@ -157,6 +177,9 @@ class Unit:
             try:
                 if self._over_limit(point, data, state):
                     return data.interpreting
+                if not data.variants:
+                    key = (data.interpret_only, *chain_key(data.chain))
+                    self.family.prepare(self, key, data.history, self.module())
                 variant = self.compiler(self, point, data, state)
             except errors.SutureError as error:
                 if data.chain[0].index == 0:
@@ -165,6 +188,32 @@ class Unit:
             finally:
                 self._compiling.on = False
         return data.interpreting if variant is None else variant.function
+
+    def _adopt(self, point: Any, data: PointData, state: tuple[Any, ...]) -> Variant | None:
+        """A variant that another unit made of the same code, if it holds here."""
+        if len(self.family.units) < 2 or stance.current() == "force_eager":
+            return None
+        key = (data.interpret_only, *chain_key(data.chain))
+        for other in self.family.other_points(self, key):
+            for variant in reversed(other.data.variants):
+                if not variant.own and variant.program.check(*state):
+                    with _LOCK:
+                        return self._take(point, data, variant)
+        return None
+
+    def _take(self, point: Any, data: PointData, variant: Variant) -> Variant:
+        """Add another unit's variant to a point."""
+        reader, function = variant.parameters, variant.function
+        if reader is not None:
+            reader = reader.copy()
+            function = copy_function(function, reader)
+        number = len(data.variants)
+        taken = replace(variant, function=function, parameters=reader, bound=[], number=number)
+        self._add(point, data, taken)
+        for guard in taken.guards.entries:
+            if guard.kind == "weak":
+                _forget_with(guard.arg(), point, taken)
+        return taken
 
     def _is_compiling(self) -> bool:
         return getattr(self._compiling, "on", False)
@@ -252,16 +301,22 @@ class Unit:
             len(data.variants),
             type(capture.exit).__name__,
             capture.graph.ops,
+            emitted.parameters,
         )
-        data.variants.append(variant)
-        point.add(variant.function, program)
+        self._add(point, data, variant)
         if emitted.checks is not None:
+            variant.own = True
             emitted.checks.tell = _forget_after(capture.checks, point, variant)
         for guard in capture.guards.entries:
             if guard.kind == "weak":
                 _forget_with(guard.arg, point, variant)
                 guard.arg = weakref.ref(guard.arg)
         return variant
+
+    def _add(self, point: Any, data: PointData, variant: Variant) -> None:
+        data.variants.append(variant)
+        point.add(variant.function, variant.program)
+        follow(point, variant)
 
     def clear(self) -> None:
         """Forget everything compiled."""
@@ -278,7 +333,9 @@ class Unit:
 def _drop(point: Any, variant: Variant) -> None:
     """Take a variant out of its point."""
     point.data.variants.remove(variant)
-    point.remove(variant.function)
+    for function in (variant.function, *variant.bound):
+        point.remove(function)
+    variant.bound.clear()
     if variant.module is not None:
         forget_source(variant.module)
 
@@ -312,6 +369,10 @@ def _forget_after(checks: Any, point: Any, variant: Variant) -> Any:
             _drop(at, variant)
 
     return forget
+
+
+def _nothing() -> None:
+    """Stands for a weak reference to no module."""
 
 
 class _Throwing:

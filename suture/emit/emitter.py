@@ -16,6 +16,7 @@ from suture import _core
 from suture.capture import Capture
 from suture.emit.checks import CheckLines
 from suture.emit.leave import Leaving
+from suture.emit.parameters import PARAMETERS, Parameters
 from suture.emit.writer import Writer
 from suture.hook import AfterFailure, Chain, set_context, slot_names
 
@@ -32,6 +33,7 @@ class Emitted:
     namespace: dict[str, Any]
     statics: tuple[Any, ...]
     checks: Any = None  # the AfterCheck of a variant that expects something of numbers
+    parameters: Parameters | None = None  # reads what belongs to modules that are arguments
 
 
 def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
@@ -56,7 +58,9 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
         body = ["    return None"]
     source = "\n".join([head, *body]) + "\n"
     function = _compile(source, name, writer.namespace)
-    return Emitted(function, source, module, inputs, writer.namespace, statics, checks.handler)
+    parameters = writer.namespace.get(PARAMETERS)
+    namespace, handler = writer.namespace, checks.handler
+    return Emitted(function, source, module, inputs, namespace, statics, handler, parameters)
 
 
 def _write_effects(writer: Writer, capture: Capture) -> None:
@@ -99,18 +103,18 @@ def _graph(
         return None, [], []
     module = builder.finish(writer.outputs)
     inputs = builder.inputs  # parameters and buffers first
-    args = []
-    static = [i for i in inputs if i.static]
+    args = ["*held"] if inputs and inputs[0].static else []
+    owned = [entry for entry in inputs if entry.rank() == 1]
+    if owned:
+        reader = Parameters.of(owned)
+        writer.namespace[PARAMETERS] = reader
+        args.append(f"*{PARAMETERS}({', '.join(writer._params[s.arg] for s in reader.owners)})")
     for entry in inputs:
-        if entry.static:
-            args.append(f"held[{static.index(entry)}]")
-        else:
+        if entry.rank() == 2:
             text = _read(writer, entry.source)
             if entry.convert is not None:
                 text = f"{writer.constant(entry.convert, 'convert')}({text})"
             args.append(text)
-    if static and all(i.static for i in inputs[: len(static)]):
-        args = ["*held", *args[len(static) :]]
     names = writer.output_names()
     left = "".join(n + ", " for n in names).rstrip()
     call = f"graph({', '.join(args)})"

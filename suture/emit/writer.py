@@ -31,7 +31,9 @@ class Writer:
         self.indent = "    "
         self.outputs: list[Any] = []  # fx nodes the graph returns
         self._output_names: dict[Any, str] = {}
-        self._names: set[str] = {"UNBOUND", "graph", "held", *params, *reserved}
+        self._names: set[str] = {
+            "UNBOUND", "graph", "held", "parameters", *params, *reserved
+        }  # fmt: skip
         self._constants: dict[int, str] = {}
         self._made: dict[int, str] = {}
         self.params = params

@@ -39,6 +39,11 @@ class GraphInput:
     source: Source
     static: bool  # parameters and buffers reached through pinned objects: kept, not re-read
     convert: Callable[[Any], Any] | None = None  # what the variant does to the value first
+    owner: Source | None = None  # the argument of whose modules it is a parameter or a buffer
+
+    def rank(self) -> int:
+        """The order of inputs: those that stay, those that belong to an argument, the others."""
+        return 0 if self.static else 2 if self.owner is None or self.convert is not None else 1
 
 
 class Decisions(list[Any]):
@@ -88,9 +93,9 @@ class GraphBuilder:
         source: Source,
         example: Any,
         value: Any,
-        *,
         static: bool = False,
         convert: Callable[[Any], Any] | None = None,
+        owner: Source | None = None,
     ) -> torch.fx.Node:
         """A placeholder for the value read at `source`; `value` is its fake counterpart."""
         name = self._unique(valid_name(source.path()))
@@ -101,7 +106,7 @@ class GraphBuilder:
         node.meta["val"] = value
         if isinstance(value, torch.Tensor):
             value.version_at_start = version_of(value)
-        entry = GraphInput(node, example, source, static, convert)
+        entry = GraphInput(node, example, source, static, convert, owner)
         self.inputs.append(entry)
         return node
 
@@ -293,7 +298,7 @@ class GraphBuilder:
                 used.append(entry)
             else:
                 self.graph.erase_node(entry.node)
-        self.inputs = sorted(used, key=lambda entry: not entry.static)
+        self.inputs = sorted(used, key=GraphInput.rank)
         for entry in reversed(self.inputs):
             first = next(iter(self.graph.nodes))
             if entry.node is not first:

@@ -68,6 +68,7 @@ def explain(fn: Any, *, backend: Any = "eager", calls: int = 1, **options: Any) 
     if calls < 1:
         raise ValueError(f"calls is a number from 1 on, not {calls!r}")
     fn = _uncompiled(fn)
+    options.setdefault("isolate_recompiles", True)  # the report tells of all that is compiled
     target = api.compile(fn, backend=backend, **options)
 
     @functools.wraps(fn if hasattr(fn, "__name__") else type(fn), updated=())

@@ -75,6 +75,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.abstract_answers: Any = None
         self._fixed: set[int] = set()
         self._loose: set[int] = set()
+        self.general: dict[int, Source] = {}
         self._cells: dict[int, tuple[Any, Any]] = {}
         self._type_lookups: dict[Any, Any] = {}
         self._mark = (0, 0, 0)

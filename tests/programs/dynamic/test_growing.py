@@ -132,8 +132,8 @@ def test_other_modules_of_one_kind_take_two_compilations():
 
 def test_variants_of_freed_modules_go():
     suture.reset()
-    compiled = suture.compile(lambda m, x: m(x), backend="eager")
     module = torch.nn.Linear(4, 4)
+    compiled = suture.compile(module.forward, backend="eager").__func__
     compiled(module, rand(3, 4))
     assert len(compiled.point.variants) == 1
     del module
