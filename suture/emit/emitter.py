@@ -108,7 +108,7 @@ def _graph(
     if owned:
         reader = Parameters.of(owned)
         writer.namespace[PARAMETERS] = reader
-        args.append(f"*{PARAMETERS}({', '.join(writer._params[s.arg] for s in reader.owners)})")
+        args.append(f"*{PARAMETERS}({', '.join(writer.params[s.arg] for s in reader.owners)})")
     for entry in inputs:
         if entry.rank() == 2:
             text = _read(writer, entry.source)
