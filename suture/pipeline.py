@@ -127,15 +127,16 @@ def install_graph(
         return set()
     static = [i for i, entry in enumerate(emitted.inputs) if entry.rank() < 2]
     try:
-        compiled = backends.compile_graph(
-            unit.options.backend,
-            module,
-            [entry.example for entry in emitted.inputs],
-            fake_mode=capture.graph.fake,
-            static=static,
-            function=where(data.chain)[0],
-            point=point.name,
-        )
+        with capture.graph.compiling():
+            compiled = backends.compile_graph(
+                unit.options.backend,
+                module,
+                [entry.example for entry in emitted.inputs],
+                fake_mode=capture.graph.fake,
+                static=static,
+                function=where(data.chain)[0],
+                point=point.name,
+            )
     except errors.BackendFailed as failed:
         names = backends.wanted_constants(failed)
         if names is None and (not capture.places or data.history.dynamic is not None):

@@ -56,6 +56,7 @@ from suture.calls.symbols import Symbols
 from suture.calls.tensor_free import TensorFree
 from suture.calls.tensor_inputs import TensorInputs
 from suture.calls.tensors import Tensors
+from suture.calls.wrappers import Wrappers
 from suture.calls.wrapping import Wrapping
 
 PARTS = (
@@ -94,6 +95,7 @@ PARTS = (
     TensorFree,
     TensorInputs,
     Tensors,
+    Wrappers,
     Wrapping,
 )
 

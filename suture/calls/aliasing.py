@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from suture.calls.part import Part
+from suture.graph._torch import is_traceable_wrapper_subclass
 from suture.graph.builder import was_written
 from suture.variables import Tensor, Tuple
 from suture.variables.base import Mutable
@@ -49,6 +50,7 @@ class Aliasing(Part):
 
     def _guard_storages(self, tensors: list[Tensor]) -> None:
         """Where a tensor is written, the same ones must share memory as did while tracing."""
+        tensors = [t for t in tensors if not is_traceable_wrapper_subclass(t.value)]
         storages = [storage_of(t.example) for t in tensors]
         firsts: dict[int, Any] = {}
         for tensor, storage in zip(tensors, storages):

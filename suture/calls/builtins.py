@@ -61,7 +61,7 @@ def _instance_of(tx: Any, obj: Any, classes: Any) -> bool:
                 return True
         elif isinstance(obj, Tensor):
             example = obj.example if obj.example is not None else obj.value
-            if isinstance(example, kind):
+            if isinstance(example, kind) or issubclass(cls, kind):
                 return True
         elif check is not None and isinstance(check, type(_len)):
             if _custom_check(tx, obj, kind):

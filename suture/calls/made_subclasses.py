@@ -11,6 +11,7 @@ from suture.breaks import Break, subclasses
 from suture.calls.part import Part
 from suture.calls.subclasses import is_subclass
 from suture.calls.table import handles
+from suture.calls.wrappers import is_wrapper_class
 from suture.variables import Class, Constant, Tensor
 
 
@@ -20,6 +21,8 @@ class MadeSubclasses(Part):
     def make_tensor_instance(self, cls: Class, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """What calling a class of tensors does: __new__, then __init__."""
         real = cls.value
+        if is_wrapper_class(real):
+            return self.make_wrapper(cls, args, kwargs)
         new = self.type_lookup(real, "__new__")
         new = new.__func__ if isinstance(new, staticmethod) else new
         if isinstance(new, types.FunctionType):

@@ -135,6 +135,8 @@ class Subclasses(Part):
         if isinstance(made, Tensor):
             if kind is torch.Tensor or issubclass(made.cls, kind):
                 return made
+            if not is_subclass(kind):
+                raise Break(subclasses.AS_SUBCLASS, subclass=kind.__name__)
             if made.source is not None or any(made is g for g in given):
                 return self.seen_as(made, kind)
             self.meet_subclass()

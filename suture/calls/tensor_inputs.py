@@ -9,6 +9,7 @@ import torch
 from suture.breaks import Break, autograd, tensors
 from suture.calls.part import Part
 from suture.calls.subclasses import DISABLED, is_subclass, plain_tensor
+from suture.calls.wrappers import is_wrapper_class
 from suture.dynamic import marks_of
 from suture.graph.known import may_be_known
 from suture.variables import Tensor
@@ -19,13 +20,15 @@ class TensorInputs(Part):
 
     def wrap_tensor(self, value: torch.Tensor, source: Any) -> Tensor:
         """A tensor that comes from outside becomes an input of the graph."""
+        if is_wrapper_class(type(value)) and not value.is_nested:
+            return self.wrap_wrapper(value, source)
         convert = plain_tensor if is_subclass(type(value)) else None
         if convert is not None:
             self.meet_subclass()
         example = value if convert is None else convert(value)
-        self._refuse(example, source, type(value))
+        self.refuse_tensor(example, source, type(value))
         plan = self.tensor_plan(example, source, marks_of(value))
-        fake = self._fake(example, source, plan.context)
+        fake = self.fake_input(example, source, plan.context)
         static = convert is None and self.is_fixed(source) and self.stays(source, value)
         self.guards.add(source, "tensor", plan.spec(value, fake))
         if static:
@@ -38,7 +41,7 @@ class TensorInputs(Part):
             self.note_known(made, value)
         return made
 
-    def _refuse(self, value: torch.Tensor, source: Any, kind: type) -> None:
+    def refuse_tensor(self, value: torch.Tensor, source: Any, kind: type) -> None:
         if value.layout is not torch.strided and not value.is_nested:
             raise Break(tensors.SPARSE, tensor=source.path(), layout=str(value.layout))
         if value.is_nested:
@@ -59,7 +62,7 @@ class TensorInputs(Part):
             if not parameter and not is_subclass(kind):
                 raise Break(tensors.SUBCLASS, tensor=source.path(), subclass=kind.__name__)
 
-    def _fake(self, value: torch.Tensor, source: Any, dims: Any) -> torch.Tensor:
+    def fake_input(self, value: torch.Tensor, source: Any, dims: Any) -> torch.Tensor:
         try:
             made: torch.Tensor = self.graph.fake_tensor(value, source, dims)
         except (NotImplementedError, RuntimeError, TypeError, AttributeError) as error:

@@ -19,12 +19,15 @@ from suture.breaks import (
     tensor_methods,
     tensors,
 )
+from suture.calls.attributes import MISSING
 from suture.calls.constructors import holds_tensor
 from suture.calls.missing_kernels import no_fake_kernel
 from suture.calls.part import Part
 from suture.calls.subclasses import PLAIN
 from suture.calls.tensor_methods import METHODS, set_attribute
+from suture.calls.wrappers import base_call
 from suture.graph import OpFailed
+from suture.graph._torch import is_traceable_wrapper_subclass
 from suture.variables import (
     Builtin,
     Class,
@@ -73,6 +76,8 @@ class Tensors(Part):
             args, kwargs = self.spread_factor(target, args, kwargs)
         flat = tuple(self.proxy(a) for a in args)
         named = {k: self.proxy(v) for k, v in kwargs.items()}
+        if op == "call_method" and self.graph.quiet and self.hides_method(args[0], target):
+            op, target, flat = "call_function", base_call, (target, *flat)
         try:
             node, value = self.graph.call(op, target, flat, named)
         except OpFailed as failed:
@@ -234,6 +239,9 @@ class Tensors(Part):
                 return self.wrap(getattr(tensor.example, name), tensor.source.attr(name))
             self.guards.add(tensor.source, "no_attr", name)
         if tensor.cls not in PLAIN:
+            inner = self.wrapper_attribute(tensor, name)
+            if inner is not MISSING:
+                return inner
             getter = self.type_lookup(tensor.cls, "__getattr__")
             if isinstance(getter, types.FunctionType):
                 return self.tail_call(self.wrap(getter, None), [tensor, Constant(name)], {})
@@ -457,6 +465,8 @@ def _in_graph(value: Any) -> bool:
 
 def _plain_class(value: torch.Tensor) -> type:
     """The class the real result has; fake tensors stand for plain ones."""
+    if is_traceable_wrapper_subclass(value):
+        return type(value)
     if isinstance(value, torch.nn.Parameter):
         return torch.nn.Parameter
     return torch.Tensor

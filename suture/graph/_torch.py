@@ -11,6 +11,7 @@ import importlib
 import linecache
 from typing import Any
 
+from torch._C import DisableTorchFunctionSubclass
 from torch._dispatch.python import enable_python_dispatcher
 from torch._guards import Source as TorchSource
 from torch._guards import TracingContext, tracing
@@ -22,9 +23,11 @@ from torch._subclasses.fake_tensor import (
     UnsupportedOperatorException,
 )
 from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 __all__ = [
     "DataDependentOutputException",
+    "DisableTorchFunctionSubclass",
     "DynamicOutputShapeException",
     "FakeTensor",
     "FakeTensorMode",
@@ -33,6 +36,7 @@ __all__ = [
     "UnsupportedOperatorException",
     "enable_python_dispatcher",
     "forget_source",
+    "is_traceable_wrapper_subclass",
     "pytree",
     "range_constraint",
     "static_context",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,6 +83,7 @@ class GraphBuilder:
         self.levels = Levels(self.graph, self.attributes)
         self.resets: dict[Any, tuple[Any, ...]] = {}  # (setter, which) -> state of a mode before
         self.ops = 0
+        self.quiet = False  # whether the graph runs without asking `__torch_function__`
         self.stack: Callable[[], str | None] = lambda: None
         self._by_source: dict[int, GraphInput] = {}
         self._names: set[str] = set()
@@ -115,6 +117,8 @@ class GraphBuilder:
 
     def fake_tensor(self, tensor: torch.Tensor, source: Source, dims: Any) -> torch.Tensor:
         """The fake counterpart of an input; `dims` says which sizes are symbolic (or None)."""
+        if priv.is_traceable_wrapper_subclass(tensor):
+            return self.fake.from_tensor(tensor, static_shapes=True)
         context = dims if dims is not None else priv.static_context(tensor)
         # Without a name torch does not take the number in a tensor of no dimensions for an input
         # of the program: it comes from data, and nothing may be decided on it while tracing.
@@ -281,7 +285,12 @@ class GraphBuilder:
     def keeping_modes(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
         """The compiled graph; if it raises, the modes it switched are as they were before."""
         resets = [(setter, before) for (setter, _), before in reversed(self.resets.items())]
-        return _keeping(compiled, resets) if resets else compiled
+        kept = _keeping(compiled, resets) if resets else compiled
+        return _quietly(kept) if self.quiet else kept
+
+    def compiling(self) -> Any:
+        """The state of torch in which a backend compiles the graph."""
+        return priv.DisableTorchFunctionSubclass() if self.quiet else nullcontext()
 
     # ---- the end
 
@@ -338,6 +347,14 @@ def _keeping(compiled: Callable[..., Any], resets: list[Any]) -> Callable[..., A
             for setter, before in resets:
                 setter(*before)
             raise
+
+    return run
+
+
+def _quietly(compiled: Callable[..., Any]) -> Callable[..., Any]:
+    def run(*args: Any) -> Any:
+        with priv.DisableTorchFunctionSubclass():
+            return compiled(*args)
 
     return run
 

@@ -134,7 +134,7 @@ class Tensor(GraphValue):
 
     def rebuild(self, emit: Any) -> str:
         name = str(emit.graph_output(self))
-        if self.cls not in _MADE_BY_GRAPHS:
+        if self.cls not in _MADE_BY_GRAPHS and type(self.value) is not self.cls:
             cast = emit.constant(torch.Tensor.as_subclass, "as_subclass")
             name = str(
                 emit.begin(self, f"{cast}({name}, {emit.constant(self.cls, self.cls.__name__)})")
