@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import types
+import typing
 from typing import Any
 
 from suture.breaks import Break, calls, objects
@@ -64,8 +65,25 @@ _FROZEN = frozenset(
 def _wrap_frozen(tx: Any, value: Any, source: Any) -> Any:
     if source is None:
         return Frozen(value, tx.pinned(value))
-    tx.guards.add(source, "is", value)
+    if type(value) in (types.UnionType, types.GenericAlias):
+        tx.guards.add(source, "type", type(value))
+        tx.guards.add(source, "truth", _SaysTheSame(value))
+    else:
+        tx.guards.add(source, "is", value)
     return Frozen(value, source)
+
+
+class _SaysTheSame:
+    """A predicate for guards: each `X | None` and `list[X]` is a new object."""
+
+    __slots__ = ("__name__", "parts")
+
+    def __init__(self, value: Any) -> None:
+        self.parts = typing.get_origin(value), value.__args__
+        self.__name__ = f"says {value!r}"
+
+    def __call__(self, other: Any) -> bool:
+        return self.parts == (typing.get_origin(other), other.__args__)
 
 
 @special("signature")

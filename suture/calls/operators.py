@@ -318,7 +318,7 @@ class Operators(Part):
         return None
 
     def _class_special(self, obj: Class, method: str, other: Any) -> Any:
-        if method in ("__or__", "__ror__") and other.python_type() is not type(None):
+        if method in ("__or__", "__ror__"):
             pair = (obj, other) if method == "__or__" else (other, obj)
             return self.fold(operator.or_, list(pair), {})
         if self.type_lookup(type(obj.value), method) is MISSING:

@@ -5,6 +5,7 @@ A miss at a point is answered here: trace again if the limits allow, else interp
 
 from __future__ import annotations
 
+import functools
 import math
 import threading
 import weakref
@@ -25,7 +26,7 @@ from suture.dispatch.history import History
 from suture.graph import forget_source
 from suture.guards.reasons import most_frequent
 from suture.guards.reasons import reason as reason_of
-from suture.hook import Chain, chain_key, entry_chain, interpret, resumed_chain, where
+from suture.hook import Chain, chain_key, entry_chain, interpret, must_raise, resumed_chain, where
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -52,16 +53,25 @@ class PointData:
     chain: Chain
     history: History
     interpret_only: bool = False
+    raises: bool = False  # the program raises here
     variants: list[Variant] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     given_up: bool = False
     offered: bool = False  # a function that compiled code called; nobody asked to compile it
     full_at: float = math.inf  # with so many variants there may be no more
     called: bool = False
-    interpreting: Any = None
+    _interpreting: Any = None
 
     def __post_init__(self) -> None:
-        self.interpreting = _Interpreting(self.chain)
+        self._interpreting = _Interpreting(self.chain)
+
+    @property
+    def interpreting(self) -> Any:
+        """What takes a state and goes on in the interpreter. Where the trace found that the
+        program raises, strict mode makes sure that it does."""
+        if self.raises and config.strict:
+            return functools.partial(must_raise, self.chain)
+        return self._interpreting
 
 
 @dataclass(eq=False)
@@ -101,13 +111,13 @@ class Unit:
 
     # ---- points
 
-    def point(self, chain: Chain, interpret_only: bool = False) -> Any:
+    def point(self, chain: Chain, interpret_only: bool = False, raises: bool = False) -> Any:
         """The Point of a chain; the same one each time."""
-        key = (interpret_only, *chain_key(chain))
+        key = (interpret_only, raises, *chain_key(chain))
         found = self.points.get(key)
         if found is None:
             name, _, line = where(chain)
-            data = PointData(chain, self._history(chain), interpret_only)
+            data = PointData(chain, self._history(chain), interpret_only, raises)
             found = _core.Point(f"{name}:{line}", self._on_miss, data)
             self.points[key] = found
         return found

@@ -37,7 +37,7 @@ class Emitted:
 
 
 def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
-    """The variant of one traced region. `points(chain, interpret_only)` gives a Point."""
+    """The variant of one traced region. `points(chain, interpret_only, raises)` gives a Point."""
     params = slot_names(chain)
     writer = Writer(params, reserved=(name,))
     home = capture.frames[-1].fn.globals.get("__name__")  # classes made here belong to it

@@ -123,7 +123,12 @@ class Leaving:
         return spec, values
 
     def _jump(
-        self, frames: list[Any], index: int, stack: list[Any], interpret: bool = False
+        self,
+        frames: list[Any],
+        index: int,
+        stack: list[Any],
+        interpret: bool = False,
+        raises: bool = False,
     ) -> str:
         """A jump to the point where the innermost frame stands at `index` with `stack`."""
         specs, state = [], []
@@ -134,7 +139,7 @@ class Leaving:
             )
             specs.append(spec)
             state += values
-        point = self.points(tuple(specs), interpret)
+        point = self.points(tuple(specs), interpret, raises)
         name = self.writer.constant(
             point,
             f"point_{frames[-1].code.line(min(index, len(frames[-1].code.instructions) - 1))}",
@@ -175,7 +180,7 @@ class Leaving:
         frames = self.capture.frames
         frame = frames[-1]
         if len(frames) == 1 or exit.raises:
-            self.writer.line(self._jump(frames, frame.ip, frame.stack, True))
+            self.writer.line(self._jump(frames, frame.ip, frame.stack, True, exit.raises))
             return
         self._enter(exit, frame)
         outer = frames[-2]

@@ -10,7 +10,7 @@ from suture.hook.chain import (
     slot_names,
     where,
 )
-from suture.hook.interpret import AfterFailure, fresh_generator, interpret
+from suture.hook.interpret import AfterFailure, fresh_generator, interpret, must_raise
 from suture.hook.operations import OPERATIONS, Operation
 from suture.hook.tracebacks import clean_traceback, set_context
 
@@ -26,6 +26,7 @@ __all__ = [
     "entry_chain",
     "fresh_generator",
     "interpret",
+    "must_raise",
     "resumed_chain",
     "set_context",
     "slot_names",

@@ -8,7 +8,7 @@ from typing import Any
 
 from suture import _core
 from suture.bytecode import decode
-from suture.errors import SutureError
+from suture.errors import InternalError, SutureError
 from suture.hook.chain import Chain, FrameSpec
 from suture.hook.tracebacks import clean_traceback
 
@@ -22,25 +22,43 @@ def interpret(chain: Chain, state: tuple[Any, ...], error: BaseException | None 
     stack."""
     if chain[0].index == 0 and decode(chain[0].code).is_generator:
         return fresh_generator(state[0], state[1:])
+    state, value, error = _run(chain, len(chain) - 1, state, error)
+    return _leave(chain[-1], _place(chain[-1], state, value, error, len(chain) > 1))
+
+
+def must_raise(chain: Chain, *state: Any) -> Any:
+    """The same where the trace found that the program raises; an error if it does not: then the
+    trace misread it. The frame of a generator is not its own to be run and looked at."""
+    if chain[-1].resumed or decode(chain[-1].code).is_generator:
+        return interpret(chain, state)
+    _, value, error = _run(chain, len(chain), state, None)
+    if error is None:
+        kind = type(value).__name__
+        raise InternalError(f"a program that was expected to raise returned a value ({kind})")
+    try:
+        raise error
+    finally:
+        _core.strip_traceback(error, must_raise.__code__)
+
+
+def _run(
+    chain: Chain, count: int, state: tuple[Any, ...], error: BaseException | None
+) -> tuple[tuple[Any, ...], Any, BaseException | None]:
+    """Run the first `count` frames to their end: the state that is left, the last one's value, its exception."""
     value: Any = None
-    at = 0
-    for depth, spec in enumerate(chain):
-        part = state[at : at + spec.size]
-        at += spec.size
-        place = _place(spec, part, value, error, depth > 0)
-        if place[-1] is None:
-            place = (*place[:-1], _handled_outside(chain[depth + 1 :], state[at:]))
-        if depth == len(chain) - 1:
-            return _leave(spec, place)
+    for depth, spec in enumerate(chain[:count]):
+        part, state = state[: spec.size], state[spec.size :]
+        offset, slots, stack, function, exc, handled = _place(spec, part, value, error, depth > 0)
+        if handled is None:
+            handled = _handled_outside(chain[depth + 1 :], state)
         try:
-            offset, slots, stack, function, exc, handled = place
             value, error = _core.enter(function, offset, slots, stack, exc, handled), None
         except BaseException as raised:
-            _core.strip_traceback(raised, interpret.__code__)
+            _core.strip_traceback(raised, _run.__code__)
             error = raised
         if spec.deliver and error is None:
             value = part[-1]
-    return value
+    return state, value, error
 
 
 class AfterFailure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import types
 import typing
 from typing import Any
@@ -60,6 +61,20 @@ class Frozen(Held):
 
     def m___len__(self, tx: Any) -> Any:
         return Constant(len(self.value))
+
+    def m___eq__(self, tx: Any, other: Any) -> Any:
+        says = isinstance(self.value, FORMS) and isinstance(other, Frozen)
+        return tx.fold(operator.eq, [self, other], {}) if says else Constant(NotImplemented)
+
+    def m___ne__(self, tx: Any, other: Any) -> Any:
+        says = isinstance(self.value, FORMS) and isinstance(other, Frozen)
+        return tx.fold(operator.ne, [self, other], {}) if says else Constant(NotImplemented)
+
+    def m___or__(self, tx: Any, other: Any) -> Any:
+        return tx.fold(operator.or_, [self, other], {})
+
+    def m___ror__(self, tx: Any, other: Any) -> Any:
+        return tx.fold(operator.or_, [other, self], {})
 
     def m___contains__(self, tx: Any, key: Any) -> Any:
         return Constant(tx.constant_value(key) in self.value)

@@ -76,13 +76,18 @@ def test_under_address_sanitizer(tmp_path):
     build = ["setup.py", "-q", "build_ext", "--build-lib", tmp_path, "--build-temp", tmp_path / "o"]
     run([sys.executable, *build], SUTURE_ASAN="1")
     built = next(tmp_path.glob("suture/_core*.so"))
-    output = run(
-        pytest_command(sys.executable, "-k", "not memory_stays and not recursion"),
-        SUTURE_CORE=str(built),
-        LD_PRELOAD=str(library),
-        ASAN_OPTIONS="detect_leaks=0:detect_stack_use_after_return=1",
-        PYTHONMALLOC="malloc",
-    )
+    options = f"detect_leaks=0:detect_stack_use_after_return=1:log_path={tmp_path / 'report'}"
+    try:
+        output = run(
+            pytest_command(sys.executable, "-v", "-k", "not memory_stays and not recursion"),
+            SUTURE_CORE=str(built),
+            LD_PRELOAD=str(library),
+            ASAN_OPTIONS=options,
+            PYTHONMALLOC="malloc",
+        )
+    finally:  # pytest keeps what goes to stderr: the report has its own file
+        for report in tmp_path.glob("report.*"):
+            print(report.read_text()[:8000])
     assert " passed" in output
 
 

@@ -151,6 +151,7 @@ def test_fsum_where_rounding_is_hard():
         a += [-x for x in a[: len(a) // 2]]
         assert math_polyfills.fsum(a) == math.fsum(a)
     assert math_polyfills.fsum([math.inf, 1.0]) == math.inf
+    assert math.copysign(1.0, math_polyfills.fsum([-0.0])) == math.copysign(1.0, math.fsum([-0.0]))
 
 
 @given(st.lists(st.one_of(numbers, st.sampled_from([math.inf, math.nan])), max_size=5))

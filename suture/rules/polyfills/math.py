@@ -42,7 +42,7 @@ def fsum(seq: Iterable[Any], /) -> float:
                 parts[kept] = low
                 kept += 1
             value = high
-        parts[kept:] = [value]
+        parts[kept:] = [value] if value else []
     if special != 0.0 or special != special:
         return special
     return _round_parts(parts)
