@@ -284,6 +284,14 @@ def _wrap_function(tx: Any, value: Any, source: Any) -> Any:
     return Builtin(value, source if source is not None else tx.pinned(value))
 
 
+def _scalar_of(kind: Any) -> None:
+    @handles(kind)
+    def make(tx: Any, args: Any, kwargs: Any) -> Any:
+        if kwargs or not all(_is_number(tx, a) for a in args):
+            raise Break(calls.C_FUNCTION, function=f"numpy.{kind.__name__}")
+        return tx.folded(lambda: kind(*(tx.constant_value(a) for a in args)))
+
+
 try:
     import numpy
 except ImportError:  # torch works without it, and so does suture
@@ -292,6 +300,7 @@ else:
     WRAPPERS[numpy.ndarray] = _wrap_array
     for _kind in {numpy.dtype(_code).type for _code in "?bBhHiIlLqQfd"}:
         WRAPPERS[_kind] = _wrap_scalar
+        _scalar_of(_kind)
     WRAPPERS[numpy.ufunc] = WRAPPERS[type(numpy.sum)] = _wrap_function
     WRAPPERS[type(numpy.random.seed)] = _wrap_function
     handles(numpy.random.seed)(_seed)

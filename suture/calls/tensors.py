@@ -402,6 +402,8 @@ class Tensors(Part):
         real = getattr(operator, name) if name != "divmod" else divmod
         some_symbol = isinstance(left, Symbol) or isinstance(right, Symbol)
         if some_symbol and not (isinstance(left, Tensor) or isinstance(right, Tensor)):
+            if any(isinstance(v, Constant) and v.as_proxy() is not v.value for v in (left, right)):
+                return None  # a scalar of NumPy decides the type
             plain = name.removeprefix("i") if name in _IN_PLACE else name
             return self.symbol_binary(plain, left, right)
         if name in _IN_PLACE and not isinstance(left, Tensor):
@@ -413,9 +415,7 @@ class Tensors(Part):
             return None
         if isinstance(left, Tensor) or isinstance(right, Tensor):
             for side in (left, right):
-                other = isinstance(side, Constant) and not isinstance(
-                    side.value, (int, float, complex)
-                )
+                other = isinstance(side, Constant) and not isinstance(side.as_proxy(), _SCALARS)
                 if other and symbol in ("==", "!="):
                     return Constant(symbol == "!=")
             return self.call_torch(_COMPARE[symbol], [left, right], {})
@@ -430,6 +430,7 @@ _COMPARE = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+_SCALARS = (int, float, complex)
 _IN_PLACE = {
     "iadd": "add", "isub": "sub", "imul": "mul", "itruediv": "truediv", "ifloordiv": "floordiv",
     "imod": "mod", "ipow": "pow", "imatmul": "matmul", "ilshift": "lshift", "irshift": "rshift",
@@ -452,9 +453,7 @@ def _fake_of(node: torch.fx.Node) -> Any:
 def _operand(variable: Any) -> bool:
     if isinstance(variable, GraphValue):
         return True
-    return isinstance(variable, Constant) and isinstance(
-        variable.value, (int, float, complex, bool)
-    )
+    return isinstance(variable, Constant) and isinstance(variable.as_proxy(), _SCALARS)
 
 
 def _in_graph(value: Any) -> bool:

@@ -135,3 +135,21 @@ def test_seeding_numpy_with_a_wrong_number_raises_as_eager_does():
         return x + 1
 
     check(fn, torch.randn(3), graphs=None, breaks=None)
+
+
+def test_scalars_of_numpy_are_numbers_to_tensors():
+    def fn(x):
+        three = numpy.sum([1, 2])
+        half = numpy.float32(0.5)
+        return x + three, three * x, x * half, x == three, x != half, x < three, x**three
+
+    check(fn, torch.arange(4))
+    check(fn, torch.arange(4.0))
+
+
+def test_a_scalar_of_numpy_decides_the_type_of_a_sum_with_a_size():
+    def fn(x):
+        return x + 1, x.shape[0] + numpy.sum([1, 2]), numpy.int64(2) * x.shape[0]
+
+    for dynamic in (False, True):
+        check(fn, torch.ones(5), dynamic=dynamic)
