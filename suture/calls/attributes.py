@@ -132,7 +132,7 @@ class Attributes(Part):
             return self.bind(in_meta, cls, meta, name)
         getter = self.type_lookup(meta, "__getattr__") if meta is not type else MISSING
         if getter is not MISSING:
-            return self.tail_call(self.wrap(getter, None), [cls, Constant(name)], {})
+            return self.call_type_method(cls, "__getattr__", [Constant(name)], {})
         return self.raise_(
             AttributeError, f"type object '{value.__name__}' has no attribute '{name}'"
         )
@@ -288,7 +288,7 @@ class Attributes(Part):
         if getter is torch.nn.Module.__getattr__:
             return self._nn_attribute(obj, name)
         if getter is not MISSING:
-            return self.tail_call(self.wrap(getter, None), [obj, Constant(name)], {})
+            return self.call_type_method(obj, "__getattr__", [Constant(name)], {})
         return self.no_attribute(obj, name)
 
     def no_attribute(self, obj: Any, name: str) -> Any:

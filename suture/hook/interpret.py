@@ -44,7 +44,7 @@ def must_raise(chain: Chain, *state: Any) -> Any:
 def _run(
     chain: Chain, count: int, state: tuple[Any, ...], error: BaseException | None
 ) -> tuple[tuple[Any, ...], Any, BaseException | None]:
-    """Run the first `count` frames to their end: the state that is left, the last one's value, its exception."""
+    """Run the first `count` frames: the state that is left, the last one's value or exception."""
     value: Any = None
     for depth, spec in enumerate(chain[:count]):
         part, state = state[: spec.size], state[spec.size :]
