@@ -69,3 +69,4 @@ class Capture:
     places: list[Any] = field(default_factory=list)  # of symbolic numbers: guards.shapes.Place
     strictness: Any = None  # whether a break is an error, at the start and at the exit
     checks: list[Any] = field(default_factory=list)  # calls.checks.Check: what is expected
+    functions: Any = ((), ())  # modes of torch functions: before the region, at the exit

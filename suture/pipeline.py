@@ -25,8 +25,11 @@ def compile_point(
 ) -> Variant | None:
     """Trace, guard, emit, compile and install a variant for this state. None: interpret."""
     try:
-        with torch_state.without_saved_tensor_hooks():
-            return _compile(unit, point, data, state)
+        with (
+            torch_state.without_saved_tensor_hooks(),
+            torch_state.without_function_modes() as modes,
+        ):
+            return _compile(unit, point, data, state, modes)
     except (errors.SutureError, KeyboardInterrupt, SystemExit):
         raise
     except RecursionError:
@@ -37,11 +40,13 @@ def compile_point(
         return None
 
 
-def _compile(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) -> Variant | None:
+def _compile(
+    unit: Unit, point: Any, data: PointData, state: tuple[Any, ...], modes: list[Any]
+) -> Variant | None:
     name = point.name
     for turn in range(_RESTARTS):
         with events.phase("trace", name):
-            capture, watch = trace(unit, data, state)
+            capture, watch = trace(unit, data, state, modes)
         if turn == 0:
             if not unit.worth_compiling(data, capture, state):
                 return None
@@ -49,7 +54,7 @@ def _compile(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) ->
             tell(unit, point, data, capture)
         with events.phase("emit", name):
             emitted = emit(capture, data.chain, name_of(data.chain), unit.point)
-        torch_state.guard(capture.guards)
+        torch_state.guard(capture.guards, modes)
         with events.phase("backend", name):
             constants = install_graph(unit, point, data, capture, emitted)
         if not constants:
@@ -67,12 +72,14 @@ def _compile(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) ->
     return variant
 
 
-def trace(unit: Unit, data: PointData, state: tuple[Any, ...]) -> tuple[Capture, Any]:
+def trace(
+    unit: Unit, data: PointData, state: tuple[Any, ...], modes: list[Any] | None = None
+) -> tuple[Capture, Any]:
     """Run the region symbolically; again from its start if it must stop earlier than it did, or
     changes what it took for a constant. Gives also who watched it, if anybody did."""
     forced = None
     for _ in range(_RESTARTS):
-        tracer = Tracer(data.chain, state, data.history, forced)
+        tracer = Tracer(data.chain, state, data.history, forced, modes)
         tracer.watch = watch = messages.watcher()
         try:
             capture = tracer.run()
@@ -152,7 +159,10 @@ def install_graph(
         return {place.source.path() for place in capture.places}
     if config.verify:
         compiled = backends.verified(compiled, module, point.name, config.strict)
-    emitted.namespace["graph"] = capture.graph.keeping_modes(compiled)
+    compiled = capture.graph.keeping_modes(compiled)
+    if capture.functions[0]:
+        compiled = torch_state.running_without_modes(compiled)
+    emitted.namespace["graph"] = compiled
     messages.captured(point, data, capture, emitted)
     return set()
 

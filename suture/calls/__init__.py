@@ -31,6 +31,7 @@ from suture.calls.classes import Classes
 from suture.calls.contexts import Contexts
 from suture.calls.conversions import Conversions
 from suture.calls.exceptions import Exceptions
+from suture.calls.function_modes import FunctionModes
 from suture.calls.functions import Functions
 from suture.calls.generators import Generators
 from suture.calls.globals import Globals
@@ -70,6 +71,7 @@ PARTS = (
     Contexts,
     Conversions,
     Exceptions,
+    FunctionModes,
     Functions,
     Generators,
     Globals,

@@ -10,7 +10,7 @@ import torch
 from suture.breaks import Break, contexts
 from suture.calls.attributes import MISSING
 from suture.calls.part import Part
-from suture.variables import Function, Method
+from suture.variables import BuiltinMethod, Function, Method
 
 
 class Contexts(Part):
@@ -19,6 +19,8 @@ class Contexts(Part):
     def with_methods(self, manager: Any) -> tuple[Any, Any]:
         """The bound __enter__ and __exit__ of a manager, looked up on its type."""
         cls = manager.python_type()
+        if cls is torch.device and manager.is_constant():
+            return DeviceMethod(manager, "__enter__"), DeviceMethod(manager, "__exit__")
         found = []
         for name in ("__enter__", "__exit__"):
             raw = self.type_lookup(cls, name)
@@ -38,3 +40,12 @@ class Contexts(Part):
                 raise Break(contexts.UNKNOWN_MANAGER, manager=manager.describe())
             found.append(Method(Function(raw, self.pinned(raw)), manager))
         return found[0], found[1]
+
+
+class DeviceMethod(BuiltinMethod):
+    """`__enter__` or `__exit__` of a torch.device, which makes it the default in a block."""
+
+    __slots__ = ()
+
+    def call(self, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return tx.device_block(self.owner, self.name)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import types
 from typing import Any
 
+import torch
+
 from suture import rules
 from suture.breaks import Break, calls, contexts, objects
 from suture.bytecode import decode
@@ -246,6 +248,8 @@ class Functions(Part):
         """A method of a constant: folded if all arguments are constants."""
         value = owner.constant()
         if name in ("__enter__", "__exit__"):
+            if isinstance(value, torch.device):
+                return self.device_block(owner, name)
             raise Break(contexts.UNKNOWN_MANAGER, manager=owner.describe())
         if name in ("join",) and len(args) == 1 and type(value) in (str, bytes):
             parts = [self.constant_value(p) for p in self.unpack(args[0])]

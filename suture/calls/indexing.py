@@ -12,16 +12,21 @@ from typing import Any
 import torch
 
 from suture.calls.part import Part
-from suture.variables import Constant, Slice, Symbol, Tensor, Tuple
+from suture.variables import Constant, List, Slice, Symbol, Tensor, Tuple
 
 _WHOLE = slice(None)
 
 
 class Indexing(Part):
-    """The part of the tracer that reads and writes parts of tensors."""
+    """The part of the tracer that reads and writes parts of tensors. `mapped` counts the vmaps
+    around it: under those a number in a tensor may be another one in each row."""
+
+    mapped: int
 
     def tensor_getitem(self, tensor: Tensor, key: Any) -> Any:
-        found = self._selected(tensor, key)
+        found = self._mapped_item(tensor, key) if self.mapped else None
+        if found is None:
+            found = self._selected(tensor, key)
         return found if found is not None else self.call_torch(operator.getitem, [tensor, key], {})
 
     def tensor_setitem(self, tensor: Tensor, key: Any, value: Any) -> None:
@@ -31,11 +36,23 @@ class Indexing(Part):
             return
         self.call_torch(operator.setitem, [tensor, key, value], {})
 
+    def _mapped_item(self, tensor: Tensor, key: Any) -> Any:
+        """An item at numbers that may be other ones in each row; None if there are none, or more
+        than numbers and index tensors."""
+        keys = self.unpack(key) if isinstance(key, Tuple) else [key]
+        known = [isinstance(k, Tensor) or _is_constant(k, (int,)) for k in keys]
+        if not all(known) or not any(_is_number(k) for k in keys):
+            return None
+        made = [
+            k if isinstance(k, Tensor) else self.call_torch(torch.tensor, [k], {}) for k in keys
+        ]
+        return self.call_torch(torch.ops.aten.index.Tensor, [tensor, List(made)], {})
+
     def _selected(self, tensor: Tensor, key: Any) -> Any:
         """The part of the tensor at a key with symbols; None if the key has none, or more than
         symbols, ints, slices, None and an ellipsis."""
         keys = self.unpack(key) if isinstance(key, Tuple) else [key]
-        if any(_is_number(k) for k in keys):
+        if not self.mapped and any(_is_number(k) for k in keys):
             keys = [self.tensor_to_number(k, "__index__") if _is_number(k) else k for k in keys]
         if not any(_is_index(k) for k in keys) or not all(_is_basic(k) for k in keys):
             return None

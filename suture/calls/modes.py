@@ -18,7 +18,6 @@ from suture.breaks import Break, calls, contexts
 from suture.calls.part import Part
 from suture.calls.table import handles, special
 from suture.variables import Constant
-from suture.variables.switches import FunctionSwitch
 
 
 class Modes(Part):
@@ -163,24 +162,11 @@ def _is_inference(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
 @special("deterministic", "default_device")
 def _read_state(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     name = target.__name__
+    if target is torch.get_default_device:
+        device = tx.constant_value(tx.default_device())
+        if device.index is None and device.type not in ("cpu", "meta"):
+            raise Break(calls.C_FUNCTION, function=name)  # torch asks the device for its number
+        return Constant(device)
     if name.startswith(("are_", "get_", "is_")):
         return tx.known(target(*[tx.constant_value(a) for a in args]))
     raise Break(calls.C_FUNCTION, function=name)
-
-
-@special("torch_function_stack")
-def _torch_function_stack(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
-    """Questions are answered; what changes the stack of modes is Python's."""
-    if "push" in target.__name__ or "pop" in target.__name__ or "skip" in target.__name__:
-        raise Break(contexts.MODE_UNSUPPORTED, mode=target.__name__)
-    if target is torch._C._is_torch_function_enabled:
-        tx.guard_functions()
-        return Constant(tx.functions_on)
-    return tx.known(target(*[tx.constant_value(a) for a in args]))
-
-
-@special("torch_function_mode")
-def _torch_function_mode(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
-    if target is torch._C.DisableTorchFunctionSubclass:
-        return FunctionSwitch(None)
-    raise Break(contexts.MODE_UNSUPPORTED, mode=target.__name__)

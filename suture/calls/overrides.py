@@ -93,6 +93,8 @@ class Overrides(Part):
         given = [func, kinds, Tuple(list(args))]
         if kwargs or not plain:
             given.append(Dict({k: (Constant(k), v) for k, v in kwargs.items()}))
+        if self.modes_see(_real(func)):
+            return self.ask_mode(func, kinds, args, kwargs, plain)
         for value in found:
             raw = self.type_lookup(value.cls, "__torch_function__")
             bound = self.finish(self.bind(raw, value, value.cls, "__torch_function__"))
@@ -123,7 +125,7 @@ class Overrides(Part):
         if not _is_operation(real):
             return None
         found = self.asked_first(args, kwargs)
-        if not found:
+        if not found and not self.modes_see(real):
             return None
         if isinstance(real, types.FunctionType):
             return self.inline(fn, args, kwargs)  # it asks itself
@@ -147,7 +149,7 @@ class Overrides(Part):
         if method is None or name in _NEVER:
             return None
         found = self.asked_first([tensor, *args], kwargs)
-        if not found:
+        if not found and not self.modes_see():
             return None
         if isinstance(method, types.FunctionType):
             return self.inline(Function(method, self.pinned(method)), [tensor, *args], kwargs)
@@ -162,7 +164,7 @@ class Overrides(Part):
         if not isinstance(field, _GETSET) or name in _NEVER:
             return None
         found = self.asked_first([tensor], {})
-        if not found:
+        if not found and not self.modes_see():
             return None
         func = field.__set__ if value else field.__get__
         return self.ask(self.wrap(func, None), found, [tensor, *value], {}, True)
@@ -172,7 +174,7 @@ class Overrides(Part):
         on a tensor that only listens, which function it asks with."""
         found = self.asked_first(operands, {})
         if not found:
-            return None
+            return self.mode_operator(name, *operands)
         marks = "".join(_mark(v) for v in operands)
         heard = _heard(name, marks)
         if heard is None:
@@ -184,7 +186,7 @@ class Overrides(Part):
     def special_override(self, tensor: Any, method: str, args: list[Any]) -> Any:
         """A special method (`__len__`, `__getitem__`) that the class of a tensor defines, or that
         `__torch_function__` takes over; None if neither."""
-        if not isinstance(tensor, Tensor) or tensor.cls in PLAIN:
+        if not isinstance(tensor, Tensor) or (tensor.cls in PLAIN and not self.modes_see()):
             return None
         if defined_in(tensor.cls, method) is not MISSING:
             return self.finish(self.call_type_method(tensor, method, args, {}))
@@ -393,7 +395,7 @@ def _has_torch_function(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     found = tx.overloaded(values, False)
     if found:
         tx.guard_functions()
-    return Constant(bool(found) and tx.functions_on)
+    return Constant(tx.modes_see() or (bool(found) and tx.functions_on))
 
 
 @handles(torch.overrides.handle_torch_function)

@@ -161,8 +161,10 @@ class Subclasses(Part):
     def own_operator(self, name: str, *operands: Any) -> Any:
         """An operator that the class of an operand defines itself, or takes over with
         `__torch_function__`; None if none does."""
-        if not self.asks or not any(_carries_class(v) for v in operands):
+        if not self.asks:
             return None
+        if not any(_carries_class(v) for v in operands):
+            return self.mode_operator(name, *operands)
         names = _methods_of(name)
         if any(_carries_class(v) and defines(v.cls, names) for v in operands):
             return self.special_methods(name, *operands)

@@ -122,7 +122,7 @@ def _is_data_of(value: Tensor, tensor: Tensor) -> bool:
 
 def set_attribute(tx: Any, tensor: Tensor, name: str, value: Any) -> None:
     """`tensor.name = value`: kept beside the tensor and put back when the region ends."""
-    if tx.asks and tensor.cls not in _PLAIN and tx.field_override(tensor, name, value) is not None:
+    if tx.asks and tx.field_override(tensor, name, value) is not None:
         return
     if name == "data":
         if isinstance(value, Tensor) and _is_data_of(value, tensor):

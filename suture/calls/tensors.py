@@ -193,10 +193,10 @@ class Tensors(Part):
             own = self.subclass_attribute(tensor, name)
             if own is not None:
                 return own
-            if self.asks:
-                asked = self.field_override(tensor, name)
-                if asked is not None:
-                    return asked
+        if self.asks:
+            asked = self.field_override(tensor, name)
+            if asked is not None:
+                return asked
         if name in KNOWN_PROPERTIES and not callable(getattr(torch.Tensor, name, None)):
             return self.known(getattr(tensor.value, name))
         if name == "shape":

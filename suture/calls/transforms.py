@@ -101,7 +101,11 @@ def _vmap(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     def fakes(structure: Any, values: list[Any]) -> list[Any]:
         return _without_mapped(tx, structure, values, dims)
 
-    return apply(tx, "vmap", fn, rest, kwargs, transform, fakes)
+    tx.mapped += 1
+    try:
+        return apply(tx, "vmap", fn, rest, kwargs, transform, fakes)
+    finally:
+        tx.mapped -= 1
 
 
 def _without_mapped(tx: Any, structure: Any, values: list[Any], dims: Any) -> list[Any]:

@@ -13,34 +13,52 @@ READERS: tuple[Any, ...] = (
     torch.is_inference_mode_enabled,
     torch._C._is_any_autocast_enabled,
     torch.get_default_dtype,
-    torch._C._len_torch_function_stack,
     torch._C._len_torch_dispatch_stack,
     torch._C._get_deterministic_algorithms,
     torch._C._functorch.maybe_current_level,
 )
 
 
-def guard(guards: Any) -> None:
-    """Require the state as it is now."""
+def guard(guards: Any, modes: list[Any]) -> None:
+    """Require the state as it is now, and as many modes of torch functions as there were."""
     for reader in READERS:
         guards.add(None, "torch_state", (reader, reader(), reader.__name__))
-    if torch._C._len_torch_function_stack():
-        guards.add(None, "torch_state", (devices_state, devices_state(), "default devices"))
+    count = torch._C._len_torch_function_stack
+    guards.add(None, "torch_state", (count, len(modes), count.__name__))
     if torch._C._is_any_autocast_enabled():
         guards.add(None, "torch_state", (autocast_state, autocast_state(), "autocast"))
 
 
 def user_modes() -> bool:
     """Whether a mode of the user sees each operation: it must see those of the program, one by
-    one, and not those of a trace. A default device is such a mode, but only adds an argument."""
+    one, and not those of a trace. Modes of torch functions are traced through."""
     if torch._C._len_torch_dispatch_stack():
         return True
-    if torch._C._functorch.maybe_current_level() is not None:
-        return True  # inside a transform of torch.func that Python runs
+    # or inside a transform of torch.func that Python runs
+    return torch._C._functorch.maybe_current_level() is not None
+
+
+@contextlib.contextmanager
+def without_function_modes() -> Iterator[list[Any]]:
+    """No mode of torch functions is active in the block, which gets those that were, outermost
+    first: a trace asks them itself, and a graph has asked them."""
     count = torch._C._len_torch_function_stack()
-    return any(
-        type(torch._C._get_function_stack_at(i)).__name__ != "DeviceContext" for i in range(count)
-    )
+    modes = [torch._C._pop_torch_function_stack() for _ in range(count)][::-1]
+    try:
+        yield modes
+    finally:
+        for mode in modes:
+            torch._C._push_on_torch_function_stack(mode)
+
+
+def running_without_modes(compiled: Any) -> Any:
+    """A compiled graph, run as `without_function_modes` has it."""
+
+    def run(*args: Any) -> Any:
+        with without_function_modes():
+            return compiled(*args)
+
+    return run
 
 
 @contextlib.contextmanager
@@ -59,12 +77,6 @@ def without_saved_tensor_hooks() -> Iterator[None]:
 
 def _unchanged(value: Any) -> Any:
     return value
-
-
-def devices_state() -> tuple[Any, ...]:
-    """The default devices in force, outermost first."""
-    count = torch._C._len_torch_function_stack()
-    return tuple(getattr(torch._C._get_function_stack_at(i), "device", None) for i in range(count))
 
 
 def autocast_state() -> tuple[Any, ...]:

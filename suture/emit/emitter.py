@@ -47,13 +47,14 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     writer.current = writer.tail
     leaving.write()
     _write_effects(writer, capture)
+    modes = leaving.modes()
     checks = CheckLines(writer, capture, chain)
     module, inputs, call = _graph(writer, capture, chain, checks)
     statics = tuple(i.example for i in inputs if i.static)
     if statics:
         writer.namespace["held"] = statics
     head = f"def {name}({', '.join(params)}):"
-    body = [*call, *writer.lines, *writer.writes, *leaving.modes(), *writer.tail]
+    body = [*call, *writer.lines, *writer.writes, *modes, *writer.tail]
     if not body:
         body = ["    return None"]
     source = "\n".join([head, *body]) + "\n"

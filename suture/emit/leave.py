@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from suture import _core
 from suture.breaks import calls
 from suture.bytecode import CANONICAL
@@ -90,7 +92,19 @@ class Leaving:
         if strictness is not None and strictness.now is not strictness.before:
             name = self.writer.constant(switch, "switch_strictness")
             out.append(f"    {name}({strictness.now})")
-        return out
+        return out + self._function_modes()
+
+    def _function_modes(self) -> list[str]:
+        """Lines that bring the stack of modes of torch functions to its state at the exit."""
+        before, now = self.capture.functions
+        same = 0
+        while same < min(len(before), len(now)) and before[same] is now[same]:
+            same += 1
+        pop = self.writer.constant(torch._C._pop_torch_function_stack, "pop_mode")
+        push = self.writer.constant(torch._C._push_on_torch_function_stack, "push_mode")
+        return [f"    {pop}()"] * (len(before) - same) + [
+            f"    {push}({self.writer.value(mode)})" for mode in now[same:]
+        ]
 
     def _literal(self, value: Any) -> str:
         plain = type(value) in (bool, int, str, type(None))

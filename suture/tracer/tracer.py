@@ -41,10 +41,16 @@ class Uncaught(Exception):
 
 class Tracer(*PARTS):  # type: ignore[misc]
     """Runs one region. `history` remembers what changed between earlier calls of this point;
-    `forced` is (step, exit) when an earlier try found that it must stop there."""
+    `forced` is (step, exit) when an earlier try found that it must stop there; `modes` are the
+    modes of torch functions that were active, outermost first."""
 
     def __init__(
-        self, chain: Chain, state: tuple[Any, ...], history: Any, forced: Any = None
+        self,
+        chain: Chain,
+        state: tuple[Any, ...],
+        history: Any,
+        forced: Any = None,
+        modes: list[Any] | None = None,
     ) -> None:
         self.chain = chain
         self.history = history
@@ -56,6 +62,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.frames: list[Frame] = []
         self.modes: list[Any] = []
         self.checks: list[Check] = []
+        self.mapped = 0
         self.strictness = Strictness()
         self.restores: list[Any] = []  # undo what was really switched while tracing
         self.asks = False  # whether a tensor was seen whose class may take over operations
@@ -89,6 +96,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.graph.stack = self.stack_trace
         self.graph.decided = self.guard_numbers
         self.graph.decisions.where = self.where
+        self.begin_modes(modes or [])
         self._load(state)
 
     # ---- from the state to frames
@@ -184,6 +192,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
             self.symbol_places,
             self.strictness,
             self.checks,
+            (self.modes_at_start, self.function_modes),
         )
 
     def _stop(self, reason: Break) -> Any:
