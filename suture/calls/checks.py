@@ -12,9 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from suture.breaks import Break, control_flow
 from suture.calls.part import Part
-from suture.variables import Tensor
+from suture.variables import Symbol, Tensor
 
 
 @dataclass(slots=True, eq=False)
@@ -22,7 +24,7 @@ class Check:
     """A condition that a graph computes, and what it is expected to be. `place` is the branch,
     `step` and `exit` say how to stop there instead."""
 
-    tensor: Tensor
+    tensor: Tensor | Symbol
     expected: bool
     place: tuple[Any, int]
     step: int
@@ -31,7 +33,8 @@ class Check:
     @property
     def uses_cuda(self) -> bool:
         """Whether the graph around the check may draw from the generators of GPUs."""
-        return bool(self.tensor.value.device.type == "cuda")
+        value = self.tensor.value
+        return isinstance(value, torch.Tensor) and value.device.type == "cuda"
 
 
 class Checks(Part):
@@ -42,19 +45,29 @@ class Checks(Part):
     def expected_truth(self, frame: Any, inst: Any, condition: Any) -> bool | None:
         """What a condition is expected to be, because the other side of its branch raises; None
         if nothing can be expected. `inst` jumps on true or on false."""
-        if not isinstance(condition, Tensor) or len(self.graph.levels.stack) > 1:
+        if not isinstance(condition, (Tensor, Symbol)) or len(self.graph.levels.stack) > 1:
             return None
-        value, place = condition.value, (frame.code.code, inst.index)
-        if value.numel() != 1 or place in self.history.raised:
+        place = (frame.code.code, inst.index)
+        if place in self.history.raised or not self._hangs_on_data(condition):
             return None
         jumped, fell = map(frame.code.only_raises, (inst.target, inst.index + 1))
-        if jumped is fell or self.known_number(condition) is not None:
+        if jumped is fell:
             return None
         expected = fell is (inst.op == "POP_JUMP_IF_TRUE")
         entry = control_flow.TENSOR_ASSERT if _is_assert(frame) else control_flow.TENSOR_BRANCH
         exit = self._exit_at(Break(entry, tensor=condition.describe()))
         self.checks.append(Check(condition, expected, place, self.step, exit))
         return expected
+
+    def _hangs_on_data(self, condition: Any) -> bool:
+        """Whether only the running graph can tell if the condition holds."""
+        if isinstance(condition, Tensor):
+            return condition.value.numel() == 1 and self.known_number(condition) is None
+        try:
+            self.symbol_truth(condition)
+        except Break:
+            return True
+        return False
 
     def refused_check(self) -> Check | None:
         """The first check, if what was captured cannot be run again should one of them fail."""

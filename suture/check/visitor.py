@@ -139,8 +139,8 @@ class Walker(ast.NodeVisitor):
         if isinstance(test, ast.BoolOp):
             self._decide(test.values[-1], number)  # the others are looked at where they stand
             return
-        kind = self.types.of(test)
-        if kind == TENSOR and id(test) not in self._expected:
+        kind = None if id(test) in self._expected else self.types.of(test)
+        if kind == TENSOR:
             self._add(number, test)
         elif kind == NUMBER:
             self._add(NUMBER_DECISION, test)

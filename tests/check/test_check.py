@@ -20,6 +20,7 @@ BODIES = [
     "y = y + 1 if y.any() else y",
     "assert (y > -9).all()",
     "n = y.sum().item()\n    if n > 3: y = y - 1",
+    "n = y.sum().item()\n    if n > 99: raise ValueError",
     "print('y', y)",
     "print(y.shape[0])",
     "s = str(y)",

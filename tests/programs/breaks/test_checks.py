@@ -145,3 +145,23 @@ def test_a_branch_both_sides_of_which_go_on_is_a_break():
         return x * 2
 
     check(fn, POSITIVE, graphs=2, breaks=["GB0170"])
+
+
+def test_a_check_of_a_number_from_data_is_part_of_the_graph():
+    def fn(mask, features):
+        if mask.sum().item() != features.shape[0]:
+            raise ValueError("tokens and features do not match")
+        return features * mask.sum()
+
+    check(fn, torch.tensor([1, 0, 1]), POSITIVE)
+    check(fn, torch.ones(3).long(), POSITIVE, graphs=None, breaks=None, recompiles=None)
+
+
+def test_a_check_of_a_size_is_decided_while_tracing():
+    def fn(x, limit):
+        if x.shape[0] > limit:
+            raise ValueError("too long")
+        return x + 1
+
+    check(fn, POSITIVE, 4, dynamic=True)
+    check(fn, POSITIVE, 1, dynamic=True, graphs=None)
