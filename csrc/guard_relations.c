@@ -89,6 +89,7 @@ guard_parse_states(Program *program, PyObject *items)
         state->function = Py_NewRef(PyTuple_GET_ITEM(item, 0));
         state->expected = Py_NewRef(PyTuple_GET_ITEM(item, 1));
         state->id = -1;
+        state->gauge = guard_find_gauge(state->function);
         if (PyCFunction_CheckExact(state->function) &&
             PyCFunction_GET_FLAGS(state->function) == METH_NOARGS) {
             state->direct = PyCFunction_GET_FUNCTION(state->function);
@@ -113,20 +114,49 @@ state_failed(Run *run, const TorchState *state, PyObject *now)
     return guard_fail(run, state->id, text);
 }
 
+/* Asks the Python function. */
+static int
+ask_state(Run *run, const TorchState *state)
+{
+    PyObject *now =
+        state->direct ? state->direct(state->self, NULL) : PyObject_CallNoArgs(state->function);
+    if (!now) {
+        return guard_swallow() < 0 ? -1 : guard_fail(run, state->id, NULL);
+    }
+    int same = now == state->expected ? 1 : guard_same_constant(now, state->expected);
+    int result = same == 1 ? 1 : same < 0 ? guard_swallow() : state_failed(run, state, now);
+    Py_DECREF(now);
+    return result;
+}
+
+/* Whether the state is as expected: the gauge beside it is the same as when it last was, or the
+   function says so. */
+static int
+state_holds(Run *run, TorchState *state)
+{
+    if (!state->gauge) {
+        return ask_state(run, state);
+    }
+    uint64_t words[2];
+    guard_read_gauge(state->gauge, words);
+    if (LIKELY(state->known && words[0] == state->words[0] && words[1] == state->words[1])) {
+        return 1;
+    }
+    int result = ask_state(run, state);
+    if (result == 1) {
+        state->words[0] = words[0];
+        state->words[1] = words[1];
+        state->known = true;
+    }
+    return result;
+}
+
 int
 guard_run_states(Run *run)
 {
     const Program *program = run->program;
     for (int i = 0; i < program->n_states; i++) {
-        const TorchState *state = &program->states[i];
-        PyObject *now =
-            state->direct ? state->direct(state->self, NULL) : PyObject_CallNoArgs(state->function);
-        if (!now) {
-            return guard_swallow() < 0 ? -1 : guard_fail(run, state->id, NULL);
-        }
-        int same = now == state->expected ? 1 : guard_same_constant(now, state->expected);
-        int result = same == 1 ? 1 : same < 0 ? guard_swallow() : state_failed(run, state, now);
-        Py_DECREF(now);
+        int result = state_holds(run, &program->states[i]);
         if (result != 1) {
             return result;
         }

@@ -129,11 +129,16 @@ typedef struct {
     PyObject *function;
 } Expression;
 
+typedef struct Gauge Gauge;
+
 typedef struct {
     PyObject *function; /* owned */
     PyObject *expected; /* owned */
     PyCFunction direct; /* METH_NOARGS implementation, or NULL */
     PyObject *self;     /* borrowed from `function` */
+    const Gauge *gauge; /* says the same without Python, or NULL */
+    uint64_t words[2];  /* the gauge when `function` last answered `expected` */
+    bool known;         /* whether it has */
     int id;
 } TorchState;
 
@@ -229,6 +234,10 @@ int guard_parse_same(Program *program, PyObject *items);
 int guard_parse_distinct(Program *program, PyObject *items);
 int guard_parse_states(Program *program, PyObject *items);
 int guard_run_states(Run *run);
+
+/* gauges.c */
+const Gauge *guard_find_gauge(const PyObject *function);
+void guard_read_gauge(const Gauge *gauge, uint64_t words[2]);
 int guard_run_identities(Run *run);
 
 /* guard_tensor.c */

@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from suture.dispatch import gauges
+
 READERS: tuple[Any, ...] = (
     torch.is_grad_enabled,
     torch.is_inference_mode_enabled,
@@ -17,6 +19,7 @@ READERS: tuple[Any, ...] = (
     torch._C._get_deterministic_algorithms,
     torch._C._functorch.maybe_current_level,
 )
+gauges.install()
 
 
 def guard(guards: Any, modes: list[Any]) -> None:

@@ -1,0 +1,59 @@
+"""Where torch keeps the state that guards look at: read there, a guard needs no Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from suture import _core
+
+# (Python function, library, symbol that tells the same, kind). Whether autocast is on follows from
+# the thread's dispatch keys; the level of a transform is the length of a vector of layers.
+_GAUGES: tuple[tuple[Any, str, str, str], ...] = (
+    (torch.is_grad_enabled, "libc10.so", "_ZN3c108GradMode10is_enabledEv", "bool"),
+    (
+        torch.is_inference_mode_enabled,
+        "libc10.so",
+        "_ZN3c1013InferenceMode10is_enabledEv",
+        "bool",
+    ),
+    (
+        torch._C._is_any_autocast_enabled,
+        "libc10.so",
+        "_ZN3c104impl26raw_local_dispatch_key_setE",
+        "words of thread",
+    ),
+    (
+        torch.get_default_dtype,
+        "libc10.so",
+        "_ZN3c1031get_default_dtype_as_scalartypeEv",
+        "int8",
+    ),
+    (
+        torch._C._len_torch_function_stack,
+        "libtorch_cpu.so",
+        "_ZN2at4impl22PythonTorchFunctionTLS9stack_lenEv",
+        "int64",
+    ),
+    (
+        torch._C._len_torch_dispatch_stack,
+        "libc10.so",
+        "_ZN3c104impl20TorchDispatchModeTLS9stack_lenEv",
+        "int64",
+    ),
+    (
+        torch._C._functorch.maybe_current_level,
+        "libtorch_cpu.so",
+        "_ZN2at9functorch20getDynamicLayerStackEv",
+        "words at",
+    ),
+)
+_TRIED = ((2, 11), (2, 12), (2, 13))  # versions of torch that keep it so
+
+
+def install() -> list[str]:
+    """Let guards made from now on read the gauges: the names of the functions that have one."""
+    if tuple(int(part) for part in torch.__version__.split(".")[:2]) not in _TRIED:
+        return []
+    return [gauge[0].__name__ for gauge in _GAUGES if _core.gauge(*gauge)]
