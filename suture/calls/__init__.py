@@ -6,6 +6,7 @@ from suture.calls import (  # noqa: F401
     builtins,
     collectives,
     constructors,
+    distributions,
     flex,
     frames,
     higher_order,

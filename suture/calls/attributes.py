@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from suture.breaks import Break, objects
+from suture.calls.descriptors import is_property
 from suture.calls.instances import has_dict, really_has
 from suture.calls.part import Part
 from suture.variables import (
@@ -154,7 +155,7 @@ class Attributes(Part):
         if kind is classmethod:
             of = owner_class if owner_class is not None else self.wrap(cls, None)
             return Method(self.wrap(raw.__func__, None), of)
-        if kind is property:
+        if is_property(raw):
             if obj is None:
                 return self.wrap(raw, None)
             if raw.fget is None:
@@ -262,7 +263,7 @@ class Attributes(Part):
         cls = obj.python_type()
         raw = self.type_lookup(cls, name)
         if raw is not MISSING and is_data_descriptor(raw):
-            if type(raw) is property:
+            if is_property(raw):
                 return self._property(raw, obj, cls, name)
             return self.bind(raw, obj, cls, name)
         found = self.instance_value(obj, name)
@@ -364,7 +365,7 @@ class Attributes(Part):
         cls = obj.python_type()
         raw = self.type_lookup(cls, name)
         if raw is not MISSING:
-            if type(raw) is property:
+            if is_property(raw):
                 if raw.fset is None:
                     self.raise_(
                         AttributeError,
@@ -399,7 +400,7 @@ class Attributes(Part):
     def plain_delete_attribute(self, obj: Any, name: str) -> None:
         cls = obj.python_type()
         raw = self.type_lookup(cls, name)
-        if type(raw) is property and raw.fdel is not None:
+        if is_property(raw) and raw.fdel is not None:
             self.call(self.wrap(raw.fdel, None), [obj], {})
             return
         slot = isinstance(raw, types.MemberDescriptorType)

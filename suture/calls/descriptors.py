@@ -1,0 +1,14 @@
+"""Descriptors: what stands in classes and answers for attributes of instances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def is_property(raw: Any) -> bool:
+    """A property, of the builtin type or of one that leaves to it what properties do."""
+    kind = type(raw)
+    return kind is property or (
+        issubclass(kind, property)
+        and (kind.__get__, kind.__set__) == (property.__get__, property.__set__)
+    )

@@ -1,0 +1,26 @@
+"""torch.distributions: what its classes say about themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.distributions.utils import lazy_property
+
+from suture.calls.table import handles, handles_code
+from suture.variables import Size
+
+
+@handles_code(lazy_property.__get__.__code__)
+def _lazy_property(tx: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    """Through a class, which asks whether there is one: an object that is made for the answer."""
+    through_class = len(args) > 1 and args[1].is_constant() and args[1].constant() is None
+    if not through_class or kwargs:
+        return tx.inline(function, args, kwargs)
+    return tx.wrap(args[0].real().__get__(None, args[2].real()), None)
+
+
+@handles(torch._C._infer_size)
+def _infer_size(tx: Any, args: Any, kwargs: Any) -> Any:
+    """The shape that two shapes have together."""
+    return Size(tx.unpack(tx.fold(torch.broadcast_shapes, list(args), {})))
