@@ -15,6 +15,7 @@ from suture.calls import (  # noqa: F401
     operator_functions,
     regions,
     scalars,
+    shape_questions,
     specials,
     strictness,
     tensor_methods,

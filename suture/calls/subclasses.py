@@ -62,6 +62,14 @@ def plain_tensor(value: torch.Tensor) -> torch.Tensor:
         return value.as_subclass(torch.Tensor)
 
 
+def plain_example(value: torch.Tensor) -> torch.Tensor:
+    """A plain tensor with the same memory, and with a history like that of the other: tracing
+    leaves no trace in the autograd graph of the program."""
+    with torch._C.DisableTorchFunctionSubclass():
+        made = value.detach().as_subclass(torch.Tensor).requires_grad_(value.requires_grad)
+        return made if value.is_leaf else made.view_as(made)
+
+
 def defined_in(kind: type, name: str) -> Any:
     """What a subclass itself says about `name`, before torch.Tensor is asked; or MISSING."""
     for base in kind.__mro__:

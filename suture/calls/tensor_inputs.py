@@ -8,7 +8,7 @@ import torch
 
 from suture.breaks import Break, autograd, tensors
 from suture.calls.part import Part
-from suture.calls.subclasses import DISABLED, is_subclass, plain_tensor
+from suture.calls.subclasses import DISABLED, is_subclass, plain_example, plain_tensor
 from suture.calls.wrappers import is_wrapper_class
 from suture.dynamic import marks_of
 from suture.graph.known import may_be_known
@@ -25,7 +25,7 @@ class TensorInputs(Part):
         convert = plain_tensor if is_subclass(type(value)) else None
         if convert is not None:
             self.meet_subclass()
-        example = value if convert is None else convert(value)
+        example = value if convert is None else plain_example(value)
         self.refuse_tensor(example, source, type(value))
         plan = self.tensor_plan(example, source, marks_of(value))
         fake = self.fake_input(example, source, plan.context)

@@ -11,6 +11,7 @@ import importlib
 import linecache
 from typing import Any
 
+from torch import SymBool
 from torch._C import DisableTorchFunctionSubclass
 from torch._dispatch.python import enable_python_dispatcher
 from torch._guards import Source as TorchSource
@@ -31,6 +32,7 @@ __all__ = [
     "DynamicOutputShapeException",
     "FakeTensor",
     "FakeTensorMode",
+    "SymBool",
     "TorchSource",
     "TracingContext",
     "UnsupportedOperatorException",

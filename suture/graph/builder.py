@@ -117,7 +117,7 @@ class GraphBuilder:
 
     def fake_tensor(self, tensor: torch.Tensor, source: Source, dims: Any) -> torch.Tensor:
         """The fake counterpart of an input; `dims` says which sizes are symbolic (or None)."""
-        if priv.is_traceable_wrapper_subclass(tensor):
+        if priv.is_traceable_wrapper_subclass(tensor) or _views_a_wrapper(tensor):
             return self.fake.from_tensor(tensor, static_shapes=True)
         context = dims if dims is not None else priv.static_context(tensor)
         # Without a name torch does not take the number in a tensor of no dimensions for an input
@@ -357,6 +357,12 @@ def _quietly(compiled: Callable[..., Any]) -> Callable[..., Any]:
             return compiled(*args)
 
     return run
+
+
+def _views_a_wrapper(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is a view of one whose own sizes may be symbols (the values of a nested
+    tensor)."""
+    return tensor._is_view() and priv.is_traceable_wrapper_subclass(tensor._base)
 
 
 def was_written(fake: torch.Tensor) -> bool:

@@ -109,7 +109,8 @@ special(
     " torch.fx.experimental.symbolic_shapes.statically_known_true"
     " torch.fx.experimental.symbolic_shapes.sym_and torch.fx.experimental.symbolic_shapes.sym_or"
     " torch.fx.experimental.symbolic_shapes.guard_scalar"
-    " torch.fx.experimental.symbolic_shapes.has_static_value",
+    " torch.fx.experimental.symbolic_shapes.has_static_value"
+    " torch.fx.experimental.symbolic_shapes.sym_eq",
     "symbolic_shape",
     because="a question about a symbolic size",
     absent="differs by release",

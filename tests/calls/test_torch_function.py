@@ -369,3 +369,10 @@ def test_a_lazy_module_becomes_what_it_is_on_the_first_call():
         results.append(run(torch.ones(2, 3)))
         assert type(layer) is torch.nn.Linear
     assert torch.equal(*results)
+
+
+def test_a_lazy_module_can_be_trained_after_its_first_call():
+    layer = torch.nn.LazyConv1d(5, 3)
+    compiled = suture.compile(layer, backend="eager")
+    compiled(torch.randn(2, 4, 8)).sum().backward()
+    assert layer.weight.grad.shape == (5, 4, 3)

@@ -86,3 +86,18 @@ def test_set_grad_to_a_tensor():
         return x.grad * 2
 
     check(set_grad2, x.clone().requires_grad_(), graphs=1)
+
+
+def test_questions_of_torch_about_sizes_are_answered_while_tracing():
+    from torch.fx.experimental import symbolic_shapes
+
+    def fn(x):
+        flags = (
+            symbolic_shapes.guard_or_false(x.shape[0] == 3),
+            symbolic_shapes.statically_known_true(x.shape[0] > 7),
+            symbolic_shapes.sym_eq(tuple(x.shape), (3, 4)),
+        )
+        return x.sin(), flags, x.dim_order()
+
+    check(fn, torch.randn(3, 4))
+    check(fn, torch.randn(3, 4), dynamic=True)

@@ -1,0 +1,35 @@
+"""Questions that torch's own Python code asks about sizes: guard_or_false and its kin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.breaks import Break, calls
+from suture.calls.table import special
+from suture.graph import _torch as priv
+from suture.variables import Constant, Symbol, is_literal
+from suture.variables.sequence import Sequence
+
+
+@special("symbolic_shape")
+def _symbolic_shape(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    """torch answers, from the sizes as they are known; what it decides by that is guarded."""
+    values = [_plain(tx, a) for a in args]
+    named = {k: _plain(tx, v) for k, v in kwargs.items()}
+    try:
+        answer = target(*values, **named)
+        if isinstance(answer, priv.SymBool):
+            answer = bool(answer)
+    except priv.GuardOnDataDependentSymNode as error:
+        raise tx.unbacked_decision(error) from None
+    if not is_literal(answer):
+        raise Break(calls.C_FUNCTION, function=target.__name__)
+    return Constant(answer)
+
+
+def _plain(tx: Any, variable: Any) -> Any:
+    if isinstance(variable, Symbol):
+        return variable.value
+    if isinstance(variable, Sequence):
+        return tuple(_plain(tx, v) for v in variable.unpacked(tx))
+    return tx.constant_value(variable)
