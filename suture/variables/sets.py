@@ -188,7 +188,7 @@ class Set(Container):
             made = Set()
             for item in tx.unpack(items) if items is not None else []:
                 made.add(tx, item)
-            self._in_place(tx, made)
+            self._become(tx, made)
         return Constant(None)
 
     def m_issubset(self, tx: Any, other: Any) -> Any:
