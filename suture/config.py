@@ -82,6 +82,14 @@ inline_limit: Annotated[
 unroll_limit: Annotated[
     int, Option("How many turns of one loop go into one graph before it is left.", minimum=1)
 ] = 100_000
+trace_limit: Annotated[
+    int,
+    Option(
+        "How many instructions of Python, beyond those that its operations account for, are"
+        " traced for one graph before it is left.",
+        minimum=1,
+    ),
+] = 200_000
 
 # Faults.
 

@@ -81,12 +81,16 @@ def trace(
     for _ in range(_RESTARTS):
         tracer = Tracer(data.chain, state, data.history, forced, modes)
         tracer.watch = watch = messages.watcher()
+        if forced is None:
+            tracer.allowed = tracer.allowance = unit.trace_allowance()
         try:
             capture = tracer.run()
             if not tracer.learn_growth():
+                unit.overworked += tracer.overworked
                 return capture, watch
             forced = None
         except Restart as restart:
+            unit.overworked += tracer.overworked
             forced = (restart.step, restart.exit)
         finally:
             for restore in reversed(tracer.restores):

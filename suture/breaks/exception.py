@@ -75,11 +75,18 @@ def _check_fields(type: BreakType, fields: dict[str, object]) -> None:
     raise TypeError(f"{type.number} {' and '.join(problems)}")
 
 
-def _text(value: object) -> str:
-    """A field as one readable line; never raises, whatever the user's `__repr__` does."""
+def readable(value: object, limit: int) -> str:
+    """The repr of a value in at most `limit` characters; never raises, whatever the `__repr__`
+    of the value, or of something in it, does."""
     try:
-        text = value if isinstance(value, str) else repr(value)
+        text = repr(value)
     except Exception:
         text = f"<{type(value).__name__} whose repr() raises>"
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def _text(value: object) -> str:
+    """A field as one readable line."""
+    text = value if isinstance(value, str) else readable(value, 10 * _LIMIT)
     text = " ".join(text.split())
     return text if len(text) <= _LIMIT else text[: _LIMIT - 3] + "..."

@@ -66,3 +66,20 @@ UNROLL_LIMIT = define(
     ),
     kind=Kind.RESOURCE_LIMIT,
 )
+
+TRACE_LIMIT = define(
+    "GB2092",
+    "Too much Python for one graph",
+    message="{count} instructions were traced, and {operations} operations captured",
+    explanation=(
+        "Tracing a piece of Python takes much longer than running it, which pays where it finds "
+        "operations for a graph. Here it found few in {count} instructions, so the graph ends, "
+        "Python goes on, and what follows is compiled in smaller pieces."
+    ),
+    hints=(
+        "Compute tables and other plain Python values outside the compiled function.",
+        "Wrap a long computation without tensors in suture.disable.",
+        "Raise suture.config.trace_limit if a graph over so much Python is wanted.",
+    ),
+    kind=Kind.RESOURCE_LIMIT,
+)

@@ -73,6 +73,22 @@ def binds(real: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
     return True
 
 
+def in_place(
+    real: Any, args: list[Any], kwargs: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """The same arguments, with those given by name that have a place there in their place."""
+    limits = _limits(real)
+    if not isinstance(limits, inspect.Signature):
+        return args, kwargs
+    args, kwargs = list(args), dict(kwargs)
+    for parameter in list(limits.parameters.values())[len(args) :]:
+        by_name = parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+        if not by_name or parameter.name not in kwargs:
+            break
+        args.append(kwargs.pop(parameter.name))
+    return args, kwargs
+
+
 def _nothing() -> None:
     return None
 
@@ -100,6 +116,8 @@ class Arguments(Part):
         """Run a handler, if the arguments are such that it can."""
         if not binds(real, args, kwargs):
             return self.refused(real, args, kwargs)
+        if kwargs:
+            args, kwargs = in_place(real, args, kwargs)
         return handler(self, args, kwargs)
 
     def refused(self, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:

@@ -11,7 +11,15 @@ import torch
 
 from suture.breaks import Break, objects
 from suture.calls.descriptors import is_property
-from suture.calls.instances import has_dict, really_has
+from suture.calls.instances import (
+    MISSING,
+    find_in_mro,
+    has_dict,
+    is_data_descriptor,
+    is_slot,
+    put_attribute,
+    really_has,
+)
 from suture.calls.part import Part
 from suture.variables import (
     DELETED,
@@ -30,7 +38,6 @@ from suture.variables import (
     Tuple,
 )
 
-MISSING = object()
 _TUPLE_FIELD = type(collections.namedtuple("_Pair", "a")("").__class__.a)  # type: ignore[attr-defined]
 C_CALLABLES = (
     types.MethodDescriptorType,
@@ -42,25 +49,8 @@ C_CALLABLES = (
 _FIELDS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 
 
-def find_in_mro(cls: type, name: str) -> Any:
-    """What `cls` or a base defines under `name`, unbound; MISSING if nothing."""
-    for base in cls.__mro__:
-        found = base.__dict__.get(name, MISSING)
-        if found is not MISSING:
-            return found
-    return MISSING
-
-
-def put_attribute(attrs: dict[str, Any], name: str, value: Any) -> None:
-    """Set an attribute: one that is there keeps its place, a deleted one comes last."""
-    if attrs.get(name) is DELETED:
-        del attrs[name]
-    attrs[name] = value
-
-
-def is_data_descriptor(raw: Any) -> bool:
-    kind = type(raw)
-    return hasattr(kind, "__set__") or hasattr(kind, "__delete__")
+def _unknown(obj: Any, name: str) -> Break:
+    return Break(objects.UNKNOWN_ATTRIBUTE, object=obj.describe(), attribute=name)
 
 
 class Attributes(Part):
@@ -117,6 +107,8 @@ class Attributes(Part):
         if name == "__class__":
             return self.wrap(meta, None)
         if name in ("__mro__", "__bases__"):
+            if value.__mro__ is None:  # it is being made
+                raise _unknown(cls, name)
             return Tuple([self.wrap(c, None) for c in getattr(value, name)])
         in_meta = self.type_lookup(meta, name) if meta is not type else find_in_mro(type, name)
         if type(in_meta) in _FIELDS and in_meta is type.__dict__.get(name):
@@ -159,9 +151,7 @@ class Attributes(Part):
             if obj is None:
                 return self.wrap(raw, None)
             if raw.fget is None:
-                return self.raise_(
-                    AttributeError, f"property '{name}' of '{cls.__name__}' object has no getter"
-                )
+                return self._no_accessor(lambda of: raw.__get__(of, cls), obj, cls, name)
             return self.tail_call(self.wrap(raw.fget, None), [obj], {})
         if kind is types.BuiltinFunctionType and isinstance(raw.__self__, type):
             return self.wrap(raw, None)  # a type's own `__new__`, seen through super() too
@@ -218,6 +208,8 @@ class Attributes(Part):
                 except AttributeError:
                     self.guards.add(obj.source, "no_attr", name)
                     value = MISSING
+                except Exception:  # of the program's own code, which C has called
+                    raise _unknown(obj, name) from None
                 if value is not MISSING:
                     return self.wrap(value, obj.source.attr(name))
             return self.raise_(AttributeError, f"'{cls.__name__}' object has no attribute '{name}'")
@@ -226,12 +218,21 @@ class Attributes(Part):
                 return obj.attrs[name]
             if name in ("name", "obj") and issubclass(obj.cls, (AttributeError, NameError)):
                 return Constant(None)
-        raise Break(objects.UNKNOWN_ATTRIBUTE, object=obj.describe(), attribute=name)
+        raise _unknown(obj, name)
+
+    def _no_accessor(self, ask: Any, obj: Any, cls: type, name: str) -> Any:
+        """What a property without a getter, setter or deleter says of an object."""
+        real = getattr(obj, "value", None)
+        try:
+            real = object.__new__(cls) if real is None else real
+        except TypeError:
+            raise _unknown(obj, name) from None
+        return self.folded(lambda: ask(real))
 
     def _bind_unknown(self, raw: Any, obj: Any, cls: type, name: str) -> Any:
         if isinstance(raw, functools._lru_cache_wrapper):
             return Method(self.wrap(raw, None), obj)
-        raise Break(objects.UNKNOWN_ATTRIBUTE, object=obj.describe(), attribute=name)
+        raise _unknown(obj, name)
 
     # ---- instances
 
@@ -367,17 +368,14 @@ class Attributes(Part):
         if raw is not MISSING:
             if is_property(raw):
                 if raw.fset is None:
-                    self.raise_(
-                        AttributeError,
-                        f"property '{name}' of '{cls.__name__}' object has no setter",
-                    )
+                    self._no_accessor(lambda of: raw.__set__(of, None), obj, cls, name)
                 self.call(self.wrap(raw.fset, None), [obj, value], {})
                 return
             setter = find_in_mro(type(raw), "__set__")
             if isinstance(setter, types.FunctionType):
                 self.call(self.wrap(setter, None), [self.wrap(raw, None), obj, value], {})
                 return
-            if name in ("__class__", "__dict__"):
+            if is_data_descriptor(raw) and not is_slot(raw) and not isinstance(obj, Raise):
                 raise Break(
                     objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe()
                 )
@@ -400,10 +398,20 @@ class Attributes(Part):
     def plain_delete_attribute(self, obj: Any, name: str) -> None:
         cls = obj.python_type()
         raw = self.type_lookup(cls, name)
-        if is_property(raw) and raw.fdel is not None:
+        if is_property(raw):
+            if raw.fdel is None:
+                self._no_accessor(raw.__delete__, obj, cls, name)
             self.call(self.wrap(raw.fdel, None), [obj], {})
             return
-        slot = isinstance(raw, types.MemberDescriptorType)
+        deleter = find_in_mro(type(raw), "__delete__") if raw is not MISSING else MISSING
+        if isinstance(deleter, types.FunctionType):
+            self.call(self.wrap(deleter, None), [self.wrap(raw, None), obj], {})
+            return
+        slot = is_slot(raw)
+        if raw is not MISSING and is_data_descriptor(raw) and not slot:
+            raise Break(
+                objects.MUTATION_OF_UNKNOWN, operation=f"delete {name}", object=obj.describe()
+            )
         present = self._bind_field(raw, obj, cls, name) if slot else self.instance_value(obj, name)
         if present is MISSING:
             self.raise_(AttributeError, f"'{cls.__name__}' object has no attribute '{name}'")
@@ -433,23 +441,6 @@ class Attributes(Part):
             text = "super(type, obj): obj must be an instance or subtype of type"
             return self.raise_(TypeError, text)
         return Super(cls.value, obj)
-
-    def module_attribute(self, module: Any, name: str) -> Any:
-        """An attribute of a Python module: its dict, then the module's own __getattr__."""
-        namespace = module.value.__dict__
-        changed, value = self.effects.load_global(namespace, name)
-        if changed:
-            return value if value is not None else self.raise_(AttributeError, name)
-        if name in namespace:
-            source = self.pinned(namespace, module.value.__name__).item(name)
-            return self.wrap(namespace[name], source)
-        if name == "__dict__":
-            return self.wrap(namespace, self.pinned(namespace, module.value.__name__))
-        try:
-            value = getattr(module.value, name)
-        except AttributeError as error:
-            return self.raise_(AttributeError, *error.args)
-        return self.wrap(value, module.source.attr(name))
 
     def object_attribute(self, variable: Any, value: Any, name: str) -> Any:
         """An attribute of a real object that is known by identity (function, C object)."""
@@ -495,3 +486,4 @@ class Attributes(Part):
 
 
 _PLAIN_GETATTRIBUTE = (object.__getattribute__, MISSING)
+__all__ = ["MISSING", "Attributes", "find_in_mro", "is_data_descriptor", "put_attribute"]

@@ -31,6 +31,7 @@ from suture.variables import (
     Opaque,
     Raise,
     Raised,
+    RangeIterator,
     Sequence,
     Slice,
     Symbol,
@@ -66,7 +67,7 @@ def _instance_of(tx: Any, obj: Any, classes: Any) -> bool:
         elif check is not None and isinstance(check, type(_len)):
             if _custom_check(tx, obj, kind):
                 return True
-        elif issubclass(cls, kind):
+        elif tx.folded(lambda: issubclass(cls, kind)).constant():  # noqa: B023 - called at once
             return True
     return False
 
@@ -334,7 +335,7 @@ def _filter(tx: Any, args: Any, kwargs: Any) -> Any:
 def _reversed(tx: Any, args: Any, kwargs: Any) -> Any:
     value = args[0]
     if isinstance(value, Constant):
-        return tx.list_iterator([tx.known(v) for v in reversed(value.constant())])
+        return _reversed_constant(tx, value.constant())
     own = getattr(type(value), "m___reversed__", None)
     if own is not None:
         return own(value, tx)
@@ -346,6 +347,14 @@ def _reversed(tx: Any, args: Any, kwargs: Any) -> Any:
     if isinstance(value, Tensor):
         return tx.list_iterator(list(reversed(tx.tensor_rows(value))))
     raise Break(calls.C_FUNCTION, function="reversed")
+
+
+def _reversed_constant(tx: Any, value: Any) -> Any:
+    if type(value) is range:
+        return RangeIterator(value[::-1])
+    if not hasattr(type(value), "__getitem__"):
+        return tx.raise_(TypeError, f"'{type(value).__name__}' object is not reversible")
+    return tx.list_iterator([tx.known(v) for v in reversed(value)])
 
 
 @handles(range)
@@ -473,16 +482,6 @@ def _is_settled(value: Any) -> bool:
     if isinstance(value, Tuple):
         return all(not isinstance(i, Lazy) and _is_settled(i) for i in value.items)
     return isinstance(value, (Constant, Symbol))
-
-
-@handles(repr, ascii)
-def _repr(tx: Any, args: Any, kwargs: Any) -> Any:
-    return tx.convert_value(args[0], "repr")
-
-
-@handles(format)
-def _format(tx: Any, args: Any, kwargs: Any) -> Any:
-    return tx.format_value(args[0], None, args[1] if len(args) > 1 else None)
 
 
 for _pure in (chr, ord, bin, hex, oct):

@@ -121,7 +121,8 @@ class Classes(Part):
             return Set()
         for base in (int, float, str, bytes, complex):
             if issubclass(real, base):
-                return Constant(base(*[self.constant_value(a) for a in args]))
+                values = [self.constant_value(a) for a in args]
+                return self.folded(lambda: base(*values))  # noqa: B023 - called at once
         return None
 
     def storage_init(self, made: Any, init: Any, args: list[Any], kwargs: Any) -> None:

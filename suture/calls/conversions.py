@@ -53,7 +53,7 @@ def _complex(tx: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _number(tx: Any, kind: type, method: str, args: list[Any], kwargs: Any) -> Any:
-    if not args or kwargs:
+    if len(args) != 1 or kwargs:
         return tx.fold(kind, args, kwargs)
     value = args[0]
     if isinstance(value, Symbol):
@@ -64,13 +64,44 @@ def _number(tx: Any, kind: type, method: str, args: list[Any], kwargs: Any) -> A
         return tx.call_torch(torch.sym_float if kind is float else torch.sym_int, [value], {})
     if isinstance(value, Tensor):
         return tx.tensor_to_number(value, method)
-    if isinstance(value, Object) and not isinstance(value.storage, Constant):
-        for name in (method, "__index__"):
-            if tx.type_lookup(value.cls, name) is not MISSING:
-                return tx.call_type_method(value, name, [], {})
     if isinstance(value, Object):
-        return tx.fold(kind, [value.storage, *args[1:]], kwargs)
+        return _number_of_object(tx, kind, method, value)
     return tx.fold(kind, args, kwargs)
+
+
+def _number_of_object(tx: Any, kind: type, method: str, value: Object) -> Any:
+    """int(), float() or complex() of an object: the methods of its class, then its own value."""
+    methods = (method, "__float__", "__index__") if kind is complex else (method, "__index__")
+    for name in methods:
+        raw = tx.type_lookup(value.cls, name)
+        if raw is MISSING:
+            continue
+        if not isinstance(raw, types.FunctionType):
+            if isinstance(value.storage, Constant):
+                return tx.fold(kind, [value.storage], {})
+            break
+        result = tx.finish(tx.call_type_method(value, name, [], {}))
+        wanted = _RESULTS[name]
+        if not issubclass(result.python_type(), wanted):
+            got = result.python_type().__name__
+            text = f"{name} returned non-{wanted.__name__} (type {got})"
+            if name == "__float__":
+                text = f"{value.cls.__name__}.{text}"
+            return tx.raise_(TypeError, text)
+        if result.python_type() is not wanted:
+            break  # Python warns of it
+        return result if wanted is kind else _number(tx, kind, method, [result], {})
+    if isinstance(value.storage, Constant) and isinstance(value.storage.value, (str, bytes)):
+        return tx.fold(kind, [value.storage], {})
+    raise Break(calls.C_FUNCTION, function=kind.__name__)
+
+
+_RESULTS: dict[str, type] = {
+    "__int__": int,
+    "__float__": float,
+    "__complex__": complex,
+    "__index__": int,
+}
 
 
 @handles(str)
@@ -78,6 +109,21 @@ def _str(tx: Any, args: Any, kwargs: Any) -> Any:
     if len(args) == 1 and not kwargs:
         return tx.convert_value(args[0], "str")
     return tx.fold(str, args, kwargs)
+
+
+@handles(repr)
+def _repr(tx: Any, args: Any, kwargs: Any) -> Any:
+    return tx.convert_value(args[0], "repr")
+
+
+@handles(ascii)
+def _ascii(tx: Any, args: Any, kwargs: Any) -> Any:
+    return tx.convert_value(args[0], "ascii")
+
+
+@handles(format)
+def _format(tx: Any, args: Any, kwargs: Any) -> Any:
+    return tx.format_value(args[0], None, args[1] if len(args) > 1 else None)
 
 
 @handles(bytearray, memoryview)
@@ -200,23 +246,15 @@ class Conversions(Part):
     def convert_value(self, value: Any, how: str) -> Any:
         """str(), repr() or ascii() of a value."""
         real = {"str": str, "repr": repr, "ascii": ascii}[how]
-        if isinstance(value, Object) and not isinstance(value.storage, Constant):
-            name = "__str__" if how == "str" else "__repr__"
-            raw = self.type_lookup(value.cls, name)
-            if raw is object.__str__:
-                raw = self.type_lookup(value.cls, "__repr__")
-                name = "__repr__"
-            if isinstance(raw, type(_bool)):
-                return self.finish(self.call_type_method(value, name, [], {}))
-            raise Break(builtin_calls.STR_IN_C, object=value.describe())
         if isinstance(value, (Tensor, Symbol)):
             return Text([field(value, how)])
         if isinstance(value, Text) and how == "str":
             return value
-        if isinstance(value, Object) and isinstance(value.storage, Constant):
-            if value.value is None:
-                raise Break(objects.UNKNOWN_OBJECT, operation=f"{how}()", object=value.describe())
-            return Constant(real(value.value))  # type: ignore[operator]
+        if how == "ascii":
+            text = self.constant_value(self.convert_value(value, "repr"))
+            return Constant(text.encode("ascii", "backslashreplace").decode("ascii"))
+        if isinstance(value, Object):
+            return self._object_text(value, how)
         from suture.variables import Raise
 
         if isinstance(value, Raise):
@@ -224,12 +262,36 @@ class Conversions(Part):
         known = self.constant_value(value)
         return self.folded(lambda: real(known))  # type: ignore[operator]
 
+    def _object_text(self, value: Object, how: str) -> Any:
+        """str() or repr() of an object: what its class says, in Python, or in C of its value."""
+        name = "__str__" if how == "str" else "__repr__"
+        raw = self.type_lookup(value.cls, name)
+        if raw is object.__str__:
+            name = "__repr__"
+            raw = self.type_lookup(value.cls, name)
+        if isinstance(raw, types.FunctionType):
+            return self._text_of_method(value, name)
+        if isinstance(value.storage, Constant):
+            known = value.value
+            if known is None and raw is type(value.storage.value).__dict__.get(name):
+                known = value.storage.value
+            if known is not None:
+                return self.folded(lambda: raw(known))
+        raise Break(builtin_calls.STR_IN_C, object=value.describe())
+
+    def _text_of_method(self, value: Any, name: str) -> Any:
+        text = self.finish(self.call_type_method(value, name, [], {}))
+        if not issubclass(text.python_type(), str):
+            kind = text.python_type().__name__
+            return self.raise_(TypeError, f"{name} returned non-string (type {kind})")
+        return text
+
     def _exception_text(self, exc: Any, how: str) -> Any:
         """str() or repr() of an exception made while tracing."""
         name = "__str__" if how == "str" else "__repr__"
         raw = self.type_lookup(exc.cls, name)
-        if isinstance(raw, type(_bool)):
-            return self.finish(self.call_type_method(exc, name, [], {}))
+        if isinstance(raw, types.FunctionType):
+            return self._text_of_method(exc, name)
         if raw is KeyError.__str__ and len(exc.args) == 1:
             return self.convert_value(exc.args[0], "repr")
         if name == "__str__" and not issubclass(exc.cls, _OWN_TEXT):
@@ -251,16 +313,32 @@ class Conversions(Part):
             return Text([field(value, "format", self.constant_value(spec) if spec else "")])
         if isinstance(value, Text) and spec is None:
             return value
-        if isinstance(value, Object) and not isinstance(value.storage, Constant):
-            raw = self.type_lookup(value.cls, "__format__")
-            if isinstance(raw, type(_bool)):
-                given = spec if spec is not None else Constant("")
-                return self.finish(self.call_type_method(value, "__format__", [given], {}))
-            if spec is None or self.constant_value(spec) == "":
-                return self.convert_value(value, "str")
-        known = value.value if isinstance(value, Object) else self.constant_value(value)
+        if isinstance(value, Object):
+            return self._format_object(value, spec if spec is not None else Constant(""))
+        known = self.constant_value(value)
         text = "" if spec is None else self.constant_value(spec)
         return self.folded(lambda: format(known, text))
+
+    def _format_object(self, value: Object, spec: Any) -> Any:
+        raw = self.type_lookup(value.cls, "__format__")
+        if isinstance(raw, types.FunctionType):
+            text = self.finish(self.call_type_method(value, "__format__", [spec], {}))
+            if not issubclass(text.python_type(), str):
+                kind = text.python_type().__name__
+                return self.raise_(TypeError, f"__format__ must return a str, not {kind}")
+            return text
+        how = self.constant_value(spec)
+        if how == "":
+            return self.convert_value(value, "str")
+        if raw is object.__format__:
+            kind = value.cls.__name__
+            text = f"unsupported format string passed to {kind}.__format__"
+            return self.raise_(TypeError, text)
+        held = value.storage.value if isinstance(value.storage, Constant) else None
+        if held is None or raw is not type(held).__dict__.get("__format__"):
+            raise Break(builtin_calls.STR_IN_C, object=value.describe())
+        method: Any = raw
+        return self.folded(lambda: method(held, how))
 
     def format_percent(self, left: Any, right: Any) -> Any:
         """`"..." % values` with values that are all known."""

@@ -61,7 +61,9 @@ def _compile(tx: Any, args: Any, kwargs: Any) -> Any:
 
 def _refuse_names_of_frame(tx: Any, builtin: Any, args: Any, kwargs: Any) -> None:
     """Without namespaces the text sees the variables of the frame, which only the frame has."""
-    if len(args) != 1 or kwargs:
+    if not args or kwargs:
+        return
+    if len(args) > 1 and not (args[1].is_constant() and args[1].constant() is None):
         return
     text = args[0].constant() if args[0].is_constant() else None
     names = _names_in(text) if isinstance(text, str) else None

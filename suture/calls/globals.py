@@ -1,4 +1,4 @@
-"""Global variables, cells and imports."""
+"""Global variables, attributes of modules, cells and imports."""
 
 from __future__ import annotations
 
@@ -7,13 +7,37 @@ import sys
 import types
 from typing import Any
 
-from suture.breaks import Break, python
+from suture.breaks import Break, objects, python
+from suture.calls.instances import find_in_mro, is_data_descriptor
 from suture.calls.part import Part
 from suture.variables import Cell, Constant, Lazy, Raise, Raised
 
 
 class Globals(Part):
     """The part of the tracer that reads names."""
+
+    def module_attribute(self, module: Any, name: str) -> Any:
+        """An attribute of a Python module: its dict, then the module's own __getattr__."""
+        kind = type(module.value)
+        if kind is not types.ModuleType:
+            own = self.type_lookup(kind, "__getattribute__")
+            if isinstance(own, types.FunctionType) or is_data_descriptor(find_in_mro(kind, name)):
+                raise Break(objects.UNKNOWN_ATTRIBUTE, object=module.describe(), attribute=name)
+        namespace = types.ModuleType.__getattribute__(module.value, "__dict__")
+        changed, value = self.effects.load_global(namespace, name)
+        if changed:
+            return value if value is not None else self.raise_(AttributeError, name)
+        source = self.pinned(namespace, module.describe())
+        if name in namespace:
+            return self.wrap(namespace[name], source.item(name))
+        if name == "__dict__":
+            return self.wrap(namespace, source)
+        self.guards.add(source, "no_key", name)
+        try:
+            value = getattr(module.value, name)
+        except AttributeError as error:
+            return self.raise_(AttributeError, *error.args)
+        return self.wrap(value, module.source.attr(name))
 
     def load_global(self, namespace: dict[str, Any], name: str) -> Any:
         """A global variable, then a builtin."""

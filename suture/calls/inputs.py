@@ -132,8 +132,8 @@ class Inputs(Part):
 
     def _symbolic_float(self, value: float, source: Any) -> Any:
         """The float goes into the graph as a tensor of one double, which every backend takes."""
-        if not math.isfinite(value):
-            return None
+        if not math.isfinite(value) or (value == 0.0 and math.copysign(1.0, value) < 0):
+            return None  # symbols know no sign of zero
         symfloat = priv.symbolic_float(self.graph.shape_env, value, TorchName(source.path()))
         real = as_double(value)
         fake = self.graph.fake.from_tensor(real, static_shapes=True)

@@ -1,8 +1,13 @@
-"""Facts about real instances."""
+"""Facts about real classes and instances."""
 
 from __future__ import annotations
 
+import types
 from typing import Any
+
+from suture.variables import DELETED
+
+MISSING = object()
 
 
 def has_dict(cls: type) -> bool:
@@ -15,3 +20,31 @@ def really_has(value: Any, name: str, slot: bool) -> bool:
     if slot:
         return hasattr(value, name)
     return name in getattr(value, "__dict__", {})
+
+
+def find_in_mro(cls: type, name: str) -> Any:
+    """What `cls` or a base defines under `name`, unbound; MISSING if nothing."""
+    for base in cls.__mro__ or ():  # none yet while the class is being made
+        found = base.__dict__.get(name, MISSING)
+        if found is not MISSING:
+            return found
+    return MISSING
+
+
+def put_attribute(attrs: dict[str, Any], name: str, value: Any) -> None:
+    """Set an attribute: one that is there keeps its place, a deleted one comes last."""
+    if attrs.get(name) is DELETED:
+        del attrs[name]
+    attrs[name] = value
+
+
+def is_data_descriptor(raw: Any) -> bool:
+    kind = type(raw)
+    return hasattr(kind, "__set__") or hasattr(kind, "__delete__")
+
+
+def is_slot(raw: Any) -> bool:
+    """Whether the descriptor is one of a class's own `__slots__`."""
+    return isinstance(raw, types.MemberDescriptorType) and bool(
+        raw.__objclass__.__flags__ & (1 << 9)
+    )

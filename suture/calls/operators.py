@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import operator
 import types
 from typing import Any
@@ -12,8 +13,10 @@ from suture.calls.part import Part
 from suture.variables import (
     Address,
     Builtin,
+    BuiltinMethod,
     Class,
     Constant,
+    ConstantMethod,
     Dict,
     Function,
     Method,
@@ -86,11 +89,14 @@ class Operators(Part):
         if isinstance(variable, Address):
             return variable.number(self)
         if isinstance(variable, Sequence):
-            return variable.kind(self.constant_value(i) for i in variable.unpacked(self))
+            return variable.known([self.constant_value(i) for i in variable.unpacked(self)])
         if isinstance(variable, Dict) and type(variable) is Dict:
-            return {
-                self.constant_value(k): self.constant_value(v) for k, v in self.dict_pairs(variable)
-            }
+            made = variable.kind()
+            if variable.kind is collections.defaultdict and variable.factory is not None:
+                made = variable.kind(self.constant_value(variable.factory))
+            for key, value in self.dict_pairs(variable):
+                made[self.constant_value(key)] = self.constant_value(value)
+            return made
         if (
             isinstance(variable, Object)
             and isinstance(variable.storage, Constant)
@@ -114,7 +120,11 @@ class Operators(Part):
         value = variable
         if isinstance(variable, Object):
             value = variable.storage
-            if value is None:
+            if not isinstance(value, Constant) or not isinstance(value.value, int):
+                if self.type_lookup(variable.cls, "__index__") is MISSING:
+                    kind = variable.cls.__name__
+                    text = f"'{kind}' object cannot be interpreted as an integer"
+                    return self.raise_(TypeError, text)
                 value = self.finish(self.call_type_method(variable, "__index__", [], {}))
         elif isinstance(variable, Array) and variable.is_scalar:
             value = variable.tensor
@@ -192,11 +202,11 @@ class Operators(Part):
 
     def object_truth(self, obj: Object) -> bool:
         cls = obj.cls
-        if isinstance(obj.storage, Constant):
-            return bool(obj.storage.value)
         for name in ("__bool__", "__len__"):
             raw = self.type_lookup(cls, name)
             if raw is not MISSING:
+                if isinstance(obj.storage, Constant) and not isinstance(raw, types.FunctionType):
+                    return bool(obj.storage.value)
                 return self._asked_truth(obj, name)
         return True
 
@@ -346,6 +356,8 @@ class Operators(Part):
             left, right = self._without_symbols(left), self._without_symbols(right)
         if left.is_constant() and right.is_constant():
             return self.fold(real, [left, right], {})
+        if isinstance(left, _BOUND) and isinstance(right, _BOUND) and symbol in ("==", "!="):
+            return Constant(self._same_method(left, right) is (symbol == "=="))
         ours, theirs = self._compared_part(left, forward), self._compared_part(right, backward)
         if isinstance(ours, Sequence) and isinstance(theirs, Sequence):
             done = self._compare_sequences(symbol, ours, theirs)
@@ -365,6 +377,14 @@ class Operators(Part):
             f"'{symbol}' not supported between instances of '{kinds[0].__name__}' and"
             f" '{kinds[1].__name__}'",
         )
+
+    def _same_method(self, left: Any, right: Any) -> bool:
+        """Bound methods are equal if they are one function of one object."""
+        if type(left) is not type(right) or not self.same(left.owner, right.owner):
+            return False
+        if isinstance(left, Method):
+            return self.same_or_equal(left.fn, right.fn)
+        return bool(left.name == right.name)
 
     def _rich_compare(self, forward: str, backward: str, left: Any, right: Any) -> Any:
         kinds = left.python_type(), right.python_type()
@@ -443,6 +463,7 @@ def _not_none(value: Any) -> bool:
     return value is not None
 
 
+_BOUND = (Method, BuiltinMethod, ConstantMethod)
 _DEFAULT_COMPARE = (
     object.__eq__,
     object.__ne__,

@@ -57,7 +57,10 @@ def inners_of(iterator: Any) -> Any:
 def _skip(iterator: Any, count: int) -> None:
     """Advance a real iterator by as much as the trace did."""
     for _ in range(count):
-        next(iterator, None)
+        try:
+            next(iterator, None)
+        except Exception:  # the trace has raised it already
+            return
 
 
 class Real(Iterator):

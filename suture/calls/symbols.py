@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from suture.breaks import Break, control_flow
+from suture.calls.operators import COMPARE, real_operator
 from suture.calls.part import Part
 from suture.graph import _torch as priv
 from suture.graph.bounds import bounds_of
@@ -25,7 +26,10 @@ class Symbols(Part):
             if isinstance(value, torch.SymInt):
                 return int(value)
             if isinstance(value, torch.SymFloat):
-                return float(value)
+                known = float(value)
+                if known == 0.0 and symbol.source is not None:
+                    self.guards.add(symbol.source, "equals", known)  # and not -0.0
+                return known
             return bool(value)
         except priv.GuardOnDataDependentSymNode as error:
             raise self.unbacked_decision(error) from None
@@ -49,6 +53,9 @@ class Symbols(Part):
 
     def symbol_binary(self, name: str, left: Any, right: Any) -> Any:
         name = {"and": "and_", "or": "or_"}.get(name, name)
+        by_zero = name in _DIVISIONS and right.is_constant() and right.constant() == 0
+        if by_zero or complex in _kinds(left, right):
+            return self._fold_known(real_operator(name), left, right)
         if name == "divmod":
             from suture.variables import Tuple
 
@@ -58,10 +65,7 @@ class Symbols(Part):
         if name in ("lshift", "rshift", "and_", "or_", "xor") and not self._plain_bits(
             name, left, right
         ):
-            known = [Constant(self.constant_value(v)) for v in (left, right)]
-            return self.fold(getattr(operator, name), known, {})
-        if name in ("mod", "floordiv", "truediv") and right.is_constant() and right.constant() == 0:
-            return self.raise_(ZeroDivisionError, "integer division or modulo by zero")
+            return self._fold_known(getattr(operator, name), left, right)
         return self._node(getattr(operator, name), left, right)
 
     def _plain_bits(self, name: str, left: Any, right: Any) -> bool:
@@ -72,9 +76,13 @@ class Symbols(Part):
         return "shift" not in name or bool(self.truth(self.compare(">=", right, Constant(0))))
 
     def symbol_compare(self, symbol: str, left: Any, right: Any) -> Any:
-        from suture.calls.operators import COMPARE
-
+        if complex in _kinds(left, right):
+            return self._fold_known(COMPARE[symbol][0], left, right)
         return self._node(COMPARE[symbol][0], left, right)
+
+    def _fold_known(self, real: Any, left: Any, right: Any) -> Any:
+        """What torch's symbols do not know, done with the numbers they stand for."""
+        return self.fold(real, [Constant(self.constant_value(v)) for v in (left, right)], {})
 
     def _node(self, real: Any, *operands: Any) -> Any:
         return self.call_torch(real, list(operands), {})
@@ -144,6 +152,7 @@ def _kinds(*variables: Any) -> set[type]:
     return {v.python_type() for v in variables}
 
 
+_DIVISIONS = frozenset({"mod", "floordiv", "truediv", "divmod"})
 _ROUNDING: dict[str, Any] = {
     "int": torch.sym_int, "floor": math.floor, "ceil": math.ceil, "round": round,
 }  # fmt: skip

@@ -13,7 +13,7 @@ import torch
 
 from suture import _core
 from suture._core import UNBOUND
-from suture.breaks import Break, objects, tensors
+from suture.breaks import Break, objects, readable, tensors
 from suture.calls.part import Part
 from suture.calls.real_iterators import is_builtin_iterator, wrap_iterator
 from suture.sources import Source, pinned
@@ -40,6 +40,7 @@ from suture.variables import (
     Variable,
     is_literal,
 )
+from suture.variables.constant import PLAIN_VALUE
 from suture.variables.weakrefs import WeakReference
 
 Wrap = Callable[[Any, Any, Any], Variable]
@@ -226,7 +227,7 @@ class Equals:
 
     def __init__(self, value: Any) -> None:
         self.value = value
-        self.__name__ = f"equals {value!r}"
+        self.__name__ = f"equals {readable(value, 80)}"
 
     def __call__(self, other: Any) -> bool:
         return bool(self.value == other)
@@ -441,9 +442,10 @@ def _object(tx: Any, value: Any, source: Any) -> Any:
     tx.guards.add(source, "type", cls)
     made = Object(value, cls, source)
     if issubclass(cls, (int, float, str, bytes, complex)):
-        base = next(b for b in (bool, int, float, str, bytes, complex) if issubclass(cls, b))
-        tx.guards.add(source, "truth", Equals(value))
-        made.storage = Constant(base.__new__(base, value) if base is not bool else bool(value))  # type: ignore[type-var]
+        base = next(b for b in PLAIN_VALUE if issubclass(cls, b))
+        plain = PLAIN_VALUE[base](value)
+        tx.guards.add(source.call(PLAIN_VALUE[base]), "equals", plain)
+        made.storage = Constant(plain)
     elif issubclass(cls, (dict, list, tuple, set, frozenset, collections.deque)):
         made.storage = _storage(tx, value, source)
     return made

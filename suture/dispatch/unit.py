@@ -5,6 +5,7 @@ A miss at a point is answered here: trace again if the limits allow, else interp
 
 from __future__ import annotations
 
+import builtins
 import functools
 import math
 import threading
@@ -105,6 +106,7 @@ class Unit:
         self.module = weakref.ref(module) if module is not None else _nothing
         self.family.join(self, module)
         self.points: dict[Any, Any] = {}
+        self.overworked = 0  # regions that ended because tracing them took too much
         self.plain: dict[int, Any] = {}  # code that was offered and has nothing to capture
         self._compiling = threading.local()
         ALL.add(self)
@@ -163,13 +165,20 @@ class Unit:
         """The point of a generator that is resumed behind the instruction at `offset`."""
         return self.point(resumed_chain(code, offset))
 
+    def trace_allowance(self) -> float:
+        """How many instructions a region may take before it must show operations: each that took
+        too many leaves less to those that follow."""
+        if self.options.fullgraph:
+            return math.inf
+        return max(config.trace_limit >> 2 * min(self.overworked, 10), _LEAST_TRACED)
+
     # ---- misses
 
     def _on_miss(self, point: Any, state: tuple[Any, ...]) -> Any:
         data = point.data
         if data.interpret_only or data.given_up or self._is_compiling():
             return data.interpreting
-        if torch_state.user_modes():
+        if torch_state.user_modes() or _builtins_replaced():
             return data.interpreting
         if len(data.variants) >= data.full_at:
             return data.interpreting
@@ -330,6 +339,7 @@ class Unit:
 
     def clear(self) -> None:
         """Forget everything compiled."""
+        self.overworked = 0
         for point in self.points.values():
             for variant in list(point.data.variants):
                 _drop(point, variant)
@@ -408,6 +418,24 @@ class _Interpreting:
 
     def __call__(self, *state: Any) -> Any:
         return interpret(self.chain, state)
+
+
+_LEAST_TRACED = 2_000
+_BUILTINS = {
+    name: value
+    for name, value in vars(builtins).items()
+    if isinstance(value, type) or name in (
+        "abs", "all", "any", "callable", "getattr", "hasattr", "hash", "id", "isinstance",
+        "issubclass", "iter", "len", "max", "min", "next", "repr", "setattr", "sorted", "sum",
+    )
+}  # fmt: skip
+
+
+def _builtins_replaced() -> bool:
+    """Whether the program has put something else in the place of a builtin that suture's own code
+    uses too: nothing is compiled meanwhile."""
+    now = vars(builtins)
+    return any(now.get(name) is not value for name, value in _BUILTINS.items())
 
 
 ALL: weakref.WeakSet[Unit] = weakref.WeakSet()

@@ -13,7 +13,7 @@ from typing import Any
 import torch.fx
 
 from suture import _core
-from suture.capture import Capture
+from suture.capture import Capture, Interpret
 from suture.emit.checks import CheckLines
 from suture.emit.leave import Leaving
 from suture.emit.parameters import PARAMETERS, Parameters
@@ -40,7 +40,10 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     """The variant of one traced region. `points(chain, interpret_only, raises)` gives a Point."""
     params = slot_names(chain)
     writer = Writer(params, reserved=(name,))
-    home = capture.frames[-1].fn.globals.get("__name__")  # classes made here belong to it
+    caller = capture.frames[-1]
+    if isinstance(capture.exit, Interpret) and len(capture.frames) > 1:
+        caller = capture.frames[-2]  # the innermost one is entered from here
+    home = caller.fn.globals.get("__name__")  # classes made here belong to it
     if isinstance(home, str):
         writer.namespace["__name__"] = home
     leaving = Leaving(writer, capture, points)

@@ -196,16 +196,18 @@ class Leaving:
         if len(frames) == 1 or exit.raises:
             self.writer.line(self._jump(frames, frame.ip, frame.stack, True, exit.raises))
             return
-        self._enter(exit, frame)
+        result: Any = Raw(self._enter(exit, frame))
         outer = frames[-2]
         self._except(frames[:-1], outer.code.instructions[outer.ip - 1])
-        result = Raw("result") if frame.deliver is None else frame.deliver
+        if frame.deliver is not None:
+            result = frame.deliver
         self.writer.line(self._jump(frames[:-1], outer.ip, [*outer.stack, result]))
 
-    def _enter(self, exit: Interpret, frame: Any) -> None:
-        """The innermost frame runs in the interpreter; its caller goes on in graphs."""
+    def _enter(self, exit: Interpret, frame: Any) -> str:
+        """The innermost frame runs in the interpreter; its caller goes on in graphs. Gives the
+        name of what it returned."""
         writer, code = self.writer, frame.code
-        self.writer.fresh("result")
+        result = writer.fresh("result")
         live = code.live(frame.ip)
         slots = [self._text(v) if i in live else "UNBOUND" for i, v in enumerate(frame.locals)]
         stack = [self._text(v) for v in frame.stack]
@@ -215,9 +217,10 @@ class Leaving:
         number = exit.reason.number if exit.reason is not None else ""
         writer.line("try:")
         writer.line(
-            f"    result = {enter}({place}, {_tuple(slots)}, {_tuple(stack)}{handled})"
+            f"    {result} = {enter}({place}, {_tuple(slots)}, {_tuple(stack)}{handled})"
             f"  # {number}, in the interpreter"
         )
+        return result
 
     def _run(self, exit: Run) -> None:
         writer, inst = self.writer, exit.inst

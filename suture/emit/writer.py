@@ -10,7 +10,7 @@ from typing import Any
 from suture import _core
 from suture.sources import KINDS
 from suture.variables import Dict, Lazy, List, Null, Set
-from suture.variables.sequence import Deque
+from suture.variables.deques import Deque
 
 _NOT_WORD = re.compile(r"\W+")
 
@@ -34,6 +34,7 @@ class Writer:
         self._names: set[str] = {
             "UNBOUND", "graph", "held", "parameters", *params, *reserved
         }  # fmt: skip
+        self._numbers: dict[str, int] = {}  # the highest number behind each name
         self._constants: dict[int, str] = {}
         self._made: dict[int, str] = {}
         self.params = params
@@ -46,10 +47,11 @@ class Writer:
         base = _NOT_WORD.sub("_", hint).strip("_") or "v"
         if base[0].isdigit() or base in _RESERVED:
             base = "v_" + base
-        name, n = base, 1
+        name, n = base, self._numbers.get(base, 1)
         while name in self._names:
             n += 1
             name = f"{base}_{n}"
+        self._numbers[base] = n
         self._names.add(name)
         return name
 

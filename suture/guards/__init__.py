@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from suture import _core
+from suture.breaks import readable
 from suture.sources import Source
 
 
@@ -31,8 +32,7 @@ class Guard:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 120 else text[:117] + "..."
+    return readable(value, 120)
 
 
 def _weak_name(value: Any) -> str:
@@ -49,7 +49,7 @@ _TEXT = {
     "equals": lambda p, a: f"{p} == {_short(a)}",
     "len": lambda p, a: f"len({p}) == {a}",
     "keys": lambda p, a: f"list({p}) == {_short(list(a))}",
-    "no_key": lambda p, a: f"{a!r} not in {p}",
+    "no_key": lambda p, a: f"{_short(a)} not in {p}",
     "no_attr": lambda p, a: f"not hasattr({p}, {a!r})",
     "no_mro_attr": lambda p, a: f"{p} has no {a!r}",
     "tensor": lambda p, a: f"{p}: {_short(a)}",

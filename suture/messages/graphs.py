@@ -13,6 +13,7 @@ from typing import Any
 import torch
 import torch.fx
 
+from suture.breaks import readable
 from suture.events import Node
 from suture.messages.source import line_of, printable
 
@@ -129,5 +130,4 @@ def expression(node: torch.fx.Node) -> str:
 
 
 def _argument(value: Any) -> str:
-    shown = printable(repr(value))
-    return shown if len(shown) <= 200 else shown[:197] + "..."
+    return printable(readable(value, 200))

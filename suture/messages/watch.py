@@ -9,6 +9,7 @@ import logging
 from typing import Any
 
 from suture import events, rules
+from suture.breaks import readable
 from suture.messages.source import line_of, printable
 
 _log = logging.getLogger("suture.trace")
@@ -54,7 +55,7 @@ class Watch:
     def _tell_instruction(self, tx: Any, frame: Any, inst: Any) -> None:
         indent = "  " * len(tx.frames)
         stack = ", ".join(_value(value) for value in frame.stack)
-        what = "" if inst.val is None else printable(repr(inst.val))[:40]
+        what = "" if inst.val is None else printable(readable(inst.val, 40))
         _log.info("%s%-4d %-22s %-20s [%s]", indent, inst.index, inst.op, what, stack)
 
 

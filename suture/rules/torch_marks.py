@@ -79,7 +79,11 @@ def _copied(obj: Any, attributes: Any) -> bool:
 
 def _by_table(obj: Any) -> Verdict | None:
     rules = _tables()
-    if rules is None or getattr(obj, "__module__", None) == "torch._dynamo.decorators":
+    try:
+        module = getattr(obj, "__module__", None)
+    except Exception:  # of the program's own code
+        return None
+    if rules is None or module == "torch._dynamo.decorators":
         return None  # graph_break and its kin are in torch's tables, but have handlers here
 
     def filed(table: str) -> bool:

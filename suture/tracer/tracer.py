@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import linecache
+import math
 import sys
 from typing import Any
 
@@ -88,7 +89,9 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self._mark = (0, 0, 0)
         self._passed = 0
         self._turns: dict[tuple[int, int], int] = {}
-        self._tired = False  # a loop has taken too many turns
+        self._tired: Break | None = None  # why the region should end at the next chance
+        self.work = 0  # instructions traced so far, those of calls too
+        self.allowed = self.allowance = math.inf
         self.slots: list[Source] = []
         # What is defined in the frames of this chain: other objects in each call.
         self.own_names = tuple(s.code.co_qualname + ".<locals>." for s in chain if s.index > 0)
@@ -249,6 +252,9 @@ class Tracer(*PARTS):  # type: ignore[misc]
                     self._passed = len(self.effects.passed)
                     if self.step == self.forced_step:
                         raise _Stop(self.forced_exit)
+                self.work += 1
+                if self.work > self.allowed:
+                    self._weigh()
                 try:
                     self.execute(frame, inst)
                 except Raised as raised:
@@ -266,7 +272,20 @@ class Tracer(*PARTS):  # type: ignore[misc]
         key = (id(frame), frame.ip)
         turns = self._turns[key] = self._turns.get(key, 0) + 1
         if turns > config.unroll_limit:
-            self._tired = True
+            self._tired = Break(internal.UNROLL_LIMIT, count=str(config.unroll_limit))
+
+    def _weigh(self) -> None:
+        """Much has been traced: more than what was captured is worth?"""
+        self.allowed = self.allowance + _PER_OPERATION * self.graph.ops
+        if self.work > self.allowed:
+            self._tired = Break(
+                internal.TRACE_LIMIT, count=str(self.work), operations=str(self.graph.ops)
+            )
+
+    @property
+    def overworked(self) -> bool:
+        """Whether the region ended because tracing it took too much."""
+        return self._tired is not None and self._tired.type is internal.TRACE_LIMIT
 
     def execute(self, frame: Frame, inst: Any) -> None:
         if self.watch is not None:
@@ -278,8 +297,8 @@ class Tracer(*PARTS):  # type: ignore[misc]
             if inst.op in ("CHECK_EG_MATCH", "PREP_RERAISE_STAR"):
                 raise Break(python.STAR_EXCEPT, types=frame.stack[-1].describe())
             raise Break(python.UNKNOWN_INSTRUCTION, opcode=inst.op)
-        if self._tired and (handler.run or self.floor):
-            raise Break(internal.UNROLL_LIMIT, count=str(config.unroll_limit))
+        if self._tired is not None and (handler.run or self.floor):
+            raise self._tired
         if handler.raw:
             handler.fn(self, frame, inst)
             return
@@ -450,6 +469,7 @@ class _Stop(Exception):
         self.exit = exit
 
 
+_PER_OPERATION = 500  # instructions that one operation of the graph accounts for
 # Breaks after which this frame, and only this one, is interpreted.
 _INTERPRET_FRAME = frozenset({"GB2000", "GB2050", "GB2051", "GB2052"})
 

@@ -3,6 +3,7 @@
 from suture.variables.address import Address
 from suture.variables.base import NULL, Identity, Lazy, Mutable, Null, Raised, Variable
 from suture.variables.constant import Constant, ConstantMethod, Volatile, is_literal, is_single
+from suture.variables.deques import Deque
 from suture.variables.functions import (
     Builtin,
     Cell,
@@ -36,7 +37,6 @@ from suture.variables.refused import Refused
 from suture.variables.sequence import (
     BuiltinMethod,
     Container,
-    Deque,
     List,
     Sequence,
     Size,

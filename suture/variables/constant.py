@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import enum
 import types
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from suture.breaks import Break, objects
+from suture.breaks import Break, objects, readable
 from suture.variables.base import Variable
 
 # Types whose objects are immutable all the way down and compare by value.
@@ -18,6 +19,17 @@ LITERALS: frozenset[type] = frozenset(
 TORCH_LITERALS: frozenset[type] = frozenset(
     {torch.dtype, torch.device, torch.layout, torch.memory_format, torch.finfo, torch.iinfo}
 )
+
+
+# What an object of a class that derives from one of these types is as that type alone. Code of
+# the class is not asked.
+PLAIN_VALUE: dict[type, Callable[[Any], Any]] = {
+    int: int.__index__,
+    float: float.__pos__,
+    str: str.__str__,
+    bytes: lambda value: bytes.__getitem__(value, slice(None)),
+    complex: complex.__pos__,
+}
 
 
 def is_literal(value: Any) -> bool:
@@ -65,8 +77,7 @@ class Constant(Variable):
         return ConstantIdentity(self.value)
 
     def describe(self) -> str:
-        text = repr(self.value)
-        return text if len(text) <= 80 else text[:77] + "..."
+        return readable(self.value, 80)
 
     def truth(self, tx: Any) -> Any:
         return bool(self.value)
@@ -88,7 +99,11 @@ class Constant(Variable):
         value = self.value
         if type(value) is str and not value.isidentifier() and len(value) > 1:
             return str(emit.constant(value, "text"))  # the very object: identity may matter
-        if type(value) in (int, bool, type(None), str, bytes) and len(repr(value)) < 60:
+        if type(value) is int and abs(value) < 10**50:
+            return repr(value)
+        if type(value) in (str, bytes) and len(value) < 60:
+            return repr(value)
+        if value is None or type(value) is bool:
             return repr(value)
         if type(value) is float and value == value and abs(value) != float("inf"):
             return repr(value)
@@ -185,7 +200,7 @@ class ConstantMethod(Variable):
             return tx.raise_(AttributeError, *error.args)
 
     def rebuild(self, emit: Any) -> str:
-        return f"{emit.value(self.owner)}.{self.name}"
+        return f"({emit.value(self.owner)}).{self.name}"
 
 
 def constant_of(variable: Any) -> Any:

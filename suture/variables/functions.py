@@ -286,6 +286,23 @@ class MadeFunctionGet(Variable):
         return f"{emit.value(self.fn)}.__get__"
 
 
+# What binding a descriptor of each of these types gives.
+_BOUND_KINDS: dict[type, type] = {
+    types.MethodDescriptorType: types.BuiltinMethodType,
+    types.ClassMethodDescriptorType: types.BuiltinMethodType,
+    types.WrapperDescriptorType: types.MethodWrapperType,
+}
+
+
+def bound(fn: Any, owner: Any) -> Any:
+    """`fn`, found in a class, bound to an object, or to a class if it is a class's method."""
+    if isinstance(fn, types.ClassMethodDescriptorType):
+        return fn.__get__(None, owner)
+    if type(fn) in _BOUND_KINDS:
+        return fn.__get__(owner, type(owner))
+    return types.MethodType(fn, owner)
+
+
 class Method(Variable):
     """A bound method: `fn` (a function or other callable) with `owner` as first argument."""
 
@@ -297,10 +314,10 @@ class Method(Variable):
         self.owner = owner
 
     def python_type(self) -> type:
-        return types.MethodType
+        return _BOUND_KINDS.get(type(getattr(self.fn, "value", None)), types.MethodType)
 
     def real(self) -> Any:
-        return types.MethodType(self.fn.real(), self.owner.real())
+        return bound(self.fn.real(), self.owner.real())
 
     def describe(self) -> str:
         return self.fn.describe()
@@ -316,14 +333,15 @@ class Method(Variable):
         if name == "__call__":
             return self
         if name == "__class__":
-            return tx.wrap(types.MethodType, None)
+            return tx.wrap(self.python_type(), None)
         return tx.getattr(self.fn, name)
 
     def call(self, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return tx.tail_call(self.fn, [self.owner, *args], kwargs)
 
     def rebuild(self, emit: Any) -> str:
-        method = emit.constant(types.MethodType, "Method")
+        plain = self.python_type() is types.MethodType
+        method = emit.constant(types.MethodType if plain else bound, "Method")
         return f"{method}({emit.value(self.fn)}, {emit.value(self.owner)})"
 
 

@@ -265,6 +265,11 @@ def _advanced(iterable: Any, count: int) -> Any:
     return made
 
 
+def range_length(of: range) -> int:
+    """len(of), which Python refuses to tell of very long ranges."""
+    return max(0, (of.stop - of.start + of.step - (1 if of.step > 0 else -1)) // of.step)
+
+
 class RangeIterator(Iterator):
     """Over a range; elements are constants, made one at a time."""
 
@@ -279,14 +284,14 @@ class RangeIterator(Iterator):
         return type(iter(self.of))
 
     def advance(self, tx: Any) -> Any:
-        if self.at >= len(self.of):
+        if self.at >= range_length(self.of):
             return END
         self.touch(tx)
         self.at += 1
         return Constant(self.of[self.at - 1])
 
     def m___length_hint__(self, tx: Any) -> Any:
-        return Constant(len(self.of) - self.at)
+        return Constant(range_length(self.of) - self.at)
 
     def rebuild(self, emit: Any) -> str:
         rest = self.of[self.at :]

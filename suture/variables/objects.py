@@ -324,13 +324,18 @@ class Module(Held):
     __slots__ = ()
 
     def describe(self) -> str:
-        return self.value.__name__
+        return str(vars(self.value).get("__name__", "a module"))
 
     def getattr(self, tx: Any, name: str) -> Any:
         return tx.module_attribute(self, name)
 
     def setattr(self, tx: Any, name: str, value: Any) -> None:
+        kind: Any = type(self.value)
+        if hasattr(kind, name) or kind.__setattr__ is not types.ModuleType.__setattr__:
+            raise Break(
+                objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=self.describe()
+            )
         tx.effects.store_global(self.value.__dict__, name, value)
 
     def rebuild(self, emit: Any) -> str:
-        return str(emit.constant(self.value, self.value.__name__.replace(".", "_")))
+        return str(emit.constant(self.value, self.describe().replace(".", "_")))

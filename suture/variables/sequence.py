@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 from collections.abc import Iterable
 from typing import Any
 
@@ -40,6 +39,9 @@ class BuiltinMethod(Variable):
             return Constant(self.name)
         return super().getattr(tx, name)
 
+    def hash_key(self, tx: Any) -> Any:
+        return (BuiltinMethod, self.name, self.owner.identity())
+
     def rebuild(self, emit: Any) -> str:
         return f"{emit.value(self.owner)}.{self.name}"
 
@@ -67,12 +69,13 @@ class Container(Mutable):
 class Sequence(Container):
     """Common to list and tuple: `items` holds variables, or Lazy where nobody looked yet."""
 
-    __slots__ = ("items",)
+    __slots__ = ("items", "settled")
     kind: type = tuple
 
     def __init__(self, items: Iterable[Any], source: Any = None) -> None:
         super().__init__(source)
         self.items: list[Any] = list(items)
+        self.settled = False  # nothing in `items` is Lazy any more
 
     def python_type(self) -> type:
         return self.kind
@@ -80,9 +83,14 @@ class Sequence(Container):
     def unpacked(self, tx: Any) -> list[Any]:
         """All items, looked at."""
         items = self.items
-        for i, item in enumerate(items):
-            if type(item) is Lazy:
-                items[i] = tx.realize(item)
+        if not self.settled:
+            if self.source is not None and len(items) > _MOST_GUARDED:
+                what = f"{len(items)} items"
+                raise Break(objects.UNKNOWN_OBJECT, operation="look into", object=what)
+            for i, item in enumerate(items):
+                if type(item) is Lazy:
+                    items[i] = tx.realize(item)
+            self.settled = True
         return items
 
     def is_constant(self) -> bool:
@@ -102,6 +110,10 @@ class Sequence(Container):
 
     def made_like(self, items: list[Any]) -> Any:
         return type(self)(items)
+
+    def known(self, values: list[Any]) -> Any:
+        """The real container of these values."""
+        return self.kind(values)
 
     # ---- methods of the real type
 
@@ -158,6 +170,7 @@ def _repeated(items: list[Any], times: int) -> list[Any]:
 
 
 _MOST_ITEMS = 1_000_000
+_MOST_GUARDED = 5_000  # a guard for each item of a longer sequence costs more than it gives
 
 
 def _proxy(item: Any) -> Any:
@@ -350,80 +363,6 @@ class List(Sequence):
         n = tx.integer(times)
         self.change(tx)[:] = _repeated(self.items, n)
         return self
-
-
-class Deque(List):
-    """collections.deque, with its maximal length."""
-
-    __slots__ = ("maxlen",)
-    kind = collections.deque  # type: ignore[assignment]
-
-    def __init__(self, items: Iterable[Any], source: Any = None, maxlen: int | None = None) -> None:
-        super().__init__(items, source)
-        self.maxlen = maxlen
-
-    def made_like(self, items: list[Any]) -> Any:
-        return Deque(items, None, self.maxlen)
-
-    def rebuild(self, emit: Any) -> str:
-        made = f"{emit.constant(collections.deque, 'deque')}(maxlen={self.maxlen})"
-        name = str(emit.begin(self, made))
-        self.write_back(emit, name)
-        return name
-
-    def write_back(self, emit: Any, name: str) -> None:
-        inner = ", ".join(emit.value(i) for i in self.items)
-        emit.line(f"{name}.clear(); {name}.extend([{inner}])")
-
-    def _trim(self, left: bool) -> None:
-        if self.maxlen is not None:
-            while len(self.items) > self.maxlen:
-                self.items.pop(-1 if left else 0)
-
-    def m_append(self, tx: Any, item: Any) -> Any:
-        super().m_append(tx, item)
-        self._trim(left=False)
-        return Constant(None)
-
-    def m_extend(self, tx: Any, more: Any) -> Any:
-        super().m_extend(tx, more)
-        self._trim(left=False)
-        return Constant(None)
-
-    def m_appendleft(self, tx: Any, item: Any) -> Any:
-        self.change(tx).insert(0, item)
-        self._trim(left=True)
-        return Constant(None)
-
-    def m_extendleft(self, tx: Any, more: Any) -> Any:
-        items = list(tx.unpack(more)) if tx.is_settled(more) else tx.each(more)
-        for item in items:
-            self.m_appendleft(tx, item)
-        return Constant(None)
-
-    def m_popleft(self, tx: Any) -> Any:
-        if not self.items:
-            return tx.raise_(IndexError, "pop from an empty deque")
-        return self.change(tx).pop(0)
-
-    def m_pop(self, tx: Any, where: Any = None) -> Any:
-        if not self.items:
-            return tx.raise_(IndexError, "pop from an empty deque")
-        return self.change(tx).pop()
-
-    def m_rotate(self, tx: Any, n: Any = None) -> Any:
-        real = collections.deque(self.change(tx))
-        real.rotate(1 if n is None else tx.integer(n))
-        self.items[:] = real
-        return Constant(None)
-
-    def m_copy(self, tx: Any) -> Any:
-        return self.made_like(self.items)
-
-    def getattr(self, tx: Any, name: str) -> Any:
-        if name == "maxlen":
-            return Constant(self.maxlen)
-        return super().getattr(tx, name)
 
 
 class Slice(Variable):
