@@ -88,6 +88,8 @@ def _compile(model: Any, settings: Options) -> Any:
     if isinstance(model, torch.nn.Module):
         call = _compile_function(_named_call(type(model)), settings, model)
         return compile_module(model, call, lambda other: _compile(other, settings))
+    if inspect.isclass(model):
+        return _compile_class(model, settings)
     if isinstance(model, types.MethodType):
         owner = model.__self__ if isinstance(model.__self__, torch.nn.Module) else None
         made = _compile_function(_plain(model.__func__), settings, owner)
@@ -95,9 +97,25 @@ def _compile(model: Any, settings: Options) -> Any:
     return _compile_function(_plain(model), settings)
 
 
+def _compile_class(cls: type, settings: Options) -> type:
+    """The class itself; calling its instances is compiled from now on."""
+    if not any("__call__" in base.__dict__ for base in cls.__mro__) or not _is_heap(cls):
+        raise UserError(f"suture.compile takes functions, callables and modules, not {cls!r}")
+    call = _compile_function(_plain(cls.__call__), settings)
+    cls.__call__ = call  # type: ignore[method-assign]
+    return cls
+
+
+def _is_heap(cls: type) -> bool:
+    return bool(cls.__flags__ & (1 << 9))
+
+
 def _uncompiled(model: Any) -> Any:
     """What torch.compile was given, if `model` is what it returned."""
     if isinstance(model, torch.nn.Module):
+        made_of = getattr(type(model), "_suture_original", None)
+        if made_of is not None:
+            return made_of
         inner = model.__dict__.get("_modules", {}).get("_orig_mod")
         return inner if type(model).__name__ == "OptimizedModule" and inner is not None else model
     if getattr(model, "_torchdynamo_disable", False):
@@ -127,7 +145,7 @@ def _plain(fn: Any) -> types.FunctionType:
         return fn.function  # type: ignore[return-value]
     if isinstance(fn, types.FunctionType):
         return fn
-    if inspect.isclass(fn) or not callable(fn):
+    if not callable(fn):
         raise UserError(f"suture.compile takes functions, callables and modules, not {fn!r}")
 
     def call(*args: Any, **kwargs: Any) -> Any:

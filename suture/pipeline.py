@@ -83,6 +83,7 @@ def trace(
         tracer.watch = watch = messages.watcher()
         if forced is None:
             tracer.allowed = tracer.allowance = unit.trace_allowance()
+        tracer.whole = unit.options.fullgraph
         try:
             capture = tracer.run()
             if not tracer.learn_growth():

@@ -146,6 +146,8 @@ class Attributes(Part):
             return self.wrap(raw.__func__, None)
         if kind is classmethod:
             of = owner_class if owner_class is not None else self.wrap(cls, None)
+            if type(raw.__func__) is property:
+                return self.bind(raw.__func__, of, type(cls), name)
             return Method(self.wrap(raw.__func__, None), of)
         if is_property(raw):
             if obj is None:
@@ -189,7 +191,8 @@ class Attributes(Part):
             return fn
         storage = getattr(obj, "storage", None)
         if storage is not None and hasattr(type(storage), "m_" + name):
-            return BuiltinMethod(storage, name)
+            if name != "__getitem__" or not isinstance(storage, Dict):
+                return BuiltinMethod(storage, name)
         return Method(fn, obj)
 
     def _bind_field(self, raw: Any, obj: Any, cls: type, name: str) -> Any:

@@ -132,6 +132,8 @@ class Exceptions(Part):
         """`exc.__traceback__`: only real exceptions have one; others have not been raised yet."""
         if isinstance(exc, Object) and exc.source is not None:
             return Opaque(exc.value.__traceback__, exc.source.attr("__traceback__"))
+        if isinstance(exc, Raise) and not exc.traceback:
+            return Constant(None)
         return NoTraceback(exc)
 
     def stopiteration_error(self, exc: Any) -> Any:

@@ -10,7 +10,7 @@ import torch
 from suture import rules
 from suture.breaks import Break, calls, contexts, objects
 from suture.bytecode import decode
-from suture.calls import library, unmodelled
+from suture.calls import library, regions, unmodelled
 from suture.calls.attributes import MISSING
 from suture.calls.part import Part
 from suture.calls.table import SPECIAL, handler_of, handler_of_code
@@ -81,6 +81,8 @@ class Functions(Part):
                 return handler(self, real, args, kwargs)
             kind = rules.INLINE if target is not None else verdict.otherwise
         if kind is rules.CONSTANT:
+            if verdict.name == "assume_constant_result":
+                return regions.assumed_constant(self, real, args, kwargs)
             if target is None or self.all_known(args, kwargs):
                 return self.fold_torch(verdict, real, args, kwargs)
             kind = rules.INLINE
@@ -88,7 +90,12 @@ class Functions(Part):
             if verdict.rule == "torch C function" and real.__name__.startswith(_SWITCHES):
                 raise Break(calls.C_FUNCTION, function=real.__name__)
             try:
-                return self.call_torch(target if target is not None else real, args, kwargs)
+                made = self.call_torch(target if target is not None else real, args, kwargs)
+                if verdict.rule == "torch C function" and made.is_constant() and not args:
+                    if not kwargs:  # a setting of torch
+                        held = (real, made.constant(), real.__name__)
+                        self.guards.add(None, "torch_state", held)
+                return made
             except Break as reason:
                 inside = reason.type in (calls.ARGUMENT_OUTSIDE_GRAPH, objects.UNKNOWN_OBJECT)
                 if not (inside and verdict.rule == "torch function" and target is None):
@@ -224,6 +231,8 @@ class Functions(Part):
         if self.is_tensor(obj):
             return self.tensor_method(obj, name, args[1:], kwargs)
         storage = getattr(obj, "storage", None)
+        if name == "__getitem__" and isinstance(storage, Dict) and len(args) == 2 and not kwargs:
+            return self.dict_subscript(obj, storage, args[1])
         for target in (storage, obj):
             if target is not None and hasattr(type(target), "m_" + name):
                 return target.call_method(self, name, args[1:], kwargs)

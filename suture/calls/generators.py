@@ -175,7 +175,8 @@ class Generators(Part):
         kind, got = self.resume(gen, Constant(None), exc)
         if kind == "yield":
             return got
-        return self.raise_with(StopIteration, [got])
+        none = got.is_constant() and got.constant() is None
+        return self.raise_with(StopIteration, [] if none else [got])
 
     def wrap_frame_function(self, lazy: Any, code: Any) -> Any:
         """The function of a frame in the state: its code is the point's, so nothing to guard."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 import types
 import typing
 from typing import Any
@@ -58,10 +59,11 @@ class Introspection(Part):
 
 _FROZEN = frozenset(
     {inspect.Signature, inspect.Parameter, dataclasses.Field, types.MappingProxyType}
+    | {re.Pattern, re.Match}
 )
 
 
-@wraps(inspect.Signature, inspect.Parameter, dataclasses.Field, *FORMS)
+@wraps(inspect.Signature, inspect.Parameter, dataclasses.Field, re.Pattern, re.Match, *FORMS)
 def _wrap_frozen(tx: Any, value: Any, source: Any) -> Any:
     if source is None:
         return Frozen(value, tx.pinned(value))

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import operator
+import types
 from typing import Any
 
 from suture.breaks import Break, control_flow, objects
 from suture.calls.attributes import MISSING
 from suture.calls.part import Part
-from suture.variables import Builtin, Class, Constant, Dict, Opaque, Slice, Symbol, Tensor, Tuple
+from suture.variables import (
+    Builtin,
+    Class,
+    Constant,
+    Dict,
+    Object,
+    Opaque,
+    Slice,
+    Symbol,
+    Tensor,
+    Tuple,
+)
 
 
 class Items(Part):
@@ -33,22 +45,19 @@ class Items(Part):
         if self.type_lookup(obj.python_type(), "__getitem__") is MISSING:
             kind = obj.python_type().__name__
             return self.raise_(TypeError, f"'{kind}' object is not subscriptable")
-        return self._missing_key(obj, key)
-
-    def _missing_key(self, obj: Any, key: Any) -> Any:
-        """A dict subclass may define __missing__."""
-        storage = getattr(obj, "storage", None)
-        if isinstance(storage, Dict):
-            raw = self.type_lookup(obj.cls, "__getitem__")
-            missing = self.type_lookup(obj.cls, "__missing__")
-            if raw is dict.__getitem__ and missing is not MISSING and storage.factory is None:
-                found = storage.get(self, key)
-                if found is not None:
-                    return found
-                return self.call_type_method(obj, "__missing__", [key], {})
         return self.call_type_method(obj, "__getitem__", [key], {})
 
+    def dict_subscript(self, obj: Any, storage: Dict, key: Any) -> Any:
+        """What dict.__getitem__ gives for an object of a class that may define __missing__."""
+        missing = self.type_lookup(obj.cls, "__missing__")
+        if not isinstance(missing, types.FunctionType):
+            return storage.m___getitem__(self, key)
+        found = storage.get(self, key)
+        return found if found is not None else self.call_type_method(obj, "__missing__", [key], {})
+
     def _constant_getitem(self, obj: Any, key: Any) -> Any:
+        if isinstance(key, Object) and isinstance(obj.constant(), _SEQUENCES):
+            key = Constant(self.integer(key)) if self.has_index(key) else key
         if isinstance(key, Slice) or key.is_constant() or isinstance(key, Symbol):
             value = obj.constant()
             return self.folded(lambda: value[self.constant_value(key)])
@@ -219,6 +228,7 @@ class Items(Part):
         return Tuple(out)
 
 
+_SEQUENCES = (range, str, bytes, tuple)
 _SELF_MATCHING = (
     bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import types
 from typing import Any
 
@@ -161,6 +162,9 @@ class Iteration(Part):
         real, source = of.backing, of.source
         keys = list(dict.keys(real))
         self.guards.add(source, "keys", tuple(keys))
+        if isinstance(real, collections.OrderedDict) and len(keys) > 1:
+            keys = list(collections.OrderedDict.__iter__(real))  # its own order
+            self.guards.add(source, "truth", _SameOrder(keys))
         entries: dict[Any, tuple[Any, Any]] = {}
         for i, key in enumerate(keys):
             variable = self._key_variable(key, source, i)
@@ -212,6 +216,20 @@ class Iteration(Part):
 
     def tuple_of(self, items: list[Any]) -> Any:
         return Tuple(items)
+
+
+class _SameOrder:
+    """A predicate for guards: an OrderedDict with its keys in this order."""
+
+    __slots__ = ("__name__", "keys")
+
+    def __init__(self, keys: list[Any]) -> None:
+        self.keys = keys
+        self.__name__ = "same_order"
+
+    def __call__(self, of: Any) -> bool:
+        order = collections.OrderedDict.__iter__(of)
+        return all(a is b or a == b for a, b in zip(order, self.keys, strict=True))
 
 
 def _noop() -> None: ...

@@ -6,10 +6,12 @@ import _thread
 import collections
 import functools
 import sys
+import traceback
 import types
 from typing import Any
 
 from suture.breaks import Break, calls
+from suture.calls.exceptions import NoTraceback
 from suture.calls.table import handles, handles_code, special
 from suture.variables import (
     CallIterator,
@@ -99,6 +101,8 @@ if hasattr(sys, "exception"):
 def _vars(tx: Any, args: Any, kwargs: Any) -> Any:
     if not args:
         return tx.call(tx.wrap(locals, None), [], {})
+    if not tx.hasattr(args[0], "__dict__"):
+        return tx.raise_(TypeError, "vars() argument must have __dict__ attribute")
     return tx.tail_getattr(args[0], "__dict__")
 
 
@@ -108,6 +112,14 @@ def _function_get(tx: Any, args: Any, kwargs: Any) -> Any:
     if owner.is_constant() and owner.constant() is None:
         return fn
     return Method(fn, owner)
+
+
+@handles(traceback.clear_frames)
+def _clear_frames(tx: Any, args: Any, kwargs: Any) -> Any:
+    """What an exception passed while tracing are no frames that hold anything."""
+    if not (args[0].is_constant() or isinstance(args[0], NoTraceback)):
+        raise Break(calls.C_FUNCTION, function="traceback.clear_frames")
+    return Constant(None)
 
 
 @handles(sys.getrecursionlimit)

@@ -36,5 +36,4 @@ def _switch(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
 @special("error_on_graph_break")
 def _torchs(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     """torch's own manager is read as ours."""
-    given = args[0] if args else next(iter(kwargs.values()))
-    return tx.tail_call(tx.wrap(error_on_graph_break, None), [given], {})
+    return tx.tail_call(tx.wrap(error_on_graph_break, None), args, kwargs)

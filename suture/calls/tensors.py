@@ -29,8 +29,6 @@ from suture.calls.wrappers import base_call
 from suture.graph import OpFailed
 from suture.graph._torch import is_traceable_wrapper_subclass
 from suture.variables import (
-    Builtin,
-    Class,
     Constant,
     Dict,
     GraphValue,
@@ -106,7 +104,7 @@ class Tensors(Part):
                 raise
             what = variable.describe()
             raise Break(calls.ARGUMENT_OUTSIDE_GRAPH, function="a node", argument=what) from None
-        if isinstance(variable, (Object, Builtin, Class)) and not isinstance(proxy, _GRAPH_OBJECTS):
+        if not isinstance(proxy, (*_GRAPH_OBJECTS, torch.fx.Node)):
             raise Break(
                 calls.ARGUMENT_OUTSIDE_GRAPH, function="a node", argument=variable.describe()
             )

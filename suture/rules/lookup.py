@@ -146,8 +146,9 @@ def named_table() -> NamedTable:
 def _named(obj: Any) -> Verdict | None:
     table = named_table()
     row = table.get(obj)
-    if row is None and wrapped.home(obj) == "torch._compile":
-        # torch._dynamo, when it is imported, puts a wrapper around functions such as manual_seed
+    if row is None and wrapped.home(obj) in ("torch._compile", "suture.install"):
+        # torch._dynamo, when it is imported, puts a wrapper around functions such as manual_seed,
+        # and suture.install around torch.compile
         row = table.get(getattr(obj, "__wrapped__", None))
     return row.verdict() if row is not None else None
 

@@ -43,9 +43,11 @@ run(
     because="the clock is another one at each call",
 )
 run("copyreg.pickle copyreg.constructor", because="changes a registry of the process")
-constant(
-    "inspect.isfunction inspect.isclass inspect.ismethod inspect.isbuiltin",
-    because="a question about the type of an object",
+run(
+    "unittest.case.TestCase.assertWarns unittest.case.TestCase.assertWarnsRegex"
+    " unittest.case._AssertWarnsContext.__enter__ unittest.case._AssertWarnsContext.__exit__"
+    " unittest.case.TestCase.assertLogs unittest.case.TestCase.assertNoLogs",
+    because="records warnings or logs of the whole process",
 )
 constant("typing.get_type_hints typing.get_origin typing.get_args", because="a fact about a type")
 constant(

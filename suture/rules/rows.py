@@ -66,9 +66,14 @@ def split_name(dotted: str) -> tuple[str, str]:
     """("torch.Tensor", "split") -> module and attribute path; classes start upper case."""
     parts = dotted.split(".")
     cut = len(parts) - 1
-    while cut > 1 and parts[cut - 1][:1].isupper():
+    while cut > 1 and _is_class(parts[cut - 1]):
         cut -= 1
     return ".".join(parts[:cut]), ".".join(parts[cut:])
+
+
+def _is_class(name: str) -> bool:
+    """Foo and _Foo, but not _C and _VF, which are modules of torch."""
+    return name[:1].isupper() or (name.lstrip("_")[:1].isupper() and not name.isupper())
 
 
 _tables: list[Row] = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from suture.rules.mark_table import describe
+from suture.rules.mark_table import describe, run_frames_of
 from suture.rules.verdict import CONSTANT, IN_GRAPH, INLINE, RUN, SPECIAL, Verdict, place_of
 from suture.rules.wrapped import has_code
 
@@ -52,6 +52,9 @@ def _by_attribute(obj: Any) -> Verdict | None:
         return None
     if attributes.get("_torchdynamo_disable") and not _copied(obj, attributes):
         message = attributes.get("_torchdynamo_disable_msg")
+        inside = attributes.get("_torchdynamo_orig_callable")
+        if attributes.get("_torchdynamo_disable_recursive") is False and has_code(inside):
+            run_frames_of(inside.__code__, _where(obj))
         reason = "the program disables it" + (f": {message}" if message else "")
         return Verdict(RUN, reason, "mark torch.compiler.disable", _where(obj), describe(obj))
     if attributes.get("_dynamo_forbidden"):

@@ -205,7 +205,11 @@ special(
     absent="builds without distributed",
     otherwise=INLINE,
 )
-special("torch.compile", "compile", because="the function it was given, traced with the rest")
+special(
+    "torch.compile suture.api.compile",
+    "compile",
+    because="the function it was given, traced with the rest",
+)
 special(
     "torch.utils._pytree.tree_is_leaf torch.utils._pytree._get_node_type",
     "pytree",

@@ -71,6 +71,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.switches_left = False  # a block without __torch_function__ was left
         self.entry_is_owned = False
         self.inline_limit = config.inline_limit
+        self.whole = False  # whether a break is an error, so that capturing goes before all
         self.turns: dict[tuple[int, int], int] = {}  # of the loops in each frame
         self.symbol_places: list[Any] = []
         self.step = 0

@@ -242,6 +242,10 @@ class Raise(Mutable):
         return tx.instance_attribute(self, name)
 
     def setattr(self, tx: Any, name: str, value: Any) -> None:
+        if name in ("__cause__", "__context__"):
+            kind, what = value.python_type(), name.strip("_")
+            if not issubclass(kind, (BaseException, type(None))):
+                tx.raise_(TypeError, f"exception {what} must be None or derive from BaseException")
         self.touch(tx)
         if name == "__cause__":
             self.cause, self.suppress = value, True

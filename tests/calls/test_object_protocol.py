@@ -131,3 +131,146 @@ def test_failed_check_raises_the_error_it_names():
             compiled(torch.ones(n))
     with pytest.raises(IndexError, match="too few"):
         compiled(torch.ones(4))
+
+
+def test_ordered_dict_keeps_the_order_it_was_brought_into():
+    held = collections.OrderedDict(a=1, b=2, c=3)
+    held.move_to_end("c", last=False)
+
+    def fn(x):
+        return x + 1, list(held), list(held.items())
+
+    compiled = suture.compile(fn, backend="eager", fullgraph=True)
+    assert compiled(torch.ones(1))[1] == ["c", "a", "b"]
+    held.move_to_end("c")
+    assert compiled(torch.ones(1))[1] == ["a", "b", "c"]
+
+
+def test_hook_put_before_the_others_runs_first():
+    module = torch.nn.Linear(2, 2, bias=False)
+    module.register_forward_pre_hook(lambda module, args: (args[0] + 1,))
+    module.register_forward_pre_hook(lambda module, args: (args[0] * 2,), prepend=True)
+    compiled = suture.compile(module, backend="eager", fullgraph=True)
+    assert torch.equal(compiled(torch.ones(1, 2)), module(torch.ones(1, 2)))
+
+
+def test_missing_key_is_asked_for_however_the_item_is_read():
+    class Counts(dict):
+        def __missing__(self, key):
+            return 42
+
+    def fn(x):
+        counts = Counts(a=1)
+        return x + counts["b"], counts.__getitem__("c"), dict.__getitem__(counts, "a")
+
+    check(fn, torch.ones(2), graphs=1)
+
+
+def test_object_is_an_index_of_what_is_known():
+    class Two:
+        def __index__(self):
+            return 2
+
+    def fn(x):
+        return x + range(0, 10, 2)[Two()], "abc"[Two()], x.shape[Two()]
+
+    check(fn, torch.ones(2, 3, 4), graphs=1)
+
+
+def test_deque_has_no_slices():
+    def fn(x):
+        try:
+            return collections.deque([1, 2])[0:1]
+        except TypeError as error:
+            return x + 1, str(error)
+
+    check(fn, torch.ones(2), graphs=1)
+
+
+def test_property_of_a_class_is_read_through_the_class():
+    class Named:
+        @classmethod
+        @property
+        def name(cls):
+            return cls.__name__
+
+    def fn(x):
+        return x + 1, Named.name
+
+    check(fn, torch.ones(2), graphs=1)
+
+
+def test_nothing_is_handled_where_nobody_handles():
+    def fn(x):
+        try:
+            raise ValueError("one")
+        except ValueError as error:
+            error.__traceback__ = None
+            cleared = error.__traceback__ is None and sys.exc_info()[1] is error
+        return x + 1, cleared, sys.exc_info()[0] is None
+
+    compiled = suture.compile(fn, backend="eager", fullgraph=True)
+    assert compiled(torch.ones(1))[1:] == (True, True)
+    try:
+        raise KeyError
+    except KeyError:
+        assert suture.compile(fn, backend="eager")(torch.ones(1))[1:] == (True, False)
+
+
+def test_cause_that_is_no_exception_is_an_error():
+    def fn(x):
+        try:
+            error = ValueError()
+            error.__cause__ = 2
+        except TypeError as error:
+            return x + 1, str(error)
+
+    check(fn, torch.ones(2), graphs=1)
+
+
+def test_vars_of_an_object_without_a_dict_is_an_error():
+    def fn(x):
+        try:
+            vars(42)
+        except TypeError as error:
+            return x + 1, str(error)
+
+    check(fn, torch.ones(2), graphs=1)
+
+
+def test_regular_expressions_on_known_text_are_folded():
+    import re
+
+    word = re.compile(r"(\w+)-(\d+)")
+
+    def fn(x):
+        found = word.match("layer-12") and re.search(r"\d+", "layer-12")
+        return x + int(found.group()), word.sub(r"\2", "a-3"), word.match("none") is None
+
+    check(fn, torch.ones(2), graphs=1)
+
+
+def test_assertions_of_unittest_are_followed():
+    import unittest
+
+    case = unittest.TestCase()
+
+    def fn(x):
+        case.assertEqual([1, 2], [1, 2])
+        case.assertIn(1, {1: 2})
+        with case.assertRaises(ValueError) as raised:  # noqa: PT027
+            raise ValueError("one")
+        case.assertRaises(KeyError, lambda: {}["a"])  # noqa: PT027
+        return x + 1, str(raised.exception)
+
+    check(fn, torch.ones(2), graphs=1)
+
+
+def test_setting_of_torch_is_asked_at_each_call():
+    def fn(x):
+        return x + torch.autograd._profiler_enabled()
+
+    compiled = suture.compile(fn, backend="eager", fullgraph=True)
+    assert compiled(torch.zeros(1)).item() == 0
+    with torch.autograd.profiler.profile(use_cpu=True):
+        assert compiled(torch.zeros(1)).item() == 1

@@ -30,7 +30,7 @@ case = unittest.TestCase()
         (lambda: len(numbers), "GB2033"),
         (lambda: log.write("x"), "GB0156"),
         (lambda: sys.getrefcount(log) > 0, "GB0177"),
-        (lambda: case.assertTrue(True) is None, "GB0060"),
+        (lambda: case.assertLogs() is None, "GB0060"),
     ],
 )
 def test_the_number_says_what_is_called(act, number):
