@@ -325,7 +325,8 @@ class Unit:
         self._add(point, data, variant)
         if emitted.checks is not None:
             variant.own = True
-            emitted.checks.tell = _forget_after(capture.checks, point, variant)
+            if not self.options.fullgraph:  # a break instead would be an error
+                emitted.checks.tell = _forget_after(capture.checks, point, variant)
         for guard in capture.guards.entries:
             if guard.kind == "weak":
                 _forget_with(guard.arg, point, variant)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 import torch._dynamo
 
@@ -114,3 +115,19 @@ def test_grad_mode_decorates_a_function_made_inside():
         return quiet(x).requires_grad, (x * 2).requires_grad, quiet(x) + 1
 
     check(fn, torch.ones(2, requires_grad=True), graphs=1)
+
+
+def test_failed_check_in_a_whole_graph_is_raised_each_time():
+    def fn(x):
+        y = x.sin()
+        if x.sum() < 0:
+            raise ValueError("negative")
+        return y + 1
+
+    suture.reset()
+    compiled = suture.compile(fn, backend="eager", fullgraph=True)
+    for _ in range(10):
+        with pytest.raises(ValueError, match="negative"):
+            compiled(-torch.ones(2))
+        assert torch.equal(compiled(torch.ones(2)), torch.ones(2).sin() + 1)
+    assert suture.stats().variants == 1
