@@ -69,9 +69,12 @@ class Checks(Part):
             return True
         return False
 
-    def refused_check(self) -> Check | None:
-        """The first check, if what was captured cannot be run again should one of them fail."""
-        return self.checks[0] if self.checks and self.graph.writes_inputs() else None
+    def refused_check(self) -> tuple[int, Any] | None:
+        """How to stop at the first check, if what was captured cannot be run again should one of
+        them fail."""
+        if not self.checks or not self.graph.writes_inputs():
+            return None
+        return self.checks[0].step, self.checks[0].exit
 
 
 def _is_assert(frame: Any) -> bool:

@@ -113,12 +113,16 @@ def _graph(
         reader = Parameters.of(owned)
         writer.namespace[PARAMETERS] = reader
         args.append(f"*{PARAMETERS}({', '.join(writer.params[s.arg] for s in reader.owners)})")
+    made: list[str] = []
     for entry in inputs:
         if entry.rank() == 2:
             text = _read(writer, entry.source)
             if entry.convert is not None:
                 text = f"{writer.constant(entry.convert, 'convert')}({text})"
-            args.append(text)
+            name = writer.made_inputs.get(entry.node)
+            if name is not None:
+                made.append(f"    {name} = {text}")
+            args.append(name or text)
     names = writer.output_names()
     left = "".join(n + ", " for n in names).rstrip()
     call = f"graph({', '.join(args)})"
@@ -126,6 +130,7 @@ def _graph(
     writes = not capture.checks and _writes(builder.graph)
     failed = writer.constant(AfterFailure(chain, writes), "failed")
     lines = [
+        *made,
         *checks.before,
         "    try:",
         f"        {left} = {call}{comment}" if names else f"        {call}{comment}",

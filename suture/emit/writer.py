@@ -30,6 +30,7 @@ class Writer:
         self.namespace: dict[str, Any] = {"UNBOUND": _core.UNBOUND}
         self.indent = "    "
         self.outputs: list[Any] = []  # fx nodes the graph returns
+        self.made_inputs: dict[Any, str] = {}  # fx node of an input that is made here -> name
         self._output_names: dict[Any, str] = {}
         self._names: set[str] = {
             "UNBOUND", "graph", "held", "parameters", *params, *reserved
@@ -163,6 +164,13 @@ class Writer:
         if name is None:
             name = self._output_names[node] = self.fresh(node.name)
             self.outputs.append(node)
+        return name
+
+    def made_input(self, node: Any) -> str:
+        """The name of an input of the graph that the variant makes itself."""
+        name = self.made_inputs.get(node)
+        if name is None:
+            name = self.made_inputs[node] = self.fresh(node.name)
         return name
 
     def output_names(self) -> list[str]:

@@ -41,6 +41,7 @@ class GraphInput:
     static: bool  # parameters and buffers reached through pinned objects: kept, not re-read
     convert: Callable[[Any], Any] | None = None  # what the variant does to the value first
     owner: Source | None = None  # the argument of whose modules it is a parameter or a buffer
+    made: bool = False  # by the variant, for this call
 
     def rank(self) -> int:
         """The order of inputs: those that stay, those that belong to an argument, the others."""
@@ -275,7 +276,7 @@ class GraphBuilder:
 
     def writes_inputs(self) -> bool:
         """Whether some operation changed an input in place."""
-        values = [entry.node.meta["val"] for entry in self.inputs]
+        values = [entry.node.meta["val"] for entry in self.inputs if not entry.made]
         return self.ops > 0 and any(isinstance(v, torch.Tensor) and was_written(v) for v in values)
 
     def writes(self) -> bool:

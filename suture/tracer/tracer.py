@@ -64,6 +64,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.modes: list[Any] = []
         self.checks: list[Check] = []
         self.mapped = 0
+        self.copied: list[Any] = []  # parameters that share their memory with something
         self.strictness = Strictness()
         self.restores: list[Any] = []  # undo what was really switched while tracing
         self.asks = False  # whether a tensor was seen whose class may take over operations
@@ -177,9 +178,9 @@ class Tracer(*PARTS):  # type: ignore[misc]
         except (RecursionError, MemoryError) as error:
             fault = Break(calls.TRACING_OUT_OF_ROOM, error=type(error).__name__)
             raise Restart(self.step, self._exit_at(fault)) from None
-        refused = self.refused_check()
+        refused = self.refused_check() or self.refused_copy()
         if refused is not None:
-            raise Restart(refused.step, refused.exit)
+            raise Restart(*refused)
         self.guard_aliasing()
         self.guards.where = None  # nothing of the trace outlives it
         self.graph.stack = self.graph.decisions.where = _no_stack
@@ -231,6 +232,10 @@ class Tracer(*PARTS):  # type: ignore[misc]
         if reason.type is control_flow.GENERATOR_YIELD:
             exit = Yield(inst, reason)
         return exit
+
+    def stop_here(self, function: str) -> tuple[int, Any]:
+        """How to stop before the instruction that runs now, because of a call in it."""
+        return self.step, self._exit_at(Break(calls.C_FUNCTION, function=function))
 
     def _must_be_clean(self, exit: Any) -> None:
         """Nothing may have changed since the instruction began; else trace again up to it."""

@@ -1,0 +1,32 @@
+"""Parameters that the program makes: leaves of autograd, so the variant makes them itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from suture.variables.constant import Constant
+from suture.variables.tensor import Tensor
+
+
+class MadeParameter(Tensor):
+    """A parameter made in the region. It is an input of the graph, which fills it; the variant
+    makes it, empty, before it calls the graph, so that it is the same object whoever holds it."""
+
+    __slots__ = ()
+
+    def __init__(self, node: Any, value: Any) -> None:
+        super().__init__(node, value, None, torch.nn.Parameter)
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        if name in ("grad", "grad_fn") and (self.attrs is None or name not in self.attrs):
+            return Constant(None)
+        return super().getattr(tx, name)
+
+    def rebuild(self, emit: Any) -> str:
+        name = str(emit.made_input(self.node))
+        if self.attrs:
+            emit.named(self, name)
+            self.write_back(emit, name)
+        return name
