@@ -135,7 +135,7 @@ def install_graph(
         return set()
     put_asserts(module, capture.graph.shape_env)
     if is_scalar(module):
-        emitted.namespace["graph"] = module.forward
+        emitted.set_graph(module.forward)
         return set()
     static = [i for i, entry in enumerate(emitted.inputs) if entry.rank() < 2]
     try:
@@ -167,7 +167,7 @@ def install_graph(
     compiled = capture.graph.keeping_modes(compiled)
     if capture.functions[0]:
         compiled = torch_state.running_without_modes(compiled)
-    emitted.namespace["graph"] = compiled
+    emitted.set_graph(compiled)
     messages.captured(point, data, capture, emitted)
     return set()
 

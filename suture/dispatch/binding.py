@@ -8,6 +8,7 @@ or compiled for that.
 
 from __future__ import annotations
 
+import functools
 import types
 import weakref
 from typing import Any
@@ -16,18 +17,6 @@ from suture.emit.parameters import PARAMETERS
 from suture.guards import Guards, finish
 
 MOST = 32  # modules that one variant is bound to; more of them share the variant itself
-
-
-class Held:
-    """Stands for the reader of parameters in a bound copy."""
-
-    __slots__ = ("tensors",)
-
-    def __init__(self, tensors: tuple[Any, ...]) -> None:
-        self.tensors = tensors
-
-    def __call__(self, *modules: Any) -> tuple[Any, ...]:
-        return self.tensors
 
 
 def follow(point: Any, variant: Any) -> None:
@@ -49,7 +38,9 @@ def follow(point: Any, variant: Any) -> None:
 def _bind(point: Any, variant: Any, modules: tuple[Any, ...], tensors: tuple[Any, ...]) -> None:
     reader = variant.parameters
     program = finish(_narrowed(variant.guards, reader, modules, tensors))
-    function = copy_function(variant.function, Held(tensors))
+    function = copy_function(variant.function, _read_already)
+    graph = function.__globals__["graph"]
+    function.__globals__["graph"] = functools.partial(graph, *tensors)
     variant.bound.append(function)
     point.add(function, program)
     ref, own = weakref.ref(point), weakref.ref(variant)
@@ -75,6 +66,11 @@ def _narrowed(guards: Guards, reader: Any, modules: Any, tensors: Any) -> Guards
     for place, tensor in zip(reader.places, tensors):
         made.add(place, "is", tensor)
     return made
+
+
+def _read_already(*modules: Any) -> tuple[()]:
+    """Stands for the reader of parameters in a bound copy, whose graph has them."""
+    return ()
 
 
 def copy_function(function: Any, reader: Any) -> Any:

@@ -66,6 +66,10 @@ class PointData:
     def __post_init__(self) -> None:
         self._interpreting = _Interpreting(self.chain)
 
+    def key(self) -> Any:
+        """Under what the point is found."""
+        return (self.interpret_only, self.raises, *chain_key(self.chain))
+
     @property
     def interpreting(self) -> Any:
         """What takes a state and goes on in the interpreter. Where the trace found that the
@@ -197,8 +201,7 @@ class Unit:
                 if self._over_limit(point, data, state):
                     return data.interpreting
                 if not data.variants:
-                    key = (data.interpret_only, *chain_key(data.chain))
-                    self.family.prepare(self, key, data.history, self.module())
+                    self.family.prepare(self, data.key(), data.history, self.module())
                 variant = self.compiler(self, point, data, state)
             except errors.SutureError as error:
                 if data.chain[0].index == 0:
@@ -212,8 +215,7 @@ class Unit:
         """A variant that another unit made of the same code, if it holds here."""
         if len(self.family.units) < 2 or stance.current() == "force_eager":
             return None
-        key = (data.interpret_only, *chain_key(data.chain))
-        for other in self.family.other_points(self, key):
+        for other in self.family.other_points(self, data.key()):
             for variant in reversed(other.data.variants):
                 if not variant.own and variant.program.check(*state):
                     with _LOCK:

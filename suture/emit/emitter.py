@@ -6,6 +6,7 @@ changed objects back; bring torch's modes to their state at the exit; leave.
 
 from __future__ import annotations
 
+import functools
 import linecache
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +25,7 @@ from suture.hook import AfterFailure, Chain, set_context, slot_names
 @dataclass(slots=True)
 class Emitted:
     """A variant: the function, its source, the graph module it calls (None if it calls none) and
-    the graph's inputs. `namespace["graph"]` is to be set to the compiled graph."""
+    the graph's inputs, of which `statics` are the first."""
 
     function: Any
     source: str
@@ -34,6 +35,12 @@ class Emitted:
     statics: tuple[Any, ...]
     checks: Any = None  # the AfterCheck of a variant that expects something of numbers
     parameters: Parameters | None = None  # reads what belongs to modules that are arguments
+
+    def set_graph(self, compiled: Any) -> None:
+        """Let the variant call the compiled graph. What the graph always gets stands before the
+        arguments already: hundreds of parameters cost a call next to nothing then."""
+        bound = functools.partial(compiled, *self.statics) if self.statics else compiled
+        self.namespace["graph"] = bound
 
 
 def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
@@ -54,8 +61,6 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     checks = CheckLines(writer, capture, chain)
     module, inputs, call = _graph(writer, capture, chain, checks)
     statics = tuple(i.example for i in inputs if i.static)
-    if statics:
-        writer.namespace["held"] = statics
     head = f"def {name}({', '.join(params)}):"
     body = [*call, *writer.lines, *writer.writes, *modes, *writer.tail]
     if not body:
@@ -107,7 +112,7 @@ def _graph(
         return None, [], []
     module = builder.finish(writer.outputs)
     inputs = builder.inputs  # parameters and buffers first
-    args = ["*held"] if inputs and inputs[0].static else []
+    args = []
     owned = [entry for entry in inputs if entry.rank() == 1]
     if owned:
         reader = Parameters.of(owned)
@@ -126,7 +131,9 @@ def _graph(
     names = writer.output_names()
     left = "".join(n + ", " for n in names).rstrip()
     call = f"graph({', '.join(args)})"
+    held = sum(entry.static for entry in inputs)
     comment = f"  # {builder.ops} operation{'s' if builder.ops != 1 else ''}"
+    comment += f" on these and {held} tensors of modules" if held else ""
     writes = not capture.checks and _writes(builder.graph)
     failed = writer.constant(AfterFailure(chain, writes), "failed")
     lines = [

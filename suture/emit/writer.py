@@ -33,7 +33,7 @@ class Writer:
         self.made_inputs: dict[Any, str] = {}  # fx node of an input that is made here -> name
         self._output_names: dict[Any, str] = {}
         self._names: set[str] = {
-            "UNBOUND", "graph", "held", "parameters", *params, *reserved
+            "UNBOUND", "graph", "parameters", *params, *reserved
         }  # fmt: skip
         self._numbers: dict[str, int] = {}  # the highest number behind each name
         self._constants: dict[int, str] = {}
