@@ -10,32 +10,55 @@ typedef struct {
     PyObject *name;    /* str */
     PyObject *on_miss; /* callable */
     PyObject *data;    /* anything, None at first */
-    PyObject *table; /* tuple (variant, guards, variant, guards, ...), most recent first; replaced,
-                        never changed, so a dispatch can go on with the one it holds */
-    Py_ssize_t last; /* index in table of the variant that hit last */
+    PyObject *table; /* tuple (variant, guards, variant, guards, ...), most recent first, then the
+                        general ones in the same order; replaced, never changed, so a dispatch can
+                        go on with the one it holds */
+    Py_ssize_t last; /* index in table of the variant that hit last, general ones aside */
+    Py_ssize_t general; /* how many items at the end of table are of general variants */
     PyObject *weakrefs;
 } point_object;
 
-/* Replaces the table by one without the entry at `index` and with (variant, guards), borrowed, in
- * front if variant is given. index -1: none is taken out. 0, or -1 with an error set. */
+/* Replaces the table by one without the entry at `index`. 0, or -1 with an error set. */
 static int
-rebuild_table(point_object *point, Py_ssize_t index, PyObject *variant, PyObject *guards)
+take_out(point_object *point, Py_ssize_t index)
 {
     Py_ssize_t size = PyTuple_GET_SIZE(point->table);
-    PyObject *table = PyTuple_New(size + (variant ? 2 : 0) - (index >= 0 ? 2 : 0));
+    PyObject *table = PyTuple_New(size - 2);
     if (table == NULL) {
         return -1;
     }
     Py_ssize_t to = 0;
-    if (variant != NULL) {
-        PyTuple_SET_ITEM(table, to++, Py_NewRef(variant));
-        PyTuple_SET_ITEM(table, to++, Py_NewRef(guards));
-    }
     for (Py_ssize_t from = 0; from < size; from++) {
-        if (index < 0 || (from != index && from != index + 1)) {
+        if (from != index && from != index + 1) {
             PyTuple_SET_ITEM(table, to++, Py_NewRef(PyTuple_GET_ITEM(point->table, from)));
         }
     }
+    if (index >= size - point->general) {
+        point->general -= 2;
+    }
+    point->last = 0;
+    Py_SETREF(point->table, table);
+    return 0;
+}
+
+/* Replaces the table by one with (variant, guards), borrowed: in front, or in front of the general
+ * ones if it is one. 0, or -1 with an error set. */
+static int
+put_in(point_object *point, PyObject *variant, PyObject *guards, int general)
+{
+    Py_ssize_t size = PyTuple_GET_SIZE(point->table);
+    Py_ssize_t place = general ? size - point->general : 0;
+    PyObject *table = PyTuple_New(size + 2);
+    if (table == NULL) {
+        return -1;
+    }
+    for (Py_ssize_t from = 0; from < size; from++) {
+        PyObject *item = PyTuple_GET_ITEM(point->table, from);
+        PyTuple_SET_ITEM(table, from < place ? from : from + 2, Py_NewRef(item));
+    }
+    PyTuple_SET_ITEM(table, place, Py_NewRef(variant));
+    PyTuple_SET_ITEM(table, place + 1, Py_NewRef(guards));
+    point->general += general ? 2 : 0;
     point->last = 0;
     Py_SETREF(point->table, table);
     return 0;
@@ -66,7 +89,7 @@ guards_hold(point_object *point, PyObject *table, Py_ssize_t index, PyObject *co
     int holds = suture_guards_check(guards, state, n);
     if (holds == 0 && suture_guards_dead(guards)) {
         Py_ssize_t now = index_of(point, guards, 1);
-        if (now >= 0 && rebuild_table(point, now, NULL, NULL) < 0) {
+        if (now >= 0 && take_out(point, now) < 0) {
             return -1;
         }
     }
@@ -91,7 +114,8 @@ suture_point_choose(PyObject *self, PyObject *const *state, Py_ssize_t n)
         holds = guards_hold(point, table, i, state, n);
         if (holds > 0) {
             chosen = Py_NewRef(PyTuple_GET_ITEM(table, i));
-            point->last = point->table == table ? i : 0;
+            int known = point->table == table && i < size - point->general;
+            point->last = known ? i : 0;
         }
     }
     Py_DECREF(table);
@@ -151,7 +175,7 @@ point_clear(point_object *point)
 {
     PyObject *empty = PyTuple_New(0);
     if (empty != NULL) {
-        point->last = 0;
+        point->last = point->general = 0;
         Py_XSETREF(point->table, empty);
     } else {
         PyErr_Clear();
@@ -175,15 +199,18 @@ point_dealloc(point_object *point)
     Py_TYPE(point)->tp_free(point);
 }
 
-PyDoc_STRVAR(point_add_doc, "add($self, /, variant, guards=None)\n--\n\n"
-                            "Install a callable taking the state; guards None always hold.");
+PyDoc_STRVAR(point_add_doc, "add($self, /, variant, guards=None, general=False)\n--\n\n"
+                            "Install a callable taking the state; guards None always hold. A\n"
+                            "general variant is tried when no other one fits.");
 
 static PyObject *
 point_add(point_object *point, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"variant", "guards", NULL};
+    static char *names[] = {"variant", "guards", "general", NULL};
     PyObject *variant, *guards = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:add", names, &variant, &guards)) {
+    int general = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|Op:add", names, &variant, &guards,
+                                     &general)) {
         return NULL;
     }
     if (!PyCallable_Check(variant)) {
@@ -194,7 +221,7 @@ point_add(point_object *point, PyObject *args, PyObject *kwargs)
         PyErr_SetString(PyExc_TypeError, "guards must be a GuardProgram or None");
         return NULL;
     }
-    if (rebuild_table(point, -1, variant, guards) < 0) {
+    if (put_in(point, variant, guards, general) < 0) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -210,7 +237,7 @@ point_remove(point_object *point, PyObject *variant)
         PyErr_SetString(PyExc_ValueError, "not a variant of this point");
         return NULL;
     }
-    if (rebuild_table(point, index, NULL, NULL) < 0) {
+    if (take_out(point, index) < 0) {
         return NULL;
     }
     Py_RETURN_NONE;

@@ -73,9 +73,9 @@ def handling(
 class Point:
     """A place where a frame can be entered, with its variants.
 
-    Dispatch tries the variant that hit last, then the most recent first. If none fits,
-    `on_miss(point, state)` answers a callable that is called with the state. Variants whose guards
-    hold an object that died are taken out.
+    Dispatch tries the variant that hit last, then the most recent first, general ones at the end.
+    If none fits, `on_miss(point, state)` answers a callable that is called with the state.
+    Variants whose guards hold an object that died are taken out.
     """
 
     data: Any
@@ -95,8 +95,14 @@ class Point:
     @property
     def guards(self) -> list[GuardProgram | None]:
         """Their guards, in the same order."""
-    def add(self, variant: Callable[..., Any], guards: GuardProgram | None = None) -> None:
-        """Install a variant in front; without guards it always fits."""
+    def add(
+        self,
+        variant: Callable[..., Any],
+        guards: GuardProgram | None = None,
+        general: bool = False,
+    ) -> None:
+        """Install a variant in front, or behind those that are not general if it is; without
+        guards it always fits."""
     def remove(self, variant: Callable[..., Any], /) -> None:
         """Take a variant out; ValueError if it is none of this point's."""
 

@@ -70,3 +70,4 @@ class Capture:
     strictness: Any = None  # whether a break is an error, at the start and at the exit
     checks: list[Any] = field(default_factory=list)  # calls.checks.Check: what is expected
     functions: Any = ((), ())  # modes of torch functions: before the region, at the exit
+    general: bool = False  # it fits states for which other variants were made

@@ -113,7 +113,10 @@ def _look(tx: Any, value: Any, source: Any) -> Any:
         token = repr(_token(value))
     except (TypeError, AttributeError, RuntimeError):  # a dict has changed below its iterator
         return None
-    if left > _FEW or not tx.history.steady(source.path(), token):
+    if left > _FEW:
+        return None
+    if not tx.history.steady(source.path(), token):
+        tx.as_loop = True
         return None
     if type(value) in _ALONE:
         if not holds_its_own(value):  # somebody else moves an iterator below this one

@@ -42,7 +42,7 @@ def _bind(point: Any, variant: Any, modules: tuple[Any, ...], tensors: tuple[Any
     graph = function.__globals__["graph"]
     function.__globals__["graph"] = functools.partial(graph, *tensors)
     variant.bound.append(function)
-    point.add(function, program)
+    point.add(function, program, variant.general)
     ref, own = weakref.ref(point), weakref.ref(variant)
 
     def forget() -> None:

@@ -45,6 +45,7 @@ class Variant:
     parameters: Any = None  # reads those of modules that are arguments
     bound: list[Any] = field(default_factory=list)  # copies for one module each
     own: bool = False  # it may go by itself: no other unit shares it
+    general: bool = False  # it fits states for which others were made: those come first
 
 
 @dataclass(slots=True, eq=False)
@@ -323,6 +324,7 @@ class Unit:
             type(capture.exit).__name__,
             capture.graph.ops,
             emitted.parameters,
+            general=capture.general,
         )
         self._add(point, data, variant)
         if emitted.checks is not None:
@@ -337,7 +339,7 @@ class Unit:
 
     def _add(self, point: Any, data: PointData, variant: Variant) -> None:
         data.variants.append(variant)
-        point.add(variant.function, variant.program)
+        point.add(variant.function, variant.program, variant.general)
         follow(point, variant)
 
     def clear(self) -> None:

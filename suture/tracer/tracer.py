@@ -71,6 +71,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.functions_on = self.functions_at_start = torch_functions_on()
         self.switches_left = False  # a block without __torch_function__ was left
         self.entry_is_owned = False
+        self.as_loop = False  # an iterator that has stood elsewhere before is left to Python
         self.inline_limit = config.inline_limit
         self.whole = False  # whether a break is an error, so that capturing goes before all
         self.turns: dict[tuple[int, int], int] = {}  # of the loops in each frame
@@ -198,6 +199,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
             self.strictness,
             self.checks,
             (self.modes_at_start, self.function_modes),
+            self.as_loop,
         )
 
     def _stop(self, reason: Break) -> Any:

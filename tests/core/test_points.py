@@ -88,6 +88,25 @@ def test_last_hit_first_then_the_most_recent():
     assert order(1) == ("first", ["first"])
 
 
+def test_a_general_variant_is_tried_when_no_other_fits():
+    point = core.Point("p", lambda point, state: lambda x: "missed")
+    point.add(lambda x: "first", program(("truth", lambda x: x == 1)))
+
+    def general(x):
+        return "general"
+
+    point.add(lambda x: "wider", program(("truth", lambda x: x > -2)), general=True)
+    point.add(general, program(("truth", lambda x: x > 0)), general=True)
+    point.add(lambda x: "second", program(("truth", lambda x: x == 2)))
+    run = core.run_point
+    assert [run(point, x) for x in (1, 3, 1, 2, 3, 2, 1)] == [
+        "first", "general", "first", "second", "general", "second", "first",
+    ]  # fmt: skip
+    assert [run(point, x) for x in (0, -9)] == ["wider", "missed"]
+    point.remove(general)
+    assert [run(point, x) for x in (3, 1, 2)] == ["wider", "first", "second"]
+
+
 def test_guards_that_raise_do_not_hold():
     point = core.Point("p", lambda point, state: lambda x: "missed")
     point.add(lambda x: "hit", program(("truth", lambda x: 1 // x)))
