@@ -10,13 +10,14 @@ TENSOR_HOOK = define(
     message="{tensor}.{method}()",
     explanation=(
         "A hook on a tensor is a Python function that the autograd engine calls in the backward "
-        "pass. The graph ends so that the hook can be set on the real tensor."
+        "pass. This one does more than compute a gradient, its handle is kept, or its tensor comes "
+        "from outside: the graph ends so that the hook can be set on the real tensor."
     ),
     hints=(
-        "A torch.autograd.Function changes a gradient inside the graph.",
+        "Let the hook only compute, and drop its handle: then it is part of the graph.",
         "Set hooks on arguments and results, outside the compiled function.",
     ),
-    note="taking Python hooks into the backward graph",
+    note="taking hooks with side effects into the backward graph",
 )
 
 HOOK_HANDLE = captured(

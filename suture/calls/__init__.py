@@ -10,6 +10,7 @@ from suture.calls import (  # noqa: F401
     flex,
     frames,
     higher_order,
+    hooks,
     logging,
     modules,
     operator_functions,

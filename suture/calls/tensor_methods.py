@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from suture.breaks import Break, autograd, tensor_methods, tensors
+from suture.breaks import Break, tensor_methods, tensors
 from suture.calls.table import special
 from suture.variables import Constant, Size, Tensor
 
@@ -33,11 +33,6 @@ def _backward(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
 @special("autograd_grad")
 def _grad(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     raise Break(tensors.BACKWARD_CALL, call="torch.autograd.grad()")
-
-
-@special("register_hook")
-def _register_hook(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
-    raise Break(autograd.TENSOR_HOOK, tensor=args[0].describe(), method=target.__name__)
 
 
 @method("retain_grad")

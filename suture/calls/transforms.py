@@ -32,7 +32,7 @@ class Transformed(torch.nn.Module):
 
         def function(*args: Any) -> Any:
             given = _flat_like(self.structure, args)
-            return trees.fill(self.result, self.body(*given, *lifted))
+            return trees.fill(self.result, self.body.forward(*given, *lifted))
 
         return self.transform(function, trees.fill(self.structure, own))
 

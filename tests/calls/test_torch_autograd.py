@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 from tests.harness import check
@@ -80,7 +81,7 @@ def test_hook_inside():
         y.register_hook(lambda g: g * 3)
         return y.sum()
 
-    check(hook_inside, g, graphs=2, breaks=("GB0029",))
+    check(hook_inside, g)
 
 
 def test_retain():
@@ -166,3 +167,47 @@ def test_a_body_that_breaks_under_a_mode_leaves_the_mode_as_it_was():
         return _DifferentiatesInside.apply(x), torch.is_grad_enabled()
 
     check(fn, torch.randn(4, requires_grad=True), graphs=None, breaks=None)
+
+
+SCALE = 2.0
+
+
+def scaled(grad):
+    return grad * SCALE
+
+
+@pytest.mark.parametrize("backend", [None, "aot_eager"])
+def test_hooks_on_computed_tensors_are_part_of_the_graph(backend):
+    def fn(x):
+        y = x.sin()
+        weight = x.cos().detach()
+        y.register_hook(lambda grad: grad.clamp(-1, 1) * weight)
+        y.register_hook(scaled)
+        y.register_hook(lambda grad: None)
+        z = y * 3
+        z.mul_(2)
+        z.register_hook(lambda grad: grad + 1)
+        return z
+
+    check(fn, torch.randn(4, requires_grad=True), backend=backend)
+
+
+def test_a_hook_that_does_more_than_compute_is_set_by_python():
+    def fn(x, seen):
+        y = x.sin()
+        y.register_hook(lambda grad: seen.append(1))
+        return y * 3
+
+    check(fn, torch.randn(4, requires_grad=True), [], graphs=2, breaks=["GB0029"])
+
+
+def test_a_hook_whose_handle_is_kept_is_set_by_python():
+    def fn(x):
+        y = x.sin()
+        handle = y.register_hook(lambda grad: grad * 2)
+        z = y * 3
+        handle.remove()
+        return z
+
+    x = torch.randn(4, requires_grad=True)
+    check(fn, x, graphs=None, breaks=["GB0029"], recompiles=None, calls=1)
