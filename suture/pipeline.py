@@ -44,10 +44,12 @@ def _compile(
     unit: Unit, point: Any, data: PointData, state: tuple[Any, ...], modes: list[Any]
 ) -> Variant | None:
     name = point.name
-    for turn in range(_RESTARTS):
+    told = None
+    for _ in range(_RESTARTS):
         with events.phase("trace", name):
             capture, watch = trace(unit, data, state, modes)
-        if turn == 0:
+        if told != data.history.without_data:
+            told = data.history.without_data
             if not unit.worth_compiling(data, capture, state):
                 return None
             messages.traced(point, data, capture, watch)
@@ -56,15 +58,13 @@ def _compile(
             emitted = emit(capture, data.chain, name_of(data.chain), unit.point)
         torch_state.guard(capture.guards, modes)
         with events.phase("backend", name):
-            constants = install_graph(unit, point, data, capture, emitted)
-        if not constants:
-            break
-        data.history.refused(constants)
+            if install_graph(unit, point, data, capture, emitted):
+                break
     with events.phase("guard", name):
         from suture.guards import shapes  # needs sympy, which takes a while to import
 
         shapes.check_marks(capture.graph.shape_env, capture.places)
-        shapes.add(capture.guards, capture.graph.shape_env, capture.places)
+        shapes.add(capture.guards, capture.graph, capture.places)
         capture.graph.decisions.where = _nowhere
         program = finish(capture.guards)
     variant = unit.install(point, data, capture, emitted, program)
@@ -125,18 +125,18 @@ def name_of(chain: Any) -> str:
     return plain if chain[0].index == 0 and len(chain) == 1 else f"{plain}_at_{line}"
 
 
-def install_graph(
-    unit: Unit, point: Any, data: PointData, capture: Capture, emitted: Any
-) -> set[str]:
-    """Hand the graph to the backend. Gives the paths of numbers that it needs as constants: if
-    there are any, the region is to be traced again."""
+def install_graph(unit: Unit, point: Any, data: PointData, capture: Capture, emitted: Any) -> bool:
+    """Hand the graph to the backend. False if it could not take some number as a symbol: the
+    region is to be traced again, and the history says how."""
     module = emitted.module
     if module is None:
-        return set()
+        return True
     put_asserts(module, capture.graph.shape_env)
     if is_scalar(module):
         emitted.set_graph(module.forward)
-        return set()
+        return True
+    if data.history.floats_are_data:
+        capture.graph.floats_as_data()
     static = [i for i, entry in enumerate(emitted.inputs) if entry.rank() < 2]
     try:
         with capture.graph.compiling():
@@ -146,22 +146,16 @@ def install_graph(
                 [entry.example for entry in emitted.inputs],
                 fake_mode=capture.graph.fake,
                 static=static,
+                aside=capture.graph.floats_aside(),
                 function=where(data.chain)[0],
                 point=point.name,
             )
     except errors.BackendFailed as failed:
-        names = backends.wanted_constants(failed)
-        if names is None and (not capture.places or data.history.dynamic is not None):
-            inputs = [entry.example for entry in emitted.inputs]
-            _tell_repro(repro.graph_failed(module, inputs, unit.options.backend.name, failed))
-            raise
-        from suture.guards import shapes
-
-        if names is not None:
-            return shapes.paths_of(names, capture.places)
-        _log.info("%s: %s; its sizes and numbers become constants", point.name, failed)
-        data.history.dynamic = False
-        return {place.source.path() for place in capture.places}
+        if _another_way(unit, point, data, capture, failed):
+            return False
+        inputs = [entry.example for entry in emitted.inputs]
+        _tell_repro(repro.graph_failed(module, inputs, unit.options.backend.name, failed))
+        raise
     if config.verify:
         compiled = backends.verified(compiled, module, point.name, config.strict)
     compiled = capture.graph.keeping_modes(compiled)
@@ -169,7 +163,31 @@ def install_graph(
         compiled = torch_state.running_without_modes(compiled)
     emitted.set_graph(compiled)
     messages.captured(point, data, capture, emitted)
-    return set()
+    return True
+
+
+def _another_way(
+    unit: Unit, point: Any, data: PointData, capture: Capture, failed: errors.BackendFailed
+) -> bool:
+    """Whether the backend may succeed with fewer symbols; then the history says which. In turn:
+    floats as data, floats as constants, numbers from data outside the graph, no symbols at all."""
+    history = data.history
+    names = backends.wanted_constants(failed)
+    floats = {p.source.path() for p in capture.places if p.kind == "float"} - history.constant
+    if names is not None or (floats and history.floats_are_data):
+        from suture.guards import shapes
+
+        history.refused(shapes.paths_of(names or set(), capture.places))
+        return True
+    if capture.graph.origins and not history.without_data and not unit.options.fullgraph:
+        _log.info("%s: %s; numbers from data stay outside the graph", point.name, failed)
+        history.without_data = True
+        return True
+    if not capture.places or history.dynamic is not None:
+        return False
+    _log.info("%s: %s; its sizes and numbers become constants", point.name, failed)
+    history.dynamic = False
+    return True
 
 
 def _nowhere() -> None:

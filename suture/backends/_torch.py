@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import count
@@ -150,6 +151,39 @@ def declines(error: BaseException) -> bool:
     return dynamo is not None and isinstance(error, dynamo.SkipFrame)
 
 
+@contextmanager
+def floats_aside(names: Sequence[str]) -> Iterator[None]:
+    """AOTAutograd asks for the value of every symbolic float that it does not find in the graph:
+    not of these, which Python computes with. What it asked of TorchDynamo does not count."""
+    dynamo = sys.modules.get("torch._dynamo.symbolic_convert")
+    if dynamo is None and not names:
+        yield
+        return
+    from torch._dynamo.symbolic_convert import TensorifyState
+
+    asked = TensorifyState.force_specializations
+    before = set(asked)
+    asked.clear()
+    asked.update(names)
+    try:
+        yield
+    finally:
+        asked.difference_update(names)
+        ASKED.names = set(asked)
+        asked.clear()
+        asked.update(before)
+
+
+class _Asked(threading.local):
+    """The floats whose values AOTAutograd asked for when it last compiled a graph."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+
+ASKED = _Asked()
+
+
 def wanted_constants(error: BaseException) -> set[str] | None:
     """The names of the symbolic floats that AOTAutograd could not turn into tensors and asks to
     have as constants; None if the error is another one."""
@@ -157,8 +191,4 @@ def wanted_constants(error: BaseException) -> set[str] | None:
     kind = getattr(dynamo, "TensorifyScalarRestartAnalysis", None)
     if kind is None or not isinstance(error, kind):
         return None
-    from torch._dynamo.symbolic_convert import TensorifyState
-
-    names = set(TensorifyState.force_specializations)
-    TensorifyState.clear()
-    return names
+    return ASKED.names

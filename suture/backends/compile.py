@@ -25,6 +25,7 @@ def compile_graph(
     *,
     fake_mode: Any = None,
     static: Sequence[int] = (),
+    aside: Sequence[str] = (),
     function: str = "",
     graph: str = "",
     lines: Sequence[str] = (),
@@ -33,7 +34,8 @@ def compile_graph(
     """The callable that `backend` makes of `gm`: graph inputs in, tuple or list of outputs out.
 
     `inputs` are the example inputs, fake tensors of `fake_mode`, and ints or SymInts. `static` are
-    the positions of inputs that keep their address (parameters, buffers). `function`, `graph` and
+    the positions of inputs that keep their address (parameters, buffers), `aside` the names of
+    symbolic floats that are not in the graph. `function`, `graph` and
     `lines` are what a failure is described with; without `lines` they come from the nodes' stack
     traces. The module belongs to the backend afterwards.
 
@@ -49,7 +51,11 @@ def compile_graph(
     began = perf_counter()
     failure = ""
     try:
-        with _global_state_kept(), _torch.surroundings(fake_mode, compile_id):
+        with (
+            _global_state_kept(),
+            _torch.surroundings(fake_mode, compile_id),
+            _torch.floats_aside(aside),
+        ):
             compiled = backend(gm, list(inputs))
         if not callable(compiled):
             raise TypeError(f"the backend gave back {type(compiled).__name__}, not a callable")

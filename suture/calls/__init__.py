@@ -54,7 +54,6 @@ from suture.calls.parameters import MadeParameters
 from suture.calls.partials import Partials
 from suture.calls.processwide import ProcessWide
 from suture.calls.set_order import SetOrder
-from suture.calls.spreading import Spreading
 from suture.calls.subclasses import Subclasses
 from suture.calls.super_lookup import SuperLookup
 from suture.calls.symbols import Symbols
@@ -97,7 +96,6 @@ PARTS = (
     SetOrder,
     Subclasses,
     SuperLookup,
-    Spreading,
     Symbols,
     TensorFree,
     TensorInputs,

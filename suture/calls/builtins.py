@@ -460,7 +460,7 @@ def _round(tx: Any, args: Any, kwargs: Any) -> Any:
     if isinstance(value, Symbol):
         if len(args) == 1 and not kwargs:
             return tx.symbol_round(value, "round")
-        return tx.fold(round, [Constant(tx.specialise(value)), *args[1:]], kwargs)
+        return tx.fold(round, args, kwargs)
     if isinstance(value, Tensor):
         return tx.raise_(TypeError, "type Tensor doesn't define __round__ method")
     if value.is_constant():

@@ -59,6 +59,8 @@ def _number(tx: Any, kind: type, method: str, args: list[Any], kwargs: Any) -> A
     if isinstance(value, Symbol):
         if value.python_type() is kind:
             return value
+        if len(args) > 1:
+            return tx.fold(kind, args, kwargs)
         if value.python_type() is bool or kind is complex:
             return Constant(kind(tx.specialise(value)))
         return tx.call_torch(torch.sym_float if kind is float else torch.sym_int, [value], {})

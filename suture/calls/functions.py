@@ -267,7 +267,10 @@ class Functions(Part):
         return self.fold(method, args, kwargs)
 
     def fold(self, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        """Call a pure function now; its arguments must be known."""
+        """Call a pure function now; its arguments must be known, or be floats that change."""
+        made = self.computed_number(real, args) if not kwargs else None
+        if made is not None:
+            return made
         values = [self.constant_value(a) for a in args]
         named = {k: self.constant_value(v) for k, v in kwargs.items()}
         return self.folded(lambda: real(*values, **named))

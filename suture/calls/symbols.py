@@ -13,6 +13,7 @@ from suture.calls.operators import COMPARE, real_operator
 from suture.calls.part import Part
 from suture.graph import _torch as priv
 from suture.graph.bounds import bounds_of
+from suture.graph.names import TorchName
 from suture.variables import Constant, Symbol, Tensor
 
 
@@ -107,6 +108,8 @@ class Symbols(Part):
         kind = symbol.python_type()
         if name == "__index__" or (name in ("__int__", "__trunc__") and kind is int):
             return symbol
+        if name == "is_integer" and kind is float and not args:
+            return self.fold(float.is_integer, [symbol], {})
         if name in ("conjugate", "as_integer_ratio", "bit_length", "is_integer", "hex", "to_bytes"):
             known = Constant(kind(self.specialise(symbol)))
             return self.constant_method(known, name, args, kwargs)
@@ -141,11 +144,40 @@ class Symbols(Part):
             return self.call_torch(torch.sym_int, [made], {})
         return made
 
+    def computed_number(self, real: Any, args: list[Any]) -> Any:
+        """What a pure function makes of floats that change: a number of its own, which the variant
+        computes at each call, or a truth that is guarded. None if it is something else."""
+        values = [a.value for a in args if isinstance(a, (Symbol, Constant))]
+        if len(values) < len(args) or not any(isinstance(v, torch.SymFloat) for v in values):
+            return None
+        known = [v.node.hint if isinstance(v, _SYMBOLIC) else v for v in values]
+        if any(n is None and isinstance(v, _SYMBOLIC) for n, v in zip(known, values)):
+            return None  # from data
+        try:
+            result = real(*known)
+        except Exception:
+            return None
+        if type(result) is bool:
+            self.graph.truths.append((real, values, result))
+            return Constant(result)
+        if type(result) not in (int, float) or abs(result) >= 2**62:
+            return None
+        name = TorchName(getattr(real, "__name__", "number"))
+        made = priv.symbolic_number(self.graph.shape_env, result, name)
+        if made is None:
+            return None
+        self.graph.computed[priv.expression(made)] = (real, values)
+        proxies = tuple(self.proxy(a) for a in args)
+        return Symbol(self.graph.node("call_function", real, proxies, {}, made), made)
+
     def symbol_round(self, symbol: Symbol, kind: str) -> Any:
         """int(), round(), math.floor() and so on of a symbolic number."""
         if symbol.python_type() is int:
             return symbol
         return self.call_torch(_ROUNDING[kind], [symbol], {})
+
+
+_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 def _kinds(*variables: Any) -> set[type]:

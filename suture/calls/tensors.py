@@ -70,8 +70,6 @@ class Tensors(Part):
         return self.add_node("call_function", target, args, kwargs)
 
     def add_node(self, op: str, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        if self.history.spread and kwargs:
-            args, kwargs = self.spread_factor(target, args, kwargs)
         flat = tuple(self.proxy(a) for a in args)
         named = {k: self.proxy(v) for k, v in kwargs.items()}
         if op == "call_method" and self.graph.quiet and self.hides_method(args[0], target):
@@ -116,7 +114,7 @@ class Tensors(Part):
             return Break(tensors.DATA_DEPENDENT_OP, operator=name)
         if failed.reason == "shape":
             entry = tensors.DYNAMIC_SHAPE_NO_META
-            if not config.capture_dynamic_output_shape_ops:
+            if not config.capture_dynamic_output_shape_ops or self.history.without_data:
                 entry = tensors.DYNAMIC_SHAPE_OP
             return Break(entry, operator=name)
         if failed.reason == "kernel":
@@ -386,7 +384,8 @@ class Tensors(Part):
             return self.folded(lambda: getattr(number, method)() if method != "item" else number)
         if method == "__bool__" or (tensor.value.dtype is torch.bool and method == "item"):
             raise Break(control_flow.TENSOR_BRANCH, tensor=tensor.describe())
-        made = self.number_from_data(tensor, method) if config.capture_scalar_outputs else None
+        keep = config.capture_scalar_outputs and not self.history.without_data
+        made = self.number_from_data(tensor, method) if keep else None
         if made is None:
             raise Break(tensors.ITEM, tensor=tensor.describe(), method=method)
         return made

@@ -23,6 +23,7 @@ class History:
         "changing",
         "constant",
         "dynamic",
+        "floats_are_data",
         "moving",
         "numbers",
         "objects",
@@ -30,7 +31,7 @@ class History:
         "raised",
         "ranks",
         "sizes",
-        "spread",
+        "without_data",
     )  # fmt: skip
 
     def __init__(self, dynamic: bool | None) -> None:
@@ -44,7 +45,8 @@ class History:
         self.changing: set[str] = set()
         self.raised: set[Any] = set()  # branches that were expected not to raise, and did
         self.ranks: dict[str, set[int]] = {}
-        self.spread = False  # the backend refused a float: write factors out
+        self.floats_are_data = False  # the backend has refused a float
+        self.without_data = False  # the backend has refused numbers that come from tensors
         self.constant: set[str] = set()  # numbers that the backend cannot take as symbols
 
     def dynamic_number(self, path: str, value: Any, fixed: bool = False) -> bool:
@@ -120,11 +122,11 @@ class History:
         return True
 
     def refused(self, paths: set[str]) -> None:
-        """The backend cannot take these numbers as symbols: first their use as factors is written
-        out, and if that does not help they are constants."""
-        if self.spread:
+        """The backend cannot take these numbers as symbols: first floats are handed to it as
+        data, of which it knows nothing, and if that does not help they are constants."""
+        if self.floats_are_data:
             self.constant.update(paths)
-        self.spread = True
+        self.floats_are_data = True
 
     def is_for(self, module: Any) -> bool:
         """Whether this is compiled for one module alone, and it is `module`."""
@@ -140,7 +142,7 @@ class History:
             self.moving.setdefault(key, set()).update(moving)
         self.changing |= other.changing
         self.constant |= other.constant
-        self.spread |= other.spread
+        self.floats_are_data |= other.floats_are_data
 
     def replaces_object(self, path: str) -> bool:
         """A region puts another object where it read one. True if it took it to stay the same."""

@@ -16,6 +16,7 @@ import torch.fx
 from suture import _core
 from suture.capture import Capture, Interpret
 from suture.emit.checks import CheckLines
+from suture.emit.hoist import hoist
 from suture.emit.leave import Leaving
 from suture.emit.parameters import PARAMETERS, Parameters
 from suture.emit.writer import Writer
@@ -108,8 +109,11 @@ def _graph(
 ) -> tuple[Any, list[Any], list[str]]:
     """The finished graph and the line that calls it; nothing if no operation is needed."""
     builder = capture.graph
+    numbers = [
+        "        " + line for line in hoist(writer, builder, lambda source: _read(writer, source))
+    ]
     if not (writer.outputs or builder.writes_inputs() or _has_effects(builder.graph)):
-        return None, [], []
+        return None, [], _attempt(writer, chain, numbers, False, checks) if numbers else []
     module = builder.finish(writer.outputs)
     inputs = builder.inputs  # parameters and buffers first
     args = []
@@ -121,7 +125,7 @@ def _graph(
     made: list[str] = []
     for entry in inputs:
         if entry.rank() == 2:
-            text = _read(writer, entry.source)
+            text = entry.text or _read(writer, entry.source)
             if entry.convert is not None:
                 text = f"{writer.constant(entry.convert, 'convert')}({text})"
             name = writer.made_inputs.get(entry.node)
@@ -135,18 +139,24 @@ def _graph(
     comment = f"  # {builder.ops} operation{'s' if builder.ops != 1 else ''}"
     comment += f" on these and {held} tensors of modules" if held else ""
     writes = not capture.checks and _writes(builder.graph)
+    call = f"        {left} = {call}{comment}" if names else f"        {call}{comment}"
+    return module, inputs, [*made, *_attempt(writer, chain, [*numbers, call], writes, checks)]
+
+
+def _attempt(
+    writer: Writer, chain: Chain, lines: list[str], writes: bool, checks: CheckLines
+) -> list[str]:
+    """Lines that may raise, with what is done then."""
     failed = writer.constant(AfterFailure(chain, writes), "failed")
-    lines = [
-        *made,
+    return [
         *checks.before,
         "    try:",
-        f"        {left} = {call}{comment}" if names else f"        {call}{comment}",
+        *lines,
         "    except BaseException as exc:",
         *checks.failed,
         f"        return {failed}(exc, {', '.join(writer.params)})",
         *checks.after,
     ]
-    return module, inputs, lines
 
 
 def _writes(graph: torch.fx.Graph) -> bool:

@@ -173,6 +173,9 @@ class Writer:
             name = self.made_inputs[node] = self.fresh(node.name)
         return name
 
+    def name_of_output(self, node: Any) -> str:
+        return self._output_names[node]
+
     def output_names(self) -> list[str]:
         return [self._output_names[node] for node in self.outputs]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 import linecache
+import math
 from typing import Any
 
 from torch import SymBool
@@ -99,6 +100,20 @@ def symbolic_float(shape_env: Any, value: float, source: TorchSource) -> Any:
     dynamic = __getattr__("DimDynamic").DYNAMIC
     symbol = shape_env.create_unspecified_symbol(value, source=source, dynamic_dim=dynamic)
     return shape_env.create_symfloatnode(symbol, hint=value, source=source)
+
+
+def symbolic_number(shape_env: Any, value: Any, source: TorchSource) -> Any:
+    """A SymInt or a SymFloat for a number that is `value` now; None if there is none."""
+    if type(value) is float:
+        return symbolic_float(shape_env, value, source) if math.isfinite(value) else None
+    dynamic = __getattr__("DimDynamic").DYNAMIC
+    made = shape_env.create_unspecified_symint_and_symbol(value, source, dynamic)
+    return None if isinstance(made, int) else made
+
+
+def expression(value: Any) -> Any:
+    """The sympy expression of a SymInt, SymFloat or SymBool, as it was when it was made."""
+    return value.node._expr
 
 
 def forget_source(module: Any) -> None:

@@ -37,11 +37,12 @@ class GraphInput:
 
     node: torch.fx.Node
     example: Any
-    source: Source
+    source: Source | None
     static: bool  # parameters and buffers reached through pinned objects: kept, not re-read
     convert: Callable[[Any], Any] | None = None  # what the variant does to the value first
     owner: Source | None = None  # the argument of whose modules it is a parameter or a buffer
     made: bool = False  # by the variant, for this call
+    text: str = ""  # how a variant spells it, if it is not read at the source but computed
 
     def rank(self) -> int:
         """The order of inputs: those that stay, those that belong to an argument, the others."""
@@ -64,13 +65,14 @@ class Decisions(list[Any]):
 class GraphBuilder:
     """Builds one torch.fx graph. `ops` counts its operations, `fake` is its fake tensor mode."""
 
-    def __init__(self) -> None:
+    def __init__(self, without_data: bool = False) -> None:
         self.graph = torch.fx.Graph(tracer_cls=None)
         self.decisions = Decisions()
         self.origins: dict[Any, tuple[str, Any]] = {}  # of numbers from data: name, (file, line)
         self.shape_env = priv.ShapeEnv(
             allow_scalar_outputs=True,
-            allow_dynamic_output_shape_ops=config.capture_dynamic_output_shape_ops,
+            allow_dynamic_output_shape_ops=config.capture_dynamic_output_shape_ops
+            and not without_data,
             duck_shape=config.duck_sizes,
         )
         self.shape_env.guards = self.decisions
@@ -81,6 +83,9 @@ class GraphBuilder:
         self.known: dict[torch.fx.Node, Any] = {}  # inputs whose number may decide something
         self.decided: Callable[[list[Any]], None] = lambda inputs: None
         self.attributes: dict[str, Any] = {}
+        self.equals: dict[Any, Any] = {}  # symbol -> the number it stands for
+        self.computed: dict[Any, Any] = {}  # symbol -> function and numbers it is computed from
+        self.truths: list[Any] = []  # function, numbers, what it said of them
         self.levels = Levels(self.graph, self.attributes)
         self.resets: dict[Any, tuple[Any, ...]] = {}  # (setter, which) -> state of a mode before
         self.ops = 0
@@ -112,6 +117,52 @@ class GraphBuilder:
         entry = GraphInput(node, example, source, static, convert, owner)
         self.inputs.append(entry)
         return node
+
+    def add_number(self, value: Any, hint: str, text: str, convert: Any) -> torch.fx.Node | None:
+        """A new input for a number (SymFloat or SymInt) that the variant computes by itself as
+        `text`; gives the node of the number, or None if it cannot be a symbol."""
+        known = value.node.hint
+        made = priv.symbolic_number(self.shape_env, known, TorchName(f"computed {hint}"))
+        if made is None:
+            return None
+        self.equals[priv.expression(made)] = value
+        real, fake = made, made
+        if isinstance(value, torch.SymFloat):
+            real = convert(known)
+            fake = self.fake.from_tensor(real, static_shapes=True)
+            fake.item_memo = made
+        with self._after_inputs():
+            node = self.graph.placeholder(self._unique(valid_name(hint)), type_expr=type(real))
+        node.meta["example_value"] = node.meta["val"] = fake
+        is_float = isinstance(value, torch.SymFloat)
+        entry = GraphInput(node, real, None, False, convert if is_float else None, text=text)
+        self.inputs.append(entry)
+        if not is_float:
+            return node
+        with self._after_inputs():
+            item = self.graph.call_method("item", (node,))
+        item.meta["example_value"] = item.meta["val"] = made
+        return item
+
+    def floats_aside(self) -> list[str]:
+        """The names of the symbolic floats that no input of the graph is."""
+        memos = [getattr(entry.node.meta["val"], "item_memo", None) for entry in self.inputs]
+        used = {str(m.node.expr) for m in memos if isinstance(m, torch.SymFloat)}
+        return [s.name for s in self.shape_env.var_to_range if is_float(s) and s.name not in used]
+
+    def floats_as_data(self) -> None:
+        """Let the floats among the inputs be numbers from data, of which nothing is known while
+        the backend compiles."""
+        for entry in self.inputs:
+            fake = entry.node.meta["val"]
+            if not isinstance(getattr(fake, "item_memo", None), torch.SymFloat):
+                continue
+            for item in entry.node.users:
+                fake.item_memo = None
+                with self.fake:
+                    value = fake.item()
+                item.meta["example_value"] = item.meta["val"] = value
+                bind_unbacked(self.shape_env, item, value)
 
     def _at_start(self) -> Any:
         return self.graph.inserting_before(next(iter(self.graph.nodes), None))
@@ -364,6 +415,11 @@ def _views_a_wrapper(tensor: torch.Tensor) -> bool:
     """Whether a tensor is a view of one whose own sizes may be symbols (the values of a nested
     tensor)."""
     return tensor._is_view() and priv.is_traceable_wrapper_subclass(tensor._base)
+
+
+def is_float(symbol: Any) -> bool:
+    """Whether a symbol stands for a float."""
+    return not symbol.is_integer
 
 
 def was_written(fake: torch.Tensor) -> bool:

@@ -26,12 +26,15 @@ class NotInteger(Exception):
     """The expression is not one over integers that the core can run."""
 
 
-def add(guards: Guards, shape_env: Any, places: list[Place]) -> None:
-    """Add what `shape_env` assumed about the numbers at `places`."""
-    maker = _Maker(guards, shape_env, places)
+def add(guards: Guards, graph: Any, places: list[Place]) -> None:
+    """Add what the ShapeEnv of `graph` assumed about the numbers at `places`."""
+    maker = _Maker(guards, graph.shape_env, places)
+    maker.equals = {s: priv.expression(value) for s, value in graph.equals.items()}
+    maker.computed = graph.computed
     maker.relations()
     maker.ranges()
     maker.decisions()
+    maker.truths(graph.truths)
 
 
 def check_marks(shape_env: Any, places: list[Place]) -> None:
@@ -89,6 +92,8 @@ class _Maker:
             expr = priv.expression(place.value)
             if isinstance(expr, sympy.Symbol):
                 self.home.setdefault(expr, place)
+        self.equals: dict[Any, Any] = {}  # symbol -> expression it stands for
+        self.computed: dict[Any, Any] = {}  # symbol -> function and numbers it is computed from
         self._issued: set[Any] = set()
 
     def relations(self) -> None:
@@ -117,6 +122,20 @@ class _Maker:
                 self._issue(sympy.Ge(symbol, lower, evaluate=False), self.home)
             if upper.is_Integer and upper < _LARGEST:
                 self._issue(sympy.Le(symbol, upper, evaluate=False), self.home)
+
+        for symbol in self.equals:
+            lower, upper = priv.symbol_range(self.env, symbol) or (None, None)
+            if symbol.is_integer and lower is not None and upper is not None:
+                for bound, relation in ((lower, sympy.Ge), (upper, sympy.Le)):
+                    if bound.is_Integer and abs(bound) < _LARGEST:
+                        self._issue(relation(symbol, bound, evaluate=False), self.home)
+
+    def truths(self, found: list[Any]) -> None:
+        """What functions said of numbers."""
+        for real, values, result in found:
+            truth = sympy.Dummy("truth")
+            self.computed[truth] = (real, values)
+            self._issue(truth if result else sympy.Not(truth), self.home)
 
     def _fits(self, place: Place) -> None:
         """Symbolic arithmetic is in 64 bits: the number must leave room for it."""
@@ -148,28 +167,94 @@ class _Maker:
     def _is_known(self, expr: Any) -> bool:
         """Whether all symbols have a place; False if one comes from data. A symbol that was made
         for an input and has no place could not be guarded: that is a fault."""
-        for symbol in expr.free_symbols - self.home.keys():
+        known = self.home.keys() | self.equals.keys() | self.computed.keys()
+        for symbol in expr.free_symbols - known:
             if symbol in self.env.backed_var_to_val:
                 raise LookupError(f"no place is known for {symbol} in {expr}")
-        return bool(expr.free_symbols <= self.home.keys())
+        return bool(expr.free_symbols <= known)
 
     def _issue(self, expr: Any, home: dict[Any, Place], where: Any = None) -> None:
-        used = sorted(expr.free_symbols, key=lambda s: (s.name, str(s)))
-        key = (expr.func, expr.args) if not any(s.is_Dummy for s in used) else None
+        expr = self._written_out(expr)
+        used = sorted(self._read_for(expr), key=lambda s: (s.name, str(s)))
+        key = (expr.func, expr.args) if not any(s.is_Dummy for s in expr.free_symbols) else None
         if key is not None and key in self._issued:
             return
         self._issued.add(key)
         index = {symbol: i for i, symbol in enumerate(used)}
         places = tuple(home[s].key() for s in used)
-        text = _Text({s: home[s].text() for s in used}).doprint(expr)
+        text, _ = self._text(expr, {s: home[s].text() for s in used})
         try:
             code: Any = tuple(compile_expression(expr, index))
             kind = "expr"
-        except NotInteger:
-            code, kind = _python(expr, index), "expr_py"
+        except (NotInteger, KeyError):
+            code, kind = self._python(expr, index), "expr_py"
         self.guards.add(None, kind, (places, code, text))
         if where is not None:
             self.guards.entries[-1].where = where
+
+    def _written_out(self, expr: Any) -> Any:
+        """The expression with what its symbols stand for."""
+        while not self.equals.keys().isdisjoint(expr.free_symbols):
+            expr = expr.xreplace(self.equals)
+        return expr
+
+    def _read_for(self, expr: Any) -> set[Any]:
+        """The symbols of places that an expression needs, those of functions in it included."""
+        found = set()
+        for symbol in expr.free_symbols:
+            if symbol in self.computed:
+                for value in self.computed[symbol][1]:
+                    found |= self._read_for(self._argument(value))
+            else:
+                found.add(symbol)
+        return found
+
+    def _argument(self, value: Any) -> Any:
+        return self._written_out(priv.expression(value)) if hasattr(value, "node") else sympy.S.Zero
+
+    def _text(self, expr: Any, names: dict[Any, str]) -> tuple[str, dict[str, Any]]:
+        """The expression with its places spelled as `names` say, and the functions it calls."""
+        names, functions = dict(names), {}
+        for symbol in expr.free_symbols & self.computed.keys():
+            real, values = self.computed[symbol]
+            parts = []
+            for value in values:
+                if hasattr(value, "node"):
+                    part, more = self._text(self._argument(value), names)
+                    functions.update(more)
+                else:
+                    part = repr(value)
+                parts.append(part)
+            name = str(getattr(real, "__name__", "function"))
+            functions[name] = real
+            names[symbol] = f"{name}({', '.join(parts)})"
+        return _Text(names).doprint(expr), functions
+
+    def _python(self, expr: Any, index: dict[Any, int]) -> Any:
+        """The expression as a Python function of the numbers at its places. It does not hold
+        where one of its functions raises."""
+        text, functions = self._text(expr, {symbol: f"n{i}" for symbol, i in index.items()})
+        numbers = ", ".join(f"n{i}" for i in range(len(index)))
+        namespace = {**priv.interpreter(), **functions}
+        made = eval(f"lambda {numbers}: {text}", namespace)
+        made.__name__ = "shapes"
+        return _Holds(made) if functions else made
+
+
+class _Holds:
+    """A predicate for guards that is false where it cannot be computed."""
+
+    __slots__ = ("__name__", "of")
+
+    def __init__(self, of: Any) -> None:
+        self.of = of
+        self.__name__ = "shapes"
+
+    def __call__(self, *numbers: Any) -> bool:
+        try:
+            return bool(self.of(*numbers))
+        except Exception:
+            return False
 
 
 def _is_number(value: float) -> bool:
@@ -251,14 +336,3 @@ class _Text(priv.PythonPrinter):
 def expression_text(expr: Any, names: dict[Any, str]) -> str:
     """The expression as a person would write it; a symbol that has no name keeps its own."""
     return _Text({**{s: str(s) for s in expr.free_symbols}, **names}).doprint(expr)
-
-
-def _python(expr: Any, index: dict[Any, int]) -> Any:
-    """The expression as a Python function of its symbols' values."""
-    names = {symbol: f"n{i}" for symbol, i in index.items()}
-    text = _Text(names).doprint(expr)
-    made = eval(
-        f"lambda {', '.join(f'n{i}' for i in range(len(index)))}: {text}", priv.interpreter()
-    )
-    made.__name__ = "shapes"
-    return made

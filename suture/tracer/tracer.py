@@ -57,7 +57,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.history = history
         self.forced_step: int = -1 if forced is None else forced[0]
         self.forced_exit: Any = None if forced is None else forced[1]
-        self.graph = GraphBuilder()
+        self.graph = GraphBuilder(without_data=history.without_data)
         self.guards = Guards()
         self.effects = Effects()
         self.frames: list[Frame] = []
