@@ -63,7 +63,7 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     module, inputs, call = _graph(writer, capture, chain, checks)
     statics = tuple(i.example for i in inputs if i.static)
     head = f"def {name}({', '.join(params)}):"
-    body = [*call, *writer.lines, *writer.writes, *modes, *writer.tail]
+    body = [*call, *writer.lines, *writer.writes, *writer.positions, *modes, *writer.tail]
     if not body:
         body = ["    return None"]
     source = "\n".join([head, *body]) + "\n"

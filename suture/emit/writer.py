@@ -25,6 +25,7 @@ class Writer:
     def __init__(self, params: list[str], reserved: tuple[str, ...] = ()) -> None:
         self.lines: list[str] = []  # making objects
         self.writes: list[str] = []  # changing objects that existed before
+        self.positions: list[str] = []  # moving iterators over what is up to date by now
         self.tail: list[str] = []  # leaving
         self.current = self.lines
         self.namespace: dict[str, Any] = {"UNBOUND": _core.UNBOUND}
@@ -60,6 +61,10 @@ class Writer:
         """One more line of whatever is being written. While a value is being made that is always
         the part that makes objects, so that all is read before anything is changed."""
         self.current.append(self.indent + text)
+
+    def last(self, text: str) -> None:
+        """A line that moves an iterator: when all that it may go over holds what it should."""
+        self.positions.append(self.indent + text)
 
     def constant(self, value: Any, hint: str = "const") -> str:
         """A global of the variant bound to `value`."""

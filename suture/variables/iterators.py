@@ -71,14 +71,14 @@ class SequenceIterator(Iterator):
         if self.reverse:
             name = str(emit.begin(self, f"reversed({of})"))
             for _ in range(self.at):
-                emit.line(f"next({name})")
+                emit.last(f"next({name})")
             return name
         name = str(emit.begin(self, f"iter({of})"))
         if self.at:
             if self.of.kind in (list, tuple):
-                emit.line(f"{name}.__setstate__({self.at})")
+                emit.last(f"{name}.__setstate__({self.at})")
             else:
-                emit.line(f"for _ in range({self.at}): next({name})")
+                emit.last(f"for _ in range({self.at}): next({name})")
         return name
 
 
@@ -143,7 +143,7 @@ class IndexIterator(Iterator):
         if self.at < 0:
             return "iter(())"
         name = str(emit.begin(self, f"iter({emit.value(self.of)})"))
-        emit.line(f"{name}.__setstate__({self.at})")
+        emit.last(f"{name}.__setstate__({self.at})")
         return name
 
 

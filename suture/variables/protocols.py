@@ -47,5 +47,8 @@ class Emitter(Protocol):
     def line(self, text: str) -> None:
         """One more line of the variant's body."""
 
+    def last(self, text: str) -> None:
+        """A line behind all that make and change objects."""
+
     def fresh(self, hint: str) -> str:
         """A name not used yet."""

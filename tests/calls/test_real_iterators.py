@@ -82,3 +82,22 @@ def test_an_iterator_given_as_argument_is_consumed_as_in_eager():
     x = torch.ones(2)
     assert torch.equal(compiled(x, ours), fn(x, plain))
     assert list(ours) == list(plain) == [3, 4]
+
+
+def test_an_iterator_over_a_list_that_the_region_filled_is_where_it_was():
+    def fn(x, stop):
+        parts = []
+        torch._dynamo.graph_break()
+        parts.extend([1, 2, 3])
+        seen = []
+        for n in parts:
+            seen.append(n)
+            if n == stop:
+                torch._dynamo.graph_break()
+        back = reversed(parts)
+        first = next(back)
+        torch._dynamo.graph_break()
+        parts.append(first)
+        return x * len(seen), seen, list(back)
+
+    check(fn, torch.ones(2), 2, graphs=None, breaks=None, recompiles=None)
