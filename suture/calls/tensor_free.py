@@ -13,7 +13,9 @@ a tensor.
 from __future__ import annotations
 
 import builtins
+import importlib.util
 import inspect
+import itertools
 import sys
 import types
 from typing import Any
@@ -30,6 +32,7 @@ from suture.variables import (
     Constant,
     Dict,
     Function,
+    GrowingList,
     Lazy,
     List,
     ListIterator,
@@ -47,6 +50,7 @@ from suture.variables import (
 from suture.variables.arrays import Array
 
 _MOST = 400  # codes and objects looked at, before a call is taken for one that meets tensors
+_FEW = 64  # elements of a container that are looked at
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), range, slice, torch.Size)
 _DESCRIBE = (torch.dtype, torch.device, torch.layout, torch.memory_format)
 
@@ -100,6 +104,8 @@ class _Reach:
 
     def _attribute(self, obj: Any, name: str) -> bool:
         found = inspect.getattr_static(obj, name, None)
+        if isinstance(obj, torch.nn.Module) and name in _STRUCTURE:
+            return True
         if isinstance(obj, torch.nn.Module) and found is None:
             parts = (obj._parameters, obj._buffers, obj._modules)
             return not any(part.get(name) is not None for part in parts)
@@ -156,20 +162,21 @@ class _Reach:
             return self.value(value.__func__) and self.value(value.__self__)
         if isinstance(value, types.FunctionType):
             return self._function(value)
+        if isinstance(value, types.BuiltinFunctionType) and not home(value):
+            return self.value(value.__self__)
         if isinstance(value, types.ModuleType):
             return _is_foreign(value.__name__)
         if isinstance(value, type):
             return self._class(value)
-        if kind in (list, tuple, set, frozenset):
-            return len(value) <= _MOST and all(self.value(v) for v in value)
-        if kind is dict:
-            return len(value) <= _MOST and all(self.value(v) for v in value.values())
+        if kind in (list, tuple, set, frozenset, dict):
+            inner = value.values() if kind is dict else value
+            return all(self.value(v) for v in itertools.islice(inner, _FEW))
         if isinstance(value, torch.Tensor) or (callable(value) and not _is_foreign(home(value))):
             return isinstance(value, torch.nn.Module) and self._object(value)
         return _is_foreign(kind.__module__) or self._object(value)
 
     def _object(self, value: Any) -> bool:
-        if type(value).__module__.partition(".")[0] == "torch":
+        if _is_torch(type(value).__module__) and not isinstance(value, torch.nn.Module):
             return False
         self.objects.append(value)
         return True
@@ -183,12 +190,14 @@ class _Reach:
         return self._code(fn.__code__, fn.__globals__) and all(self.value(v) for v in parts)
 
     def _class(self, cls: type) -> bool:
+        if issubclass(cls, (torch.Tensor, torch.nn.Module)):
+            return True  # asked about, in isinstance
         if _is_torch(cls.__module__):
-            return issubclass(cls, torch.Tensor)  # asked about, in isinstance
-        if not _is_foreign(cls.__module__):
-            self.objects.append(cls)
-            self.names.update(("__init__", "__new__", "__post_init__"))
-        return True
+            return False
+        if _is_foreign(cls.__module__):
+            return True
+        self.objects.append(cls)
+        return all(self._attribute(cls, name) for name in ("__new__", "__init__", "__post_init__"))
 
     def _code(self, code: types.CodeType, namespace: dict[str, Any]) -> bool:
         """The globals that a code names, each followed through the attributes taken from it."""
@@ -199,13 +208,14 @@ class _Reach:
         while at < len(instructions):
             inst = instructions[at]
             at += 1
-            if inst.op.startswith("IMPORT"):
-                return False
             if inst.op in _ATTRIBUTES:
                 self.names.add(str(inst.val))
-            if inst.op not in ("LOAD_GLOBAL", "LOAD_NAME"):
+            if inst.op == "IMPORT_NAME":
+                found = _imported(instructions, inst.index, namespace)
+            elif inst.op in ("LOAD_GLOBAL", "LOAD_NAME"):
+                found = namespace.get(inst.val, getattr(builtins, str(inst.val), None))
+            else:
                 continue
-            found = namespace.get(inst.val, getattr(builtins, str(inst.val), None))
             while at < len(instructions) and instructions[at].op == "PUSH_NULL":
                 at += 1
             while isinstance(found, types.ModuleType) and instructions[at].op in _ATTRIBUTES:
@@ -218,7 +228,14 @@ class _Reach:
 
 
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
+# What a module tells of itself without its tensors.
+_STRUCTURE = (
+    "children", "named_children", "modules", "named_modules", "get_submodule",
+    "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook",
+    "training", "__class__", "__dict__",
+)  # fmt: skip
 _VARIABLES: dict[type, Any] = {
+    GrowingList: lambda v: v.items if v.loaded() else v.added,
     List: lambda v: v.items,
     Tuple: lambda v: v.items,
     Dict: lambda v: [Lazy(v.backing, None), *(value for _, value in v.entries.values())],
@@ -229,6 +246,21 @@ _VARIABLES: dict[type, Any] = {
     SequenceIterator: lambda v: (v.of,),
     ListIterator: lambda v: v.items,
 }
+
+
+def _imported(instructions: Any, at: int, namespace: dict[str, Any]) -> Any:
+    """What an import statement gives: the module, or a list of what is taken from it. A module
+    that is not loaded yet may be anything."""
+    level, inst = instructions[at - 2].val, instructions[at]
+    name = "." * level + str(inst.val)
+    if level:
+        name = importlib.util.resolve_name(name, str(namespace.get("__package__") or "?"))
+    module = sys.modules.get(name, torch)
+    names = itertools.takewhile(
+        lambda i: i.op in ("IMPORT_FROM", "STORE_FAST", "STORE_DEREF"), instructions[at + 1 :]
+    )
+    taken = [getattr(module, i.val, None) for i in names if i.op == "IMPORT_FROM"]
+    return taken or module
 
 
 def _values(attrs: dict[str, Any]) -> list[Any]:

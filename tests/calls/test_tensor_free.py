@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 
 import numpy
 import torch
@@ -158,3 +159,50 @@ def test_an_exception_out_of_such_a_call_is_handled_by_the_caller():
         return y
 
     check(fn, torch.randn(3), graphs=2, breaks=("GB0177",))
+
+
+lock = threading.Lock()
+
+
+def install(module, seen):
+    """Hooks for all blocks, as libraries put them in at the first call."""
+    with lock:
+        for name, child in module.named_children():
+            if isinstance(child, torch.nn.Linear):
+                child.register_forward_hook(lambda module, args, out, name=name: seen.append(name))
+            install_below(child, seen)
+        module.installed = True
+
+
+def install_below(module, seen):
+    import collections
+
+    for _, kind in collections.OrderedDict(a=torch.nn.Module).items():
+        if not isinstance(module, kind):
+            raise TypeError
+
+
+class Watched(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(4, 4)
+        self.second = torch.nn.Linear(4, 4)
+        self.seen = []
+        self.installed = False
+
+    def forward(self, x):
+        y = x.sin()
+        if not self.installed:
+            install(self, self.seen)
+        return self.second(self.first(y))
+
+
+def test_hooks_put_in_under_a_lock_are_one_break():
+    report = suture.explain(Watched())(torch.randn(2, 4))
+    assert len(report.breaks) == 1
+    model, other = Watched(), Watched()
+    other.load_state_dict(model.state_dict())
+    compiled, x = suture.compile(other, backend="eager"), torch.randn(2, 4)
+    for _ in range(2):
+        torch.testing.assert_close(compiled(x), model(x))
+    assert other.seen == model.seen == ["first", "second"] * 2
