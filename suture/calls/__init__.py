@@ -42,6 +42,7 @@ from suture.calls.growth import Growth
 from suture.calls.hashing import Hashing
 from suture.calls.identity import Identity
 from suture.calls.indexing import Indexing
+from suture.calls.inference import Inference
 from suture.calls.inputs import Inputs
 from suture.calls.introspection import Introspection
 from suture.calls.items import Items
@@ -81,6 +82,7 @@ PARTS = (
     Growth,
     Identity,
     Indexing,
+    Inference,
     Inputs,
     Introspection,
     Hashing,

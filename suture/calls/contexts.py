@@ -34,8 +34,6 @@ class Contexts(Part):
                     f"'{cls.__name__}' object does not support the context manager protocol"
                     f"{missed}",
                 )
-            if cls is torch.inference_mode:
-                raise Break(contexts.MODE_UNSUPPORTED, mode="torch.inference_mode")
             if not isinstance(raw, types.FunctionType):
                 raise Break(contexts.UNKNOWN_MANAGER, manager=manager.describe())
             found.append(Method(Function(raw, self.pinned(raw)), manager))

@@ -124,12 +124,6 @@ def _grad_mode(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     return tx.make_instance(tx.wrap(target, None), args, kwargs)
 
 
-@handles(torch.inference_mode.__enter__, torch.inference_mode.__exit__)
-def _inference_mode(tx: Any, args: Any, kwargs: Any) -> Any:
-    """Python enters and leaves it; what stands inside is compiled under it."""
-    raise Break(contexts.MODE_UNSUPPORTED, mode="torch.inference_mode")
-
-
 @special("autocast")
 def _autocast(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     return tx.make_instance(tx.wrap(target, None), args, kwargs)

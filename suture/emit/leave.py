@@ -9,6 +9,7 @@ import torch
 from suture import _core
 from suture.breaks import calls
 from suture.bytecode import CANONICAL
+from suture.calls.inference import set_inference
 from suture.capture import Capture, Interpret, Return, Run, Yield
 from suture.emit.writer import Writer
 from suture.hook import OPERATIONS, FrameSpec, clean_traceback
@@ -78,14 +79,19 @@ class Leaving:
             self._interpret(exit)
 
     def modes(self) -> list[str]:
-        """Lines that bring torch's modes to their state at the exit."""
+        """Lines that bring torch's modes to their state at the exit; grad mode, which others
+        switch along, comes last."""
         last: dict[Any, Any] = {}
         for setter, args in self.capture.modes:
             last[(setter, args[:-1])] = args
         out = []
-        for key, args in last.items():
-            if args[-1] == self.capture.graph.resets[key][-1]:
+        along = False  # whether grad mode was switched along
+        for key, args in sorted(
+            last.items(), key=lambda one: one[0][0] is torch._C._set_grad_enabled
+        ):
+            if args[-1] == self.capture.graph.resets[key][-1] and not along:
                 continue  # as it was before, and the graph leaves it so
+            along = along or key[0] is set_inference
             name = self.writer.constant(key[0], key[0].__name__)
             out.append(f"    {name}({', '.join(self._literal(a) for a in args)})")
         strictness = self.capture.strictness

@@ -88,6 +88,7 @@ class GraphBuilder:
         self.truths: list[Any] = []  # function, numbers, what it said of them
         self.levels = Levels(self.graph, self.attributes)
         self.resets: dict[Any, tuple[Any, ...]] = {}  # (setter, which) -> state of a mode before
+        self.inference = torch.is_inference_mode_enabled()
         self.ops = 0
         self.quiet = False  # whether the graph runs without asking `__torch_function__`
         self.stack: Callable[[], str | None] = lambda: None
@@ -169,6 +170,9 @@ class GraphBuilder:
 
     def fake_tensor(self, tensor: torch.Tensor, source: Source, dims: Any) -> torch.Tensor:
         """The fake counterpart of an input; `dims` says which sizes are symbolic (or None)."""
+        if torch.is_inference_mode_enabled() is not self.inference:
+            with torch.inference_mode(self.inference):  # it was there before the mode was switched
+                return self.fake_tensor(tensor, source, dims)
         if priv.is_traceable_wrapper_subclass(tensor) or _views_a_wrapper(tensor):
             return self.fake.from_tensor(tensor, static_shapes=True)
         context = dims if dims is not None else priv.static_context(tensor)
@@ -336,9 +340,15 @@ class GraphBuilder:
 
     def keeping_modes(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
         """The compiled graph; if it raises, the modes it switched are as they were before."""
-        resets = [(setter, before) for (setter, _), before in reversed(self.resets.items())]
+        resets = self._resets_in_order()
         kept = _keeping(compiled, resets) if resets else compiled
         return _quietly(kept) if self.quiet else kept
+
+    def _resets_in_order(self) -> list[tuple[Any, Any]]:
+        """(setter, state) to put the modes back, the last switched first; grad mode, which others
+        switch along, comes last."""
+        resets = [(setter, before) for (setter, _), before in reversed(self.resets.items())]
+        return sorted(resets, key=lambda one: one[0] is torch._C._set_grad_enabled)
 
     def compiling(self) -> Any:
         """The state of torch in which a backend compiles the graph."""
@@ -350,7 +360,7 @@ class GraphBuilder:
         """The graph with these outputs; inputs nobody uses are removed."""
         # the trace is over; operators that take functions are looked up by the mode's exact type
         self.fake.__class__ = priv.FakeTensorMode
-        for (setter, _), before in reversed(self.resets.items()):
+        for setter, before in self._resets_in_order():
             self.graph.call_function(setter, before)
         self.graph.output(tuple(outputs))
         used = []

@@ -1,0 +1,138 @@
+"""torch.inference_mode inside a compiled function: in one graph, and right across breaks."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import suture
+from tests.harness import check
+
+PLAIN = torch.arange(4.0)
+LEAF = torch.arange(4.0, requires_grad=True)
+LAYER = torch.nn.Linear(4, 4)
+
+
+def state():
+    return torch.is_inference_mode_enabled(), torch.is_grad_enabled()
+
+
+def block(x):
+    with torch.inference_mode():
+        y = x.sin() * 2
+        inside = state()
+    return y, y.is_inference(), x * 2, inside, state()
+
+
+def switched_off(x):
+    with torch.inference_mode(False):
+        y = x.sin() * 2
+    return y + 1, state()
+
+
+def nested(x):
+    with torch.inference_mode():
+        y = x + 1
+        with torch.inference_mode(False):
+            z = x * 2
+            inner = state()
+        w = y * 2
+        outer = state()
+    return z, w, inner, outer, state()
+
+
+def with_grad_modes(x):
+    with torch.no_grad():
+        with torch.inference_mode():
+            with torch.enable_grad():
+                inner = state()
+            torch.set_grad_enabled(True)
+        after = state()
+        y = x * 2
+    return y, inner, after, state(), x * 3
+
+
+def left_by_an_exception(x):
+    try:
+        with torch.inference_mode():
+            y = x + 1
+            raise ValueError("left")
+    except ValueError:
+        pass
+    return x * 2, y, state()
+
+
+def entered_twice(x):
+    mode = torch.inference_mode()
+    with mode:
+        y = x + 1
+    with mode:
+        z = x + 2
+    return y, z, x * 2
+
+
+def parameters_first_met_inside(x):
+    with torch.inference_mode():
+        y = LAYER(x)
+    return y, LAYER(x)
+
+
+@torch.inference_mode()
+def decorated(x):
+    return LAYER(x) + 1
+
+
+def calls_decorated(x):
+    return decorated(x), x * 2
+
+
+def written_inside(x):
+    y = x.clone()
+    with torch.inference_mode():
+        y.mul_(2)
+    return y + 1
+
+
+PROGRAMS = [
+    block, switched_off, nested, with_grad_modes, left_by_an_exception, entered_twice,
+    parameters_first_met_inside, decorated, calls_decorated, written_inside,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("x", [PLAIN, LEAF], ids=["plain", "leaf"])
+@pytest.mark.parametrize("fn", PROGRAMS, ids=lambda f: f.__name__)
+def test_inference_mode_is_part_of_the_graph(fn, x):
+    check(fn, x)
+
+
+@pytest.mark.parametrize("fn", PROGRAMS[1:], ids=lambda f: f.__name__)
+def test_inference_mode_under_aot(fn):
+    check(fn, LEAF, backend="aot_eager")
+
+
+def test_breaks_inside_and_behind_the_block():
+    def fn(x):
+        with torch.inference_mode():
+            with torch.enable_grad():
+                torch._dynamo.graph_break()
+                inner = state()
+            y = x * 2
+            torch._dynamo.graph_break()
+            outer = state()
+        torch._dynamo.graph_break()
+        return x * 3, y, inner, outer, state()
+
+    check(fn, LEAF, graphs=2, breaks=["GB0025"] * 3)
+
+
+def test_a_failing_operation_leaves_the_mode_as_it_was():
+    def fn(x, i):
+        with torch.inference_mode():
+            y = x[i]
+        return y
+
+    compiled = suture.compile(fn, backend="eager")
+    compiled(PLAIN, torch.tensor([1]))
+    with pytest.raises(IndexError):
+        compiled(PLAIN, torch.tensor([9]))
+    assert state() == (False, True)
