@@ -7,6 +7,7 @@ from suture.calls import (  # noqa: F401
     collectives,
     constructors,
     distributions,
+    extremes,
     flex,
     frames,
     higher_order,
@@ -61,6 +62,7 @@ from suture.calls.symbols import Symbols
 from suture.calls.tensor_free import TensorFree
 from suture.calls.tensor_inputs import TensorInputs
 from suture.calls.tensors import Tensors
+from suture.calls.texts import Texts
 from suture.calls.wrappers import Wrappers
 from suture.calls.wrapping import Wrapping
 
@@ -102,6 +104,7 @@ PARTS = (
     TensorFree,
     TensorInputs,
     Tensors,
+    Texts,
     Wrappers,
     Wrapping,
 )

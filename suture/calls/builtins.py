@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import abc
 import builtins
+import collections
 from typing import Any
-
-import torch
 
 from suture.breaks import Break, calls, objects, python, tensors
 from suture.calls import library
@@ -225,7 +224,7 @@ def _storage_new(tx: Any, args: Any, kwargs: Any) -> Any:
     return Object(None, cls, None, storage)
 
 
-@handles(dict.__init__, list.__init__, set.__init__)
+@handles(dict.__init__, list.__init__, set.__init__, collections.OrderedDict.__init__)
 def _storage_init(tx: Any, args: Any, kwargs: Any) -> Any:
     tx.storage_init(args[0], None, args[1:], kwargs)
     return Constant(None)
@@ -396,40 +395,6 @@ def _all(tx: Any, args: Any, kwargs: Any) -> Any:
         if not tx.truth(item):
             return Constant(False)
     return Constant(True)
-
-
-def _extreme(name: str, symbol: str) -> Any:
-    def handler(tx: Any, args: Any, kwargs: Any) -> Any:
-        items = tx.elements(args[0]) if len(args) == 1 else list(args)
-        if not items:
-            if "default" in kwargs:
-                return kwargs["default"]
-            return tx.raise_(ValueError, f"{name}() arg is an empty sequence")
-        key = kwargs.get("key")
-        if key is not None and key.is_constant() and key.constant() is None:
-            key = None
-        if key is None and any(isinstance(i, Symbol) for i in items):
-            return _symbol_extreme(tx, name, items)
-        best, best_key = items[0], items[0] if key is None else tx.call(key, [items[0]], {})
-        for item in items[1:]:
-            item_key = item if key is None else tx.call(key, [item], {})
-            if tx.truth(tx.compare(symbol, item_key, best_key)):
-                best, best_key = item, item_key
-        return best
-
-    return handler
-
-
-def _symbol_extreme(tx: Any, name: str, items: list[Any]) -> Any:
-    target = torch.sym_max if name == "max" else torch.sym_min
-    best = items[0]
-    for item in items[1:]:
-        best = tx.call_torch(target, [best, item], {})
-    return best
-
-
-handles(max)(_extreme("max", ">"))
-handles(min)(_extreme("min", "<"))
 
 
 @handles(sorted)

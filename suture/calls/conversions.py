@@ -152,7 +152,11 @@ def _list(tx: Any, args: Any, kwargs: Any) -> Any:
 
 @handles(torch.Size)
 def _size(tx: Any, args: Any, kwargs: Any) -> Any:
-    return Size(tx.elements(args[0]) if args else [])
+    return Size([_dimension(tx, i) for i in tx.elements(args[0])] if args else [])
+
+
+def _dimension(tx: Any, item: Any) -> Any:
+    return tx.tensor_to_number(item, "__index__") if isinstance(item, Tensor) else item
 
 
 @handles(collections.deque)
@@ -261,6 +265,10 @@ class Conversions(Part):
 
         if isinstance(value, Raise):
             return self._exception_text(value, how)
+        if not value.is_constant():
+            text = self.container_text(value)
+            if text is not None:
+                return text
         known = self.constant_value(value)
         return self.folded(lambda: real(known))  # type: ignore[operator]
 
@@ -279,7 +287,7 @@ class Conversions(Part):
                 known = value.storage.value
             if known is not None:
                 return self.folded(lambda: raw(known))
-        raise Break(builtin_calls.STR_IN_C, object=value.describe())
+        return self.text_in_c(value, raw, how)
 
     def _text_of_method(self, value: Any, name: str) -> Any:
         text = self.finish(self.call_type_method(value, name, [], {}))
@@ -317,6 +325,8 @@ class Conversions(Part):
             return value
         if isinstance(value, Object):
             return self._format_object(value, spec if spec is not None else Constant(""))
+        if not value.is_constant() and (spec is None or self.constant_value(spec) == ""):
+            return self.convert_value(value, "str")
         known = self.constant_value(value)
         text = "" if spec is None else self.constant_value(spec)
         return self.folded(lambda: format(known, text))

@@ -126,7 +126,7 @@ class Items(Part):
         if isinstance(key, Slice):
             return self._slice_ends(key)
         if key.is_constant() and isinstance(key.constant(), slice):
-            return key.constant()
+            return self._with_step(key.constant())
         if not self.has_index(key):
             kind = key.python_type().__name__
             base = what.split()[0]
@@ -153,10 +153,16 @@ class Items(Part):
 
     def _slice_ends(self, key: Slice) -> slice:
         try:
-            return slice(*(self._slice_end(p) for p in key.parts))
+            ends = slice(*(self._slice_end(p) for p in key.parts))
         except Break as reason:
             bounds = ":".join(p.describe() for p in key.parts)
             raise Break(control_flow.TENSOR_SLICE, bounds=bounds) from reason
+        return self._with_step(ends)
+
+    def _with_step(self, ends: slice) -> slice:
+        if ends.step == 0:
+            self.raise_(ValueError, "slice step cannot be zero")
+        return ends
 
     def _slice_end(self, part: Any) -> Any:
         if part.is_constant() and part.constant() is None:

@@ -239,6 +239,8 @@ def class_method(tx: Any, real: Any, args: list[Any], kwargs: dict[str, Any]) ->
     if not isinstance(owner, Class):
         return None
     name = real.__name__
+    if name == "fromkeys" and "value" in kwargs and owner.value is collections.OrderedDict:
+        args, kwargs = [*args, kwargs["value"]], {}
     if name == "fromkeys" and issubclass(owner.value, dict) and len(args) in (2, 3) and not kwargs:
         if owner.value in (dict, collections.OrderedDict):
             return Dict(None, None, owner.value).m_fromkeys(tx, *args[1:])

@@ -27,7 +27,7 @@ for _name, _symbol in (
     handles(getattr(operator, _name))(
         lambda tx, args, kwargs, s=_symbol: tx.compare(s, args[0], args[1])
     )
-for _name in ("neg", "pos", "invert"):
+for _name in ("neg", "pos", "invert", "abs"):
     handles(getattr(operator, _name))(lambda tx, args, kwargs, n=_name: tx.unary(n, args[0]))
 
 

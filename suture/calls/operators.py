@@ -424,6 +424,14 @@ class Operators(Part):
             return self.known_set(obj.value)
         return obj
 
+    def sequence_compare(self, symbol: str, left: Any, right: Any) -> Any:
+        """What `left.__eq__(right)` and its kin give for a list or a tuple."""
+        right = self.builtin_part(right)
+        done = None
+        if isinstance(right, Sequence):
+            done = self._compare_sequences(symbol, left, right)
+        return Constant(NotImplemented) if done is None else done
+
     def _compare_sequences(self, symbol: str, left: Any, right: Any) -> Any:
         related = issubclass(left.kind, right.kind) or issubclass(right.kind, left.kind)
         if not related:

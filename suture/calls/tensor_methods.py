@@ -9,7 +9,7 @@ import torch
 
 from suture.breaks import Break, tensor_methods, tensors
 from suture.calls.table import special
-from suture.variables import Constant, Size, Tensor
+from suture.variables import Class, Constant, Size, Tensor
 
 METHODS: dict[str, Callable[..., Any]] = {}
 
@@ -60,6 +60,15 @@ def _new(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
     if len(args) == 1 and isinstance(args[0], Size):
         args = list(args[0].unpacked(tx))
     return tx.add_node("call_method", "new", [tensor, *args], kwargs)
+
+
+@method("type")
+def _type(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    """Graphs have no classes such as torch.HalfTensor; the name says the same."""
+    if args and isinstance(args[0], Class) and isinstance(args[0].value, type(torch.FloatTensor)):
+        cls = args[0].value
+        args = [Constant(f"{cls.__module__}.{cls.__name__}"), *args[1:]]
+    return tx.add_node("call_method", "type", [tensor, *args], kwargs)
 
 
 @method("resize_")

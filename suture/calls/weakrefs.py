@@ -28,7 +28,7 @@ class MadeReference(Variable):
         return self.to
 
     def hash_key(self, tx: Any) -> Any:
-        return self.to.hash_key(tx)
+        return (weakref.ref, self.to.hash_key(tx))
 
     def rebuild(self, emit: Any) -> str:
         return f"{emit.constant(weakref.ref, 'ref')}({emit.value(self.to)})"

@@ -453,6 +453,9 @@ def _object(tx: Any, value: Any, source: Any) -> Any:
 
 def _storage(tx: Any, value: Any, source: Any) -> Any:
     """The builtin part of an object whose class derives from a container."""
+    base = next((b for b in (dict, list, tuple) if isinstance(value, b)), None)
+    if base is not None and type(value).__getitem__ is not base.__getitem__:
+        source.stored = base
     if isinstance(value, collections.defaultdict):
         factory = tx.wrap(value.default_factory, source.attr("default_factory"))
         return Dict(None, source, collections.defaultdict, value, factory)

@@ -196,7 +196,7 @@ def _has_effects(graph: torch.fx.Graph) -> bool:
 def _impure(node: torch.fx.Node) -> bool:
     if node.op == "call_method":
         return str(node.target).endswith("_") and not str(node.target).endswith("__")
-    return node.is_impure() or _may_draw(node)
+    return node.op == "call_module" or node.is_impure() or _may_draw(node)
 
 
 def _may_draw(node: torch.fx.Node) -> bool:

@@ -154,7 +154,9 @@ class Writer:
             return f"{base}.{arg}"
         if kind in ("item", "getitem", "index"):
             plain = type(arg) in (int, str, bool, type(None))
-            return f"{base}[{repr(arg) if plain else self.constant(arg, 'key')}]"
+            key = repr(arg) if plain else self.constant(arg, "key")
+            stored = source.base.stored
+            return f"{stored.__name__}.__getitem__({base}, {key})" if stored else f"{base}[{key}]"
         if kind == "call":
             return f"{self.constant(arg, 'read')}({base})"
         template = KINDS[kind][1]

@@ -37,15 +37,18 @@ KINDS: dict[str, tuple[str, str | None]] = {
 
 
 class Source:
-    """A readable place. ``base`` is None for roots: argument slots and pinned objects."""
+    """A readable place. ``base`` is None for roots: argument slots and pinned objects.
+    ``stored`` is the builtin type whose items are meant, where the object's class derives from it
+    and has a way of its own to give items."""
 
-    __slots__ = ("__weakref__", "_children", "arg", "base", "kind", "name")
+    __slots__ = ("__weakref__", "_children", "arg", "base", "kind", "name", "stored")
 
     def __init__(self, kind: str, base: Source | None, arg: Any, name: str = "") -> None:
         self.kind = kind
         self.base = base
         self.arg = arg
         self.name = name
+        self.stored: type | None = None
         self._children: dict[tuple[str, Any], Source] = {}
 
     def child(self, kind: str, arg: Any = None) -> Source:

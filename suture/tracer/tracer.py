@@ -73,6 +73,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.entry_is_owned = False
         self.as_loop = False  # an iterator that has stood elsewhere before is left to Python
         self.inline_limit = config.inline_limit
+        self.writing: list[Any] = []  # containers whose text is being made
         self.whole = False  # whether a break is an error, so that capturing goes before all
         self.turns: dict[tuple[int, int], int] = {}  # of the loops in each frame
         self.symbol_places: list[Any] = []

@@ -150,6 +150,8 @@ class Dict(Container):
         return found
 
     def m_popitem(self, tx: Any, last: Any = None) -> Any:
+        if last is not None and self.kind is not collections.OrderedDict:
+            return tx.refused_method(self.kind, "popitem", [last], {})
         if not self.load(tx):
             return tx.raise_(KeyError, "popitem(): dictionary is empty")
         self.values(tx)
@@ -206,6 +208,15 @@ class Dict(Container):
             return Constant(NotImplemented)
         merged = self.m_copy(tx)
         merged.m_update(tx, other)
+        return merged
+
+    def m___ror__(self, tx: Any, other: Any) -> Any:
+        """Where the other side is a plain dict, and this one is not."""
+        if not issubclass(other.python_type(), dict):
+            return Constant(NotImplemented)
+        merged = Dict(None, None, self.kind, None, self.factory)
+        merged.m_update(tx, other)
+        merged.m_update(tx, self)
         return merged
 
     def m___ior__(self, tx: Any, other: Any) -> Any:

@@ -9,6 +9,8 @@ from suture.breaks import Break, objects
 from suture.variables.base import Lazy, Mutable, Variable
 from suture.variables.constant import Constant
 
+_CONCATENATING = frozenset({"__add__", "__iadd__", "__mul__", "__imul__", "__rmul__"})
+
 
 class BuiltinMethod(Variable):
     """A bound method of a builtin container, such as `items.append`."""
@@ -30,7 +32,16 @@ class BuiltinMethod(Variable):
                 operation=f"call method {self.name} of",
                 object=self.owner.describe(),
             )
-        return self.owner.call_method(tx, self.name, args, kwargs)
+        done = self.owner.call_method(tx, self.name, args, kwargs)
+        if self.name in _CONCATENATING and done.is_constant():
+            if done.constant() is NotImplemented:  # the operator asks the other side, a call raises
+                kind = self.owner.python_type().__name__
+                other = args[0].python_type().__name__
+                text = f'can only concatenate {kind} (not "{other}") to {kind}'
+                if "mul" in self.name:
+                    text = f"'{other}' object cannot be interpreted as an integer"
+                return tx.raise_(TypeError, text)
+        return done
 
     def getattr(self, tx: Any, name: str) -> Any:
         if name == "__self__":
@@ -142,6 +153,24 @@ class Sequence(Container):
             if tx.same_or_equal(self.at(tx, i), item):
                 return Constant(i)
         return tx.raise_(ValueError, f"{item.describe()} is not in {self.kind.__name__}")
+
+    def m___eq__(self, tx: Any, other: Any) -> Any:
+        return tx.sequence_compare("==", self, other)
+
+    def m___ne__(self, tx: Any, other: Any) -> Any:
+        return tx.sequence_compare("!=", self, other)
+
+    def m___lt__(self, tx: Any, other: Any) -> Any:
+        return tx.sequence_compare("<", self, other)
+
+    def m___le__(self, tx: Any, other: Any) -> Any:
+        return tx.sequence_compare("<=", self, other)
+
+    def m___gt__(self, tx: Any, other: Any) -> Any:
+        return tx.sequence_compare(">", self, other)
+
+    def m___ge__(self, tx: Any, other: Any) -> Any:
+        return tx.sequence_compare(">=", self, other)
 
     def m_count(self, tx: Any, item: Any) -> Any:
         return Constant(sum(1 for at in self.unpacked(tx) if tx.same_or_equal(at, item)))

@@ -200,6 +200,8 @@ class Set(Container):
         return Constant(all(k in self.entries for k in right))
 
     def m_isdisjoint(self, tx: Any, other: Any) -> Any:
+        if not tx.is_settled(other):
+            return Constant(all(i.hash_key(tx) not in self.entries for i in tx.each(other)))
         right = operand_of(tx, other).entries
         return Constant(not any(k in right for k in self.entries))
 

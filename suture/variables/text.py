@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from suture.breaks import Break, objects, tensors
+from suture.breaks import Break, builtin_calls, objects, tensors
 from suture.graph.builder import version_of
 from suture.variables.base import Variable
 from suture.variables.constant import Constant
-from suture.variables.tensor import Tensor
+from suture.variables.tensor import Symbol, Tensor
 
 
 @dataclass(slots=True)
@@ -63,6 +63,8 @@ class Text(Variable):
                     raise Break(
                         tensors.PRINT_TENSOR, builtin=part.how, arguments=part.value.describe()
                     )
+                if not isinstance(part.value, Symbol):
+                    raise Break(builtin_calls.STR_IN_C, object=part.value.describe())
                 known = tx.specialise(part.value)
                 spec = (part.spec,) if part.how == "format" else ()
                 part = _BUILTINS[part.how](known, *spec)
@@ -95,6 +97,15 @@ class Text(Variable):
 
     def m___ne__(self, tx: Any, other: Any) -> Any:
         return tx.compare("!=", Constant(self.settle(tx)), other)
+
+    def m___len__(self, tx: Any) -> Any:
+        return Constant(len(self.settle(tx)))
+
+    def m___getitem__(self, tx: Any, key: Any) -> Any:
+        return tx.getitem(Constant(self.settle(tx)), key)
+
+    def m___contains__(self, tx: Any, item: Any) -> Any:
+        return tx.contains(Constant(self.settle(tx)), item)
 
     def m___iter__(self, tx: Any) -> Any:
         return tx.iterate(Constant(self.settle(tx)))

@@ -13,6 +13,12 @@ class WeakReference(Held):
 
     __slots__ = ()
 
+    def hash_key(self, tx: Any) -> Any:
+        """Of what it refers to: two references to one object are one key."""
+        if self.value() is None:
+            return super().hash_key(tx)
+        return (weakref.ref, self.call(tx, [], {}).hash_key(tx))
+
     def call(self, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """What it refers to: known already if the program holds it too."""
         target = self.value()

@@ -6,6 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+import suture
 from tests.harness import check
 
 torch.manual_seed(0)
@@ -381,3 +382,28 @@ def test_new_takes_a_size_as_a_shape_and_a_list_as_numbers():
         return x.new(x.shape).zero_(), x.new([1.0, 2.0]), x.new(2, 3).zero_().shape
 
     check(fn, torch.randn(2, 3))
+
+
+def test_old_tensor_classes_name_a_type():
+    def fn(x):
+        return x.type(torch.HalfTensor), x.type(torch.IntTensor).type(torch.float32)
+
+    check(fn, torch.ones(2), graphs=1)
+
+
+def test_sizes_are_made_of_numbers_in_tensors():
+    def fn(x):
+        size = torch.Size([torch.tensor(x.shape)[0], 64])
+        return x + 1, size in {torch.Size([2, 64]): 1}
+
+    check(fn, torch.ones(2), graphs=1)
+
+
+def test_extremes_of_tensors_are_chosen_in_a_whole_graph():
+    def fn(x):
+        low = min(max(x.sum(), 0), 1)
+        return x + max(low, x[0]) - min(x[0], x[1])
+
+    for x in (torch.tensor([2.0, 3.0]), torch.tensor([-2.0, 0.5])):
+        compiled = suture.compile(fn, backend="eager", fullgraph=True)
+        assert torch.equal(compiled(x), fn(x))

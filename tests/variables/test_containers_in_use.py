@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import weakref
 
 import torch
 
@@ -81,3 +82,75 @@ def test_set_can_be_set_up_again():
         return x + len(changed) + len(fixed), changed, fixed
 
     check(fn, torch.ones(2), graphs=1)
+
+
+def test_methods_of_sequences_answer_and_refuse_as_python_does():
+    def fn(x):
+        answers = [[1].__eq__([1]), [1].__lt__([2]), (1,).__ge__([1]), (1,).__ne__(3)]
+        for act in (lambda: [1].__add__(3), lambda: (1,).__mul__(2.0), lambda: [1, 2][::0]):
+            try:
+                answers.append(act())
+            except (TypeError, ValueError) as error:
+                answers.append(str(error))
+        return x + 1, answers
+
+    check(fn, torch.ones(2), graphs=1)
+
+
+def test_isdisjoint_stops_at_the_first_that_is_in_both():
+    def fn(x):
+        seen = []
+        {2, 4}.isdisjoint(seen.append(n) or n for n in (1, 2, 3))
+        return x + len(seen)
+
+    check(fn, torch.ones(2), graphs=1)
+
+
+def test_weak_keys_are_found_by_what_they_refer_to():
+    first, second, other = (torch.nn.Module() for _ in range(3))
+    held = weakref.WeakKeyDictionary({first: 2, second: 3})
+
+    def fn(x):
+        return x + held[second], first in held, other in held
+
+    check(fn, torch.ones(2), graphs=1)
+
+
+def test_union_of_a_dict_and_an_ordered_one_is_ordered():
+    def fn(x):
+        made = {"b": 1} | collections.OrderedDict(a=2)
+        return x + 1, type(made).__name__, collections.OrderedDict.fromkeys("ab", value=3)
+
+    check(fn, torch.ones(2), graphs=1)
+
+
+def test_plain_dict_pops_no_first_item():
+    def fn(x):
+        try:
+            {1: 2}.popitem(False)
+        except TypeError as error:
+            return x + 1, str(error)
+
+    check(fn, torch.ones(2), graphs=1)
+
+
+def test_items_are_read_past_a_getitem_of_the_class():
+    class Rows(list):
+        def __getitem__(self, i):
+            raise RuntimeError("not to be called")
+
+    class Table(dict):
+        def __getitem__(self, key):
+            raise RuntimeError("not to be called")
+
+    def fn(x, rows, table):
+        rows.append(4)
+        return x * len(rows), 3 in rows, list(table.values()), table.get("a")
+
+    rows, table = Rows([1, 3]), Table(a=torch.ones(1))
+    _, found, values, got = suture.compile(fn, backend="eager", fullgraph=True)(
+        torch.ones(1), rows, table
+    )
+    assert found
+    assert values[0] is got
+    assert list(rows) == [1, 3, 4]

@@ -1,0 +1,65 @@
+"""max() and min()."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from suture.calls.table import handles
+from suture.variables import Symbol, Tensor
+
+
+def _extreme(name: str, symbol: str) -> Any:
+    def handler(tx: Any, args: Any, kwargs: Any) -> Any:
+        items = tx.elements(args[0]) if len(args) == 1 else list(args)
+        if not items:
+            if "default" in kwargs:
+                return kwargs["default"]
+            return tx.raise_(ValueError, f"{name}() arg is an empty sequence")
+        key = kwargs.get("key")
+        if key is not None and key.is_constant() and key.constant() is None:
+            key = None
+        if key is None and any(isinstance(i, Symbol) for i in items):
+            return _symbol_extreme(tx, name, items)
+        if key is None and tx.whole and all(_is_number(i) for i in items):
+            return _tensor_extreme(tx, symbol, items)
+        best, best_key = items[0], items[0] if key is None else tx.call(key, [items[0]], {})
+        for item in items[1:]:
+            item_key = item if key is None else tx.call(key, [item], {})
+            if tx.truth(tx.compare(symbol, item_key, best_key)):
+                best, best_key = item, item_key
+        return best
+
+    return handler
+
+
+def _is_number(item: Any) -> bool:
+    if isinstance(item, Tensor):
+        return bool(item.value.numel() == 1)
+    return item.is_constant() and type(item.constant()) in (int, float, bool)
+
+
+def _tensor_extreme(tx: Any, symbol: str, items: list[Any]) -> Any:
+    """Where a break is no way out, the greater of two numbers in tensors is chosen in the graph,
+    as a tensor of its own."""
+    best = items[0]
+    for item in items[1:]:
+        better = tx.compare(symbol, item, best)
+        if isinstance(better, Tensor):
+            best = tx.call_torch(torch.where, [better, item, best], {})
+        elif tx.truth(better):
+            best = item
+    return best
+
+
+def _symbol_extreme(tx: Any, name: str, items: list[Any]) -> Any:
+    target = torch.sym_max if name == "max" else torch.sym_min
+    best = items[0]
+    for item in items[1:]:
+        best = tx.call_torch(target, [best, item], {})
+    return best
+
+
+handles(max)(_extreme("max", ">"))
+handles(min)(_extreme("min", "<"))
