@@ -7,15 +7,19 @@ body is then compiled once and Python asks for each next element.
 
 from __future__ import annotations
 
+import gc
+import operator
 import sys
 from typing import Any
 
 from suture.breaks import Break, control_flow
 from suture.variables import (
     Constant,
+    Dict,
     Enumerate,
     Iterator,
     ListIterator,
+    Object,
     RangeIterator,
     Sequence,
     SequenceIterator,
@@ -131,7 +135,7 @@ def _token(value: Any) -> Any:
         return ("enumerate", count_of(value), _token(inner_of(value)))
     if isinstance(value, zip):
         return ("zip", *map(_token, inners_of(value)))
-    if type(value) not in _SEQUENCES and type(value) not in _SNAPSHOTS:
+    if type(value) not in _SEQUENCES and type(value) not in _OF_DICTS:
         raise TypeError
     return (type(value).__name__, position_of(value), len(sequence_of(value)))
 
@@ -152,9 +156,8 @@ def _model(tx: Any, value: Any, source: Any) -> Any:
         if not isinstance(sequence, Sequence):
             return None
         return SequenceIterator(sequence, at)
-    if kind in _SNAPSHOTS:
-        items = tx.wrap(sequence_of(value), source.call(sequence_of))
-        return ListIterator(list(items.unpacked(tx)), kind)
+    if kind in _OF_DICTS:
+        return _model_of_dict(tx, value, source)
     if kind is enumerate:
         inner = _model(tx, inner_of(value), source.call(inner_of))
         count = tx.wrap(count_of(value), source.call(count_of))
@@ -165,6 +168,54 @@ def _model(tx: Any, value: Any, source: Any) -> Any:
         models = [_model(tx, v, parts.index(i)) for i, v in enumerate(inners_of(value))]
         return None if None in models else Zip(models)
     return None
+
+
+def _model_of_dict(tx: Any, value: Any, source: Any) -> Any:
+    """The iterator goes on over the dict itself, which the program may change meanwhile."""
+    left = left_of(value)
+    if left is None:
+        return None
+    tx.guards.add(source.call(left_of), "equals", left)
+    if left < 0:
+        return ListIterator([], type(value))
+    of = tx.builtin_part(tx.wrap(dict_of(value), source.call(dict_of)))
+    if not isinstance(of, Dict) or _changed(tx, of, dict_of(value)):
+        return None
+    made = tx.mapping_iterator(of, _OF_DICTS[type(value)])
+    made.at = len(made.keys) - left
+    return made
+
+
+def _changed(tx: Any, of: Dict, real: dict[Any, Any]) -> bool:
+    """Whether the program has changed a dict already, as it is or as an object's attributes."""
+    for variable in tx.effects.touched.values():
+        value = variable.value if isinstance(variable, Object) else None
+        if variable is of or (
+            value is not None and any(held is real for held in gc.get_referents(value))
+        ):
+            return True
+    return any(namespace is real for namespace, _ in tx.effects.globals.values())
+
+
+def dict_of(iterator: Any) -> Any:
+    """The dict an iterator goes over; None once it is through."""
+    return next((held for held in gc.get_referents(iterator) if isinstance(held, dict)), None)
+
+
+def left_of(iterator: Any) -> int | None:
+    """How many of its dict's keys, counted from the end, an iterator has before it. -1: it is
+    through; None: the dict has got other keys since it was made."""
+    of = dict_of(iterator)
+    if of is None:
+        return -1
+    what = _OF_DICTS[type(iterator)]
+    left, whole = sequence_of(iterator), list(getattr(dict, what)(of))
+    at = len(whole) - len(left)
+    tail = whole[at:] if at >= 0 else []
+    if what == "items":  # whose pairs are made anew each time
+        left, tail = [part for pair in left for part in pair], [p for pair in tail for p in pair]
+    same = len(left) == len(tail) and all(map(operator.is_, left, tail))
+    return len(whole) - at if same else None
 
 
 def _rest(iterator: Any) -> range:
@@ -191,9 +242,9 @@ def holds_its_own(iterator: Any) -> bool:
 _ALONE = {zip: _most_references(zip([], [])), enumerate: _most_references(enumerate([]))}
 _RANGE = type(iter(range(0)))
 _SEQUENCES = frozenset({type(iter([])), type(iter(())), _RANGE, type(iter(""))})
-_SNAPSHOTS = frozenset({type(iter({}.keys())), type(iter({}.values())), type(iter({}.items()))})  # type: ignore[var-annotated]
+_OF_DICTS = {type(iter(getattr({}, what)())): what for what in ("keys", "values", "items")}
 
 
 def is_builtin_iterator(value: Any) -> bool:
     """Whether `wrap_iterator` may know how to go on with it."""
-    return type(value) in _SEQUENCES or type(value) in _SNAPSHOTS or type(value) in (enumerate, zip)
+    return type(value) in _SEQUENCES or type(value) in _OF_DICTS or type(value) in (enumerate, zip)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 import suture
@@ -101,3 +102,53 @@ def test_an_iterator_over_a_list_that_the_region_filled_is_where_it_was():
         return x * len(seen), seen, list(back)
 
     check(fn, torch.ones(2), 2, graphs=None, breaks=None, recompiles=None)
+
+
+def _shrinks_in_the_loop(x, table):
+    for i, _ in zip(range(3), table):
+        suture.graph_break()
+        if i == 0:
+            del table["b"]
+    return x + 1
+
+
+def _shrinks_behind_a_break(x, table):
+    left = iter(table)
+    next(left)
+    suture.graph_break()
+    del table["b"]
+    return x + 1, next(left)
+
+
+def _changes_a_value(x, table):
+    left = iter(table.items())
+    next(left)
+    suture.graph_break()
+    table["b"] = 7
+    return x + 1, next(left), next(left, None)
+
+
+def _replaces_a_key(x, table):
+    left = iter(table)
+    next(left)
+    suture.graph_break()
+    del table["b"]
+    table["c"] = 3
+    suture.graph_break()
+    return x + 1, list(left)
+
+
+def _is_through(x, table):
+    left = iter(table.values())
+    list(left)
+    suture.graph_break()
+    return x + 1, next(left, None)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [_shrinks_in_the_loop, _shrinks_behind_a_break, _changes_a_value, _replaces_a_key, _is_through],
+)
+def test_a_dict_that_changes_below_its_iterator(fn):
+    check(fn, torch.ones(2), {"a": 1, "b": 2}, graphs=None, breaks=None, recompiles=None)
+    check(fn, torch.ones(2), {(1, 2): 1, "b": 2}, graphs=None, breaks=None, recompiles=None)
