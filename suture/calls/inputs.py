@@ -72,8 +72,10 @@ class Inputs(Part):
         return priv.DimDynamic.DUCK if self.history.dynamic else priv.DimDynamic.DYNAMIC
 
     def note_input(self, made: Tensor, plan: TensorPlan) -> None:
+        self.note_sizes(made.value, made.source, plan)
+
+    def note_sizes(self, fake: torch.Tensor, source: Any, plan: TensorPlan) -> None:
         """Remember where the symbols of an input's sizes come from."""
-        fake, source = made.value, made.source
         for i, size in enumerate(fake.shape):
             if isinstance(size, torch.SymInt):
                 self.symbol_places.append(Place(source, "size", i, size, plan.marks.dynamic.get(i)))

@@ -17,7 +17,7 @@ from suture.calls.attributes import MISSING, is_data_descriptor
 from suture.calls.operators import BINARY, COMPARE, IN_PLACE, UNARY
 from suture.calls.part import Part
 from suture.calls.tensor_methods import method
-from suture.variables import Class, Constant, List, Object, Tensor, Tuple, is_literal
+from suture.variables import Class, List, Object, Tensor, Tuple
 
 PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 OWN_FUNCTION = torch.Tensor.__torch_function__.__func__
@@ -97,8 +97,10 @@ class Subclasses(Part):
             return None
         if isinstance(raw, _BINDABLE):
             return self.bind(raw, tensor, tensor.cls, name)
-        if is_literal(raw):
-            return Constant(raw)
+        if not hasattr(type(raw), "__get__"):
+            return self.wrap(raw, self.class_source(tensor.cls, name, raw))
+        if isinstance(raw, type):
+            return self.wrap(raw, None)
         kind = tensor.cls.__name__
         if hasattr(torch.Tensor, name):
             raise Break(subclasses.OVERRIDDEN_ATTRIBUTE, subclass=kind, attribute=name)

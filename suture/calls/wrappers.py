@@ -11,12 +11,16 @@ from typing import Any
 
 import torch
 
-from suture import _core
 from suture.breaks import Break, subclasses, tensors
 from suture.calls.attributes import MISSING
+from suture.calls.inputs import TensorPlan
 from suture.calls.part import Part
 from suture.calls.subclasses import defined_in
+from suture.dynamic import NO_MARKS, marks_of
+from suture.graph import _torch as priv
 from suture.graph._torch import is_traceable_wrapper_subclass
+from suture.graph.names import TorchName
+from suture.guards.places import Place
 from suture.variables import Class, Tensor, is_literal
 
 _HOW = ("__tensor_flatten__", "__tensor_unflatten__")
@@ -53,8 +57,9 @@ class Wrappers(Part):
         """A wrapper from outside: one input of the graph."""
         self.meet_wrapper()
         self._refuse_inner(value, source)
-        fake = self.fake_input(value, source, None)
-        self._guard_wrapper(value, source)
+        context = self._wrapper_context(value, source)
+        fake = self.fake_input(value, source, context)
+        self._guard_wrapper(value, fake, source)
         static = self.is_fixed(source) and self.stays(source, value)
         if static:
             self.guards.add(source, "is", value)
@@ -75,16 +80,40 @@ class Wrappers(Part):
             else:
                 self.refuse_tensor(inner, place, type(inner))
 
-    def _guard_wrapper(self, value: Any, source: Any) -> None:
-        self.guards.add(source, "tensor", _core.TensorSpec(value))
+    def _wrapper_context(self, value: Any, source: Any, around: Any = None) -> Any:
+        """Which of its sizes are symbols, or None if all are constants. A mark on the wrapper is
+        one on inner tensors of as many dimensions."""
+        marks = marks_of(value) or around or NO_MARKS
+        plan = self.tensor_plan(value, source, marks)
+        inner, moving = {}, plan.context is not None
+        for name in value.__tensor_flatten__()[0]:
+            part, place = getattr(value, name), source.attr(name)
+            above = marks if part.dim() == value.dim() else NO_MARKS
+            if is_traceable_wrapper_subclass(part):
+                context = self._wrapper_context(part, place, above)
+            else:
+                context = self.tensor_plan(part, place, marks_of(part) or above).context
+            moving = moving or context is not None
+            inner[name] = (part, place, context)
+        if not moving:
+            return None
+        contexts = {n: _context_of(p, at, c) for n, (p, at, c) in inner.items()}
+        outer = plan.context if plan.context is not None else priv.static_context(value)
+        return priv.wrapper_context(TorchName(source.path()), outer, contexts)
+
+    def _guard_wrapper(self, value: Any, fake: Any, source: Any) -> None:
+        plan = TensorPlan(None, marks_of(value))
+        self.guards.add(source, "tensor", plan.spec(value, fake))
+        self.note_sizes(fake, source, plan)
+        if not is_traceable_wrapper_subclass(value):
+            return
+        for i, size in priv.size_symbols(self.graph.shape_env, source.path()):
+            if isinstance(size, torch.SymInt):
+                self.symbol_places.append(Place(source, "size", i, size, plan.marks.dynamic.get(i)))
         names, context = value.__tensor_flatten__()
         self.guards.add(source, "truth", SameContext(names, context))
         for name in names:
-            inner, place = getattr(value, name), source.attr(name)
-            if is_traceable_wrapper_subclass(inner):
-                self._guard_wrapper(inner, place)
-            else:
-                self.guards.add(place, "tensor", _core.TensorSpec(inner))
+            self._guard_wrapper(getattr(value, name), getattr(fake, name), source.attr(name))
 
     def wrapper_attribute(self, tensor: Tensor, name: str) -> Any:
         """An attribute of a wrapper that the graph makes; MISSING if it has none."""
@@ -116,6 +145,17 @@ class Wrappers(Part):
         if not isinstance(tensor, Tensor) or not is_traceable_wrapper_subclass(tensor.value):
             return False
         return defined_in(tensor.cls, name) is not MISSING
+
+
+def _context_of(value: Any, source: Any, found: Any) -> Any:
+    if found is not None:
+        return found
+    static = priv.static_context(value)
+    if not is_traceable_wrapper_subclass(value):
+        return static
+    parts = {n: getattr(value, n) for n in value.__tensor_flatten__()[0]}
+    inner = {n: _context_of(p, source.attr(n), None) for n, p in parts.items()}
+    return priv.wrapper_context(TorchName(source.path()), static, inner)
 
 
 def base_call(name: str, *args: Any, **kwargs: Any) -> Any:

@@ -42,10 +42,12 @@ __all__ = [
     "is_traceable_wrapper_subclass",
     "pytree",
     "range_constraint",
+    "size_symbols",
     "static_context",
     "symbolic_context",
     "symbolic_float",
     "tracing",
+    "wrapper_context",
 ]
 
 _SHAPES = "torch.fx.experimental.symbolic_shapes"
@@ -57,6 +59,7 @@ _LAZY = {
     "ShapeEnv": _SHAPES,
     "StatelessSymbolicContext": _SHAPES,
     "StrictMinMaxConstraint": _SHAPES,
+    "SubclassSymbolicContext": _SHAPES,
     "compute_unbacked_bindings": _SHAPES,
     "constrain_range": _SHAPES,
     "insert_deferred_runtime_asserts": "torch.fx.passes.runtime_assert",
@@ -93,6 +96,31 @@ def symbolic_context(**facts: Any) -> Any:
     made = __getattr__("StatelessSymbolicContext")
     known = made.__dataclass_fields__
     return made(**{name: value for name, value in facts.items() if name in known})
+
+
+def wrapper_context(source: TorchSource, outer: Any, inner: dict[str, Any]) -> Any:
+    """Which sizes of a wrapper subclass are symbols: of itself, and of its inner tensors."""
+    made = __getattr__("SubclassSymbolicContext")
+    return made(
+        dynamic_sizes=outer.dynamic_sizes,
+        constraint_sizes=outer.constraint_sizes,
+        tensor_source=source,
+        inner_contexts=inner,
+    )
+
+
+def size_symbols(shape_env: Any, path: str) -> list[tuple[int, Any]]:
+    """The symbols that were made for the sizes of the tensor called `path`, which the tensor itself
+    may not show: (dimension, symbolic int)."""
+    found = []
+    for symbol, sources in shape_env.var_to_sources.items():
+        for source in sources:
+            prop = getattr(source, "prop", None)
+            if getattr(prop, "name", "") == "SIZE" and source.base.name == path:
+                hint = int(shape_env.backed_var_to_val[symbol])
+                made = shape_env.create_symintnode(symbol, hint=hint, source=source)
+                found.append((source.idx, made))
+    return found
 
 
 def symbolic_float(shape_env: Any, value: float, source: TorchSource) -> Any:

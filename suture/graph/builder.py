@@ -173,6 +173,9 @@ class GraphBuilder:
         if torch.is_inference_mode_enabled() is not self.inference:
             with torch.inference_mode(self.inference):  # it was there before the mode was switched
                 return self.fake_tensor(tensor, source, dims)
+        if priv.is_traceable_wrapper_subclass(tensor) and dims is not None:
+            place = TorchName(source.path())
+            return self.fake.from_tensor(tensor, symbolic_context=dims, source=place)
         if priv.is_traceable_wrapper_subclass(tensor) or _views_a_wrapper(tensor):
             return self.fake.from_tensor(tensor, static_shapes=True)
         context = dims if dims is not None else priv.static_context(tensor)

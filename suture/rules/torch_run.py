@@ -43,6 +43,10 @@ run(
     because="makes a tensor subclass object by object, not value by value",
 )
 run(
+    "torch.nn.modules.lazy.LazyModuleMixin._infer_parameters",
+    because="makes a module what it will be, once: classes and memory of its parameters change",
+)
+run(
     "torch._C._to_dlpack torch.to_dlpack torch.from_dlpack",
     because="hands memory to another library",
 )

@@ -195,3 +195,35 @@ def test_a_class_that_does_not_tell_its_inner_tensors_is_left_to_python():
         return x.sin()
 
     check(fn, make=lambda: (torch.randn(3).as_subclass(Opaque),), graphs=0, breaks=("GB2021",) * 2)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_sizes_that_change_become_symbols(backend):
+    def sum_of(x, y):
+        return (x * 2 + y).sin() * x.shape[0]
+
+    def linear(w, x):
+        return torch.nn.functional.linear(x, w)
+
+    suture.reset()
+    compiled = [suture.compile(fn, backend=backend or "eager") for fn in (sum_of, linear)]
+    with suture.config.patch(strict=True):
+        for n in range(3, 8):
+            x, y, z = two(n, 2), torch.randn(n, 2), torch.randn(2, 4)
+            w = Quantized.from_float(torch.randn(n, 4))
+            assert torch.equal(compiled[0](x, y).b, sum_of(x, y).b)
+            assert torch.allclose(compiled[1](w, z), linear(w, z))
+    assert suture.stats().variants == 4 and not suture.stats().interpreted
+
+
+def test_a_size_marked_dynamic_is_a_symbol_at_once():
+    def fn(x):
+        return x.sin() + x.shape[0]
+
+    suture.reset()
+    compiled = suture.compile(fn, backend="eager")
+    x = two(4, 2)
+    suture.mark_dynamic(x, 0)
+    for value in (x, two(5, 2)):
+        assert torch.equal(compiled(value).a, fn(value).a)
+    assert suture.stats().variants == 1
