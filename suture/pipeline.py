@@ -143,7 +143,7 @@ def install_graph(unit: Unit, point: Any, data: PointData, capture: Capture, emi
             compiled = backends.compile_graph(
                 unit.options.backend,
                 module,
-                [entry.example for entry in emitted.inputs],
+                [entry.for_backend() for entry in emitted.inputs],
                 fake_mode=capture.graph.fake,
                 static=static,
                 aside=capture.graph.floats_aside(),

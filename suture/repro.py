@@ -85,7 +85,7 @@ def _spelled(value: Any) -> str:
         return repr(value) if isinstance(value, (int, float, str, bool, type(None))) else "None"
     try:
         size, stride = [int(s) for s in value.shape], [int(s) for s in value.stride()]
-    except (RuntimeError, TypeError, ValueError):
+    except (RuntimeError, TypeError, ValueError, AttributeError):
         return f"torch.zeros(())  # {type(value).__name__}, {value.layout}"
     made = (
         f"torch.empty_strided({size}, {stride}, dtype={value.dtype}, device={str(value.device)!r})"

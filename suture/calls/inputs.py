@@ -39,10 +39,13 @@ class TensorPlan:
 class Inputs(Part):
     """The part of the tracer that decides what of the inputs is a constant."""
 
-    def tensor_plan(self, value: torch.Tensor, source: Any, marks: Marks) -> TensorPlan:
-        """Decide which sizes are symbolic: those seen to change, or marked by the user."""
+    def tensor_plan(
+        self, value: torch.Tensor, source: Any, marks: Marks, ragged: Any = ()
+    ) -> TensorPlan:
+        """Decide which sizes are symbolic: those seen to change, marked by the user, or `ragged`,
+        which differ with every nested tensor."""
         path = source.path()
-        moving = self.history.dynamic_sizes(path, value)
+        moving = self.history.dynamic_sizes(path, value) | set(ragged)
         if marks:
             check_marks(value, marks, path)
             moving = (moving | marks.maybe) - marks.static
@@ -77,10 +80,10 @@ class Inputs(Part):
     def note_sizes(self, fake: torch.Tensor, source: Any, plan: TensorPlan) -> None:
         """Remember where the symbols of an input's sizes come from."""
         for i, size in enumerate(fake.shape):
-            if isinstance(size, torch.SymInt):
+            if isinstance(size, torch.SymInt) and not priv.is_ragged(size):
                 self.symbol_places.append(Place(source, "size", i, size, plan.marks.dynamic.get(i)))
         for i, stride in enumerate(fake.stride()):
-            if isinstance(stride, torch.SymInt):
+            if isinstance(stride, torch.SymInt) and not priv.is_ragged(stride):
                 self.symbol_places.append(Place(source, "stride", i, stride))
         offset = fake.storage_offset()
         if isinstance(offset, torch.SymInt):

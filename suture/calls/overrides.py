@@ -24,6 +24,7 @@ from suture.calls.operators import BINARY, COMPARE, IN_PLACE, UNARY
 from suture.calls.part import Part
 from suture.calls.subclasses import DISABLED, OWN_FUNCTION, PLAIN, defined_in
 from suture.calls.table import handles, special
+from suture.calls.wrappers import asked_by_graphs
 from suture.calls.wrapping import Equals, wraps
 from suture.variables import Builtin, Class, Constant, Dict, Function, List, Object, Tensor, Tuple
 from suture.variables.switches import FunctionSwitch, Switch, leave, state_behind
@@ -44,8 +45,9 @@ def torch_functions_on() -> bool:
 
 
 def is_custom(kind: type) -> bool:
-    """Whether such a class has more to say than torch.Tensor's own answer."""
-    return getattr(kind.__torch_function__, "__func__", None) is not OWN_FUNCTION  # type: ignore[attr-defined]
+    """Whether such a class has more to say than torch.Tensor's own answer, and it is traced."""
+    own = getattr(kind.__torch_function__, "__func__", None) is OWN_FUNCTION  # type: ignore[attr-defined]
+    return not own and not asked_by_graphs(kind)
 
 
 class Overrides(Part):

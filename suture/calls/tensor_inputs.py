@@ -20,7 +20,7 @@ class TensorInputs(Part):
 
     def wrap_tensor(self, value: torch.Tensor, source: Any) -> Tensor:
         """A tensor that comes from outside becomes an input of the graph."""
-        if is_wrapper_class(type(value)) and not value.is_nested:
+        if is_wrapper_class(type(value)):
             return self.wrap_wrapper(value, source)
         convert = plain_tensor if is_subclass(type(value)) else None
         if convert is not None:

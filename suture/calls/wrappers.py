@@ -7,10 +7,14 @@ any kernel is. Guards look at the inner tensors and at what the class says besid
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import types
 from typing import Any
 
 import torch
 
+from suture import rules
 from suture.breaks import Break, subclasses, tensors
 from suture.calls.attributes import MISSING
 from suture.calls.inputs import TensorPlan
@@ -30,6 +34,16 @@ def is_wrapper_class(kind: type) -> bool:
     """Whether tensors of that class tell their inner tensors."""
     own = kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__  # type: ignore[attr-defined]
     return own and all(hasattr(kind, name) for name in _HOW)
+
+
+@functools.cache
+def asked_by_graphs(kind: type) -> bool:
+    """Whether a wrapper's `__torch_function__` is not traced (a rule says so): it is asked by the
+    nodes of the graph, as it is in eager."""
+    if not issubclass(kind, torch.Tensor) or not is_wrapper_class(kind):
+        return False
+    asked = getattr(getattr(kind, "__torch_function__", None), "__func__", None)
+    return isinstance(asked, types.FunctionType) and rules.lookup(asked).kind is rules.RUN
 
 
 class SameContext:
@@ -55,22 +69,29 @@ class Wrappers(Part):
 
     def wrap_wrapper(self, value: torch.Tensor, source: Any) -> Tensor:
         """A wrapper from outside: one input of the graph."""
-        self.meet_wrapper()
+        self.meet_wrapper(type(value))
         self._refuse_inner(value, source)
         context = self._wrapper_context(value, source)
-        fake = self.fake_input(value, source, context)
+        fake = self.fake_input(_no_view(value), source, context)
         self._guard_wrapper(value, fake, source)
+        for i, size in enumerate(fake.shape):
+            if priv.is_ragged(size) and fake.requires_grad:
+                # AOTAutograd wants to see the size that is no number come in
+                self.graph.add_input(source.call(_SIZES[i]), value.shape[i], size, kept=True)
         static = self.is_fixed(source) and self.stays(source, value)
         if static:
             self.guards.add(source, "is", value)
         node = self.graph.add_input(source, value, fake, static=static)
         return Tensor(node, fake, source, type(value), value)
 
-    def meet_wrapper(self) -> None:
-        """Operations on wrappers, while tracing and in the graph, ask no `__torch_function__`:
-        that was traced."""
+    def meet_wrapper(self, kind: type) -> None:
+        """Operations on wrappers, while tracing and in the graph, ask no `__torch_function__` that
+        was traced."""
         self.meet_subclass()
-        self.graph.quiet = True
+        if asked_by_graphs(kind):
+            self.graph.asks = True
+        else:
+            self.graph.quiet = True
 
     def _refuse_inner(self, value: Any, source: Any) -> None:
         for name in value.__tensor_flatten__()[0]:
@@ -84,7 +105,7 @@ class Wrappers(Part):
         """Which of its sizes are symbols, or None if all are constants. A mark on the wrapper is
         one on inner tensors of as many dimensions."""
         marks = marks_of(value) or around or NO_MARKS
-        plan = self.tensor_plan(value, source, marks)
+        plan = self.tensor_plan(value, source, marks, _ragged_sizes(value, value))
         inner, moving = {}, plan.context is not None
         for name in value.__tensor_flatten__()[0]:
             part, place = getattr(value, name), source.attr(name)
@@ -92,7 +113,9 @@ class Wrappers(Part):
             if is_traceable_wrapper_subclass(part):
                 context = self._wrapper_context(part, place, above)
             else:
-                context = self.tensor_plan(part, place, marks_of(part) or above).context
+                ragged = _ragged_sizes(value, part)
+                marked = NO_MARKS if ragged else marks_of(part) or above
+                context = self.tensor_plan(part, place, marked, ragged).context
             moving = moving or context is not None
             inner[name] = (part, place, context)
         if not moving:
@@ -101,10 +124,14 @@ class Wrappers(Part):
         outer = plan.context if plan.context is not None else priv.static_context(value)
         return priv.wrapper_context(TorchName(source.path()), outer, contexts)
 
-    def _guard_wrapper(self, value: Any, fake: Any, source: Any) -> None:
-        plan = TensorPlan(None, marks_of(value))
+    def _guard_wrapper(self, value: Any, fake: Any, source: Any, part: bool = False) -> None:
+        plan = TensorPlan(None, NO_MARKS if value.is_nested or part else marks_of(value))
         self.guards.add(source, "tensor", plan.spec(value, fake))
         self.note_sizes(fake, source, plan)
+        if part:
+            first = self.inner_places.setdefault(id(value), source)
+            if first is not source:
+                self.guards.add(source, "same", first)
         if not is_traceable_wrapper_subclass(value):
             return
         for i, size in priv.size_symbols(self.graph.shape_env, source.path()):
@@ -113,7 +140,8 @@ class Wrappers(Part):
         names, context = value.__tensor_flatten__()
         self.guards.add(source, "truth", SameContext(names, context))
         for name in names:
-            self._guard_wrapper(getattr(value, name), getattr(fake, name), source.attr(name))
+            inner = getattr(value, name), getattr(fake, name)
+            self._guard_wrapper(*inner, source.attr(name), True)
 
     def wrapper_attribute(self, tensor: Tensor, name: str) -> Any:
         """An attribute of a wrapper that the graph makes; MISSING if it has none."""
@@ -130,7 +158,7 @@ class Wrappers(Part):
 
     def make_wrapper(self, cls: Class, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A wrapper that the program makes: its constructor is a node of the graph."""
-        self.meet_wrapper()
+        self.meet_wrapper(cls.value)
         made = self.call_torch(cls.value, args, kwargs)
         whole = isinstance(made, Tensor) and is_traceable_wrapper_subclass(made.value)
         if not whole or made.value.requires_grad:
@@ -147,10 +175,48 @@ class Wrappers(Part):
         return defined_in(tensor.cls, name) is not MISSING
 
 
+def _size_reader(i: int) -> Any:
+    def size(tensor: Any) -> Any:
+        return tensor.shape[i]
+
+    return size
+
+
+_SIZES = [_size_reader(i) for i in range(8)]
+
+
+def _no_view(value: Any) -> Any:
+    """The wrapper, made anew of its inner tensors if it is a view: what it is a view of does not
+    matter to a graph, and has sizes of its own."""
+    if not value._is_view():
+        return value
+    names, context = value.__tensor_flatten__()
+    inner = {name: getattr(value, name) for name in names}
+    with torch.no_grad():
+        made = type(value).__tensor_unflatten__(inner, context, value.size(), value.stride())
+    return made.requires_grad_(value.requires_grad)
+
+
+def _ragged_sizes(value: Any, part: Any) -> list[int]:
+    """Sizes of (a part of) a nested tensor that differ from one to the next: those that are no
+    numbers, and those that its shape does not tell."""
+    if not value.is_nested:
+        return []
+    told = [size for size in value.shape if not priv.is_ragged(size)]
+    marked = marks_of(part).dynamic
+    return [
+        i
+        for i, size in enumerate(part.shape)
+        if priv.is_ragged(size) or size not in told or i in marked
+    ]
+
+
 def _context_of(value: Any, source: Any, found: Any) -> Any:
     if found is not None:
         return found
     static = priv.static_context(value)
+    if value._is_view() and not is_traceable_wrapper_subclass(value._base):
+        static = dataclasses.replace(static, view_base_context=priv.static_context(value._base))
     if not is_traceable_wrapper_subclass(value):
         return static
     parts = {n: getattr(value, n) for n in value.__tensor_flatten__()[0]}

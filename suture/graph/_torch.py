@@ -12,8 +12,9 @@ import linecache
 import math
 from typing import Any
 
-from torch import SymBool
+from torch import SymBool, SymInt
 from torch._C import DisableTorchFunctionSubclass
+from torch._C import _EnableTorchFunction as enable_torch_function
 from torch._dispatch.python import enable_python_dispatcher
 from torch._guards import Source as TorchSource
 from torch._guards import TracingContext, tracing
@@ -34,11 +35,14 @@ __all__ = [
     "FakeTensor",
     "FakeTensorMode",
     "SymBool",
+    "SymInt",
     "TorchSource",
     "TracingContext",
     "UnsupportedOperatorException",
     "enable_python_dispatcher",
+    "enable_torch_function",
     "forget_source",
+    "is_ragged",
     "is_traceable_wrapper_subclass",
     "pytree",
     "range_constraint",
@@ -116,11 +120,27 @@ def size_symbols(shape_env: Any, path: str) -> list[tuple[int, Any]]:
     for symbol, sources in shape_env.var_to_sources.items():
         for source in sources:
             prop = getattr(source, "prop", None)
+            hint = shape_env.backed_var_to_val[symbol]
+            if not hint.is_Integer:
+                continue
             if getattr(prop, "name", "") == "SIZE" and source.base.name == path:
-                hint = int(shape_env.backed_var_to_val[symbol])
+                hint = int(hint)
                 made = shape_env.create_symintnode(symbol, hint=hint, source=source)
                 found.append((source.idx, made))
     return found
+
+
+def is_ragged(size: Any) -> bool:
+    """Whether a size is that of the pieces of a nested tensor, which is no number, or is computed
+    from such a one."""
+    if not isinstance(size, SymInt):
+        return False
+    if size.node.is_nested_int():
+        return True
+    if not size.node.is_symbolic():
+        return False
+    values = size.node.shape_env.backed_var_to_val
+    return any(not values[s].is_Integer for s in size.node.expr.free_symbols if s in values)
 
 
 def symbolic_float(shape_env: Any, value: float, source: TorchSource) -> Any:

@@ -43,6 +43,13 @@ class GraphInput:
     owner: Source | None = None  # the argument of whose modules it is a parameter or a buffer
     made: bool = False  # by the variant, for this call
     text: str = ""  # how a variant spells it, if it is not read at the source but computed
+    kept: bool = False  # though no node uses it
+
+    def for_backend(self) -> Any:
+        """The example that a backend gets: of a wrapper subclass the fake one, whose inner tensors
+        have the symbols of this trace."""
+        fake = self.node.meta["val"]
+        return fake if self.kept or priv.is_traceable_wrapper_subclass(fake) else self.example
 
     def rank(self) -> int:
         """The order of inputs: those that stay, those that belong to an argument, the others."""
@@ -90,6 +97,7 @@ class GraphBuilder:
         self.resets: dict[Any, tuple[Any, ...]] = {}  # (setter, which) -> state of a mode before
         self.inference = torch.is_inference_mode_enabled()
         self.ops = 0
+        self.asks = False  # whether operations ask a `__torch_function__` that was not traced
         self.quiet = False  # whether the graph runs without asking `__torch_function__`
         self.stack: Callable[[], str | None] = lambda: None
         self._by_source: dict[int, GraphInput] = {}
@@ -105,6 +113,7 @@ class GraphBuilder:
         static: bool = False,
         convert: Callable[[Any], Any] | None = None,
         owner: Source | None = None,
+        kept: bool = False,
     ) -> torch.fx.Node:
         """A placeholder for the value read at `source`; `value` is its fake counterpart."""
         name = self._unique(valid_name(source.path()))
@@ -115,7 +124,7 @@ class GraphBuilder:
         node.meta["val"] = value
         if isinstance(value, torch.Tensor):
             value.version_at_start = version_of(value)
-        entry = GraphInput(node, example, source, static, convert, owner)
+        entry = GraphInput(node, example, source, static, convert, owner, kept=kept)
         self.inputs.append(entry)
         return node
 
@@ -254,7 +263,7 @@ class GraphBuilder:
 
     def _execute(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
         try:
-            with self.fake:
+            with self.fake, self._asking():
                 if not self.shape_env.var_to_range:
                     return self._call_fake(op, target, args, kwargs)
                 # Kernels that know only plain ints have a form in Python for symbolic ones.
@@ -272,6 +281,10 @@ class GraphBuilder:
             raise
         except BaseException as error:
             raise OpFailed("error", error) from error
+
+    def _asking(self) -> Any:
+        asks = self.asks and not self.quiet
+        return priv.enable_torch_function() if asks else _NOTHING
 
     def _call_fake(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
         if op == "call_method":
@@ -368,7 +381,7 @@ class GraphBuilder:
         self.graph.output(tuple(outputs))
         used = []
         for entry in self.inputs:
-            if entry.node.users:
+            if entry.node.users or entry.kept:
                 used.append(entry)
             else:
                 self.graph.erase_node(entry.node)
@@ -387,6 +400,9 @@ class GraphBuilder:
 
 
 _QUANTIZED = (torch.quint8, torch.qint8, torch.qint32, torch.quint4x2, torch.quint2x4)
+
+
+_NOTHING = nullcontext()
 
 
 def _may_write(node: torch.fx.Node) -> bool:

@@ -54,6 +54,12 @@ def follows_from_ranges(shape_env: Any, expr: Any) -> bool:
     return shape_env._maybe_evaluate_static(expr, axioms=()) == sympy.true
 
 
+def is_nested_int(number: Any) -> bool:
+    """Whether this stands for the lengths of a nested tensor's pieces: which tensors have the same
+    is said by guards on the tensors they are read from."""
+    return type(number).__name__ == "SingletonInt"
+
+
 def interpreter() -> dict[str, Any]:
     """The names that PythonPrinter's text may use."""
     from torch.fx.experimental.symbolic_shapes import SYMPY_INTERP

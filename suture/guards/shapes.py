@@ -169,7 +169,8 @@ class _Maker:
         for an input and has no place could not be guarded: that is a fault."""
         known = self.home.keys() | self.equals.keys() | self.computed.keys()
         for symbol in expr.free_symbols - known:
-            if symbol in self.env.backed_var_to_val:
+            number = self.env.backed_var_to_val.get(symbol)
+            if number is not None and not priv.is_nested_int(number):
                 raise LookupError(f"no place is known for {symbol} in {expr}")
         return bool(expr.free_symbols <= known)
 

@@ -102,8 +102,8 @@ _inline(
     because="context managers in Python around the C switches of a mode",
 )
 _inline(
-    "torch._tensor torch.overrides torch._ops torch._decomp torch._refs"
-    " torch._prims torch._prims_common torch.functional",
+    "torch._tensor torch.nested._internal.nested_tensor torch.overrides torch._ops torch._decomp"
+    " torch._refs torch._prims torch._prims_common torch.functional",
     because="Tensor methods and operators that torch itself writes in Python",
 )
 _inline(

@@ -43,6 +43,10 @@ run(
     because="makes a tensor subclass object by object, not value by value",
 )
 run(
+    "torch.nested._internal.nested_tensor.NestedTensor.__torch_function__",
+    because="nested tensors answer for themselves when the graph runs, and while it is traced",
+)
+run(
     "torch.nn.modules.lazy.LazyModuleMixin._infer_parameters",
     because="makes a module what it will be, once: classes and memory of its parameters change",
 )

@@ -69,6 +69,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.restores: list[Any] = []  # undo what was really switched while tracing
         self.asks = False  # whether a tensor was seen whose class may take over operations
         self.functions_on = self.functions_at_start = torch_functions_on()
+        self.inner_places: dict[int, Source] = {}  # of tensors that wrapper subclasses are made of
         self.switches_left = False  # a block without __torch_function__ was left
         self.entry_is_owned = False
         self.as_loop = False  # an iterator that has stood elsewhere before is left to Python

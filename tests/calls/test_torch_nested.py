@@ -1,18 +1,104 @@
-"""Nested tensors: Python runs what touches them, and what is around them is captured."""
+"""Nested tensors: those of jagged layout are captured; what touches others is run by Python."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 
+import suture
 from tests.harness import check
 
+BACKENDS = (None, "aot_eager")
 
-def test_the_values_of_a_nested_tensor_are_plain_tensors():
-    def fn(values, offsets):
-        return torch.nested.nested_tensor_from_jagged(values, offsets).sin().values() * 2
 
-    check(fn, torch.randn(6, 3), torch.tensor([0, 2, 6]), graphs=2, breaks=None)
+def jagged(*lengths, requires_grad=False):
+    pieces = [torch.randn(n, 3) for n in lengths or (2, 4)]
+    return torch.nested.nested_tensor(pieces, layout=torch.jagged, requires_grad=requires_grad)
+
+
+def same(left, right):
+    return all(torch.allclose(a, b) for a, b in zip(left.unbind(), right.unbind()))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_operations_on_jagged_tensors(backend):
+    linear = torch.nn.Linear(3, 5)
+
+    def fn(x):
+        y = (x * 2 + 1).sin()
+        return y, linear(x).relu(), y.sum(-1), x.values() + 1, x.offsets(), x.shape[0]
+
+    check(fn, make=lambda: (jagged(),), backend=backend, grads=False)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_pieces_padding_and_reductions(backend):
+    def fn(x):
+        return [t * 2 for t in x.unbind()], x.to_padded_tensor(0.0), x.sum(1), x.transpose(1, 2)
+
+    check(fn, make=lambda: (jagged(),), backend=backend)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_jagged_tensors_are_made_inside(backend):
+    def fn(a, b, values, offsets):
+        made = torch.nested.as_nested_tensor([a.sin(), b.cos()], layout=torch.jagged)
+        other = torch.nested.nested_tensor_from_jagged(values, offsets)
+        return (made * 2).values(), other.sin().values() * 2
+
+    def make():
+        return torch.randn(2, 3), torch.randn(4, 3), torch.randn(6, 3), torch.tensor([0, 2, 6])
+
+    check(fn, make=make, backend=backend)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_gradients_flow_through_jagged_tensors(backend):
+    def fn(x):
+        return (x * 2).sin().values().sum()
+
+    grads = []
+    for run in (fn, suture.compile(fn, backend=backend or "eager")):
+        torch.manual_seed(0)
+        x = jagged(requires_grad=True)
+        run(x).backward()
+        grads.append(x.grad)
+    assert same(*grads)
+
+
+def test_other_lengths_do_not_compile_again():
+    def fn(x):
+        return x.sin() * 2
+
+    suture.reset()
+    compiled = suture.compile(fn, backend="eager")
+    for lengths in ((3, 5), (4, 6), (7, 5), (4, 4)):
+        x = jagged(*lengths)
+        assert same(compiled(x), fn(x))
+    assert suture.stats().variants == 1
+
+
+def test_pieces_of_equal_lengths_only_by_chance_are_told_apart():
+    def fn(x, y):
+        return x + y
+
+    compiled = suture.compile(fn, backend="eager")
+    x = jagged(2, 4)
+    y = torch.nested.nested_tensor_from_jagged(
+        torch.randn(6, 3), x.offsets(), min_seqlen=2, max_seqlen=4
+    )
+    assert same(compiled(x, y), fn(x, y))
+    with pytest.raises(RuntimeError, match="inputs of shapes"):
+        compiled(jagged(2, 4), jagged(2, 4))
+
+
+def test_a_break_between_operations_on_jagged_tensors():
+    def fn(x):
+        y = x.sin()
+        suture.graph_break()
+        return y * 2
+
+    check(fn, make=lambda: (jagged(),), graphs=2, breaks=("GB0025",))
 
 
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
