@@ -481,6 +481,8 @@ class Attributes(Part):
         if name == "__class__":
             return self.wrap(kind, None)
         if hasattr(type(obj), "m_" + name) or hasattr(kind, name):
+            if isinstance(getattr(kind, name, None), _FIELDS):
+                raise Break(objects.UNKNOWN_ATTRIBUTE, object=obj.describe(), attribute=name)
             return BuiltinMethod(obj, name)
         return self.raise_(AttributeError, f"'{kind.__name__}' object has no attribute '{name}'")
 
@@ -488,5 +490,6 @@ class Attributes(Part):
         return Method(fn, owner)
 
 
+_FIELDS = (types.GetSetDescriptorType, types.MemberDescriptorType)
 _PLAIN_GETATTRIBUTE = (object.__getattribute__, MISSING)
 __all__ = ["MISSING", "Attributes", "find_in_mro", "is_data_descriptor", "put_attribute"]

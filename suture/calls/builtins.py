@@ -235,6 +235,7 @@ def _exception_init(tx: Any, args: Any, kwargs: Any) -> Any:
     if not isinstance(args[0], Raise):
         raise Break(objects.UNKNOWN_OBJECT, operation="set up", object=args[0].describe())
     args[0].args = list(args[1:])
+    args[0].bare = False
     return Constant(None)
 
 

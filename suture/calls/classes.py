@@ -56,6 +56,8 @@ class Classes(Part):
         else:
             made = self.allocate(cls, new, args, kwargs)
         init = self.type_lookup(made.python_type(), "__init__")
+        if isinstance(made, Raise):
+            made.bare = isinstance(init, types.FunctionType)
         if isinstance(init, types.FunctionType):
             return self.call_init(made, self.wrap(init, None), args, kwargs)
         if init is object.__init__ or init is MISSING or isinstance(made, Raise):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from suture.breaks import Break, objects
+from suture.breaks import Break, objects, raising
 from suture.calls.part import Part
 from suture.variables import Class, Constant, Object, Opaque, Raise, Raised, Tuple, is_literal
 
@@ -75,6 +75,11 @@ class Exceptions(Part):
             return Constant(None)
         return self.wrap(self.ambient, self.pinned(sys).call(_current_exception))
 
+    def handled_by_caller(self, frame: Any) -> Any:
+        """What is being handled where a frame was called."""
+        at = self.frames.index(frame)
+        return self.frames[at - 1].handled if at else Ambient()
+
     def do_raise(self, frame: Any, parts: list[Any]) -> None:
         """RAISE_VARARGS."""
         if not parts:
@@ -131,10 +136,21 @@ class Exceptions(Part):
     def traceback_of(self, exc: Any) -> Any:
         """`exc.__traceback__`: only real exceptions have one; others have not been raised yet."""
         if isinstance(exc, Object) and exc.source is not None:
+            if any(entry[0] is exc for entry in self.effects.passed):
+                raise Break(raising.SET_TRACEBACK, exception=exc.describe())
             return Opaque(exc.value.__traceback__, exc.source.attr("__traceback__"))
         if isinstance(exc, Raise) and not exc.traceback:
             return Constant(None)
         return NoTraceback(exc)
+
+    def traceback_before(self, exc: Any, traceback: Any) -> list[Any]:
+        """The entries of an exception of the trace that `traceback` stands for: none, or those
+        it had when it was asked for them."""
+        if isinstance(traceback, NoTraceback) and traceback.of is exc:
+            return list(traceback.entries)
+        if traceback.is_constant() and traceback.constant() is None:
+            return []
+        raise Break(raising.SET_TRACEBACK, exception=exc.describe())
 
     def stopiteration_error(self, exc: Any) -> Any:
         """A StopIteration that leaves a generator becomes a RuntimeError."""
@@ -152,11 +168,12 @@ _NOTHING_HANDLED = (sys.exception, None, "the exception being handled")
 class NoTraceback(Opaque):
     """The traceback of an exception that so far exists in the trace only."""
 
-    __slots__ = ("of",)
+    __slots__ = ("entries", "of")
 
     def __init__(self, of: Any) -> None:
         super().__init__(None, None)
         self.of = of
+        self.entries = list(getattr(of, "traceback", ()))
 
     def python_type(self) -> type:
         import types

@@ -59,7 +59,9 @@ class Generators(Part):
         self.frames.append(frame)
         try:
             if exc is not None:
-                self._throw_into(frame, self.with_context(exc), floor, gen)
+                if frame.code.handled(frame.ip):  # what its caller handles is no context
+                    self.with_context(exc)
+                self._throw_into(frame, exc, floor, gen)
             return self.loop(floor)
         except Raised as raised:
             error = self.stopiteration_error(raised.exception)

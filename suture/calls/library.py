@@ -259,7 +259,9 @@ def static_method(tx: Any, real: Any, args: list[Any], kwargs: dict[str, Any]) -
         return None
     owner = real.__self__
     if real.__name__ == "__new__" and isinstance(owner, type) and issubclass(owner, BaseException):
-        return Raise(args[0].real(), list(args[1:]))
+        made = Raise(args[0].real(), list(args[1:]))
+        made.bare = True
+        return made
     if real.__self__ in _FOLDED_OWNERS or real in _FOLDED:
         return tx.fold(real, args, kwargs)
     return None

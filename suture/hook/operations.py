@@ -163,9 +163,10 @@ def _format_value(inst: Instruction) -> Any:
 def _before_with(inst: Instruction) -> Any:
     def enter(manager: Any) -> Any:
         kind = type(manager)
-        if not hasattr(kind, "__enter__") or not hasattr(kind, "__exit__"):
-            name = kind.__name__
-            raise TypeError(f"'{name}' object does not support the context manager protocol")
+        for name, missed in (("__enter__", ""), ("__exit__", " (missed __exit__ method)")):
+            if not hasattr(kind, name):
+                text = f"'{kind.__name__}' object does not support the context manager protocol"
+                raise TypeError(text + missed)
         leave = (
             types.MethodType(kind.__exit__, manager)
             if isinstance(kind.__exit__, types.FunctionType)

@@ -83,6 +83,8 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.floor = 0
         self._result: Any = None
         self.ambient = sys.exception()  # what the caller of the region handles
+        last = chain[-1]  # a generator that was left while it handled an exception
+        self.began_handling = last.resumed and decode(last.code).handled(last.index) > 0
         self._known: dict[int, tuple[Any, Any]] = {}
         self._pins: dict[int, Source] = {}
         self.abstract_answers: Any = None

@@ -30,6 +30,16 @@ class Generator(Mutable):
         return "a generator"
 
     def getattr(self, tx: Any, name: str) -> Any:
+        if self.origin is None and name.partition("_")[0] in ("gi", "cr", "ag"):
+            what = name.partition("_")[2]
+            if what == "running":
+                return Constant(self.running)
+            if what == "suspended":
+                return Constant(self.started and not self.running and self.frame is not None)
+            if what in ("frame", "yieldfrom", "await") and self.frame is None:
+                return Constant(None)
+            if what in ("yieldfrom", "await") and (self.running or not self.started):
+                return Constant(None)
         return tx.container_attribute(self, name)
 
     def advance(self, tx: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from suture import _core
-from suture.breaks import Break, calls, objects, raising
+from suture.breaks import Break, calls, objects
 from suture.variables.base import Mutable, Variable
 from suture.variables.constant import Constant
 from suture.variables.held import Held, RealIdentity
@@ -202,7 +202,9 @@ class Super(Variable):
 class Raise(Mutable):
     """An exception object made while tracing. `args` are its arguments."""
 
-    __slots__ = ("args", "attrs", "cause", "cls", "context", "native", "suppress", "traceback")
+    __slots__ = (
+        "args", "attrs", "bare", "cause", "cls", "context", "native", "suppress", "traceback",
+    )  # fmt: skip
 
     def __init__(self, cls: type[BaseException], args: list[Any]) -> None:
         super().__init__(None)
@@ -213,6 +215,7 @@ class Raise(Mutable):
         self.suppress = False
         self.attrs: dict[str, Any] = {}
         self.traceback: list[tuple[Any, Any, int]] = []  # frames it has passed, innermost first
+        self.bare = False  # made by __new__ alone, no __init__ has run
         self.native: BaseException | None = None  # the error a folded operation really raised
 
     def python_type(self) -> type:
@@ -246,6 +249,8 @@ class Raise(Mutable):
             kind, what = value.python_type(), name.strip("_")
             if not issubclass(kind, (BaseException, type(None))):
                 tx.raise_(TypeError, f"exception {what} must be None or derive from BaseException")
+        if name == "__traceback__":
+            tx.traceback_before(self, value)
         self.touch(tx)
         if name == "__cause__":
             self.cause, self.suppress = value, True
@@ -254,25 +259,23 @@ class Raise(Mutable):
         elif name == "args":
             self.args = list(tx.unpack(value))
         elif name == "__traceback__":
-            if not (value.is_constant() and value.constant() is None):
-                super().setattr(tx, name, value)
-            self.traceback = []
+            self.traceback = tx.traceback_before(self, value)
         else:
             self.attrs[name] = value
 
     def m_with_traceback(self, tx: Any, traceback: Any) -> Any:
-        if not (traceback.is_constant() and traceback.constant() is None):
-            raise Break(raising.SET_TRACEBACK, exception=self.describe())
+        entries = tx.traceback_before(self, traceback)
         self.touch(tx)
-        self.traceback = []
+        self.traceback = entries
         return self
 
     def rebuild(self, emit: Any) -> str:
         cls = emit.constant(self.cls, self.cls.__name__)
         args = ", ".join(emit.value(a) for a in self.args)
         name = str(emit.begin(self, f"{cls}.__new__({cls}{', ' if args else ''}{args})"))
-        init = next(b.__dict__["__init__"] for b in self.cls.__mro__ if _in_c(b, "__init__"))
-        emit.line(f"{emit.constant(init, 'init')}({name}{', ' if args else ''}{args})")
+        if not self.bare:
+            init = next(b.__dict__["__init__"] for b in self.cls.__mro__ if _in_c(b, "__init__"))
+            emit.line(f"{emit.constant(init, 'init')}({name}{', ' if args else ''}{args})")
         if self.cause is not None:
             emit.line(f"{name}.__cause__ = {emit.value(self.cause)}")
         if self.context is not None:

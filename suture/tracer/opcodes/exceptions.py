@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from suture.breaks import Break, objects
 from suture.tracer.opcodes.table import op
 from suture.variables import Constant, Raised
 
@@ -23,6 +24,8 @@ def reraise(tx: Any, frame: Any, inst: Any) -> None:
 def push_exc_info(tx: Any, frame: Any, inst: Any) -> None:
     exc = frame.stack[-1]
     frame.stack[-1] = frame.handled
+    if frame.code.is_generator and not frame.code.handled(frame.ip):
+        frame.stack[-1] = Constant(None)  # what its caller handles is not the generator's
     frame.stack.append(exc)
     frame.handled = exc
     frame.ip += 1
@@ -30,7 +33,13 @@ def push_exc_info(tx: Any, frame: Any, inst: Any) -> None:
 
 @op("POP_EXCEPT", raw=True)
 def pop_except(tx: Any, frame: Any, inst: Any) -> None:
-    frame.handled = frame.stack.pop()
+    if frame.code.is_generator and not frame.code.handled(frame.ip + 1):
+        if frame.resumed and tx.began_handling:  # only the real frame knows what lies behind
+            raise Break(objects.UNKNOWN_OBJECT, operation="go back to", object="what was handled")
+        frame.stack.pop()
+        frame.handled = tx.handled_by_caller(frame)
+    else:
+        frame.handled = frame.stack.pop()
     frame.ip += 1
 
 
