@@ -15,6 +15,7 @@ from suture.graph import is_scalar, put_asserts
 from suture.guards import finish
 from suture.hook import where
 from suture.tracer import Restart, Tracer
+from suture.variables import MadeByPython
 
 _log = logging.getLogger("suture.pipeline")
 _RESTARTS = 64  # a region that must be cut more often than this is interpreted
@@ -54,8 +55,13 @@ def _compile(
                 return None
             messages.traced(point, data, capture, watch)
             tell(unit, point, data, capture)
-        with events.phase("emit", name):
-            emitted = emit(capture, data.chain, name_of(data.chain), unit.point)
+        try:
+            with events.phase("emit", name):
+                emitted = emit(capture, data.chain, name_of(data.chain), unit.point)
+        except MadeByPython as wanted:
+            data.history.by_python.add(wanted.place)
+            told = None
+            continue
         torch_state.guard(capture.guards, modes)
         with events.phase("backend", name):
             if install_graph(unit, point, data, capture, emitted):

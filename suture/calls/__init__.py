@@ -48,6 +48,7 @@ from suture.calls.inputs import Inputs
 from suture.calls.introspection import Introspection
 from suture.calls.items import Items
 from suture.calls.iteration import Iteration
+from suture.calls.library_iterators import LibraryIterators
 from suture.calls.made_subclasses import MadeSubclasses
 from suture.calls.modes import Modes
 from suture.calls.operators import Operators
@@ -90,6 +91,7 @@ PARTS = (
     Hashing,
     Items,
     Iteration,
+    LibraryIterators,
     MadeParameters,
     MadeSubclasses,
     Modes,

@@ -490,6 +490,5 @@ class Attributes(Part):
         return Method(fn, owner)
 
 
-_FIELDS = (types.GetSetDescriptorType, types.MemberDescriptorType)
 _PLAIN_GETATTRIBUTE = (object.__getattribute__, MISSING)
 __all__ = ["MISSING", "Attributes", "find_in_mro", "is_data_descriptor", "put_attribute"]

@@ -12,6 +12,7 @@ from suture.breaks import Break, calls, contexts, objects
 from suture.bytecode import decode
 from suture.calls import library, regions, unmodelled
 from suture.calls.attributes import MISSING
+from suture.calls.library_iterators import is_of_itertools
 from suture.calls.part import Part
 from suture.calls.table import SPECIAL, handler_of, handler_of_code
 from suture.variables import (
@@ -103,14 +104,10 @@ class Functions(Part):
                 return self.inline(fn, args, kwargs)  # what it gets, a graph cannot hold
         if kind is rules.INLINE:
             if target is not None and target is not real:
-                made = self.tail_call(self.wrap(target, None), args, kwargs)
-                kind = real if isinstance(real, type) else getattr(real, "__self__", None)
-                if not isinstance(kind, type) or kind.__module__ != "itertools":
-                    return made
-                made = self.finish(made)
-                if isinstance(made, Generator):
-                    made.origin = (kind, real, list(args), dict(kwargs))
-                return made
+                substitute = self.wrap(target, None)
+                if is_of_itertools(real):
+                    return self.call_itertools(real, substitute, args, kwargs)
+                return self.tail_call(substitute, args, kwargs)
             if isinstance(real, types.FunctionType):
                 return self.inline(fn, args, kwargs)
         if verdict.rule == "package numpy":
@@ -135,7 +132,9 @@ class Functions(Part):
         if code.co_flags & (_GENERATOR | _COROUTINE):
             if code.co_flags & _COROUTINE:
                 return self.refuse_async(code.co_name)
-            return Generator(frame)
+            made = Generator(frame)
+            made.place = self.making
+            return made
         return self.pending(frame)
 
     def bind_arguments(self, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:

@@ -13,6 +13,8 @@ from suture.variables import END, Class, Constant, Function, Generator, Object, 
 class Generators(Part):
     """The part of the tracer that runs generators."""
 
+    making: Any
+
     def advance_in_loop(self, frame: Any, iterator: Any) -> Any:
         """The next element for a `for` loop."""
         return self.advance(iterator)
@@ -32,6 +34,8 @@ class Generators(Part):
     def resume(self, gen: Generator, sent: Any, exc: Any) -> tuple[str, Any]:
         """("yield", value) or ("return", value); `exc` is thrown in instead of sending."""
         frame = gen.frame
+        if gen.running and gen.place is not None:
+            raise Break(control_flow.UNKNOWN_ITERATOR, iterator=gen.describe())
         if gen.running:
             self.raise_(ValueError, "generator already executing")
         if frame is None:
@@ -57,6 +61,7 @@ class Generators(Part):
         gen.started = True
         floor = len(self.frames)
         self.frames.append(frame)
+        saved, self.making = self.making, gen.place
         try:
             if exc is not None:
                 if frame.code.handled(frame.ip):  # what its caller handles is no context
@@ -66,6 +71,8 @@ class Generators(Part):
         except Raised as raised:
             error = self.stopiteration_error(raised.exception)
             raise raised if error is raised.exception else Raised(error) from None
+        finally:
+            self.making = saved
 
     def _throw_inside(self, gen: Generator, frame: Any, exc: Any) -> tuple[str, Any]:
         """An exception goes first to the generator that `yield from` waits for. Gives ("yield",

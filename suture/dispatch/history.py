@@ -20,6 +20,7 @@ class History:
 
     __slots__ = (
         "bound",
+        "by_python",
         "changing",
         "constant",
         "dynamic",
@@ -47,6 +48,7 @@ class History:
         self.ranks: dict[str, set[int]] = {}
         self.floats_are_data = False  # the backend has refused a float
         self.without_data = False  # the backend has refused numbers that come from tensors
+        self.by_python: set[Any] = set()  # calls (code, index) that make iterators Python makes
         self.constant: set[str] = set()  # numbers that the backend cannot take as symbols
 
     def dynamic_number(self, path: str, value: Any, fixed: bool = False) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import itertools
 import math
 import threading
 import weakref
@@ -19,7 +20,7 @@ import torch
 from suture import _core, config, errors, events, stance
 from suture.breaks import Break, internal
 from suture.bytecode import decode
-from suture.capture import Return
+from suture.capture import Return, Yield
 from suture.dispatch import torch_state
 from suture.dispatch.binding import copy_function, follow
 from suture.dispatch.family import family_of
@@ -154,13 +155,19 @@ class Unit:
         return point
 
     def worth_compiling(self, data: PointData, capture: Any, state: tuple[Any, ...]) -> bool:
-        """False for a function that was only offered, got no tensor and did nothing with one: it
-        runs plainly from now on."""
-        if not data.offered or capture.graph.ops or not isinstance(capture.exit, Return):
+        """False for a function that was only offered, or a generator that is resumed in a loop and
+        yields there, which got no tensor and did nothing with one: it runs plainly from now on."""
+        spec = data.chain[-1]
+        resumed = spec.resumed and decode(spec.code).in_loop(spec.index)
+        if not (data.offered or resumed) or capture.graph.ops:
             return True
-        if any(isinstance(v, (torch.Tensor, torch.nn.Module)) for v in state):
+        if not isinstance(capture.exit, (Return, Yield) if resumed else Return):
             return True
-        code = data.chain[0].code
+        if any(_holds_tensors(v) for v in state):
+            return True
+        code = spec.code
+        if resumed and any(v.ops for p in self._points_in(code) for v in p.data.variants):
+            return True
         self.plain[id(code)] = code
         data.given_up = True
         _core.forget(code)
@@ -168,7 +175,11 @@ class Unit:
 
     def resumed(self, code: Any, offset: int) -> Any:
         """The point of a generator that is resumed behind the instruction at `offset`."""
-        return self.point(resumed_chain(code, offset))
+        return None if id(code) in self.plain else self.point(resumed_chain(code, offset))
+
+    def _points_in(self, code: Any) -> list[Any]:
+        """The points of the frames of one code object, however deep they stand in calls."""
+        return [p for p in list(self.points.values()) if p.data.chain[-1].code is code]
 
     def trace_allowance(self) -> float:
         """How many instructions a region may take before it must show operations: each that took
@@ -353,6 +364,17 @@ class Unit:
             point.data.full_at = math.inf
             point.data.called = False
             point.data.history = self._history(point.data.chain)
+
+
+def _holds_tensors(value: Any) -> bool:
+    """Whether a value is a tensor or a module, or holds some right inside."""
+    if isinstance(value, (torch.Tensor, torch.nn.Module)):
+        return True
+    if type(value) is dict:
+        value = list(itertools.islice(value.values(), 16))
+    return type(value) in (list, tuple) and any(
+        isinstance(v, (torch.Tensor, torch.nn.Module)) for v in value[:16]
+    )
 
 
 def _drop(point: Any, variant: Variant) -> None:

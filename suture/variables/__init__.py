@@ -12,7 +12,7 @@ from suture.variables.functions import (
     Method,
     Partial,
 )
-from suture.variables.generators import Generator
+from suture.variables.generators import Generator, MadeByPython
 from suture.variables.growing import GrowingList, GrowingSet
 from suture.variables.held import Held, RealIdentity
 from suture.variables.iterators import (
@@ -86,6 +86,7 @@ __all__ = [
     "Lazy",
     "List",
     "ListIterator",
+    "MadeByPython",
     "MadeFunction",
     "Map",
     "Method",

@@ -9,10 +9,19 @@ from suture.variables.base import Mutable
 from suture.variables.constant import Constant
 
 
+class MadeByPython(Exception):
+    """An iterator of the library is needed as it is, in the midst of its elements: the region is
+    traced again, and Python makes it at `place`, the call (code, index) that makes it."""
+
+    def __init__(self, place: Any) -> None:
+        super().__init__(place)
+        self.place = place
+
+
 class Generator(Mutable):
     """`frame` is the suspended (or, while `running`, active) frame; None when it has ended."""
 
-    __slots__ = ("cls", "frame", "origin", "running", "started")
+    __slots__ = ("cls", "frame", "origin", "place", "running", "started")
 
     def __init__(self, frame: Any, cls: type = types.GeneratorType) -> None:
         super().__init__(None)
@@ -22,6 +31,7 @@ class Generator(Mutable):
         self.cls = cls
         # (type, what makes it, args, kwargs) of the library iterator it stands for
         self.origin: Any = None
+        self.place: Any = None  # (code, index) of the call that made that iterator
 
     def python_type(self) -> type:
         return self.cls if self.origin is None else self.origin[0]
@@ -69,7 +79,9 @@ class Generator(Mutable):
         return tx.generator_throw(self, list(args))
 
     def rebuild(self, emit: Any) -> str:
-        if self.origin is None or self.started:
+        if self.place is not None and (self.origin is None or self.started):
+            raise MadeByPython(self.place)
+        if self.origin is None:
             return str(emit.generator(self))
         _, make, args, kwargs = self.origin
         parts = [emit.value(a) for a in args] + [f"{k}={emit.value(v)}" for k, v in kwargs.items()]

@@ -185,10 +185,10 @@ class Set(Container):
 
     def m___init__(self, tx: Any, items: Any = None) -> Any:
         if self.kind is set:
-            made = Set()
-            for item in tx.unpack(items) if items is not None else []:
-                made.add(tx, item)
-            self._become(tx, made)
+            operands = [] if items is None else [operand_of(tx, items)]
+            made = Set()._like(set(operands[0].keys), *operands) if operands else Set()
+            self.m_clear(tx)
+            self.m_update(tx, made)
         return Constant(None)
 
     def m_issubset(self, tx: Any, other: Any) -> Any:

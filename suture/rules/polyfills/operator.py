@@ -31,11 +31,17 @@ def length_hint(obj: Any, default: int = 0, /) -> int:
     if not isinstance(default, int):
         raise TypeError(f"{type(default).__name__!r} object cannot be interpreted as an integer")
     if hasattr(type(obj), "__len__"):
-        return len(obj)
+        try:
+            return len(obj)
+        except TypeError:
+            pass
     hint = getattr(type(obj), "__length_hint__", None)
     if hint is None:
         return default
-    length = hint(obj)
+    try:
+        length = hint(obj)
+    except TypeError:
+        return default
     if length is NotImplemented:
         return default
     if not isinstance(length, int):

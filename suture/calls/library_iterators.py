@@ -1,0 +1,45 @@
+"""The iterators of itertools: traced as generators, made by Python where they must exist."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from suture.breaks import Break, calls
+from suture.calls.part import Part
+from suture.variables import Generator, Tuple
+
+
+def is_of_itertools(real: Any) -> bool:
+    """Whether a callable makes iterators of itertools: a class of it, or something of one."""
+    return real is itertools.tee or _class_of(real) is not None
+
+
+def _class_of(real: Any) -> Any:
+    kind = real if isinstance(real, type) else getattr(real, "__self__", None)
+    return kind if isinstance(kind, type) and kind.__module__ == "itertools" else None
+
+
+class LibraryIterators(Part):
+    """The part of the tracer that makes them."""
+
+    making: Any
+
+    def call_itertools(self, real: Any, substitute: Any, args: list[Any], kwargs: Any) -> Any:
+        """Call what stands for `real`, unless an earlier try found that Python must make it."""
+        frame = self.frames[-1]
+        place = (frame.code.code, frame.ip)
+        copied = real is itertools.tee and args and hasattr(args[0].python_type(), "__copy__")
+        if copied or place in self.history.by_python:
+            raise Break(calls.C_FUNCTION, function=f"itertools.{real.__name__}")
+        saved, self.making = self.making, self.making or place
+        try:
+            made = self.call(substitute, args, kwargs)
+        finally:
+            self.making = saved
+        if isinstance(made, Generator):
+            made.origin = (_class_of(real), real, list(args), dict(kwargs))
+        elif isinstance(made, Tuple):
+            for part in made.items:
+                part.cls = type(itertools.tee(())[0])
+        return made

@@ -1,0 +1,190 @@
+"""Iterators of the library, generators that Python runs, and how long tracing goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import itertools
+import operator
+import pickle
+import sys
+import time
+from typing import Any
+
+import torch
+
+import suture
+from tests.harness import check as checked
+
+
+def check(fn: Any, *args: Any, graphs: int | None = None, **more: Any) -> None:
+    """Compare with eager; how it is cut into graphs is not the point here."""
+    checked(fn, *args, graphs=graphs, breaks=None, recompiles=None, interpreted=None, **more)
+
+
+def test_a_started_iterator_of_itertools_is_still_one_behind_a_break() -> None:
+    def fn(x: Any) -> Any:
+        pairs = itertools.combinations("abc", 2)
+        first = next(pairs)
+        print("break")
+        rest = pickle.loads(pickle.dumps(pairs))
+        return x + 1, first, type(pairs).__name__, list(rest)
+
+    check(fn, torch.ones(2))
+
+
+def test_tee_of_a_tee_goes_on_with_it() -> None:
+    def fn(x: Any) -> Any:
+        one, two = itertools.tee("abc")
+        next(one)
+        three, four = itertools.tee(one)
+        return x + 1, three is one, list(two), list(three), list(four), type(two).__name__
+
+    check(fn, torch.ones(2))
+
+
+def test_an_iterator_that_is_entered_again_from_its_own_key_is_left_to_python() -> None:
+    def fn(x: Any) -> Any:
+        def key(n: Any) -> Any:
+            if n == 5:
+                list(inner)
+            return n != 6
+
+        for _, inner in itertools.groupby(range(10), key):
+            list(inner)
+        return x + 1
+
+    check(fn, torch.ones(2))
+
+
+def test_a_length_hint_that_raises_type_error_gives_the_default() -> None:
+    def fn(x: Any) -> Any:
+        return x + 1, operator.length_hint(itertools.repeat(None), 12)
+
+    check(fn, torch.ones(2))
+
+
+def test_the_state_of_a_generator_can_be_asked_for() -> None:
+    def fn(x: Any) -> Any:
+        def count() -> Any:
+            yield 1
+            yield 2
+
+        made = count()
+        states = [inspect.getgeneratorstate(made)]
+        next(made)
+        states.append(inspect.getgeneratorstate(made))
+        list(made)
+        states.append(inspect.getgeneratorstate(made))
+        return x + 1, states, made.gi_running, made.gi_yieldfrom
+
+    check(fn, torch.ones(2))
+
+
+def test_a_generator_that_yields_in_a_handler_forgets_what_its_caller_handled() -> None:
+    def fn(x: Any) -> Any:
+        def seen() -> Any:
+            try:
+                raise ValueError
+            except ValueError:
+                yield sys.exc_info()[0]
+            yield sys.exc_info()[0]
+
+        made, out = seen(), []
+        try:
+            raise IndexError
+        except IndexError:
+            out.append(next(made))
+        out.append(next(made))
+        return x + 1, out
+
+    check(fn, torch.ones(2))
+
+
+def test_what_is_thrown_into_a_generator_keeps_its_own_context() -> None:
+    def fn(x: Any) -> Any:
+        @contextlib.contextmanager
+        def raising(error: Any) -> Any:
+            try:
+                yield
+            finally:
+                raise error
+
+        errors = [Exception(i) for i in range(4)]
+        try:
+            with contextlib.ExitStack() as stack:
+                for error in errors[1:]:
+                    stack.enter_context(raising(error))
+                raise errors[0]
+        except Exception as error:
+            chain, at = [], error
+            while at is not None:
+                chain.append(at.args)
+                at = at.__context__
+        return x + 1, chain
+
+    check(fn, torch.ones(2))
+
+
+def test_a_traceback_that_is_put_back_is_the_one_that_was_taken() -> None:
+    def fn(x: Any) -> Any:
+        @contextlib.contextmanager
+        def plain() -> Any:
+            yield
+
+        try:
+            with plain():
+                raise KeyError("here")
+        except KeyError as error:
+            names, at = [], error.__traceback__
+            while at is not None:
+                names.append(at.tb_frame.f_code.co_name)
+                at = at.tb_next
+        return x + 1, names
+
+    check(fn, torch.ones(2))
+
+
+def test_an_exception_without_its_init_is_made_without_it() -> None:
+    def fn(x: Any) -> Any:
+        bare = UnicodeDecodeError.__new__(UnicodeDecodeError)
+        print("break")
+        return x + 1, str(bare), type(bare)
+
+    check(fn, torch.ones(2))
+
+
+def test_a_long_loop_without_tensors_is_left_to_python() -> None:
+    def fn(x: Any) -> Any:
+        total = 0
+        for i in range(200_000):
+            total += i % 7
+        return x + total
+
+    began = time.process_time()
+    check(fn, torch.ones(2))
+    assert time.process_time() - began < 60
+
+
+def test_a_recursion_without_tensors_is_left_to_python() -> None:
+    def fib(n: int) -> int:
+        return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+    def fn(x: Any) -> Any:
+        return x + fib(19)
+
+    with suture.config.patch(trace_limit=2_000):
+        check(fn, torch.ones(2))
+
+
+def test_a_generator_without_tensors_costs_little_when_python_runs_it() -> None:
+    def fn(x: Any) -> Any:
+        numbers = itertools.chain.from_iterable(() for _ in range(200_000))
+        return x + 1, next(numbers, "none")
+
+    check(fn, torch.ones(2))
+    compiled = suture.compile(fn, backend="eager")
+    compiled(torch.ones(2))
+    began = time.process_time()
+    compiled(torch.ones(2))
+    assert time.process_time() - began < 1
