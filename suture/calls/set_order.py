@@ -30,6 +30,8 @@ class SetOrder(Part):
             return list(entries.values())
         if of.table is MOVED or not all(self._hash_is_known(k, v) for k, v in entries.items()):
             raise Break(objects.UNKNOWN_OBJECT, operation="take the order of", object=of.describe())
+        if not of.keeps_order():
+            raise Break(objects.UNKNOWN_OBJECT, operation="take the order of", object=of.describe())
         return [entries[key] for key in of.table]
 
     def _hash_is_known(self, key: Any, member: Any) -> bool:
@@ -46,12 +48,13 @@ class SetOrder(Part):
     def real_set(self, variable: Set) -> Any:
         """The value of a set made of constants, members in order."""
         order = [self.constant_value(v) for v in self.set_order(variable)]
-        made = variable.kind(order)
-        if list(made) != order:
-            raise Break(
-                objects.UNKNOWN_OBJECT, operation="take the order of", object=variable.describe()
-            )
-        return made
+        for members in (order, [self.constant_value(v) for v in variable.in_order()]):
+            made = variable.kind(members)
+            if list(made) == order:
+                return made
+        raise Break(
+            objects.UNKNOWN_OBJECT, operation="take the order of", object=variable.describe()
+        )
 
     def known_set(self, value: Any) -> Set:
         """The variable of a set that was computed while tracing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from suture.variables.address import Address
@@ -72,17 +73,14 @@ class Set(Container):
         """The members in an order that makes a new set like this one, if one is found."""
         if self.table is MOVED:
             return list(self.entries.values())
-        order = list(self.table)
-        if list(set(order)) != order and list(set(self.entries)) == order:
-            return list(self.entries.values())
-        return [self.entries[key] for key in order]
+        found = _inserted_as(list(self.table), list(self.entries))
+        return [self.entries[key] for key in (self.table if found is None else found)]
 
     def keeps_order(self) -> bool:
         """Whether the set has, once it is real, the order it has here."""
         if self.table is MOVED:
             return self.source is not None and not self.changed
-        order = list(self.table)
-        return list(set(order)) == order or list(set(self.entries)) == order
+        return _inserted_as(list(self.table), list(self.entries)) is not None
 
     # ---- two sets
 
@@ -221,6 +219,19 @@ class Set(Container):
     def _fill(self, emit: Any, name: str) -> None:
         inner = ", ".join(emit.value(v) for v in self.in_order())
         emit.line(f"set.clear({name}); set.update({name}, [{inner}])")
+
+
+def _inserted_as(order: list[Any], first: list[Any]) -> list[Any] | None:
+    """In which sequence to put members into a new set so that it has this order: as they came in,
+    where none has left; else some are tried, for which of two that want one place comes first
+    decides."""
+    for tried in itertools.chain((first,), itertools.islice(itertools.permutations(order), _TRIES)):
+        if list(set(tried)) == order:
+            return list(tried)
+    return None
+
+
+_TRIES = 720
 
 
 class Operand:
