@@ -9,7 +9,7 @@ from typing import Any
 from suture import backends, config, errors, events, messages, repro
 from suture.breaks import Break, internal
 from suture.capture import Capture, Interpret, Run, Yield
-from suture.dispatch import PointData, Unit, Variant, torch_state
+from suture.dispatch import PointData, Unit, Variant, beside, torch_state
 from suture.emit import emit
 from suture.graph import is_scalar, put_asserts
 from suture.guards import finish
@@ -73,6 +73,8 @@ def _compile(
         shapes.add(capture.guards, capture.graph, capture.places)
         capture.graph.decisions.where = _nowhere
         program = finish(capture.guards)
+    if config.verify and beside.can_run_twice(data, capture, emitted.parameters):
+        emitted.function = beside.Beside(emitted, name, config.strict)
     variant = unit.install(point, data, capture, emitted, program)
     messages.installed(point, data, variant, state)
     return variant

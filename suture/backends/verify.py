@@ -71,18 +71,19 @@ def _difference(
     if len(wanted) != len(got):
         return f"{len(got)} results instead of {len(wanted)}"
     for node, a, b in zip(nodes, wanted, got):
-        text = _unlike(a, b)
+        text = unlike(a, b)
         if text is not None:
-            return f"{text} in {_place(node)}"
+            return f"{text} in {place_of(node)}"
     names = [n for n in module.graph.nodes if n.op == "placeholder"]
     for node, a, b in zip(names, copies, args):
-        text = _unlike(a, b)
+        text = unlike(a, b)
         if text is not None:
             return f"{text} in what input {node.name} holds afterwards"
     return None
 
 
-def _unlike(a: Any, b: Any) -> str | None:
+def unlike(a: Any, b: Any) -> str | None:
+    """How `b` differs from `a`, which is right; None if it does not."""
     if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor):
         return None if a is b or a == b else f"{b!r} instead of {a!r}"
     try:
@@ -92,7 +93,8 @@ def _unlike(a: Any, b: Any) -> str | None:
     return None
 
 
-def _place(node: Any) -> str:
+def place_of(node: Any) -> str:
+    """An operation of a graph with the user's line."""
     if not isinstance(node, torch.fx.Node):
         return "a result"
     lines = str(node.meta.get("stack_trace", "")).strip().splitlines()

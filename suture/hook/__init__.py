@@ -10,7 +10,7 @@ from suture.hook.chain import (
     slot_names,
     where,
 )
-from suture.hook.interpret import AfterFailure, fresh_generator, interpret, must_raise
+from suture.hook.interpret import AfterFailure, call_from_slots, interpret, must_raise
 from suture.hook.operations import OPERATIONS, Operation
 from suture.hook.tracebacks import clean_traceback, set_context
 
@@ -20,11 +20,11 @@ __all__ = [
     "Chain",
     "FrameSpec",
     "Operation",
+    "call_from_slots",
     "chain_key",
     "chain_size",
     "clean_traceback",
     "entry_chain",
-    "fresh_generator",
     "interpret",
     "must_raise",
     "resumed_chain",

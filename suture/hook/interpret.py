@@ -21,7 +21,7 @@ def interpret(chain: Chain, state: tuple[Any, ...], error: BaseException | None 
     the stack. The outermost frame is left to the core, so that no frame of ours stays on the
     stack."""
     if chain[0].index == 0 and decode(chain[0].code).is_generator:
-        return fresh_generator(state[0], state[1:])
+        return call_from_slots(state[0], state[1:])
     state, value, error = _run(chain, len(chain) - 1, state, error)
     return _leave(chain[-1], _place(chain[-1], state, value, error, len(chain) > 1))
 
@@ -85,9 +85,9 @@ class AfterFailure:
         return interpret(self.chain, state, exc)
 
 
-def fresh_generator(function: Any, slots: tuple[Any, ...]) -> Any:
-    """A generator (coroutine, asynchronous generator) that has not been started, from the slots
-    of its arguments."""
+def call_from_slots(function: Any, slots: tuple[Any, ...]) -> Any:
+    """Call a function, given the slots of its arguments. Of a generator or coroutine that is one
+    which has not been started."""
     code = function.__code__
     names, at = code.co_varnames, code.co_argcount
     args = slots[:at]
