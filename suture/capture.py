@@ -33,11 +33,13 @@ class Run:
 class Interpret:
     """The frames go on in CPython's interpreter at the innermost frame's next instruction.
 
-    `raises`: because that instruction raises and no frame handles it. Otherwise `reason` says why.
+    `raises`: because that instruction raises and no frame handles it. Otherwise `reason` says why,
+    and `inside` is where it came up, as in `Run`.
     """
 
     raises: bool
     reason: Break | None = None
+    inside: list[Any] = field(default_factory=list)
 
 
 @dataclass(slots=True)

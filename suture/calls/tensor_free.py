@@ -13,24 +13,30 @@ a tensor.
 from __future__ import annotations
 
 import builtins
+import functools
 import importlib.util
 import inspect
 import itertools
 import sys
 import types
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 
+from suture._core import UNBOUND
 from suture.bytecode import decode
 from suture.calls.part import Part
+from suture.calls.real_iterators import Real
 from suture.rules.wrapped import home
 from suture.variables import (
+    NULL,
     Builtin,
     Cell,
     Class,
     Constant,
     Dict,
+    Enumerate,
     Function,
     GrowingList,
     Lazy,
@@ -46,6 +52,7 @@ from suture.variables import (
     Slice,
     Symbol,
     Tuple,
+    Zip,
 )
 from suture.variables.arrays import Array
 
@@ -55,30 +62,61 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), range, s
 _DESCRIBE = (torch.dtype, torch.device, torch.layout, torch.memory_format)
 
 
+_ANYTHING = Lazy(torch, None)
+
+
 class TensorFree(Part):
     """The part of the tracer that finds the outermost call that can meet no tensor."""
 
-    def tensor_free_frame(self, depth: int) -> Any:
-        """The outermost of the frames below `depth` whose call Python may run as a whole, as its
-        place in the list of frames; None if there is none."""
+    def tensor_free_frame(self, depth: int) -> tuple[int, bool] | None:
+        """The outermost of the frames below `depth` that can meet no tensor, as its place in the
+        list of frames, and whether that goes for its whole call or for the rest of it only."""
         for place in range(1, depth):
             frame = self.frames[place]
-            if frame.call is not None and call_is_tensor_free(frame.fn, frame.call[1]):
-                return place
+            if frame.call is not None and self._can_meet_none([frame.fn, *frame.call[1]]):
+                return place, True
+            if self._can_meet_none(self._rest(place, depth)):
+                return place, False
         return None
 
+    def _can_meet_none(self, parts: list[Any]) -> bool:
+        """Arrays that come in from Python behind a break were made by NumPy; those that the
+        compiled function itself got are the program's data."""
+        return is_tensor_free(parts, arrays=self.chain[0].index > 0)
 
-def call_is_tensor_free(fn: Any, slots: Any) -> bool:
-    """Whether a call of a function's variable with these slots can meet no tensor."""
-    reach = _Reach()
-    parts = [fn, *(v for v in slots if v is not None)]
-    return all(reach.variable(v) for v in parts) and reach.finish()
+    def _rest(self, place: int, depth: int) -> list[Any]:
+        """What a frame still holds before the instruction that runs now."""
+        frame, slots = self.frames[place], ()
+        at = frame.ip
+        if place + 1 < depth:
+            inner = self.frames[place + 1]
+            if inner.call is None:
+                return [_ANYTHING]
+            at, slots = at - 1, inner.call[1]
+        if frame.generator is not None or frame.resumed:
+            return [_ANYTHING]
+        live = [frame.locals[i] for i in frame.code.live(at)]
+        return [frame.fn, *live, *frame.stack, *slots]
+
+
+def is_tensor_free(parts: list[Any], arrays: bool = True) -> bool:
+    """Whether code that gets hold of these variables, a function among them, can meet no tensor.
+    `arrays`: those that exist are none."""
+    reach = _Reach(arrays)
+    given = (v for v in parts if v is not None and v is not NULL)
+    return all(reach.argument(v) for v in given) and reach.finish()
+
+
+def state_is_tensor_free(state: tuple[Any, ...]) -> bool:
+    """The same for a function and its arguments as they really are."""
+    return is_tensor_free([Lazy(v, None) for v in state if v is not UNBOUND])
 
 
 class _Reach:
     """What a call can reach. Each method gives False once that may be a tensor."""
 
-    def __init__(self) -> None:
+    def __init__(self, arrays: bool) -> None:
+        self.arrays = arrays
         self.seen: dict[int, Any] = {}
         self.names: set[str] = set()
         self.objects: list[Any] = []  # whose attributes count only if some code names them
@@ -119,11 +157,19 @@ class _Reach:
 
     # ---- abstract values
 
+    def argument(self, value: Any) -> bool:
+        """A value that the code holds itself; a module is asked only for what the code names."""
+        real = value.value if type(value) in (Lazy, Object) else None
+        if isinstance(real, torch.nn.Module) and self._is_new(real):
+            changed = _values(value.attrs) if type(value) is Object else []
+            return self._object(real) and all(self.variable(v) for v in changed)
+        return self.variable(value)
+
     def variable(self, value: Any) -> bool:
         kind = type(value)
         if kind is Lazy:
             return self.value(value.value)
-        if kind in (Constant, Symbol, RangeIterator, Builtin, Class, Module):
+        if kind in (Constant, Symbol, RangeIterator, Builtin, Class, Module, Real):
             return kind in (Symbol, RangeIterator) or self.value(value.value)
         if not self._is_new(value):
             return True
@@ -136,7 +182,9 @@ class _Reach:
             return self._made_function(value)
         if kind is Object:
             return self._object_variable(value)
-        return kind is Array and _made_of_constants(value.tensor.node)
+        if kind is not Array:
+            return False
+        return self.arrays if value.source is not None else _made_of_constants(value.tensor.node)
 
     def _made_function(self, fn: MadeFunction) -> bool:
         parts = [*fn.closure, *fn._defaults, *fn.kwdefaults.values()]
@@ -171,9 +219,26 @@ class _Reach:
         if kind in (list, tuple, set, frozenset, dict):
             inner = value.values() if kind is dict else value
             return all(self.value(v) for v in itertools.islice(inner, _FEW))
-        if isinstance(value, torch.Tensor) or (callable(value) and not _is_foreign(home(value))):
-            return isinstance(value, torch.nn.Module) and self._object(value)
+        if isinstance(value, (torch.Tensor, types.GeneratorType)):
+            return False
+        if kind.__module__ == "numpy" and kind.__name__ == "ndarray":
+            return self.arrays
+        if isinstance(value, functools.partial):
+            return self.value((value.func, value.args, value.keywords))
+        if isinstance(value, Iterator):
+            return self._iterator(value)
+        if callable(value) and not _is_foreign(home(value)):
+            return False
         return _is_foreign(kind.__module__) or self._object(value)
+
+    def _iterator(self, value: Any) -> bool:
+        """The iterators of Python itself say what is left."""
+        if type(value).__module__ != "builtins":
+            return False
+        try:
+            return self.value(value.__reduce__()[1])
+        except TypeError:
+            return False
 
     def _object(self, value: Any) -> bool:
         if _is_torch(type(value).__module__) and not isinstance(value, torch.nn.Module):
@@ -245,6 +310,8 @@ _VARIABLES: dict[type, Any] = {
     Method: lambda v: (v.fn, v.owner),
     SequenceIterator: lambda v: (v.of,),
     ListIterator: lambda v: v.items,
+    Enumerate: lambda v: (v.part,),
+    Zip: lambda v: v.parts,
 }
 
 

@@ -20,7 +20,8 @@ import torch
 from suture import _core, config, errors, events, stance
 from suture.breaks import Break, internal
 from suture.bytecode import decode
-from suture.capture import Return, Yield
+from suture.calls.tensor_free import state_is_tensor_free
+from suture.capture import Return, Run, Yield
 from suture.dispatch import torch_state
 from suture.dispatch.binding import copy_function, follow
 from suture.dispatch.family import family_of
@@ -156,16 +157,20 @@ class Unit:
 
     def worth_compiling(self, data: PointData, capture: Any, state: tuple[Any, ...]) -> bool:
         """False for a function that was only offered, or a generator that is resumed in a loop and
-        yields there, which got no tensor and did nothing with one: it runs plainly from now on."""
+        yields there, which got no tensor and did nothing with one, and for one that was offered,
+        broke and can meet none: it runs plainly from now on."""
         spec = data.chain[-1]
         resumed = spec.resumed and decode(spec.code).in_loop(spec.index)
-        if not (data.offered or resumed) or capture.graph.ops:
-            return True
-        if not isinstance(capture.exit, (Return, Yield) if resumed else Return):
-            return True
-        if any(_holds_tensors(v) for v in state):
+        if not (data.offered or resumed):
             return True
         code = spec.code
+        if isinstance(capture.exit, Run) and not resumed:
+            if not state_is_tensor_free(state):
+                return True
+        elif capture.graph.ops or any(_holds_tensors(v) for v in state):
+            return True
+        elif not isinstance(capture.exit, (Return, Yield) if resumed else Return):
+            return True
         if resumed and any(v.ops for p in self._points_in(code) for v in p.data.variants):
             return True
         self.plain[id(code)] = code

@@ -69,7 +69,7 @@ def traced(point: Any, data: Any, capture: Capture, watch: Watch | None) -> None
 def broke(unit: Any, point: Any, capture: Capture, reason: Break) -> None:
     """A break: an event and a log line, or an error where none is allowed."""
     exit = capture.exit
-    stack = stack_of(capture.frames, exit.inside if isinstance(exit, Run) else [])
+    stack = stack_of(capture.frames, exit.inside if isinstance(exit, (Run, Interpret)) else [])
     reason = in_users_words(reason, stack[0])
     raised = unit.forbids_breaks(capture.strictness.now)
     events.emit(

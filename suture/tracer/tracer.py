@@ -214,19 +214,27 @@ class Tracer(*PARTS):  # type: ignore[misc]
         return exit
 
     def _leave_call(self, reason: Break) -> None:
-        """If the break came up in a call that can meet no tensor, stop before that call."""
-        place = self.tensor_free_frame(min(self._mark[2], len(self.frames)))
-        if place is None:
+        """If the break came up in a call that can meet no tensor, stop before that call; if only
+        the rest of a call cannot, Python runs that rest."""
+        depth = min(self._mark[2], len(self.frames))
+        found = self.tensor_free_frame(depth)
+        if found is None or reason.type is control_flow.GENERATOR_YIELD:
             return
-        caller = self.frames[place - 1]
-        inst = caller.code.instructions[caller.ip - 1]
-        operation = HANDLERS[inst.op].run
-        if operation is None or reason.type is control_flow.GENERATOR_YIELD:
-            return
-        inside = [(f.code, f.ip - 1) for f in self.frames[place:-1]]
-        inside.append((self.frames[-1].code, self.frames[-1].ip))
-        step = self.frames[place].call[0]
-        raise Restart(step, Run(inst, operation, reason, inside))
+        place, whole = found
+        at = [(f.code, f.ip - 1) for f in self.frames[:-1]]
+        at.append((self.frames[-1].code, self.frames[-1].ip))
+        if whole:
+            caller = self.frames[place - 1]
+            inst = caller.code.instructions[caller.ip - 1]
+            operation = HANDLERS[inst.op].run
+            if operation is not None:
+                exit: Any = Run(inst, operation, reason, at[place:])
+                raise Restart(self.frames[place].call[0], exit)
+        elif place + 1 < depth:
+            exit = Interpret(False, reason, at[place + 1 :])
+            raise Restart(self.frames[place + 1].call[0], exit)
+        else:
+            raise Restart(self.step, Interpret(False, reason, at[place + 1 :]))
 
     def _exit_at(self, reason: Break) -> Any:
         """Leave before the instruction that runs now: Python runs it."""

@@ -206,3 +206,77 @@ def test_hooks_put_in_under_a_lock_are_one_break():
     for _ in range(2):
         torch.testing.assert_close(compiled(x), model(x))
     assert other.seen == model.seen == ["first", "second"] * 2
+
+
+def spans(length, count, mask=None):
+    """Which places to mask, as speech models choose them."""
+    jitter = numpy.random.rand(1).item()
+    lengths = mask.sum(-1).tolist() if mask is not None else [length]
+
+    def wanted(size):
+        return max(1, min(int(count + jitter * 0), size))
+
+    out = numpy.zeros((len(lengths), length), dtype=bool)
+    for row, size in enumerate(lengths):
+        out[row, numpy.random.choice(numpy.arange(size), wanted(size), replace=False)] = True
+    return out
+
+
+def test_the_rest_of_a_call_that_has_left_its_tensors_behind_is_run_as_a_whole():
+    def fn(x, mask):
+        y = x.sin()
+        numpy.random.seed(3)
+        y[torch.tensor(spans(6, 2, mask))] = 0
+        return y * 2
+
+    mask = torch.tensor([[1, 1, 1, 1, 1, 0], [1, 1, 1, 0, 0, 0]])
+    seen = check(fn, torch.randn(2, 6), mask, graphs=None, breaks=None)
+    assert len(seen.numbers) <= 2 and len(seen) <= 3
+
+
+def test_a_loop_over_tensors_is_no_such_rest():
+    def helper(tensors):
+        out = 0
+        for tensor in tensors:
+            numpy.random.rand(1)
+            out = out + tensor.sin()
+        return out
+
+    def fn(x, y):
+        return helper([x, y]) * 2
+
+    seen = check(fn, torch.randn(3), torch.randn(3), graphs=None, breaks=None, recompiles=None)
+    assert sum(n.target in ("sin", torch.sin) for gm in seen.modules for n in gm.graph.nodes) >= 1
+
+
+def test_an_exception_out_of_such_a_rest_is_handled_by_the_caller():
+    def helper(x):
+        size = x.sum().item()
+        numpy.random.rand(1)
+        if size > 1000:
+            return 1
+        raise KeyError(2)
+
+    def fn(x):
+        try:
+            return x + helper(x)
+        except KeyError as error:
+            return x.sin() + error.args[0]
+
+    check(fn, torch.randn(3), graphs=None, breaks=None)
+
+
+def test_a_module_that_is_a_global_may_be_called():
+    def helper(n):
+        numpy.random.rand(n)
+        return LINEAR(torch_ones)
+
+    def fn(x):
+        return x + helper(2)
+
+    seen = check(fn, torch.randn(4), graphs=None, breaks=None)
+    assert len(seen)
+
+
+LINEAR = torch.nn.Linear(4, 4)
+torch_ones = torch.ones(4)
