@@ -165,11 +165,11 @@ class Unit:
             return True
         code = spec.code
         if isinstance(capture.exit, Run) and not resumed:
-            if not state_is_tensor_free(state):
-                return True
-        elif capture.graph.ops or any(_holds_tensors(v) for v in state):
-            return True
-        elif not isinstance(capture.exit, (Return, Yield) if resumed else Return):
+            plain = state_is_tensor_free(state)
+        else:
+            ends = isinstance(capture.exit, (Return, Yield) if resumed else Return)
+            plain = ends and not capture.graph.ops and not any(map(_holds_tensors, state))
+        if not plain:
             return True
         if resumed and any(v.ops for p in self._points_in(code) for v in p.data.variants):
             return True
