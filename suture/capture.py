@@ -72,4 +72,5 @@ class Capture:
     strictness: Any = None  # whether a break is an error, at the start and at the exit
     checks: list[Any] = field(default_factory=list)  # calls.checks.Check: what is expected
     functions: Any = ((), ())  # modes of torch functions: before the region, at the exit
+    draws: list[Any] = field(default_factory=list)  # calls.draws.Draw: numbers for the variant
     general: bool = False  # it fits states for which other variants were made

@@ -34,6 +34,7 @@ from suture.calls.checks import Checks
 from suture.calls.classes import Classes
 from suture.calls.contexts import Contexts
 from suture.calls.conversions import Conversions
+from suture.calls.draws import Draws
 from suture.calls.exceptions import Exceptions
 from suture.calls.function_modes import FunctionModes
 from suture.calls.functions import Functions
@@ -77,6 +78,7 @@ PARTS = (
     Classes,
     Contexts,
     Conversions,
+    Draws,
     Exceptions,
     FunctionModes,
     Functions,

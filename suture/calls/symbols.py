@@ -79,6 +79,10 @@ class Symbols(Part):
     def symbol_compare(self, symbol: str, left: Any, right: Any) -> Any:
         if complex in _kinds(left, right):
             return self._fold_known(COMPARE[symbol][0], left, right)
+        if self.draws and isinstance(left, Symbol):
+            decided = self.compare_drawn(symbol, left, right)
+            if decided is not None:
+                return decided
         return self._node(COMPARE[symbol][0], left, right)
 
     def _fold_known(self, real: Any, left: Any, right: Any) -> Any:

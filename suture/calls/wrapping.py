@@ -16,6 +16,7 @@ from suture._core import UNBOUND
 from suture.breaks import Break, objects, readable, tensors
 from suture.calls.part import Part
 from suture.calls.real_iterators import is_builtin_iterator, wrap_iterator
+from suture.calls.table import handler_of
 from suture.sources import Source, pinned
 from suture.variables import (
     Builtin,
@@ -363,7 +364,11 @@ def _builtin(tx: Any, value: Any, source: Any) -> Any:
     ):
         return _bound_tensor_method(tx, value, source)
     if source is not None:
-        if type(value) is types.BuiltinFunctionType and _is_bound(value):
+        if (
+            type(value) is types.BuiltinFunctionType
+            and _is_bound(value)
+            and handler_of(value) is None
+        ):
             return _bound_builtin(tx, value, source)
         tx.fix(source, value)
     return Builtin(value, source if source is not None else tx.pinned(value))

@@ -7,8 +7,18 @@ import gc
 import types
 from typing import Any
 
+from suture.calls.table import handler_of
 from suture.calls.wrapping import wraps
-from suture.variables import Dict, DictView, Function, Method, Opaque, Partial, Proxy
+from suture.variables import (
+    Builtin,
+    Dict,
+    DictView,
+    Function,
+    Method,
+    Opaque,
+    Partial,
+    Proxy,
+)
 
 
 @wraps(types.FunctionType)
@@ -43,6 +53,9 @@ class _SameDefaults:
 def _method(tx: Any, value: Any, source: Any) -> Any:
     if source is None:
         source = tx.pinned(value)
+    if handler_of(value) is not None:
+        tx.fix(source, value)
+        return Builtin(value, source)
     tx.guards.add(source, "type", types.MethodType)
     fn = tx.wrap(value.__func__, source.attr("__func__"))
     return Method(fn, tx.wrap(value.__self__, source.attr("__self__")), source)

@@ -16,6 +16,7 @@ import torch.fx
 from suture import _core
 from suture.capture import Capture, Interpret
 from suture.emit.checks import CheckLines
+from suture.emit.draws import write_draws
 from suture.emit.hoist import hoist
 from suture.emit.leave import Leaving
 from suture.emit.parameters import PARAMETERS, Parameters
@@ -60,10 +61,11 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     _write_effects(writer, capture)
     modes = leaving.modes()
     checks = CheckLines(writer, capture, chain)
+    draws = write_draws(writer, capture, checks)
     module, inputs, call = _graph(writer, capture, chain, checks)
     statics = tuple(i.example for i in inputs if i.static)
     head = f"def {name}({', '.join(params)}):"
-    body = [*call, *writer.lines, *writer.writes, *writer.positions, *modes, *writer.tail]
+    body = [*draws, *call, *writer.lines, *writer.writes, *writer.positions, *modes, *writer.tail]
     if not body:
         body = ["    return None"]
     source = "\n".join([head, *body]) + "\n"

@@ -76,6 +76,11 @@ class Writer:
             self._keep.append(value)
         return found
 
+    def stand_for(self, value: Any, name: str) -> None:
+        """Say that a local of the variant is meant where `value` is read."""
+        self._constants[id(value)] = name
+        self._keep.append(value)
+
     def assign(self, expression: str, hint: str) -> str:
         name = self.fresh(hint)
         self.lines.append(f"{self.indent}{name} = {expression}")

@@ -13,6 +13,7 @@ from suture.breaks import Break, calls, control_flow, internal
 from suture.bytecode import decode
 from suture.calls import PARTS
 from suture.calls.checks import Check
+from suture.calls.draws import Draw
 from suture.calls.exceptions import Ambient
 from suture.calls.overrides import torch_functions_on
 from suture.calls.strictness import Strictness
@@ -63,6 +64,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.frames: list[Frame] = []
         self.modes: list[Any] = []
         self.checks: list[Check] = []
+        self.draws: list[Draw] = []
         self.mapped = 0
         self.copied: list[Any] = []  # parameters that share their memory with something
         self.strictness = Strictness()
@@ -204,6 +206,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
             self.strictness,
             self.checks,
             (self.modes_at_start, self.function_modes),
+            self.draws,
             self.as_loop,
         )
 
