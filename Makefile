@@ -24,7 +24,7 @@ help:
 	@echo "make format  let ruff and clang-format rewrite the files"
 	@echo "make build   set up and build the core"
 	@echo "make sweep   real models against eager"
-	@echo "make sweep-ops  all operations of torch's own tests, against torch.compile"
+	@echo "make sweep-ops  all operations and layers of torch's own tests, against torch.compile"
 	@echo "make sweep-cpython   CPython's own tests, every test method compiled"
 	@echo "make fuzz    5,000 random programs"
 	@echo "make bench   $(BENCHMARKS:%=bench-%)"
@@ -55,6 +55,7 @@ endif
 sweep-ops: build
 	$(PIP) install expecttest
 	$(BIN)/python benchmarks/sweep_ops.py $(ARGS)
+	$(BIN)/python benchmarks/sweep_modules.py $(ARGS)
 
 sweep: build $(VENV)/.made-sweep
 	cd benchmarks && ../$(BIN)/python -m sweep $(ARGS)

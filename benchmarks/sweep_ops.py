@@ -131,19 +131,23 @@ def _run_sample(op: Any, sample: Any, frontend: str) -> dict[str, Any]:
         graphs.append(gm)
         return gm.forward
 
-    run = _suture if frontend == "suture" else _dynamo
     outcome: dict[str, Any] = {"outcome": "equal", "breaks": []}
     try:
-        found, outcome["breaks"] = run(fn, given(), backend)
+        found, outcome["breaks"] = compiled_by(frontend, fn, given(), backend)
     except Exception as error:
         return {"outcome": "error", "detail": f"{type(error).__name__}: {error}"[:300]}
     outcome["graphs"] = len(graphs)
-    difference = _difference(expected, found, values=_name(op) not in UNDEFINED)
-    if difference is None and not torch.equal(state, torch.get_rng_state()):
-        difference = "random state"
-    if difference is not None:
-        outcome.update(outcome="differs", detail=difference[:300])
+    differs = difference(expected, found, values=_name(op) not in UNDEFINED)
+    if differs is None and not torch.equal(state, torch.get_rng_state()):
+        differs = "random state"
+    if differs is not None:
+        outcome.update(outcome="differs", detail=differs[:300])
     return outcome
+
+
+def compiled_by(frontend: str, fn: Any, given: Any, backend: Any) -> tuple[Any, list[str]]:
+    """The result of the compiled function, and its breaks."""
+    return (_suture if frontend == "suture" else _dynamo)(fn, given, backend)
 
 
 def _suture(fn: Any, given: Any, backend: Any) -> tuple[Any, list[str]]:
@@ -173,7 +177,8 @@ def _dynamo(fn: Any, given: Any, backend: Any) -> tuple[Any, list[str]]:
     return result, ["break"] * (sum(after.values()) - sum(before.values()))
 
 
-def _difference(a: Any, b: Any, values: bool = True) -> str | None:
+def difference(a: Any, b: Any, values: bool = True) -> str | None:
+    """How two results differ, or None."""
     left, left_tree = pytree.tree_flatten(a)
     right, right_tree = pytree.tree_flatten(b)
     if left_tree != right_tree:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from suture import rules
-from suture.breaks import Break, calls, contexts, objects
+from suture.breaks import Break, calls, contexts, control_flow, objects, tensors
 from suture.bytecode import decode
 from suture.calls import library, regions, unmodelled
 from suture.calls.attributes import MISSING
@@ -98,7 +98,7 @@ class Functions(Part):
                         self.guards.add(None, "torch_state", held)
                 return made
             except Break as reason:
-                inside = reason.type in (calls.ARGUMENT_OUTSIDE_GRAPH, objects.UNKNOWN_OBJECT)
+                inside = reason.type in _INSIDE
                 if not (inside and verdict.rule == "torch function" and target is None):
                     raise
                 return self.inline(fn, args, kwargs)  # what it gets, a graph cannot hold
@@ -298,6 +298,14 @@ class Functions(Part):
 
         raise Break(python.ASYNC, instruction=what, function=self.frames[-1].code.code.co_qualname)
 
+
+# Breaks of a torch function in Python that may be further in, or not there, if it is traced.
+_INSIDE = (
+    calls.ARGUMENT_OUTSIDE_GRAPH,
+    objects.UNKNOWN_OBJECT,
+    control_flow.UNBACKED_DECISION,
+    tensors.DATA_DEPENDENT_OP,
+)
 
 # C functions of torch that change the process and not a tensor.
 _SWITCHES = ("_set_", "set_", "_push_", "_pop_", "_enter_", "_exit_", "_register_", "_clear_")

@@ -130,3 +130,10 @@ def test_module_made_inside_the_function_compiles_a_fixed_number_of_times():
         if turn == 1:
             variants = suture.stats().variants
     assert suture.stats().variants == variants
+
+
+def test_a_loss_that_checks_the_values_of_its_arguments_is_one_graph():
+    def fn(x, y, variance):
+        return torch.nn.functional.gaussian_nll_loss(x.sin(), y, variance) * 2
+
+    check(fn, torch.randn(3), torch.randn(3), torch.rand(3) + 1)
