@@ -8,8 +8,8 @@ import torch
 
 from suture.breaks import Break, calls, higher_order
 from suture.calls import trees
-from suture.calls._torch import TorchDispatchMode
 from suture.calls.bodies import Body
+from suture.calls.seeded import NotesSeeded
 from suture.calls.table import handles, special
 from suture.graph import OpFailed
 from suture.graph.builder import version_of
@@ -186,14 +186,12 @@ def _while_loop(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
 def _map(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     fn, mapped, rest = _named(args, kwargs, "f xs pos_args")
     xs, others = _operands(tx, "map", mapped), _operands(tx, "map", rest)
-    if _needs_grad([*xs, *others]):
-        raise _refuse("map", "its operands require gradients")
     with tx.graph.fake:
         rows = [x.value.select(0, 0) for x in xs]
     body = _body(tx, "map", fn, [*xs, *others], [*rows, *(o.value for o in others)])
     length = xs[0].value.shape[0]
     with tx.graph.fake:
-        values = tuple(v.new_empty((length, *v.shape)) for v in body.values)
+        values = tuple(_stacked(v, length) for v in body.values)
     held = tx.graph.held_module(body.module, "map_body")
     nodes = (held, tuple(x.node for x in xs), (*(o.node for o in others), *body.lifted))
     flat = _emit(tx, "map", target, nodes, values)
@@ -205,8 +203,8 @@ def _scan(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     names = "combine_fn init xs additional_inputs"
     fn, init, mapped, extra = _named(args, kwargs, names)
     carried, xs = _operands(tx, "scan", init), _operands(tx, "scan", mapped)
-    if tx.unpack(extra) or _needs_grad([*carried, *xs]):
-        raise _refuse("scan", "its operands require gradients")
+    if tx.unpack(extra):
+        raise _refuse("scan", "it has additional inputs")
     with tx.graph.fake:
         rows = [x.value.select(0, 0) for x in xs]
     given = [*carried, *xs]
@@ -215,30 +213,18 @@ def _scan(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
         raise _refuse("scan", "what it carries changes its shape or type")
     length = xs[0].value.shape[0]
     with tx.graph.fake:
-        ends = [torch.empty_like(v) for v in body.values[: len(carried)]]
-        stacked = [v.new_empty((length, *v.shape)) for v in body.values[len(carried) :]]
+        ends = [v.clone() for v in body.values[: len(carried)]]
+        stacked = [_stacked(v, length) for v in body.values[len(carried) :]]
     held = tx.graph.held_module(body.module, "scan_body")
     nodes = (held, [c.node for c in carried], [x.node for x in xs], tuple(body.lifted))
     flat = _emit(tx, "scan", target, nodes, (*ends, *stacked))
     return trees.build(tx, body.result, list(tx.unpack(flat)))
 
 
-def _needs_grad(values: list[Any]) -> bool:
-    return torch.is_grad_enabled() and any(
-        isinstance(v, Tensor) and v.value.requires_grad for v in values
-    )
-
-
-class _Draws(TorchDispatchMode):
-    """Notes whether an operation draws random numbers."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen = False
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.seen = self.seen or torch.Tag.nondeterministic_seeded in func.tags
-        return func(*args, **(kwargs or {}))
+def _stacked(row: torch.Tensor, length: Any) -> torch.Tensor:
+    """`length` such rows as one tensor, with the history of the row."""
+    rows = row.unsqueeze(0).expand((length, *row.shape))
+    return rows.clone(memory_format=torch.contiguous_format)
 
 
 @special("checkpoint")
@@ -255,7 +241,7 @@ def _checkpoint(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     structure = tuple(trees.flatten(tx, a, leaves) for a in given)
     body = tx.trace_body("checkpoint", fn, structure, leaves, [v.value for v in leaves], named)
     nodes = [*(v.node for v in leaves), *body.lifted]
-    with _Draws() as draws:
+    with NotesSeeded() as draws:
         values = tuple(_fresh(tx, body, nodes))
     if draws.seen:  # what is computed again would draw other numbers: it is computed once
         return tx.tail_call(fn, given, named)
@@ -268,8 +254,40 @@ def _checkpoint(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     return trees.build(tx, body.result, list(tx.unpack(flat)))
 
 
+@special("higher_order.associative_scan")
+def _associative_scan(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    fn, mapped, extra = _named(args, kwargs, "combine_fn xs additional_inputs")
+    xs = _operands(tx, "associative_scan", mapped)
+    if tx.unpack(extra):
+        raise _refuse("associative_scan", "it has additional inputs")
+    with tx.graph.fake:
+        rows = [x.value.select(0, 0) for x in xs]
+        whole = tuple(x.value.clone(memory_format=torch.contiguous_format) for x in xs)
+    body = _body(tx, "associative_scan", fn, [*xs, *xs], [*rows, *(r.clone() for r in rows)])
+    if not _alike(body.values, rows):
+        raise _refuse("associative_scan", "it gives other shapes or types than it takes")
+    held = tx.graph.held_module(body.module, "associative_scan_body")
+    nodes = (held, [x.node for x in xs], tuple(body.lifted))
+    flat = _emit(tx, "associative_scan", target, nodes, whole)
+    return trees.build(tx, body.result, list(tx.unpack(flat)))
+
+
+def _public(name: str) -> None:
+    """The function of the user around an operator: where something in it is refused, Python makes
+    the whole call."""
+    function = getattr(torch._higher_order_ops, name)
+    function = getattr(function, name, function)  # the module of that name, or the function itself
+
+    @handles(function)
+    def call(tx: Any, args: Any, kwargs: Any) -> Any:
+        return tx.finish(tx.inline(tx.wrap(function, None), args, kwargs))
+
+
+for _name in ("map", "scan", "associative_scan", "while_loop"):
+    _public(_name)
+
+
 @special(
-    "higher_order.associative_scan",
     "higher_order.hints_wrapper",
     "higher_order.wrap",
     "higher_order.strict_mode",

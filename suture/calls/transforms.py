@@ -10,8 +10,9 @@ import torch
 from suture.breaks import Break, functorch
 from suture.calls import trees
 from suture.calls._torch import pytree
+from suture.calls.seeded import NotesSeeded
 from suture.calls.table import handles, special
-from suture.variables import Tuple
+from suture.variables import Constant, Tuple
 from suture.variables.base import Variable
 
 
@@ -64,11 +65,27 @@ def apply(
     given = [leaf.value for leaf in leaves]
     if fakes is not None:
         given = fakes(trees.plain(tx, structure), given)
-    body = tx.trace_body(name, fn, structure, leaves, given, kwargs)
+    tx.transforms.append(name)
+    try:
+        if _is_second_order_mapped(tx.transforms):
+            raise _refuse("vmap", "fake tensors cannot map forward over reverse mode")
+        body = tx.trace_body(name, fn, structure, leaves, given, kwargs)
+    finally:
+        tx.transforms.pop()
     result = trees.plain(tx, body.result)
     plain = trees.plain(tx, structure)
     module = Transformed(body.module, transform, plain, result, len(leaves))
     return tx.call_held(module, name, [leaf.node for leaf in leaves] + body.lifted)
+
+
+def _is_second_order_mapped(names: list[str]) -> bool:
+    """Whether a vmap stands around forward mode around reverse mode: on fake tensors torch fails
+    there, and is not itself afterwards."""
+    at = iter(names)
+    if "vmap" not in at:  # each test goes on behind what the one before found
+        return False
+    forward = next((n for n in at if n in ("jvp", "jacfwd", "hessian")), None)
+    return forward == "hessian" or any(n in ("grad", "vjp", "jacrev", "hessian") for n in at)
 
 
 def _refuse(transform: str, reason: str) -> Break:
@@ -122,8 +139,16 @@ def _without_mapped(tx: Any, structure: Any, values: list[Any], dims: Any) -> li
                 value = values[part.index]
                 if not isinstance(value, torch.Tensor) or not -value.dim() <= dim < value.dim():
                     raise _refuse("vmap", "in_dims does not fit the arguments")
-                made[part.index] = value.select(dim, 0)
+                made[part.index] = _row(value, dim)
     return made
+
+
+def _row(value: torch.Tensor, dim: int) -> torch.Tensor:
+    """A fake tensor without one of its dimensions, of which there may be no row at all."""
+    if value.shape[dim] != 0:
+        return value.select(dim, 0)
+    shape = [n for i, n in enumerate(value.shape) if i != dim % value.dim()]
+    return value.new_empty(shape).requires_grad_(value.requires_grad)
 
 
 def _grad(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
@@ -177,34 +202,46 @@ class _FirstArguments(Variable):
 
 def _vjp(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     fn, *primals = args
-    if kwargs:
+    aux = tx.truth(kwargs.get("has_aux", Constant(False)))
+    if set(kwargs) - {"has_aux"}:
         raise _refuse("vjp", "called with options")
-    out = tx.call(fn, primals, {})
-    return Tuple([out, Pullback(fn, primals)])
+    with NotesSeeded() as draws:
+        out = tx.call(fn, primals, {})
+    if draws.seen:
+        raise _refuse("vjp", "its function draws random numbers, which it would do twice")
+    if not aux:
+        return Tuple([out, Pullback(fn, primals, False)])
+    value, beside = tx.unpack(out)
+    return Tuple([value, Pullback(fn, primals, True), beside])
 
 
 class Pullback(Variable):
     """The function that torch.func.vjp gives: computes the forward again, then its gradient."""
 
-    __slots__ = ("fn", "primals")
+    __slots__ = ("aux", "fn", "primals")
 
-    def __init__(self, fn: Any, primals: list[Any]) -> None:
+    def __init__(self, fn: Any, primals: list[Any], aux: bool) -> None:
         super().__init__(None)
         self.fn = fn
         self.primals = primals
+        self.aux = aux  # whether the function gives something beside its value
 
     def call(self, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        count = len(self.primals)
+        count, aux = len(self.primals), self.aux
 
         def transform(function: Any, values: Any) -> Any:
             def alone(*given: Any) -> Any:
                 return function(*given, *values[count:])
 
-            _, pull = torch.func.vjp(alone, *values[:count])
+            pull = torch.func.vjp(alone, *values[:count], has_aux=aux)[1]
             return pull(*values[count:])
 
         fn = _FirstArguments(self.fn, count)
         return apply(tx, "vjp", fn, [*self.primals, *args], {}, transform)
+
+    def rebuild(self, emit: Any) -> str:
+        given = ", ".join(emit.value(v) for v in (self.fn, *self.primals))
+        return f"{emit.constant(torch.func.vjp, 'vjp')}({given}, has_aux={self.aux})[1]"
 
 
 class Jacobian(Variable):

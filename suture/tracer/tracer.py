@@ -66,6 +66,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.checks: list[Check] = []
         self.draws: list[Draw] = []
         self.mapped = 0
+        self.transforms: list[str] = []  # of torch.func, whose bodies are being traced
         self.copied: list[Any] = []  # parameters that share their memory with something
         self.strictness = Strictness()
         self.restores: list[Any] = []  # undo what was really switched while tracing
