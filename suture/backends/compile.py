@@ -16,6 +16,7 @@ from suture.backends import _torch
 from suture.backends.configure import Backend
 from suture.backends.record import count_ops
 from suture.errors import BackendFailed
+from suture.inference_mode import switch
 
 
 def compile_graph(
@@ -83,11 +84,11 @@ def compile_graph(
 
 @contextmanager
 def _global_state_kept() -> Iterator[None]:
-    """Puts back what a compiler might change under the user: generators, grad mode, dtype."""
+    """Puts back what a compiler might change under the user: generators, modes, dtype."""
     python = random.getstate()
     cpu = torch.get_rng_state()
     cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
-    grad = torch.is_grad_enabled()
+    modes = torch.is_inference_mode_enabled(), torch.is_grad_enabled()
     dtype = torch.get_default_dtype()
     try:
         yield
@@ -96,7 +97,7 @@ def _global_state_kept() -> Iterator[None]:
         torch.set_rng_state(cpu)
         if cuda is not None:
             torch.cuda.set_rng_state_all(cuda)
-        torch.set_grad_enabled(grad)
+        switch(*modes)
         if torch.get_default_dtype() is not dtype:
             torch.set_default_dtype(dtype)
 

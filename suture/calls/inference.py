@@ -1,14 +1,11 @@
 """torch.inference_mode: switched by nodes of the graph, like grad mode.
 
-torch has no function that sets it, only objects that set it and put back what was. `set_inference`
-keeps such objects, so that the mode can be switched like any other. A block that the program is in
-when a region ends gets an object of our own to leave it by.
+A block that the program is in when a region ends gets an object of our own to leave it by.
 """
 
 from __future__ import annotations
 
 import functools
-import threading
 from typing import Any
 
 import torch
@@ -16,31 +13,12 @@ import torch
 from suture.breaks import Break, contexts
 from suture.calls.part import Part
 from suture.calls.table import handles
+from suture.inference_mode import set_inference, switch
 from suture.variables import Constant, Object
 
 _SET_GRAD = torch._C._set_grad_enabled
-
-
-class _Guards(threading.local):
-    """The objects that hold the mode, each with what it was before."""
-
-    def __init__(self) -> None:
-        self.stack: list[tuple[bool, Any]] = []
-
-
-_guards = _Guards()
-
-
-def set_inference(state: bool) -> None:
-    """Switch inference mode. Grad mode is switched along, as torch does it."""
-    if torch.is_inference_mode_enabled() is state:
-        return
-    if _guards.stack and _guards.stack[-1][0] is state:
-        _guards.stack.pop()[1].__exit__(None, None, None)
-        return
-    guard = torch._C._InferenceMode(state)
-    guard.__enter__()
-    _guards.stack.append((not state, guard))
+# AOTAutograd of older versions does not know tensors that it meets first in inference mode.
+_IN_GRAPHS = tuple(int(part) for part in torch.__version__.split(".")[:2]) >= (2, 13)
 
 
 class InferenceBlock:
@@ -69,14 +47,10 @@ class Inference(Part):
         switch(inference, grad)
 
 
-def switch(inference: bool, grad: bool) -> None:
-    """Bring both modes to that state."""
-    set_inference(inference)
-    _SET_GRAD(grad)
-
-
 @handles(torch.inference_mode.__enter__)
 def _enter(tx: Any, args: Any, kwargs: Any) -> Any:
+    if not _IN_GRAPHS:
+        raise Break(contexts.MODE_UNSUPPORTED, mode="torch.inference_mode")
     manager = args[0]
     wanted = tx.truth(tx.getattr(manager, "mode"))
     block = tx.finish(tx.make_instance(tx.wrap(InferenceBlock, None), [], {}))

@@ -9,11 +9,11 @@ import torch
 from suture import _core
 from suture.breaks import calls
 from suture.bytecode import CANONICAL
-from suture.calls.inference import set_inference
 from suture.capture import Capture, Interpret, Return, Run, Yield
 from suture.emit.writer import Writer
 from suture.hook import OPERATIONS, FrameSpec, clean_traceback
 from suture.hook.operations import STOP
+from suture.inference_mode import set_inference
 from suture.rules.strictness import switch
 from suture.variables import NULL, Constant
 

@@ -6,11 +6,16 @@ import pytest
 import torch
 
 import suture
+from suture.inference_mode import set_inference
 from tests.harness import check
 
 PLAIN = torch.arange(4.0)
 LEAF = torch.arange(4.0, requires_grad=True)
 LAYER = torch.nn.Linear(4, 4)
+
+pytestmark = pytest.mark.skipif(
+    torch.__version__ < "2.13", reason="before 2.13 AOTAutograd cannot take it: Python switches it"
+)
 
 
 def state():
@@ -135,4 +140,15 @@ def test_a_failing_operation_leaves_the_mode_as_it_was():
     compiled(PLAIN, torch.tensor([1]))
     with pytest.raises(IndexError):
         compiled(PLAIN, torch.tensor([9]))
+    assert state() == (False, True)
+
+
+def test_a_failing_backend_leaves_the_mode_as_it_was():
+    def fails_half_way(gm, inputs):
+        set_inference(True)
+        raise ValueError("half way")
+
+    compiled = suture.compile(block, backend=fails_half_way)
+    with pytest.raises(suture.exc.BackendFailed):
+        compiled(PLAIN)
     assert state() == (False, True)

@@ -12,6 +12,8 @@ torch.manual_seed(0)
 x = torch.randn(3, 4)
 g = torch.randn(3, 4, requires_grad=True)
 i = torch.tensor([0, 2])
+# Before 2.13 AOTAutograd cannot take inference mode: Python switches it there.
+INFERENCE = () if torch.__version__ >= "2.13" else ("GB2040", "GB2040")
 
 
 @torch.no_grad()
@@ -80,14 +82,14 @@ def test_inference():
             y = x * 2
         return y.is_inference(), y
 
-    check(inference, x)
+    check(inference, x, breaks=INFERENCE)
 
 
 def test_inference_deco():
     def inference_deco(x):
         return dinf(x)
 
-    check(inference_deco, x)
+    check(inference_deco, x, breaks=INFERENCE)
 
 
 def test_autocast_cpu():
