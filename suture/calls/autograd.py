@@ -13,9 +13,11 @@ from typing import Any
 
 import torch
 
-from suture.breaks import Break, autograd, calls, higher_order
+from suture.breaks import Break, autograd, calls, higher_order, tensors
 from suture.calls import trees
 from suture.calls.attributes import MISSING
+from suture.calls.overrides import is_custom
+from suture.calls.subclasses import is_subclass
 from suture.calls.table import handles
 from suture.graph import OpFailed
 from suture.variables import Class, Constant, Tensor, Tuple
@@ -87,6 +89,8 @@ def _apply(tx: Any, args: Any, kwargs: Any) -> Any:
     name = cls.value.__name__
     for a in given:
         tx.proxy(a)  # refuses what a graph cannot hold
+    if tx.asks:
+        _refuse_asked(tx, given)
     ctx = Context(Tuple([Constant(_needs(a)) for a in given]))
     result = _traced(tx, cls, name, given, ctx)
     _trace_backward(tx, cls, name, ctx, result)
@@ -95,7 +99,29 @@ def _apply(tx: Any, args: Any, kwargs: Any) -> Any:
         node, value = tx.graph.call("call_function", _target(cls.value), flat, {})
     except OpFailed as failed:
         raise tx.op_failure(failed, cls.value) from failed.cause
-    return tx.from_graph(node, value, list(given), {})
+    made = tx.from_graph(node, value, list(given), {})
+    return _with_classes(tx, made, result) if tx.asks else made
+
+
+def _with_classes(tx: Any, made: Any, traced: Any) -> Any:
+    """The results as the classes that forward gave them. At run time forward sees plain tensors, so
+    none of them may have a say in operations."""
+    if isinstance(made, Tensor) and isinstance(traced, Tensor):
+        if traced.cls is not torch.Tensor and made.source is None and is_subclass(traced.cls):
+            if is_custom(traced.cls):
+                raise Break(tensors.SUBCLASS, tensor="a result", subclass=traced.cls.__name__)
+            made.cls = traced.cls
+    elif isinstance(made, Tuple) and isinstance(traced, Tuple):
+        for one, other in zip(made.unpacked(tx), traced.unpacked(tx)):
+            _with_classes(tx, one, other)
+    return made
+
+
+def _refuse_asked(tx: Any, given: list[Any]) -> None:
+    for value in tx.overloaded(given):
+        if isinstance(value, Tensor) and is_subclass(value.cls) and is_custom(value.cls):
+            kind = value.cls.__name__
+            raise Break(tensors.SUBCLASS, tensor=value.describe(), subclass=kind)
 
 
 def _target(cls: Any) -> Any:

@@ -88,6 +88,8 @@ class Functions(Part):
                 return self.fold_torch(verdict, real, args, kwargs)
             kind = rules.INLINE
         if kind is rules.IN_GRAPH:
+            if self.asks:
+                self.refuse_in_graph(real, args, kwargs)
             if verdict.rule == "torch C function" and real.__name__.startswith(_SWITCHES):
                 raise Break(calls.C_FUNCTION, function=real.__name__)
             try:

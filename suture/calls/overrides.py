@@ -65,7 +65,7 @@ class Overrides(Part):
                 if value.cls not in PLAIN and is_overloaded(value.cls):
                     _insert(found, value)
             elif type(value) in (List, Tuple):
-                if lists and self.asks:
+                if lists and (self.asks or _holds_objects(value)):
                     for item in self.overloaded(value.items, False):
                         _insert(found, item)
             elif isinstance(value, Object) and is_overloaded(value.cls):
@@ -116,11 +116,21 @@ class Overrides(Part):
         switch.__enter__()
         self.restores.append(functools.partial(leave, switch))
 
+    def refuse_in_graph(self, real: Any, args: list[Any], kwargs: Any) -> None:
+        """A function of the program that is a node sees plain tensors when the graph runs: those
+        of a class that has a say in operations are not given to it."""
+        if not isinstance(real, types.FunctionType) or real.__module__.startswith("torch."):
+            return
+        for value in self.asked_first(args, kwargs):
+            if isinstance(value, Tensor) and type(value.value) is not value.cls:
+                kind = value.cls.__name__
+                raise Break(tensors.SUBCLASS, tensor=value.describe(), subclass=kind)
+
     # ---- the ways into an operation
 
     def call_override(self, real: Any, fn: Any, args: list[Any], kwargs: Any) -> Any:
         """A call of a torch function that an argument takes over; None if none does."""
-        if not (self.asks or any(isinstance(a, Object) for a in args)):
+        if not (self.asks or any(_may_be_asked(a) for a in args)):
             return None
         if isinstance(real, types.MethodWrapperType):
             return self._call_field(real, args)
@@ -264,6 +274,14 @@ class Overrides(Part):
         return self.with_functions(False, lambda: self.as_class(made, cls.value, args))
 
 
+def _may_be_asked(value: Any) -> bool:
+    return isinstance(value, Object) or (type(value) in (List, Tuple) and _holds_objects(value))
+
+
+def _holds_objects(value: Any) -> bool:
+    return any(isinstance(item, Object) for item in value.items)
+
+
 def _insert(found: list[Any], value: Any) -> None:
     """Put an argument in front of those whose class it derives from; one of each class."""
     if any(v.cls is value.cls for v in found):
@@ -320,10 +338,24 @@ class _Listener(torch.Tensor):
         return None
 
 
+class _Duck:
+    """An object that is no tensor and keeps what it was asked last."""
+
+    __torch_function__ = _Listener.__torch_function__
+
+
+_MAKERS: dict[str, Callable[[], Any]] = {
+    "o": lambda: torch.zeros(()).as_subclass(_Listener),
+    "t": lambda: torch.zeros(()),
+    "d": _Duck,
+    "n": lambda: 2,
+}
+
+
 def _mark(value: Any) -> str:
     if isinstance(value, Tensor):
         return "o" if value.cls not in PLAIN and is_overloaded(value.cls) else "t"
-    return "n"
+    return "d" if isinstance(value, Object) else "n"
 
 
 @functools.cache
@@ -331,8 +363,7 @@ def _heard(name: str, marks: str) -> Any:
     """(function, order of the operands, whether C asks) for an operator on operands of these
     kinds; None if it asks nobody."""
     with torch._C.DisableTorchFunctionSubclass():
-        makers = {"o": lambda: torch.zeros(()).as_subclass(_Listener), "t": lambda: torch.zeros(())}
-        operands = [makers.get(m, object)() if m != "n" else 2 for m in marks]
+        operands = [_MAKERS[mark]() for mark in marks]
     _Listener.heard = None
     try:
         with torch._C._EnableTorchFunction():

@@ -172,13 +172,27 @@ class Subclasses(Part):
         """An operator that the class of an operand defines itself, or takes over with
         `__torch_function__`; None if none does."""
         if not self.asks:
-            return None
+            some = any(type(v) is Object for v in operands)
+            return self._object_operator(name, operands) if some else None
         if not any(_carries_class(v) for v in operands):
-            return self.mode_operator(name, *operands)
+            seen = self.mode_operator(name, *operands)
+            return seen if seen is not None else self._object_operator(name, operands)
         names = _methods_of(name)
         if any(_carries_class(v) and defines(v.cls, names) for v in operands):
             return self.special_methods(name, *operands)
         return self.operator_override(name, *operands)
+
+    def _object_operator(self, name: str, operands: Any) -> Any:
+        """An operator on a tensor and an object with a `__torch_function__`, which the tensor asks
+        unless the object is asked before it."""
+        if not any(type(v) is Tensor for v in operands):
+            return None
+        for value in operands:
+            if type(value) is Object and hasattr(value.cls, "__torch_function__"):
+                methods = _methods_of(name)
+                own = type(operands[0]) is Object and hasattr(value.cls, methods[0])
+                return None if own else self.operator_override(name, *operands)
+        return None
 
 
 def _carries_class(value: Any) -> bool:

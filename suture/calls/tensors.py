@@ -289,7 +289,7 @@ class Tensors(Part):
 
     def tensor_method(self, tensor: Tensor, name: str, args: list[Any], kwargs: Any) -> Any:
         """A method of a tensor: known at once, or a node."""
-        if self.asks:
+        if self.asks or any(type(a) is Object for a in args):
             asked = self.method_override(tensor, name, args, kwargs)
             if asked is not None:
                 return asked

@@ -6,15 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from suture.breaks import Break, calls
-from suture.variables import Constant, Dict, GraphValue, List, Object, Size, Tuple
+import torch
+
+from suture.breaks import Break, calls, tensors
+from suture.calls.subclasses import is_subclass
+from suture.variables import Constant, Dict, GraphValue, List, Object, Size, Tensor, Tuple
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """The place of the i-th graph value in a structure."""
+    """The place of the i-th graph value in a structure; the class of a tensor that the graph does
+    not know."""
 
     index: int
+    cls: type | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +34,7 @@ def flatten(tx: Any, variable: Any, leaves: list[Any]) -> Any:
     appended to `leaves`."""
     if isinstance(variable, GraphValue):
         leaves.append(variable)
-        return Leaf(len(leaves) - 1)
+        return Leaf(len(leaves) - 1, _carried_class(variable))
     if isinstance(variable, Object) and isinstance(variable.storage, Tuple):
         items = [flatten(tx, i, leaves) for i in variable.storage.unpacked(tx)]
         if hasattr(variable.cls, "_fields"):
@@ -43,10 +48,25 @@ def flatten(tx: Any, variable: Any, leaves: list[Any]) -> Any:
     return Held(variable)
 
 
+def _carried_class(variable: Any) -> type | None:
+    """The class of a tensor of a subclass, which goes in and out of functions beside the graph; its
+    own attributes do not."""
+    if not isinstance(variable, Tensor) or not is_subclass(variable.cls):
+        return None
+    if variable.attrs or (variable.example is not None and variable.example.__dict__):
+        kind = variable.cls.__name__
+        raise Break(tensors.SUBCLASS, tensor=variable.describe(), subclass=kind)
+    return variable.cls
+
+
 def build(tx: Any, structure: Any, leaves: list[Any]) -> Any:
     """The variable with this structure and these graph values."""
     if isinstance(structure, Leaf):
-        return leaves[structure.index]
+        leaf = leaves[structure.index]
+        if structure.cls is not None and leaf.cls is torch.Tensor:
+            tx.meet_subclass()
+            leaf.cls = structure.cls
+        return leaf
     if isinstance(structure, Held):
         return structure.variable
     if isinstance(structure, list):

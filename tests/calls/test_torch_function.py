@@ -131,7 +131,14 @@ def test_two_classes_are_asked_in_the_order_of_torch():
 
 
 def test_two_classes_that_both_decline_are_left_to_python():
-    check(lambda x, y: x + y, tensor(Carried), tensor(Asking), graphs=0, breaks=("GB2021",))
+    check(
+        lambda x, y: x + y,
+        tensor(Carried),
+        tensor(Asking),
+        graphs=0,
+        breaks=("GB2021",),
+        recompiles=None,
+    )
 
 
 def test_a_block_in_which_nobody_is_asked():
@@ -376,3 +383,42 @@ def test_a_lazy_module_can_be_trained_after_its_first_call():
     compiled = suture.compile(layer, backend="eager")
     compiled(torch.randn(2, 4, 8)).sum().backward()
     assert layer.weight.grad.shape == (5, 4, 3)
+
+
+class Answering:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return "asked", func.__name__
+
+
+class Reflected(Answering):
+    def __rmul__(self, other):
+        return "never reached"
+
+
+def test_operators_methods_and_lists_ask_an_object_too():
+    def fn(x, other, reflected):
+        made = x + other, other + x if False else None, x.add(other), x * reflected
+        return made, torch.stack([x, other]), torch.nn.functional.linear(x, other)
+
+    check(fn, torch.randn(3), Answering(), Reflected(), graphs=0)
+
+
+class Cubed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * 3 * x * x
+
+
+def test_the_class_goes_through_functions_that_are_graphs_of_their_own():
+    def fn(x):
+        made = torch.utils.checkpoint.checkpoint(lambda y: y.sin() * 2, x, use_reentrant=False)
+        return Cubed.apply(x), made
+
+    check(fn, tensor(Carried).requires_grad_())
