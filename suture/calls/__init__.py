@@ -22,6 +22,7 @@ from suture.calls import (  # noqa: F401
     strictness,
     tensor_methods,
     transforms,
+    warn,
     weakrefs,
     wrapping_functions,
 )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
+from torch.utils.checkpoint import noop_context_fn
 
 from suture.breaks import Break, calls, higher_order
 from suture.calls import trees
@@ -13,7 +15,7 @@ from suture.calls.seeded import NotesSeeded
 from suture.calls.table import handles, special
 from suture.graph import OpFailed
 from suture.graph.builder import version_of
-from suture.variables import Constant, GraphValue, Symbol, Tensor, Tuple
+from suture.variables import Constant, GraphValue, Partial, Symbol, Tensor, Tuple
 
 
 def _refuse(operator: str, reason: str) -> Break:
@@ -233,10 +235,8 @@ def _checkpoint(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     fn, *given = args
     ours = {"use_reentrant", "preserve_rng_state", "determinism_check", "debug", "early_stop"}
     options = {k: tx.constant_value(kwargs[k]) for k in ours if k in kwargs}
-    named = {k: v for k, v in kwargs.items() if k not in ours}
-    if "context_fn" in kwargs:
-        raise Break(calls.PYTHON_FUNCTION_RUN, module="torch.utils.checkpoint",
-                    qualname="checkpoint", reason="a context function is given")  # fmt: skip
+    named = {k: v for k, v in kwargs.items() if k not in ours and k != "context_fn"}
+    context = _real_function(kwargs["context_fn"]) if "context_fn" in kwargs else None
     leaves: list[Any] = []
     structure = tuple(trees.flatten(tx, a, leaves) for a in given)
     body = tx.trace_body("checkpoint", fn, structure, leaves, [v.value for v in leaves], named)
@@ -245,6 +245,8 @@ def _checkpoint(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
         values = tuple(_fresh(tx, body, nodes))
     if draws.seen:  # what is computed again would draw other numbers: it is computed once
         return tx.tail_call(fn, given, named)
+    if context not in (None, noop_context_fn):
+        body.module.meta["_checkpoint_context_fn"] = context  # where torch's backends look for it
     held = tx.graph.held_module(body.module, "checkpointed")
     lifted = torch.fx.map_arg((held, *nodes), tx.graph.levels.lift)
     kept = {"use_reentrant": options.get("use_reentrant", True), **options}
@@ -252,6 +254,24 @@ def _checkpoint(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     node = tx.graph.node("call_function", op, lifted, kept, values)
     flat = tx.from_value(node, values)
     return trees.build(tx, body.result, list(tx.unpack(flat)))
+
+
+def _real_function(variable: Any) -> Any:
+    """The function behind a variable, or a partial of one, that exists outside of the region."""
+    try:
+        if isinstance(variable, Partial) and variable.value is None:
+            given = [_real_value(a) for a in variable.args]
+            named = {k: _real_value(v) for k, v in variable.keywords.items()}
+            return functools.partial(_real_function(variable.fn), *given, **named)
+        return variable.real()
+    except LookupError:
+        raise Break(calls.PYTHON_FUNCTION_RUN, module="torch.utils.checkpoint",
+                    qualname="checkpoint",
+                    reason="its context function is made here") from None  # fmt: skip
+
+
+def _real_value(variable: Any) -> Any:
+    return variable.constant() if variable.is_constant() else variable.real()
 
 
 @special("higher_order.associative_scan")

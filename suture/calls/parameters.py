@@ -1,4 +1,4 @@
-"""torch.nn.Parameter(data) in a region.
+"""torch.nn.Parameter(data) and data.requires_grad_() in a region.
 
 A parameter is a leaf of autograd, which no graph can make. The variant makes an empty one and
 hands it to the graph, which copies the data into it: what the graph computes with it, and what the
@@ -18,13 +18,31 @@ from suture.calls.part import Part
 from suture.calls.table import handles
 from suture.graph.builder import version_of
 from suture.variables import Constant, Tensor
-from suture.variables.parameters import MadeParameter
+from suture.variables.parameters import MadeLeaf
 
 
 class MadeParameters(Part):
     """The part of the tracer that makes parameters."""
 
     copied: list[Any]
+
+    def stop_here(self, function: str) -> tuple[int, Any]:
+        """How to stop before the instruction that runs now, because of a call in it."""
+        return self.step, self._exit_at(Break(calls.C_FUNCTION, function=function))
+
+    def become_leaf(self, tensor: Tensor) -> bool:
+        """`tensor.requires_grad_()` on a tensor without history that is made in this region: from
+        here on it is a leaf that the variant makes. False if Python has to do it."""
+        value = tensor.value
+        if value.requires_grad or type(tensor) is not Tensor or not _is_own(self, tensor):
+            return False
+        if not value.is_floating_point() and not value.is_complex():
+            return False
+        made = _make(self, value, torch.Tensor, True)
+        self.add_node("call_function", fill_parameter_, [made, tensor], {})
+        tensor.__class__ = MadeLeaf
+        tensor.node, tensor.value = made.node, made.value
+        return True
 
     def refused_copy(self) -> tuple[int, Any] | None:
         """How to stop where a parameter was made of a tensor that stays what it was, if one of
@@ -35,11 +53,11 @@ class MadeParameters(Part):
         return None
 
 
-def empty_parameter(form: tuple[Any, ...]) -> torch.nn.Parameter:
-    """A parameter of that form; its numbers are anything."""
-    shape, strides, dtype, device, wants = form
+def empty_leaf(form: tuple[Any, ...]) -> torch.Tensor:
+    """A leaf of that form; its numbers are anything."""
+    cls, shape, strides, dtype, device, wants = form
     data = torch.empty_strided(shape, strides, dtype=dtype, device=device)
-    return torch.nn.Parameter(data, requires_grad=wants)
+    return torch.nn.Parameter(data, wants) if cls is torch.nn.Parameter else data.requires_grad_()
 
 
 def fill_parameter_(parameter: torch.Tensor, data: torch.Tensor) -> None:
@@ -56,7 +74,7 @@ def _parameter(tx: Any, args: Any, kwargs: Any) -> Any:
         data = tx.call_torch(torch.empty, [Constant(0)], {})
     if len(given) != len(args) + len(kwargs) or not _is_own(tx, data):
         raise Break(calls.C_FUNCTION, function="Parameter")
-    made = _make(tx, data.value, tx.truth(wants))
+    made = _make(tx, data.value, torch.nn.Parameter, tx.truth(wants))
     tx.add_node("call_function", fill_parameter_, [made, data], {})
     version = version_of(made.value)
     if not data.value.requires_grad:
@@ -89,12 +107,12 @@ def _shows(value: Any, storage: int) -> bool:
     return isinstance(value, torch.Tensor) and value.untyped_storage()._cdata == storage
 
 
-def _make(tx: Any, value: torch.Tensor, wants: bool) -> MadeParameter:
-    form = (tuple(value.shape), tuple(value.stride()), value.dtype, value.device, wants)
+def _make(tx: Any, value: torch.Tensor, cls: type, wants: bool) -> MadeLeaf:
+    form = (cls, tuple(value.shape), tuple(value.stride()), value.dtype, value.device, wants)
     with torch.enable_grad():
-        example = empty_parameter(form)
-        source = tx.pinned(form, "parameter")
+        example = empty_leaf(form)
+        source = tx.pinned(form, "leaf")
         fake = tx.graph.fake_tensor(example, source, None)
-        node = tx.graph.add_input(source, example, fake, convert=empty_parameter)
+        node = tx.graph.add_input(source, example, fake, convert=empty_leaf)
     tx.graph.inputs[-1].made = True
-    return MadeParameter(node, fake)
+    return MadeLeaf(node, fake, cls)

@@ -51,6 +51,8 @@ def _requires_grad(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
         return tensor
     if tensor.source is None and tensor.value.is_leaf and not torch.is_grad_enabled():
         return tx.add_node("call_method", "requires_grad_", [tensor, given], {})
+    if tx.truth(given) and tx.become_leaf(tensor):
+        return tensor
     raise Break(tensor_methods.REQUIRES_GRAD_CALL, tensor=tensor.describe())
 
 

@@ -59,3 +59,7 @@ inline(
     because="a setting of torch's compiler; it means nothing here, and is a context manager",
     absent="torch's compiler, differs between releases",
 )
+inline(
+    "torch.utils.checkpoint.checkpoint_sequential",
+    because="Python around checkpoint",
+)

@@ -252,10 +252,6 @@ class Tracer(*PARTS):  # type: ignore[misc]
             exit = Yield(inst, reason)
         return exit
 
-    def stop_here(self, function: str) -> tuple[int, Any]:
-        """How to stop before the instruction that runs now, because of a call in it."""
-        return self.step, self._exit_at(Break(calls.C_FUNCTION, function=function))
-
     def _must_be_clean(self, exit: Any) -> None:
         """Nothing may have changed since the instruction began; else trace again up to it."""
         effects, ops, depth = self._mark

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from suture.variables.constant import Constant
 from suture.variables.tensor import Tensor
 
 
-class MadeParameter(Tensor):
-    """A parameter made in the region. It is an input of the graph, which fills it; the variant
-    makes it, empty, before it calls the graph, so that it is the same object whoever holds it."""
+class MadeLeaf(Tensor):
+    """A parameter, or another leaf, made in the region. It is an input of the graph, which fills
+    it; the variant makes it, empty, before it calls the graph, so that it is the same object
+    whoever holds it."""
 
     __slots__ = ()
 
-    def __init__(self, node: Any, value: Any) -> None:
-        super().__init__(node, value, None, torch.nn.Parameter)
+    def __init__(self, node: Any, value: Any, cls: type) -> None:
+        super().__init__(node, value, None, cls)
 
     def getattr(self, tx: Any, name: str) -> Any:
         if name in ("grad", "grad_fn") and (self.attrs is None or name not in self.attrs):

@@ -144,3 +144,38 @@ def test_a_list_of_parameters():
         return sum(p * x for p in parts)
 
     check(fn, torch.randn(4))
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_tensor_made_inside_can_become_a_leaf(backend):
+    def fn(x):
+        start = torch.zeros(4).requires_grad_()
+        return start, ((x + start) ** 2).sum(), start.is_leaf, start.grad
+
+    start, loss, leaf, grad = suture.compile(fn, backend=backend, fullgraph=True)(torch.ones(4))
+    loss.backward()
+    assert leaf and grad is None and start.is_leaf
+    torch.testing.assert_close(start.grad, torch.full((4,), 2.0))
+
+
+def test_a_part_of_an_input_becomes_a_leaf_by_python():
+    def fn(x):
+        y = x.detach().requires_grad_()
+        return y * 2, y.is_leaf
+
+    check(fn, torch.randn(4), graphs=2, breaks=["GB0125"])
+
+
+def test_stacked_parameters_of_an_ensemble():
+    models = [nn.Linear(4, 2) for _ in range(3)]
+    base = nn.Linear(4, 2)
+
+    def fn(x):
+        parameters, buffers = torch.func.stack_module_state(models)
+
+        def run(p, b, x):
+            return torch.func.functional_call(base, (p, b), (x,))
+
+        return torch.vmap(run, in_dims=(0, 0, None))(parameters, buffers, x)
+
+    check(fn, torch.randn(3, 4))

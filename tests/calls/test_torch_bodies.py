@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+
+import pytest
 import torch
 import torch.utils.checkpoint as C
 
@@ -226,3 +229,33 @@ def test_flex_attention():
         return flex_attention(q, q, q, score_mod=lambda s, b, h, i, j: s + bias[i] - j)
 
     check(fn, torch.randn(1, 2, 128, 16), torch.randn(128), graphs=1)
+
+
+def _keep_products(ctx, op, *args, **kwargs):
+    keep = op == torch.ops.aten.mm.default
+    return C.CheckpointPolicy.MUST_SAVE if keep else C.CheckpointPolicy.PREFER_RECOMPUTE
+
+
+def _contexts():
+    return C.create_selective_checkpoint_contexts(_keep_products)
+
+
+@pytest.mark.parametrize("backend", [None, "aot_eager"])
+def test_a_checkpoint_with_a_policy(backend):
+    def fn(x):
+        make = functools.partial(C.create_selective_checkpoint_contexts, _keep_products)
+        y = C.checkpoint(lambda z: (z @ z).sin(), x, use_reentrant=False, context_fn=make)
+        y = C.checkpoint(torch.cos, y, use_reentrant=False, context_fn=_contexts)
+        return C.checkpoint(torch.sin, y, use_reentrant=False, context_fn=C.noop_context_fn)
+
+    check(fn, torch.randn(4, 4, requires_grad=True), backend=backend)
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_a_sequential_checkpoint(reentrant):
+    layers = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Tanh(), torch.nn.Linear(4, 4))
+
+    def fn(x):
+        return C.checkpoint_sequential(layers, 2, x, use_reentrant=reentrant)
+
+    check(fn, torch.randn(3, 4, requires_grad=True))

@@ -1,0 +1,74 @@
+"""warnings.warn inside a compiled function: captured, told from the right line."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+import torch
+
+import suture
+from tests.harness import check
+
+
+def called(x):
+    warnings.warn("called", FutureWarning, stacklevel=2)
+    return x * 2
+
+
+def warning(x):
+    warnings.warn(f"one of {x.shape[0]}")
+    warnings.warn("two", DeprecationWarning, stacklevel=2)
+    return called(x) + called(x)
+
+
+def told(fn):
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            fn(torch.ones(2))
+    return [(str(w.message), w.category, w.filename, w.lineno) for w in seen]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_warnings_are_no_breaks():
+    check(warning, torch.ones(3))
+
+
+def test_warnings_come_from_the_lines_that_gave_them():
+    assert told(warning) == told(suture.compile(warning, backend="eager"))
+
+
+def test_a_warning_is_shown_once_where_the_filter_says_so():
+    def shown(fn):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("default")
+            globals().pop("__warningregistry__", None)
+            for _ in range(3):
+                fn(torch.ones(2))
+        return [str(w.message) for w in seen]
+
+    def once(x):
+        warnings.warn("once")
+        return x + 1
+
+    assert shown(once) == shown(suture.compile(once, backend="eager")) == ["once"]
+
+
+def test_a_warning_that_is_an_error_is_raised_where_it_is_given():
+    seen = []
+
+    def fn(x):
+        seen.append(1)
+        warnings.warn("bad")
+        seen.append(2)
+        return x + 1
+
+    compiled = suture.compile(fn, backend="eager")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compiled(torch.ones(2))
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="bad"):
+            compiled(torch.ones(2))
+    assert seen == [1, 2, 1]
