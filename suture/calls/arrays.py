@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from typing import Any
 
@@ -12,8 +13,20 @@ from suture.calls.part import Part
 from suture.calls.table import handles, special
 from suture.calls.tensor_methods import method
 from suture.calls.wrapping import WRAPPERS
+from suture.dynamic import NO_MARKS
 from suture.graph import arrays as nodes
-from suture.variables import Builtin, Class, Constant, List, Object, Opaque, Refused, Tensor, Tuple
+from suture.variables import (
+    Builtin,
+    Class,
+    Constant,
+    List,
+    Object,
+    Opaque,
+    Refused,
+    Symbol,
+    Tensor,
+    Tuple,
+)
 from suture.variables.arrays import Array, ArrayMethod, numpy_dtype
 
 _REDUCTIONS = frozenset(["sum", "prod", "max", "min", "mean", "amax", "amin", "argmax", "argmin"])
@@ -36,6 +49,7 @@ _MADE = frozenset(
     ]
 )
 _COMPUTED = ("T", "real", "imag")
+_SYMBOLS = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "gt": ">", "ge": ">="}
 _CHANGES = ("fill", "sort", "put", "resize")
 _NUMBERS = ("item", "tolist", "__int__", "__float__", "__index__", "__bool__")
 
@@ -78,6 +92,8 @@ class Arrays(Part):
 
     def array_method(self, array: Array, name: str, args: list[Any], kwargs: Any) -> Any:
         if name in _NUMBERS and not args and not kwargs:
+            if array.number is not None and name in ("item", "tolist"):
+                return array.number
             return self.tensor_method(array.tensor, name, [], {})
         if not nodes.has_method(name):
             raise Break(arrays.ARRAY_METHOD, method=name)
@@ -87,14 +103,37 @@ class Arrays(Part):
             target = nodes.array_method_
         return self._array_node(target, [array, Constant(name), *args], kwargs, name)
 
+    def number_in(self, array: Array) -> Any:
+        """A scalar as a number of Python."""
+        if array.number is not None:
+            return array.number
+        return self.tensor_to_number(array.tensor, "item")
+
     def array_operator(self, name: str, *operands: Any) -> Any:
+        if any(isinstance(o, Tensor) for o in operands):
+            plain = [self._beside_tensor(o, name) for o in operands]
+            return self.call_torch(getattr(operator, name), plain, {})
+        made = self._array_operator(name, *operands)
+        numbers = [_number_behind(o) for o in operands]
+        if name in _SYMBOLS and None not in numbers:
+            made.number = self.compare(_SYMBOLS[name], *numbers)
+        return made
+
+    def _beside_tensor(self, operand: Any, name: str) -> Any:
+        """An operand next to a tensor, to which a scalar of NumPy is a number."""
+        if isinstance(operand, Array) and (not operand.is_scalar or name.startswith("i")):
+            raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of a tensor")
+        return self.number_in(operand) if isinstance(operand, Array) else operand
+
+    def _array_operator(self, name: str, *operands: Any) -> Any:
         changes = name.startswith("i") and name != "invert"
         if changes:
             self.write_array(f"__{name}__")
         target = nodes.array_operator_ if changes else nodes.array_operator
         made = self._array_node(target, [Constant(name), *operands], {}, name)
-        if isinstance(made, Array) and made.tensor is operands[0].tensor:
-            return operands[0]
+        first = operands[0]
+        if isinstance(made, Array) and isinstance(first, Array) and made.tensor is first.tensor:
+            return first
         return made
 
     def array_setitem(self, array: Array, key: Any, value: Any) -> Any:
@@ -146,6 +185,16 @@ class Arrays(Part):
                 raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of a scalar")
             return Constant(value.value.item())
         return value
+
+
+def _number_behind(operand: Any) -> Any:
+    """The number of Python that an operand is, if it is one from outside, or a constant."""
+    if isinstance(operand, Array):
+        return operand.number
+    known = isinstance(operand, Symbol) or (
+        isinstance(operand, Constant) and type(operand.value) in (int, float)
+    )
+    return operand if known else None
 
 
 def _is_number(tx: Any, value: Any) -> bool:
@@ -227,6 +276,9 @@ class _SameLayout:
     def __call__(self, array: Any) -> bool:
         return self.layout == _layout(array)
 
+    def __repr__(self) -> str:
+        return self.__name__
+
 
 def _layout(array: Any) -> Any:
     return array.dtype, array.shape, array.strides
@@ -249,20 +301,50 @@ def _wrap_array(tx: Any, value: Any, source: Any) -> Any:
         return Refused(value, source, lambda: Break(arrays.ARRAY_DTYPE, dtype=dtype))
     if tx.arrays_written:
         return Refused(value, source, lambda: Break(arrays.ARRAY_METHOD, method="read"))
-    tx.guards.add(source, "truth", _SameLayout(value))
-    fake = tx.graph.fake_tensor(real, source, None)
+    over = source.call(tensor_over)
+    plan = tx.tensor_plan(real, over, NO_MARKS)
+    fake = tx.graph.fake_tensor(real, over, plan.context)
     node = tx.graph.add_input(source, real, fake, convert=tensor_over)
+    if plan.context is None:
+        tx.guards.add(source, "truth", _SameLayout(value))
+    else:  # its sizes have changed
+        tx.guards.add(over, "tensor", plan.spec(real, fake))
+        tx.note_sizes(fake, over, plan)
     return Array(Tensor(node, fake), source)
 
 
 def _wrap_scalar(tx: Any, value: Any, source: Any) -> Any:
-    """A NumPy scalar never changes: it is a constant, with its type."""
-    if source is not None:
-        if value != value:
-            return Opaque(value, source)
-        tx.guards.add(source, "type", type(value))
-        tx.guards.add(source.call(_number_of), "equals", value.item())
+    """A NumPy scalar is a constant, with its type; once it has changed, a number of the graph."""
+    if source is None:
+        return Constant(value)
+    tx.guards.add(source, "type", type(value))
+    number = value.item()
+    if type(number) is not bool and tx.history.dynamic_number(source.path(), number):
+        return _changing_scalar(tx, value, source)
+    if value != value:
+        return Opaque(value, source)
+    tx.guards.add(source.call(_number_of), "equals", number)
     return Constant(value, source)
+
+
+def _changing_scalar(tx: Any, value: Any, source: Any) -> Any:
+    try:
+        real = tensor_of_scalar(value)
+    except TypeError:
+        return Opaque(value, source)
+    inner = source.call(_number_of)
+    tx.history.changing.add(inner.path())
+    number = tx.wrap_number(value.item(), inner)
+    if number is None:
+        return Opaque(value, source)
+    fake = tx.graph.fake_tensor(real, source, None)
+    node = tx.graph.add_input(source, real, fake, convert=tensor_of_scalar)
+    return Array(Tensor(node, fake), source, number)
+
+
+def tensor_of_scalar(scalar: Any) -> torch.Tensor:
+    """A tensor with the number in a scalar."""
+    return torch.from_numpy(numpy.asarray(scalar))
 
 
 def _number_of(scalar: Any) -> Any:

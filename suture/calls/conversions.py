@@ -29,6 +29,7 @@ from suture.variables import (
     Tuple,
     is_literal,
 )
+from suture.variables.arrays import Array
 from suture.variables.text import Text, field
 
 
@@ -56,6 +57,8 @@ def _number(tx: Any, kind: type, method: str, args: list[Any], kwargs: Any) -> A
     if len(args) != 1 or kwargs:
         return tx.fold(kind, args, kwargs)
     value = args[0]
+    if isinstance(value, Array) and value.is_scalar and kind is not complex:
+        value = args[0] = tx.number_in(value)
     if isinstance(value, Symbol):
         if value.python_type() is kind:
             return value

@@ -13,6 +13,7 @@ import torch
 
 from suture.calls.part import Part
 from suture.variables import Constant, List, Slice, Symbol, Tensor, Tuple
+from suture.variables.arrays import Array
 
 _WHOLE = slice(None)
 
@@ -24,12 +25,14 @@ class Indexing(Part):
     mapped: int
 
     def tensor_getitem(self, tensor: Tensor, key: Any) -> Any:
+        key = _with_tensors(self, key)
         found = self._mapped_item(tensor, key) if self.mapped else None
         if found is None:
             found = self._selected(tensor, key)
         return found if found is not None else self.call_torch(operator.getitem, [tensor, key], {})
 
     def tensor_setitem(self, tensor: Tensor, key: Any, value: Any) -> None:
+        key = _with_tensors(self, key)
         part = self._selected(tensor, key)
         if part is not None:
             self.call_torch(operator.setitem, [part, Constant(Ellipsis), value], {})
@@ -77,6 +80,16 @@ class Indexing(Part):
         for dim, symbol in reversed(symbols):
             part = self.call_torch(torch.select, [part, Constant(dim), symbol], {})
         return part
+
+
+def _with_tensors(tx: Any, key: Any) -> Any:
+    """Tensors for the arrays in a key. An array of several dimensions on its own is something
+    else: torch takes its rows for the parts of a tuple."""
+    if isinstance(key, Array):
+        return key.tensor if key.tensor.value.dim() == 1 else key
+    if type(key) is not Tuple or not any(isinstance(k, Array) for k in tx.unpack(key)):
+        return key
+    return Tuple([k.tensor if isinstance(k, Array) else k for k in tx.unpack(key)])
 
 
 def _is_index(key: Any) -> bool:

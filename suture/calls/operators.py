@@ -127,7 +127,7 @@ class Operators(Part):
                     return self.raise_(TypeError, text)
                 value = self.finish(self.call_type_method(variable, "__index__", [], {}))
         elif isinstance(variable, Array) and variable.is_scalar:
-            value = variable.tensor
+            return self.integer(self.number_in(variable))
         if self.is_tensor(value):
             value = self.tensor_to_number(value, "__index__")
             return self.integer(value)

@@ -42,6 +42,7 @@ from suture.variables import (
     Variable,
     is_literal,
 )
+from suture.variables.arrays import Array
 from suture.variables.struct_tuple import StructTuple
 from suture.variables.tensor import KNOWN_METHODS, KNOWN_PROPERTIES, BaseMethod
 
@@ -95,6 +96,8 @@ class Tensors(Part):
         if isinstance(variable, Object) and isinstance(variable.storage, (List, Tuple)):
             items = [self.proxy(i) for i in variable.storage.unpacked(self)]
             return tuple(items) if isinstance(variable.storage, Tuple) else items
+        if isinstance(variable, Array) and variable.is_scalar:
+            return self.proxy(self.number_in(variable))
         try:
             proxy = variable.as_proxy()
         except Break as reason:

@@ -32,17 +32,19 @@ COMPARISONS = ("lt", "le", "eq", "ne", "gt", "ge")
 
 class Array(Variable):
     """A NumPy array, or a NumPy scalar if the tensor behind it has no dimensions and the array was
-    made by the program: NumPy gives scalars there."""
+    made by the program: NumPy gives scalars there. `number`: what a scalar from outside, or one
+    compared with another number, is as a number of Python."""
 
-    __slots__ = ("tensor",)
+    __slots__ = ("number", "tensor")
 
-    def __init__(self, tensor: Tensor, source: Any = None) -> None:
+    def __init__(self, tensor: Tensor, source: Any = None, number: Any = None) -> None:
         super().__init__(source)
         self.tensor = tensor
+        self.number = number
 
     @property
     def is_scalar(self) -> bool:
-        return self.source is None and self.tensor.value.dim() == 0
+        return self.number is not None or (self.source is None and self.tensor.value.dim() == 0)
 
     def python_type(self) -> type:
         import numpy
@@ -53,7 +55,7 @@ class Array(Variable):
         return self.source.path() if self.source is not None else "an array"
 
     def truth(self, tx: Any) -> Any:
-        return None
+        return None if self.number is None else self.number.truth(tx)
 
     def hash_key(self, tx: Any) -> Any:
         return tx.raise_(TypeError, "unhashable type: 'numpy.ndarray'")

@@ -6,7 +6,8 @@ import numpy
 import pytest
 import torch
 
-from tests.harness import check
+import suture
+from tests.harness import Graphs, check
 
 
 def test_functions_and_methods_of_arrays_are_one_graph():
@@ -153,3 +154,91 @@ def test_a_scalar_of_numpy_decides_the_type_of_a_sum_with_a_size():
 
     for dynamic in (False, True):
         check(fn, torch.ones(5), dynamic=dynamic)
+
+
+def graphs_of(fn, made):
+    """How many graphs each call makes; all give what eager gives."""
+    suture.reset()
+    graphs, out = Graphs(), []
+    compiled = suture.compile(fn, backend=graphs)
+    for args in made:
+        before = len(graphs)
+        torch.testing.assert_close(compiled(*args), fn(*args))
+        out.append(len(graphs) - before)
+    assert not suture.stats().interpreted
+    return out
+
+
+def test_a_number_before_an_array_is_an_operand():
+    def fn(x):
+        steps = numpy.linspace(0.1, 0.5, 4)
+        kept = numpy.cumprod(1.0 - steps)
+        return x * torch.from_numpy(2 * kept)
+
+    check(fn, torch.randn(4))
+
+
+def test_a_tensor_is_indexed_by_arrays():
+    def fn(x, rows, kept):
+        y = x.clone()
+        y[rows] = 0
+        return x[rows].sin(), x[rows, rows], x[kept], y
+
+    check(fn, torch.randn(4, 4), numpy.array([2, 0]), numpy.array([True, False, True, True]))
+
+
+def test_an_array_whose_size_changes_is_compiled_twice():
+    def fn(x, a):
+        return x[torch.from_numpy(a)].sin().sum() + torch.tensor(a).sum()
+
+    made = [(torch.randn(9), numpy.arange(n + 2)) for n in range(5)]
+    assert graphs_of(fn, made) == [1, 1, 0, 0, 0]
+
+
+@pytest.mark.parametrize("kind", [numpy.int64, numpy.int32, numpy.float64, numpy.float32])
+def test_a_scalar_of_numpy_that_changes_is_compiled_twice(kind):
+    def fn(x, a):
+        return x * a + float(a), a + x, torch.full((2,), int(a))
+
+    made = [(torch.randn(9), kind(n + 2)) for n in range(5)]
+    assert graphs_of(fn, made) == [1, 1, 0, 0, 0]
+
+
+def test_a_scalar_of_numpy_that_changes_stays_a_scalar_of_numpy():
+    def fn(a):
+        return a * 2, a + 1.5, a > 3, -a
+
+    suture.reset()
+    compiled = suture.compile(fn, backend="eager")
+    for number in range(5):
+        for kind in (numpy.int64, numpy.float32):
+            got, want = compiled(kind(number)), fn(kind(number))
+            assert list(got) == list(want)
+            assert [type(g) for g in got] == [type(w) for w in want]
+
+
+def test_a_branch_on_a_scalar_of_numpy_is_guarded():
+    def fn(x, a):
+        return x + 1 if a > 2 else x - 1
+
+    made = [(torch.randn(3), numpy.int64(n)) for n in (0, 1, 5, 2, 3, 7, 0)]
+    assert sum(graphs_of(fn, made)) <= 3
+
+
+def test_drawn_numbers_are_no_reason_to_compile_again_and_again():
+    def fn(x):
+        start = numpy.random.randint(0, 5)
+        kept = numpy.random.choice([1, 2, 3])
+        return x[start:].sum() * float(kept)
+
+    suture.reset()
+    graphs = Graphs()
+    compiled = suture.compile(fn, backend=graphs)
+    for seed in range(8):
+        x = torch.randn(9)
+        numpy.random.seed(seed)
+        want = fn(x)
+        numpy.random.seed(seed)
+        torch.testing.assert_close(compiled(x), want)
+    assert len(graphs) <= 3
+    assert not suture.stats().interpreted
