@@ -49,11 +49,12 @@ REQUIRES_GRAD_CALL = define(
     "Unsupported Tensor.requires_grad_() call",
     message="{tensor}.requires_grad_()",
     explanation=(
-        "Whether a tensor takes part in autograd is fixed for a graph when it is compiled. Python "
+        "Whether a tensor takes part in autograd is fixed for a graph when it is compiled. A leaf "
+        "with memory of its own is made beside the graph; this one shares its memory. Python "
         "makes the change at this line, and the code behind it is compiled for the new state."
     ),
     hints=(
-        "Call requires_grad_() before the compiled function.",
+        "Call requires_grad_() on a copy, or before the compiled function.",
         "torch.func.grad takes gradients for any argument without marking it.",
     ),
     kind=Kind.FUNDAMENTAL,

@@ -55,7 +55,7 @@ from suture.calls.made_subclasses import MadeSubclasses
 from suture.calls.modes import Modes
 from suture.calls.operators import Operators
 from suture.calls.overrides import Overrides
-from suture.calls.parameters import MadeParameters
+from suture.calls.parameters import MadeLeaves
 from suture.calls.partials import Partials
 from suture.calls.processwide import ProcessWide
 from suture.calls.set_order import SetOrder
@@ -95,7 +95,7 @@ PARTS = (
     Items,
     Iteration,
     LibraryIterators,
-    MadeParameters,
+    MadeLeaves,
     MadeSubclasses,
     Modes,
     Operators,

@@ -3,12 +3,14 @@
 A parameter is a leaf of autograd, which no graph can make. The variant makes an empty one and
 hands it to the graph, which copies the data into it: what the graph computes with it, and what the
 program does with it later, is about the same leaf. Where `data` is only the parameter's own memory,
-it is from then on the parameter seen without its history, as in eager. Where it is more than that,
-such as an input, Python makes the parameter.
+it is from then on the parameter seen without its history, as in eager. Where others show that
+memory, such as an input, Python makes the parameter.
 """
 
 from __future__ import annotations
 
+import gc
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -17,40 +19,71 @@ from suture.breaks import Break, calls
 from suture.calls.part import Part
 from suture.calls.table import handles
 from suture.graph.builder import version_of
-from suture.variables import Constant, Tensor
+from suture.variables import Constant, GraphValue, Tensor
 from suture.variables.parameters import MadeLeaf
 
 
-class MadeParameters(Part):
-    """The part of the tracer that makes parameters."""
+@dataclass(slots=True, eq=False)
+class Copied:
+    """A leaf whose memory others show as well, in eager: `others` are nodes with their versions.
+    It may be a copy as long as nothing is written, and nobody holds the others in the end."""
 
-    copied: list[Any]
+    made: MadeLeaf
+    version: int
+    data: Tensor
+    others: list[tuple[torch.fx.Node, int]]
+    stop: tuple[int, Any]
 
-    def stop_here(self, function: str) -> tuple[int, Any]:
-        """How to stop before the instruction that runs now, because of a call in it."""
-        return self.step, self._exit_at(Break(calls.C_FUNCTION, function=function))
+    def is_seen(self) -> bool:
+        if version_of(self.made.value) != self.version:
+            return True
+        return any(
+            version_of(node.meta["example_value"]) != version or _is_held(node, self.data)
+            for node, version in self.others
+        )
 
-    def become_leaf(self, tensor: Tensor) -> bool:
+
+class MadeLeaves(Part):
+    """The part of the tracer that makes leaves of autograd."""
+
+    copied: list[Copied]
+
+    def become_leaf(self, tensor: Tensor, refused: Break) -> None:
         """`tensor.requires_grad_()` on a tensor without history that is made in this region: from
-        here on it is a leaf that the variant makes. False if Python has to do it."""
+        here on it is a leaf that the variant makes. Break if Python has to do it."""
         value = tensor.value
-        if value.requires_grad or type(tensor) is not Tensor or not _is_own(self, tensor):
-            return False
-        if not value.is_floating_point() and not value.is_complex():
-            return False
+        number = value.is_floating_point() or value.is_complex()
+        if value.requires_grad or type(tensor) is not Tensor or not number:
+            raise refused
+        others = _others(self, tensor, refused)
         made = _make(self, value, torch.Tensor, True)
         self.add_node("call_function", fill_parameter_, [made, tensor], {})
+        self._note(made, tensor, others, refused)
         tensor.__class__ = MadeLeaf
         tensor.node, tensor.value = made.node, made.value
-        return True
+
+    def make_parameter(self, data: Tensor, wants: bool, refused: Break) -> MadeLeaf:
+        """torch.nn.Parameter(data, wants). Break if Python has to do it."""
+        others = _others(self, data, refused)
+        made = _make(self, data.value, torch.nn.Parameter, wants)
+        self.add_node("call_function", fill_parameter_, [made, data], {})
+        if data.value.requires_grad:
+            others.append((data.node, version_of(data.value)))
+            self._note(made, None, others, refused)
+            return made
+        self._note(made, data, others, refused)
+        seen = self.add_node("call_method", "detach", [made], {})
+        data.node, data.value = seen.node, seen.value
+        return made
+
+    def _note(self, made: MadeLeaf, data: Any, others: Any, refused: Break) -> None:
+        if others:
+            stop = self.step, self._exit_at(refused)
+            self.copied.append(Copied(made, version_of(made.value), data, others, stop))
 
     def refused_copy(self) -> tuple[int, Any] | None:
-        """How to stop where a parameter was made of a tensor that stays what it was, if one of
-        the two is written to: in eager both would change."""
-        for made, version, data, before, stop in self.copied:
-            if version_of(made.value) != version or version_of(data.value) != before:
-                return stop
-        return None
+        """How to stop where a leaf was made whose memory others show to the program."""
+        return next((c.stop for c in self.copied if c.is_seen()), None)
 
 
 def empty_leaf(form: tuple[Any, ...]) -> torch.Tensor:
@@ -70,35 +103,38 @@ def fill_parameter_(parameter: torch.Tensor, data: torch.Tensor) -> None:
 def _parameter(tx: Any, args: Any, kwargs: Any) -> Any:
     given = dict(zip(("data", "requires_grad"), args)) | dict(kwargs)
     data, wants = given.get("data", Constant(None)), given.get("requires_grad", Constant(True))
+    refused = Break(calls.C_FUNCTION, function="Parameter")
+    if len(given) != len(args) + len(kwargs):
+        raise refused
     if data.is_constant() and data.constant() is None:
         data = tx.call_torch(torch.empty, [Constant(0)], {})
-    if len(given) != len(args) + len(kwargs) or not _is_own(tx, data):
-        raise Break(calls.C_FUNCTION, function="Parameter")
-    made = _make(tx, data.value, torch.nn.Parameter, tx.truth(wants))
-    tx.add_node("call_function", fill_parameter_, [made, data], {})
-    version = version_of(made.value)
-    if not data.value.requires_grad:
-        seen = tx.add_node("call_method", "detach", [made], {})
-        data.node, data.value = seen.node, seen.value
-    else:
-        tx.copied.append((made, version, data, version_of(data.value), tx.stop_here("Parameter")))
-    return made
+    return tx.make_parameter(data, tx.truth(wants), refused)
 
 
-def _is_own(tx: Any, data: Any) -> bool:
-    """Whether a tensor is made in this region, of known sizes, and alone shows its memory."""
+def _others(tx: Any, data: Any, refused: Break) -> list[tuple[torch.fx.Node, int]]:
+    """The nodes with their versions that show the same memory as a tensor, and that the program
+    holds. Break if the tensor is not made in this region, of known sizes."""
     if not isinstance(data, Tensor) or data.cls is not torch.Tensor or data.source is not None:
-        return False
+        raise refused
     value = data.value
     numbers = (*value.shape, *value.stride(), value.storage_offset())
-    if len(tx.graph.levels.stack) > 1 or value._is_view() or value.is_inference():
-        return False
-    if not all(isinstance(n, int) for n in numbers) or value.layout is not torch.strided:
-        return False
-    storage = value.untyped_storage()._cdata
-    others = [entry.node for entry in tx.graph.inputs]
-    others += [n for n in data.node.users if n.meta.get("example_value") is not value]
-    return not any(_shows(n.meta.get("example_value"), storage) for n in others)
+    if len(tx.graph.levels.stack) > 1 or value.is_inference() or value.layout is not torch.strided:
+        raise refused
+    if not all(isinstance(n, int) for n in numbers):
+        raise refused
+    storage, found = value.untyped_storage()._cdata, []
+    for node in tx.graph.graph.nodes:
+        shown = node.meta.get("example_value")
+        if shown is not value and _shows(shown, storage):
+            if node.op == "placeholder" or not isinstance(shown, torch.Tensor):
+                raise refused
+            found.append((node, version_of(shown)))
+    return [(node, version) for node, version in found if _is_held(node, data)]
+
+
+def _is_held(node: torch.fx.Node, data: Tensor) -> bool:
+    """Whether the program can still reach the value of a node, other than as `data`."""
+    return any(isinstance(r, GraphValue) and r is not data for r in gc.get_referrers(node))
 
 
 def _shows(value: Any, storage: int) -> bool:

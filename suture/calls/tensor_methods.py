@@ -51,9 +51,11 @@ def _requires_grad(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
         return tensor
     if tensor.source is None and tensor.value.is_leaf and not torch.is_grad_enabled():
         return tx.add_node("call_method", "requires_grad_", [tensor, given], {})
-    if tx.truth(given) and tx.become_leaf(tensor):
-        return tensor
-    raise Break(tensor_methods.REQUIRES_GRAD_CALL, tensor=tensor.describe())
+    refused = Break(tensor_methods.REQUIRES_GRAD_CALL, tensor=tensor.describe())
+    if not tx.truth(given):
+        raise refused
+    tx.become_leaf(tensor, refused)
+    return tensor
 
 
 @method("new")

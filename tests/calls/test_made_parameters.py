@@ -179,3 +179,14 @@ def test_stacked_parameters_of_an_ensemble():
         return torch.vmap(run, in_dims=(0, 0, None))(parameters, buffers, x)
 
     check(fn, torch.randn(3, 4))
+
+
+def test_a_view_of_a_computed_tensor_becomes_a_leaf_by_python():
+    def fn(x):
+        y = x.sin()
+        leaf = y.detach().requires_grad_()
+        with torch.no_grad():
+            leaf.add_(1)
+        return leaf * 2, y
+
+    check(fn, torch.randn(4), graphs=2, breaks=["GB0125"])
