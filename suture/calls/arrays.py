@@ -71,6 +71,8 @@ class Arrays(Part):
         name = _numpy_name(real)
         if name is None:
             return None
+        if name in ("array", "asarray") and args and isinstance(args[0], Tensor):
+            args = [self.tensor_method(args[0], "numpy", [], {}), *args[1:]]
         if name not in _MADE and not any(_holds_array(self, v) for v in (*args, *kwargs.values())):
             return self._fold_numpy(real, name, args, kwargs)
         if "out" in kwargs:

@@ -95,6 +95,8 @@ class Subclasses(Part):
                 return held
         if raw is MISSING:
             return None
+        if isinstance(raw, types.MemberDescriptorType):
+            return self.slot_attribute(tensor, name)
         if isinstance(raw, _BINDABLE):
             return self.bind(raw, tensor, tensor.cls, name)
         if not hasattr(type(raw), "__get__"):

@@ -46,6 +46,12 @@ def asked_by_graphs(kind: type) -> bool:
     return isinstance(asked, types.FunctionType) and rules.lookup(asked).kind is rules.RUN
 
 
+def inner_tensors(value: Any) -> dict[str, torch.Tensor]:
+    """The tensors that a wrapper is made of, by name."""
+    parts = {name: getattr(value, name) for name in value.__tensor_flatten__()[0]}
+    return {name: part for name, part in parts.items() if isinstance(part, torch.Tensor)}
+
+
 class SameContext:
     """A predicate for guards: the class says the same of the tensor besides its inner ones."""
 
@@ -94,8 +100,8 @@ class Wrappers(Part):
             self.graph.quiet = True
 
     def _refuse_inner(self, value: Any, source: Any) -> None:
-        for name in value.__tensor_flatten__()[0]:
-            inner, place = getattr(value, name), source.attr(name)
+        for name, inner in inner_tensors(value).items():
+            place = source.attr(name)
             if is_traceable_wrapper_subclass(inner):
                 self._refuse_inner(inner, place)
             else:
@@ -107,8 +113,8 @@ class Wrappers(Part):
         marks = marks_of(value) or around or NO_MARKS
         plan = self.tensor_plan(value, source, marks, _ragged_sizes(value, value))
         inner, moving = {}, plan.context is not None
-        for name in value.__tensor_flatten__()[0]:
-            part, place = getattr(value, name), source.attr(name)
+        for name, part in inner_tensors(value).items():
+            place = source.attr(name)
             above = marks if part.dim() == value.dim() else NO_MARKS
             if is_traceable_wrapper_subclass(part):
                 context = self._wrapper_context(part, place, above)
@@ -141,13 +147,30 @@ class Wrappers(Part):
         self.guards.add(source, "truth", SameContext(names, context))
         for name in names:
             inner = getattr(value, name), getattr(fake, name)
-            self._guard_wrapper(*inner, source.attr(name), True)
+            if isinstance(inner[0], torch.Tensor):
+                self._guard_wrapper(*inner, source.attr(name), True)
+            else:  # an object that the class counts among its parts
+                self.guards.add(source.attr(name), "is", inner[0])
+
+    def slot_attribute(self, tensor: Tensor, name: str) -> Any:
+        """An attribute that the class of a tensor has a slot for."""
+        held = tensor.example if tensor.example is not None else tensor.value
+        if not hasattr(held, name):
+            if tensor.source is not None:
+                self.guards.add(tensor.source, "no_attr", name)
+            kind = tensor.cls.__name__
+            return self.raise_(AttributeError, f"'{kind}' object has no attribute '{name}'")
+        if tensor.example is not None:
+            return self.wrap(getattr(held, name), tensor.source.attr(name))
+        return self._made_attribute(tensor, name, getattr(held, name))
 
     def wrapper_attribute(self, tensor: Tensor, name: str) -> Any:
         """An attribute of a wrapper that the graph makes; MISSING if it has none."""
         if not is_traceable_wrapper_subclass(tensor.value) or name not in tensor.value.__dict__:
             return MISSING
-        value = tensor.value.__dict__[name]
+        return self._made_attribute(tensor, name, tensor.value.__dict__[name])
+
+    def _made_attribute(self, tensor: Tensor, name: str, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
             node = self.graph.node("call_function", getattr, (tensor.node, name), {}, value)
             self.graph.ops -= 1
@@ -219,7 +242,7 @@ def _context_of(value: Any, source: Any, found: Any) -> Any:
         static = dataclasses.replace(static, view_base_context=priv.static_context(value._base))
     if not is_traceable_wrapper_subclass(value):
         return static
-    parts = {n: getattr(value, n) for n in value.__tensor_flatten__()[0]}
+    parts = inner_tensors(value)
     inner = {n: _context_of(p, source.attr(n), None) for n, p in parts.items()}
     return priv.wrapper_context(TorchName(source.path()), static, inner)
 

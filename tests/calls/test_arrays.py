@@ -242,3 +242,11 @@ def test_drawn_numbers_are_no_reason_to_compile_again_and_again():
         torch.testing.assert_close(compiled(x), want)
     assert len(graphs) <= 3
     assert not suture.stats().interpreted
+
+
+@pytest.mark.filterwarnings("ignore:__array__ implementation")
+def test_an_array_of_a_tensor_is_the_tensor_seen_by_numpy():
+    def fn(x):
+        return numpy.asarray(x) * 2, numpy.array(x) + 1, numpy.asarray(x, dtype=numpy.float64)
+
+    check(fn, torch.randn(4))

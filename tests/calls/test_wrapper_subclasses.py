@@ -227,3 +227,39 @@ def test_a_size_marked_dynamic_is_a_symbol_at_once():
     for value in (x, two(5, 2)):
         assert torch.equal(compiled(value).a, fn(value).a)
     assert suture.stats().variants == 1
+
+
+class Slotted(torch.Tensor):
+    """Keeps its inner tensor, and an object that it counts among its parts, in slots."""
+
+    __slots__ = ("inner", "kind")
+
+    @staticmethod
+    def __new__(cls, inner, kind):
+        made = torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+        made.inner, made.kind = inner, kind
+        return made
+
+    def __repr__(self):
+        return "Slotted"
+
+    def __tensor_flatten__(self):
+        return ["inner"], self.kind
+
+    @classmethod
+    def __tensor_unflatten__(cls, inner, context, size, stride):
+        return cls(inner["inner"], context)
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args, kwargs=None):
+        kind = next(a.kind for a in pytree.tree_leaves(args) if isinstance(a, cls))
+        plain = pytree.tree_map_only(cls, lambda t: t.inner, args)
+        return pytree.tree_map_only(torch.Tensor, lambda t: cls(t, kind), func(*plain))
+
+
+def test_slots_of_a_wrapper_are_read():
+    def fn(x):
+        y = x * 2
+        return y, x.inner + 1, y.inner - 1, x.kind, y.kind
+
+    check(fn, make=lambda: (Slotted(torch.randn(3), "kind"),))
