@@ -74,3 +74,15 @@ class Capture:
     functions: Any = ((), ())  # modes of torch functions: before the region, at the exit
     draws: list[Any] = field(default_factory=list)  # calls.draws.Draw: numbers for the variant
     general: bool = False  # it fits states for which other variants were made
+    tracer: Any = None  # who made it
+
+    def forget(self) -> None:
+        """The tracer is not needed any more: what was captured, and the values it holds, go when
+        nobody uses them, and not only when a garbage collector comes by."""
+        if self.tracer is not None:
+            self.tracer.__dict__.clear()
+            self.tracer = None
+        reason = getattr(self.exit, "reason", None)
+        while reason is not None and reason.__traceback__ is not None:
+            reason.__traceback__ = None
+            reason = reason.__cause__ or reason.__context__

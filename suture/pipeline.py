@@ -77,6 +77,7 @@ def _compile(
         emitted.function = beside.Beside(emitted, name, config.strict)
     variant = unit.install(point, data, capture, emitted, program)
     messages.installed(point, data, variant, state)
+    capture.forget()
     return variant
 
 
@@ -96,6 +97,7 @@ def trace(
             capture = tracer.run()
             if not tracer.learn_growth():
                 unit.overworked += tracer.overworked
+                capture.tracer = tracer
                 return capture, watch
             forced = None
         except Restart as restart:

@@ -37,6 +37,9 @@ _ARITY: dict[Any, tuple[int, int | None, frozenset[str] | None]] = {
     min: (1, None, frozenset({"key", "default"})),
     max: (1, None, frozenset({"key", "default"})),
     type: (1, 3, None),
+    types.GetSetDescriptorType.__get__: (2, 3, frozenset()),
+    types.MemberDescriptorType.__get__: (2, 3, frozenset()),
+    property.__get__: (2, 3, frozenset()),
 }
 
 

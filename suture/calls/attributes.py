@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import threading
 import types
 from typing import Any
 
@@ -215,6 +216,8 @@ class Attributes(Part):
                     raise _unknown(obj, name) from None
                 if value is not MISSING:
                     return self.wrap(value, obj.source.attr(name))
+            if name == "__weakref__":
+                return Constant(None)
             return self.raise_(AttributeError, f"'{cls.__name__}' object has no attribute '{name}'")
         if isinstance(obj, Raise):
             if name in obj.attrs:
@@ -266,7 +269,7 @@ class Attributes(Part):
         """What object.__getattribute__ does, then __getattr__."""
         cls = obj.python_type()
         raw = self.type_lookup(cls, name)
-        if raw is not MISSING and is_data_descriptor(raw):
+        if raw is not MISSING and is_data_descriptor(raw) and hasattr(type(raw), "__get__"):
             if is_property(raw):
                 return self._property(raw, obj, cls, name)
             return self.bind(raw, obj, cls, name)
@@ -350,6 +353,8 @@ class Attributes(Part):
         if isinstance(setter, types.FunctionType):
             self.call(self.wrap(setter, None), [obj, Constant(name), value], {})
             return
+        if issubclass(cls, threading.local):  # holds something else in each thread
+            raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe())
         self.plain_set_attribute(obj, name, value)
 
     def _nn_special(self, obj: Any, name: str, value: Any) -> bool:

@@ -11,6 +11,7 @@ from suture.breaks import Break, calls, objects, python, tensors
 from suture.calls import library
 from suture.calls.abstract import guard_abstract
 from suture.calls.attributes import MISSING
+from suture.calls.hashing import Hashed
 from suture.calls.table import handles
 from suture.variables import (
     END,
@@ -210,6 +211,7 @@ def _object_new(tx: Any, args: Any, kwargs: Any) -> Any:
     tuple.__new__,
     str.__new__,
     int.__new__,
+    bool.__new__,
     float.__new__,
     list.__new__,
     dict.__new__,
@@ -218,7 +220,7 @@ def _object_new(tx: Any, args: Any, kwargs: Any) -> Any:
 )
 def _storage_new(tx: Any, args: Any, kwargs: Any) -> Any:
     cls = args[0].real()
-    if cls in (tuple, str, int, float, list, dict, set, frozenset):
+    if cls in (tuple, str, int, bool, float, list, dict, set, frozenset):
         return tx.call(args[0], args[1:], kwargs)
     storage = tx.new_storage(cls, args[1:])
     return Object(None, cls, None, storage)
@@ -289,6 +291,9 @@ def _hash(tx: Any, args: Any, kwargs: Any) -> Any:
         and tx.type_lookup(args[0].cls, "__hash__") is not object.__hash__
     ):
         return tx.finish(tx.call_type_method(args[0], "__hash__", [], {}))
+    if isinstance(args[0], Tuple):
+        known = [Hashed(tx.constant_value(_hash(tx, [i], {}))) for i in args[0].unpacked(tx)]
+        return Constant(hash(tuple(known)))
     raise Break(calls.C_FUNCTION, function="hash")
 
 

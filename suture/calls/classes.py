@@ -15,6 +15,7 @@ from suture.calls.attributes import MISSING, find_in_mro
 from suture.calls.part import Part
 from suture.calls.table import handler_of
 from suture.variables import Class, Constant, Deque, Dict, List, Object, Raise, Set, Tuple
+from suture.variables.struct_tuple import StructTuple
 
 
 class Classes(Part):
@@ -30,6 +31,8 @@ class Classes(Part):
             if issubclass(real, enum.Enum):
                 return self.fold(real, args, kwargs)
             return self.tail_call(self.wrap(meta_call, None), [cls, *args], kwargs)
+        if real.__module__ == "torch.return_types" and len(args) == 1 and not kwargs:
+            return StructTuple(real, self.elements(args[0]))
         verdict = rules.lookup(real)
         if verdict.kind is not rules.INLINE or verdict.target is not None:
             if not self._made_here(real):

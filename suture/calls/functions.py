@@ -11,7 +11,7 @@ from suture import rules
 from suture.breaks import Break, calls, contexts, control_flow, objects, tensors
 from suture.bytecode import decode
 from suture.calls import library, regions, unmodelled
-from suture.calls.attributes import MISSING
+from suture.calls.attributes import MISSING, find_in_mro
 from suture.calls.library_iterators import is_of_itertools
 from suture.calls.part import Part
 from suture.calls.table import SPECIAL, handler_of, handler_of_code
@@ -203,6 +203,9 @@ class Functions(Part):
         asked = self.call_override(real, fn, args, kwargs)
         if asked is not None:
             return asked
+        if isinstance(real, types.MethodWrapperType):  # bound to its object
+            args = [self.wrap(real.__self__, None), *args]
+            real = find_in_mro(type(real.__self__), real.__name__)
         handler = handler_of(real)
         if handler is not None:
             return self.handle(handler, real, args, kwargs)
@@ -237,8 +240,9 @@ class Functions(Part):
         for target in (storage, obj):
             if target is not None and hasattr(type(target), "m_" + name):
                 return target.call_method(self, name, args[1:], kwargs)
-        if obj.is_constant() and isinstance(obj.constant(), owner):
-            return self.constant_method(obj, name, args[1:], kwargs)
+        value = storage if isinstance(storage, Constant) else obj
+        if value.is_constant() and isinstance(value.constant(), owner):
+            return self.constant_method(value, name, args[1:], kwargs)
         return MISSING
 
     def has_visible_effects(self) -> bool:

@@ -36,6 +36,18 @@ class HashKey:
         return bool(self.tx.same_or_equal(self.of, Constant(other)))
 
 
+class Hashed:
+    """Something with a given hash, to let Python hash a tuple of such."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __hash__(self) -> int:
+        return self.number
+
+
 class Hashing(Part):
     """The part of the tracer that hashes objects."""
 

@@ -175,6 +175,9 @@ class Items(Part):
             return asked if asked is not None else self.tensor_length(obj)
         if obj.is_constant():
             return self.fold(len, [obj], {})
+        if isinstance(obj, Object) and isinstance(obj.storage, Constant):
+            if not isinstance(self.type_lookup(obj.cls, "__len__"), types.FunctionType):
+                return self.length(obj.storage)
         own = getattr(type(obj), "m___len__", None)
         if own is not None:
             return own(obj, self)

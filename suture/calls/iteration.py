@@ -50,6 +50,9 @@ class Iteration(Part):
         if own is not None:
             return own(value, self)
         cls = value.python_type()
+        if isinstance(value, Object) and isinstance(value.storage, Constant):
+            if not isinstance(self.type_lookup(cls, "__iter__"), types.FunctionType):
+                return self.iterate(value.storage)
         if self.type_lookup(cls, "__iter__") is MISSING:
             if isinstance(value, Object) and self.type_lookup(cls, "__getitem__") is not MISSING:
                 return IndexIterator(value)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import _thread
+import _warnings
 import collections
 import functools
+import os
 import sys
 import traceback
 import types
+import warnings
 from typing import Any
 
 from suture.breaks import Break, calls
 from suture.calls.exceptions import NoTraceback
 from suture.calls.table import handles, handles_code, special
 from suture.variables import (
+    Builtin,
     CallIterator,
     Class,
     Constant,
@@ -104,6 +108,47 @@ def _vars(tx: Any, args: Any, kwargs: Any) -> Any:
     if not tx.hasattr(args[0], "__dict__"):
         return tx.raise_(TypeError, "vars() argument must have __dict__ attribute")
     return tx.tail_getattr(args[0], "__dict__")
+
+
+@handles(types.GetSetDescriptorType.__get__, types.MemberDescriptorType.__get__, property.__get__)
+def _field_get(tx: Any, args: Any, kwargs: Any) -> Any:
+    field, obj = args[0], args[1]
+    if obj.is_constant() and obj.constant() is None:
+        return field
+    if isinstance(field, Builtin):
+        if tx.is_tensor(obj) or isinstance(obj, Class):
+            return tx.tail_getattr(obj, field.value.__name__)
+        return tx.bind(field.value, obj, obj.python_type(), field.value.__name__)
+    raw = field.real()
+    return tx.bind(raw, obj, obj.python_type(), getattr(raw.fget, "__name__", "?"))
+
+
+@handles(os.fspath)
+def _fspath(tx: Any, args: Any, kwargs: Any) -> Any:
+    if isinstance(args[0], Object):
+        return tx.call_type_method(args[0], "__fspath__", [], {})
+    return tx.fold(os.fspath, args, kwargs)
+
+
+_MUTATED: Any = _warnings._filters_mutated  # type: ignore[attr-defined]
+
+
+@handles(_MUTATED)
+def _filters_mutated(tx: Any, args: Any, kwargs: Any) -> Any:
+    calls_ = tx.effects.calls
+    if not calls_ or calls_[-1][0] is not _MUTATED:
+        tx.effects.call(_MUTATED, [], {})
+    return Constant(None)
+
+
+@handles(warnings.catch_warnings)
+def _catch_warnings(tx: Any, args: Any, kwargs: Any) -> Any:
+    """The filters are a list in a module, changed and put back as the program says. What is
+    recorded must be there while the operations run, so Python does that."""
+    recorded = kwargs.get("record")
+    if recorded is not None and tx.truth(recorded):
+        raise Break(calls.C_FUNCTION, function="warnings.catch_warnings")
+    return tx.make_instance(tx.wrap(warnings.catch_warnings, None), args, kwargs)
 
 
 @handles(types.FunctionType.__get__)
@@ -229,7 +274,7 @@ def _dispatch(tx: Any, fn: Any, args: Any, kwargs: Any) -> Any:
 # ---- class methods of builtin types
 
 
-_FOLDED_OWNERS = (int, float, str, bytes, complex)
+_FOLDED_OWNERS = (int, bool, float, str, bytes, complex)
 _FOLDED = (str.maketrans, bytes.maketrans)
 
 

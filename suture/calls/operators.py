@@ -193,6 +193,10 @@ class Operators(Part):
         """`bool(variable)` as a value; stays symbolic where it can."""
         if isinstance(variable, Symbol):
             return self.symbol_to_bool(variable)
+        if self.whole and isinstance(variable, Tensor) and variable.value.numel() == 1:
+            made = self.truth_from_data(variable)
+            if made is not None:
+                return made
         return Constant(self.truth(variable))
 
     def negate(self, variable: Any) -> Any:

@@ -8,6 +8,7 @@ body is then compiled once and Python asks for each next element.
 from __future__ import annotations
 
 import gc
+import itertools
 import operator
 import sys
 from typing import Any
@@ -58,6 +59,16 @@ def inners_of(iterator: Any) -> Any:
     return iterator.__reduce__()[1]
 
 
+def number_of(iterator: Any) -> Any:
+    """The number an itertools.count gives next."""
+    return iterator.__reduce__()[1][0]
+
+
+def step_of(iterator: Any) -> Any:
+    """By how much an itertools.count goes on."""
+    return (*iterator.__reduce__()[1], 1)[1]
+
+
 def _skip(iterator: Any, count: int) -> None:
     """Advance a real iterator by as much as the trace did."""
     for _ in range(count):
@@ -100,6 +111,22 @@ class Real(Iterator):
         emit.line(f"{emit.constant(_skip, 'skip')}({name}, {self.moved})")
 
 
+class Count(Iterator):
+    """itertools.count as a model: `number` comes next."""
+
+    __slots__ = ("number", "step")
+
+    def __init__(self, number: Any, step: Any) -> None:
+        super().__init__(None)
+        self.number = number
+        self.step = step
+
+    def advance(self, tx: Any) -> Any:
+        number = self.number
+        self.number = tx.binary("add", number, self.step)
+        return number
+
+
 # ---- wrapping
 
 
@@ -135,6 +162,8 @@ def _token(value: Any) -> Any:
         return ("enumerate", count_of(value), _token(inner_of(value)))
     if isinstance(value, zip):
         return ("zip", *map(_token, inners_of(value)))
+    if isinstance(value, itertools.count):
+        return "count"  # the number is one that changes
     if type(value) not in _SEQUENCES and type(value) not in _OF_DICTS:
         raise TypeError
     return (type(value).__name__, position_of(value), len(sequence_of(value)))
@@ -158,6 +187,9 @@ def _model(tx: Any, value: Any, source: Any) -> Any:
         return SequenceIterator(sequence, at)
     if kind in _OF_DICTS:
         return _model_of_dict(tx, value, source)
+    if kind is itertools.count:
+        number = tx.wrap(number_of(value), source.call(number_of))
+        return Count(number, tx.wrap(step_of(value), source.call(step_of)))
     if kind is enumerate:
         inner = _model(tx, inner_of(value), source.call(inner_of))
         count = tx.wrap(count_of(value), source.call(count_of))
@@ -247,4 +279,7 @@ _OF_DICTS = {type(iter(getattr({}, what)())): what for what in ("keys", "values"
 
 def is_builtin_iterator(value: Any) -> bool:
     """Whether `wrap_iterator` may know how to go on with it."""
-    return type(value) in _SEQUENCES or type(value) in _OF_DICTS or type(value) in (enumerate, zip)
+    return type(value) in _SEQUENCES or type(value) in _OF_DICTS or type(value) in _OTHERS
+
+
+_OTHERS = frozenset({enumerate, zip, itertools.count})

@@ -386,12 +386,24 @@ class Tensors(Part):
         if number is not None:
             return self.folded(lambda: getattr(number, method)() if method != "item" else number)
         if method == "__bool__" or (tensor.value.dtype is torch.bool and method == "item"):
+            made = self.truth_from_data(tensor) if self.whole else None
+            if made is not None:
+                return made
             raise Break(control_flow.TENSOR_BRANCH, tensor=tensor.describe())
         keep = config.capture_scalar_outputs and not self.history.without_data
         made = self.number_from_data(tensor, method) if keep else None
         if made is None:
             raise Break(tensors.ITEM, tensor=tensor.describe(), method=method)
         return made
+
+    def truth_from_data(self, tensor: Tensor) -> Any:
+        """The truth of a tensor as a symbol, for a graph that must be whole; None if it cannot be.
+        A branch on it is a break all the same."""
+        if self.known_number(tensor) is not None or not config.capture_scalar_outputs:
+            return None
+        if tensor.value.dtype is not torch.bool:
+            tensor = self.compare("!=", tensor, Constant(0))
+        return self.number_from_data(tensor, "item")
 
     # ---- operators with tensors and symbols
 

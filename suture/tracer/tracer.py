@@ -193,6 +193,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.guard_aliasing()
         self.guards.where = None  # nothing of the trace outlives it
         self.graph.stack = self.graph.decisions.where = _no_stack
+        self.graph.decided = _ignored
         return Capture(
             self.frames,
             exit,
@@ -458,6 +459,10 @@ def loop_slots(code: Any) -> frozenset[int]:
 
 def _no_stack() -> None:
     return None
+
+
+def _ignored(inputs: list[Any]) -> None:
+    pass
 
 
 _LINES: dict[tuple[int, int | None], tuple[Any, str]] = {}

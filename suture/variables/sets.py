@@ -7,7 +7,7 @@ from typing import Any
 
 from suture.variables.address import Address
 from suture.variables.constant import Constant
-from suture.variables.sequence import Container
+from suture.variables.sequence import Container, List, Tuple
 
 MOVED: Any = None  # a table of which only the members are known
 
@@ -202,6 +202,13 @@ class Set(Container):
             return Constant(all(i.hash_key(tx) not in self.entries for i in tx.each(other)))
         right = operand_of(tx, other).entries
         return Constant(not any(k in right for k in self.entries))
+
+    def m___reduce_ex__(self, tx: Any, protocol: Any) -> Any:
+        parts = [tx.wrap(self.kind, None), Tuple([List(tx.set_order(self))]), Constant(None)]
+        return Tuple(parts)
+
+    def m___reduce__(self, tx: Any) -> Any:
+        return self.m___reduce_ex__(tx, Constant(2))
 
     # ---- making it real
 

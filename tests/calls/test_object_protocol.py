@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import collections
+import copy
+import dataclasses
+import itertools
 import sys
+import threading
+import warnings
 
 import pytest
 import torch
@@ -274,3 +279,141 @@ def test_setting_of_torch_is_asked_at_each_call():
     assert compiled(torch.zeros(1)).item() == 0
     with torch.autograd.profiler.profile(use_cpu=True):
         assert compiled(torch.zeros(1)).item() == 1
+
+
+def test_descriptor_that_only_sets_leaves_reading_to_the_instance():
+    class Doubled:
+        def __set__(self, obj, value):
+            obj.__dict__["field"] += value * 2
+
+    class Counter:
+        field = Doubled()
+
+        def __init__(self):
+            self.__dict__["field"] = 1
+
+    def fn(x):
+        counter = Counter()
+        counter.field = 10
+        return x + counter.field
+
+    check(fn, torch.ones(2), graphs=1)
+
+
+def test_new_object_has_no_weak_references():
+    def fn(x):
+        return x + (Held(1).__weakref__ is None)
+
+    check(fn, torch.ones(2), graphs=1)
+
+
+def test_what_a_thread_holds_is_set_by_python():
+    local = threading.local()
+
+    def fn(x):
+        local.value = x + 1
+        return x + 2
+
+    suture.compile(fn, backend="eager")(torch.ones(1))
+    assert local.value.item() == 2
+
+
+def test_fields_are_read_through_their_descriptors():
+    get_dict = type.__dict__["__dict__"].__get__
+
+    def fn(x):
+        return x + len(get_dict(Held)), torch.Tensor.shape.__get__(x)
+
+    check(fn, torch.ones(2), graphs=1)
+
+
+def test_hash_of_frozen_dataclasses_inside_each_other():
+    @dataclasses.dataclass(frozen=True)
+    class Inner:
+        x: float
+
+    @dataclasses.dataclass(frozen=True)
+    class Outer:
+        inner: Inner
+        n: int
+
+    def fn(x):
+        table = {Outer(Inner(2.5), 5): 2}
+        return x + table[Outer(Inner(2.5), 5)], hash(Outer(Inner(1.0), 1))
+
+    check(fn, torch.ones(2), graphs=1)
+
+
+def test_text_of_a_derived_class_is_text():
+    class Name(str):
+        pass
+
+    name = Name("abc")
+
+    def fn(x):
+        return x + len(name), list(name), name.upper(), "b" in name
+
+    check(fn, torch.ones(2), graphs=1)
+
+
+def test_frozen_sets_are_copied():
+    held = frozenset([1, 2, 3])
+
+    def fn(x):
+        return x + len(copy.deepcopy(held)), copy.deepcopy({"a": held})
+
+    check(fn, torch.ones(2), graphs=1)
+
+
+def test_counter_from_outside_goes_on():
+    counter = itertools.count(5, 2)
+
+    def fn(x):
+        return x * next(counter) + next(counter)
+
+    compiled = suture.compile(fn, backend="eager", fullgraph=True)
+    assert [compiled(torch.ones(1)).item() for _ in range(4)] == [12, 20, 28, 36]
+    assert next(counter) == 21
+
+
+def test_warnings_are_filtered_inside_a_graph():
+    before = list(warnings.filters)
+
+    def fn(x):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            y = x.sin()
+        return y + 1
+
+    check(fn, torch.ones(2), graphs=1)
+    assert warnings.filters == before
+
+
+def test_filters_hold_while_python_runs_inside_the_block():
+    def fn(x):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                warnings.warn("stop", UserWarning, stacklevel=1)
+            except UserWarning as error:
+                return x + 1, str(error)
+
+    suture.reset()
+    compiled = suture.compile(fn, backend="eager")
+    assert compiled(torch.ones(1))[1] == "stop"
+
+
+def test_named_results_of_torch_are_made():
+    def fn(x):
+        return torch.return_types.max((x, x + 1)), torch.return_types.qr((x, x)).Q
+
+    check(fn, torch.ones(2), graphs=1)
+
+
+def test_truth_of_a_tensor_leaves_a_whole_graph():
+    def fn(x):
+        return bool((x == 1).all()), (x > 0).any().item(), x + 1
+
+    compiled = suture.compile(fn, backend="eager", fullgraph=True)
+    for x in (torch.ones(2), torch.zeros(2)):
+        assert compiled(x)[:2] == fn(x)[:2]

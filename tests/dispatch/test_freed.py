@@ -1,0 +1,58 @@
+"""What a call was given is freed when the program lets go of it, without a garbage collector."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+import torch
+
+import suture
+
+
+@pytest.fixture(autouse=True)
+def _no_collector():
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def test_input_is_freed_after_the_first_call():
+    def fn(x):
+        return x + x
+
+    compiled = suture.compile(fn, backend="eager")
+    for size in (4, 5, 6):
+        x = torch.rand(size)
+        ref = weakref.ref(x)
+        compiled(x)
+        del x
+        assert ref() is None
+
+
+def test_module_is_freed_after_the_first_call():
+    def fn(module, x):
+        return module(x)
+
+    module = torch.nn.Linear(4, 4)
+    refs = weakref.ref(module), weakref.ref(module.weight)
+    suture.compile(fn, backend="eager")(module, torch.rand(2, 4))
+    del module
+    assert [ref() for ref in refs] == [None, None]
+
+
+def test_gradients_are_freed_after_a_step_that_broke():
+    model = torch.nn.Linear(4, 4, bias=False)
+    optimizer = torch.optim.Adadelta(model.parameters(), lr=0.1)
+
+    def fn():
+        suture.graph_break()
+        optimizer.step()
+
+    model(torch.ones(4)).sum().backward()
+    suture.compile(fn, backend="eager")()
+    ref = weakref.ref(model.weight.grad)
+    optimizer.zero_grad()
+    assert ref() is None
