@@ -74,7 +74,10 @@ def real_operator(name: str) -> Any:
 
 
 class Operators(Part):
-    """The part of the tracer that applies operators."""
+    """The part of the tracer that applies operators. `whole`: a break is an error, so capturing
+    goes before all."""
+
+    whole = False
 
     # ---- known values
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from suture.breaks import Break, builtin_calls
 from suture.calls.part import Part
@@ -16,7 +16,7 @@ _PLAIN_REPR = (list.__repr__, tuple.__repr__, dict.__repr__)
 class Texts(Part):
     """The part of the tracer that writes containers."""
 
-    writing: list[Any]
+    writing: ClassVar[list[Any]] = []  # containers whose text is being made
 
     def container_text(self, value: Any) -> Any:
         """repr() of a list, a tuple or a dict; None if it is none of these."""

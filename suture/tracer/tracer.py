@@ -77,8 +77,6 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.entry_is_owned = False
         self.as_loop = False  # an iterator that has stood elsewhere before is left to Python
         self.inline_limit = config.inline_limit
-        self.writing: list[Any] = []  # containers whose text is being made
-        self.whole = False  # whether a break is an error, so that capturing goes before all
         self.turns: dict[tuple[int, int], int] = {}  # of the loops in each frame
         self.symbol_places: list[Any] = []
         self.step = 0
@@ -192,8 +190,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
             raise Restart(*refused)
         self.guard_aliasing()
         self.guards.where = None  # nothing of the trace outlives it
-        self.graph.stack = self.graph.decisions.where = _no_stack
-        self.graph.decided = _ignored
+        self.graph.stack = self.graph.decisions.where = self.graph.decided = _no_stack
         return Capture(
             self.frames,
             exit,
@@ -457,12 +454,8 @@ def loop_slots(code: Any) -> frozenset[int]:
     )
 
 
-def _no_stack() -> None:
+def _no_stack(*_: Any) -> None:
     return None
-
-
-def _ignored(inputs: list[Any]) -> None:
-    pass
 
 
 _LINES: dict[tuple[int, int | None], tuple[Any, str]] = {}
