@@ -158,12 +158,26 @@ def _plain(fn: Any) -> types.FunctionType:
     return call  # type: ignore[return-value]
 
 
+def _twin(fn: types.FunctionType) -> types.FunctionType:
+    """The same function with code of its own. Generators are known by their code: those of the
+    user's function are left alone."""
+    made = types.FunctionType(
+        fn.__code__.replace(), fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__
+    )
+    made.__kwdefaults__ = fn.__kwdefaults__
+    return functools.update_wrapper(made, fn)  # type: ignore[return-value]
+
+
 def _compile_function(fn: types.FunctionType, settings: Options, module: Any = None) -> Any:
+    original = fn
+    if _suspends(fn.__code__):
+        fn = _twin(fn)
     unit = Unit(settings, compile_point, fn.__code__, module)
     compiled = stance.register(_core.Compiled(fn, unit.entry(fn.__code__), unit))
     if _suspends(fn.__code__):
         _core.set_frame_permanent(True)
         _core.watch(fn.__code__, unit)
+        compiled.__wrapped__ = original
     return compiled
 
 

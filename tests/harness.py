@@ -83,12 +83,10 @@ def check(
     recorder = Graphs()
     modules = fn if isinstance(fn, torch.nn.Module) else None
     eager_fn = _copied(modules) if modules is not None else fn
-    compiled: Any = None
+    compiled = suture.compile(fn, backend=backend or recorder, **options)
     seen: list[events.Broke] = []
     for turn in range(calls):
         eager = Outcome(eager_fn, *copies())
-        if compiled is None:  # not before: generators of a compiled function are known by its code
-            compiled = suture.compile(fn, backend=backend or recorder, **options)
         stop = events.subscribe(lambda e: seen.append(e) if isinstance(e, events.Broke) else None)
         before = suture.stats().variants
         try:

@@ -278,3 +278,18 @@ def test_what_torch_compile_returned_is_compiled_from_the_start():
     assert torch.equal(compiled(x), model(x))
     assert list(compiled.state_dict()) == ["weight", "bias"]
     assert len(graphs) == 2
+
+
+def test_the_plain_generator_function_is_left_alone():
+    def fn(x, *, scale=2.0):
+        yield x * scale
+        yield x + scale
+
+    suture.reset()
+    compiled = suture.compile(fn, backend="eager")
+    plain = list(fn(torch.ones(2)))
+    assert suture.stats().variants == 0
+    for ours, theirs in zip(compiled(torch.ones(2)), plain, strict=True):
+        assert torch.equal(ours, theirs)
+    assert suture.stats().graphs == 2
+    assert compiled.__wrapped__ is fn
