@@ -132,9 +132,16 @@ def _autocast(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
 @special("profiler")
 def _profiler(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     """A named range changes no value: it is left out. A profiler itself is Python's."""
-    if target is not torch.autograd.profiler.record_function:
+    if target is not _Range:
         raise Break(calls.C_FUNCTION, function=target.__name__)
-    return tx.make_instance(tx.wrap(contextlib.nullcontext, None), [], {})
+    return tx.make_instance(tx.wrap(_NoRange, None), [], {})
+
+
+_Range = torch.autograd.profiler.record_function
+
+
+class _NoRange(contextlib.nullcontext, contextlib.ContextDecorator):  # type: ignore[type-arg]
+    """A block, or a decorator, that does nothing."""
 
 
 @handles(torch.fx.traceback.annotate, torch.fx.traceback.preserve_node_meta)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+
 import torch
 
 from tests.harness import check
@@ -45,3 +48,15 @@ def test_nothing_is_printed_twice_when_the_function_raises():
         raise ValueError("no")
 
     check(fn, torch.randn(4), graphs=0, breaks=None, interpreted=None)
+
+
+def test_what_is_printed_while_stdout_is_redirected_goes_there():
+    def fn(x, out):
+        with contextlib.redirect_stdout(out):
+            print("inside")
+            y = x + 1
+        print("outside")
+        return y, out.getvalue()
+
+    make = lambda: (torch.ones(2), io.StringIO())  # noqa: E731
+    check(fn, make=make, graphs=None, breaks=None, recompiles=None)

@@ -209,3 +209,15 @@ def test_saved_hooks():
             return (x * 2).sin()
 
     check(saved_hooks, g, graphs=1, breaks=("GB0177", "GB0007", "GB0007"))
+
+
+def test_a_range_of_the_profiler_as_a_decorator_made_inside():
+    def fn(x):
+        @torch.profiler.record_function("named")
+        def inner(x):
+            return x.sin()
+
+        with torch.profiler.record_function("block"):
+            return inner(x) + 1
+
+    check(fn, x)
