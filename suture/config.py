@@ -90,6 +90,14 @@ trace_limit: Annotated[
         minimum=1,
     ),
 ] = 200_000
+fruitless_limit: Annotated[
+    int,
+    Option(
+        "After how many regions without a single tensor operation what gets no tensor is left to"
+        " Python.",
+        minimum=0,
+    ),
+] = 64
 
 # Faults.
 

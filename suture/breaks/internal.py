@@ -67,6 +67,22 @@ UNROLL_LIMIT = define(
     kind=Kind.RESOURCE_LIMIT,
 )
 
+NO_OPERATIONS = define(
+    "GB2093",
+    "Nothing to capture",
+    message="{count} regions were compiled, and none had an operation",
+    explanation=(
+        "A function that has been compiled in {count} pieces without one tensor operation is plain "
+        "Python: compiling more of it costs time and gives nothing. Python runs what gets neither "
+        "a tensor nor a module; the rest is still compiled."
+    ),
+    hints=(
+        "Compile the function that works with tensors, not the program around it.",
+        "Raise suture.config.fruitless_limit if the tensors come late.",
+    ),
+    kind=Kind.RESOURCE_LIMIT,
+)
+
 TRACE_LIMIT = define(
     "GB2092",
     "Too much Python for one graph",

@@ -67,6 +67,10 @@ class Symbols(Part):
             name, left, right
         ):
             return self._fold_known(getattr(operator, name), left, right)
+        if name in ("add", "sub") and _is_sum(left, right):
+            made = self.computed_number(getattr(operator, name), [left, right])
+            if made is not None:
+                return made
         return self._node(getattr(operator, name), left, right)
 
     def _plain_bits(self, name: str, left: Any, right: Any) -> bool:
@@ -186,6 +190,17 @@ _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 def _kinds(*variables: Any) -> set[type]:
     return {v.python_type() for v in variables}
+
+
+def _is_sum(left: Any, right: Any) -> bool:
+    """Whether a float is added to one that was computed from changing floats: symbols would be
+    simplified as if floats were not rounded, and (a + b) - a is not b."""
+    if float not in _kinds(left, right):
+        return False
+    values = [v.value for v in (left, right) if isinstance(v, Symbol)]
+    return len(values) == 2 and any(
+        isinstance(v, torch.SymFloat) and not priv.expression(v).is_Symbol for v in values
+    )
 
 
 _DIVISIONS = frozenset({"mod", "floordiv", "truediv", "divmod"})

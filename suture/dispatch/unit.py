@@ -114,6 +114,7 @@ class Unit:
         self.family.join(self, module)
         self.points: dict[Any, Any] = {}
         self.overworked = 0  # regions that ended because tracing them took too much
+        self.fruitless = 0  # regions without an operation; -1 once there was one with some
         self.plain: dict[int, Any] = {}  # code that was offered and has nothing to capture
         self._compiling = threading.local()
         ALL.add(self)
@@ -208,6 +209,8 @@ class Unit:
             return adopted.function
         if not self._may_compile(point, data, state):
             return data.interpreting
+        if self.fruitless > config.fruitless_limit and self._is_plain(point, data, state):
+            return data.interpreting
         seen = set(map(id, data.variants))
         with _LOCK:
             for variant in data.variants:  # another thread may have made it meanwhile
@@ -252,6 +255,19 @@ class Unit:
             if guard.kind == "weak":
                 _forget_with(guard.arg(), point, taken)
         return taken
+
+    def _is_plain(self, point: Any, data: PointData, state: tuple[Any, ...]) -> bool:
+        """Many regions were compiled and none had an operation: what gets no tensor is left to
+        Python."""
+        if self.options.fullgraph or any(_holds_tensors(v) for v in state):
+            return False
+        if not data.called:
+            data.called = True
+            function, file, line = where(data.chain)
+            reason = Break(internal.NO_OPERATIONS, count=str(self.fruitless))
+            place = events.Where(function, file, line or 0)
+            events.emit(events.Interpreted(place, str(reason), point=point.name))
+        return True
 
     def _is_compiling(self) -> bool:
         return getattr(self._compiling, "on", False)
@@ -342,6 +358,10 @@ class Unit:
             emitted.parameters,
             general=capture.general,
         )
+        if capture.graph.ops:
+            self.fruitless = -1
+        elif self.fruitless >= 0:
+            self.fruitless += 1
         self._add(point, data, variant)
         if emitted.checks is not None:
             variant.own = True
@@ -361,6 +381,7 @@ class Unit:
     def clear(self) -> None:
         """Forget everything compiled."""
         self.overworked = 0
+        self.fruitless = 0
         for point in self.points.values():
             for variant in list(point.data.variants):
                 _drop(point, variant)

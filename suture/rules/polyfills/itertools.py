@@ -32,8 +32,12 @@ def _chained(iterables: Iterator[Iterable[Any]]) -> Iterator[Any]:
 
 @substitute(itertools.count)
 def count(start: Any = 0, step: Any = 1) -> Iterator[Any]:
-    if not hasattr(type(start), "__add__") or not hasattr(type(step), "__add__"):
-        raise TypeError("a number is required")
+    for value in (start, step):
+        kind = type(value)
+        if not isinstance(value, complex) and not any(
+            hasattr(kind, name) for name in ("__index__", "__int__", "__float__")
+        ):
+            raise TypeError("a number is required")
     return _counting(start, step)
 
 

@@ -69,36 +69,6 @@ def _round_parts(parts: list[float]) -> float:
     return total
 
 
-@substitute(math.hypot)
-def hypot(*coordinates: Any) -> float:
-    return _length([abs(each) for each in coordinates])
-
-
-@substitute(math.dist)
-def dist(p: Sequence[Any], q: Sequence[Any], /) -> float:
-    if len(p) != len(q):
-        raise ValueError("both points must have the same number of dimensions")
-    return _length([abs(a - b) for a, b in zip(p, q)])
-
-
-def _length(sizes: list[Any]) -> float:
-    """Scaled by the largest, so that squares neither overflow nor vanish."""
-    largest = 0.0
-    for size in sizes:
-        if size == math.inf:
-            return math.inf
-        if size != size:
-            largest = math.nan
-        elif size > largest:
-            largest = size
-    if largest != largest or largest == 0.0:
-        return float(largest)
-    total = 0.0
-    for size in sizes:
-        total = total + (size / largest) ** 2
-    return largest * math.sqrt(total)
-
-
 @substitute(math.gcd)
 def gcd(*integers: Any) -> int:
     total = 0
