@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from suture.calls.attributes import MISSING, put_attribute
+from suture.calls.attributes import MISSING, find_in_mro, put_attribute
+from suture.calls.instances import is_slot
 from suture.variables import DELETED, Constant, Dict, Object
 
 
@@ -31,6 +32,8 @@ class InstanceDict(Dict):
             for key, value in table.items():
                 entries[key] = (Constant(key), Lazy(value, self.source.item(key)))
         for key, value in owner.attrs.items():
+            if is_slot(find_in_mro(owner.python_type(), key)):
+                continue
             if value is DELETED:
                 entries.pop(key, None)
             else:

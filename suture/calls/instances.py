@@ -45,6 +45,4 @@ def is_data_descriptor(raw: Any) -> bool:
 
 def is_slot(raw: Any) -> bool:
     """Whether the descriptor is one of a class's own `__slots__`."""
-    return isinstance(raw, types.MemberDescriptorType) and bool(
-        raw.__objclass__.__flags__ & (1 << 9)
-    )
+    return isinstance(raw, types.MemberDescriptorType) and "__slots__" in raw.__objclass__.__dict__

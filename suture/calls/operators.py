@@ -365,6 +365,8 @@ class Operators(Part):
             return self.fold(real, [left, right], {})
         if isinstance(left, _BOUND) and isinstance(right, _BOUND) and symbol in ("==", "!="):
             return Constant(self._same_method(left, right) is (symbol == "=="))
+        if isinstance(left, Builtin) and isinstance(right, Builtin) and symbol in ("==", "!="):
+            return Constant(bool(real(left.value, right.value)))
         ours, theirs = self._compared_part(left, forward), self._compared_part(right, backward)
         if isinstance(ours, Sequence) and isinstance(theirs, Sequence):
             done = self._compare_sequences(symbol, ours, theirs)

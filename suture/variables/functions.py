@@ -209,7 +209,9 @@ class MadeFunction(Mutable):
         if name == "__dict__":
             return tx.instance_dict(self)
         if name == "__annotations__":
-            return self.annotations if self.annotations is not None else Dict()
+            if self.annotations is None:
+                self.annotations = Dict()
+            return self.annotations
         if name in ("__call__",):
             return self
         if name == "__get__":
@@ -383,7 +385,7 @@ class Partial(Mutable):
         return tx.partial_attribute(self, name)
 
     def setattr(self, tx: Any, name: str, value: Any) -> None:
-        if self.source is not None:
+        if self.source is not None or name in ("func", "args", "keywords", "__dict__"):
             super().setattr(tx, name, value)
         self.touch(tx)
         self.attrs[name] = value

@@ -67,6 +67,8 @@ class Object(Mutable):
         return tx.object_truth(self)
 
     def getattr(self, tx: Any, name: str) -> Any:
+        if name == "__traceback__" and issubclass(self.cls, BaseException):
+            return tx.traceback_of(self)
         return tx.instance_attribute(self, name)
 
     def setattr(self, tx: Any, name: str, value: Any) -> None:

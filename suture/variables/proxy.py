@@ -50,6 +50,12 @@ class Proxy(Variable):
     def m___iter__(self, tx: Any) -> Any:
         return tx.iterate(self.behind)
 
+    def m___eq__(self, tx: Any, other: Any) -> Any:
+        return tx.compare("==", self.behind, other.behind if type(other) is Proxy else other)
+
+    def m___ne__(self, tx: Any, other: Any) -> Any:
+        return tx.compare("!=", self.behind, other.behind if type(other) is Proxy else other)
+
     def m___or__(self, tx: Any, other: Any) -> Any:
         return tx.binary("or_", self.behind, other)
 

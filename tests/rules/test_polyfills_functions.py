@@ -8,7 +8,6 @@ import functools
 import heapq
 import math
 import operator
-import random
 
 import pytest
 from hypothesis import given
@@ -137,32 +136,6 @@ def test_bisect(a, x, lo, hi, keyed):
 def test_prod(a, start):
     same(math.prod, math_polyfills.prod, a)
     same(math.prod, math_polyfills.prod, a, start=start)
-
-
-@given(st.lists(st.floats(min_value=-1e300, max_value=1e300)))
-def test_fsum_is_exact(a):
-    same(math.fsum, math_polyfills.fsum, a, text=False)
-
-
-def test_fsum_where_rounding_is_hard():
-    rng = random.Random(0)
-    for _ in range(300):
-        a = [rng.uniform(-1, 1) * 2.0 ** rng.randint(-80, 80) for _ in range(rng.randint(1, 12))]
-        a += [-x for x in a[: len(a) // 2]]
-        assert math_polyfills.fsum(a) == math.fsum(a)
-    assert math_polyfills.fsum([math.inf, 1.0]) == math.inf
-    assert math.copysign(1.0, math_polyfills.fsum([-0.0])) == math.copysign(1.0, math.fsum([-0.0]))
-
-
-@given(st.lists(st.one_of(numbers, st.sampled_from([math.inf, math.nan])), max_size=5))
-def test_lengths(a):
-    def close(x, y):
-        return (x != x and y != y) or math.isclose(x, y, rel_tol=1e-12)
-
-    assert close(math_polyfills.hypot(*a), math.hypot(*a))
-    zero = [0.0] * len(a)
-    assert close(math_polyfills.dist(a, zero), math.dist(a, zero))
-    same(math.dist, math_polyfills.dist, (1.0,), (1.0, 2.0))
 
 
 @given(st.lists(st.integers(-60, 60), max_size=4))

@@ -134,6 +134,8 @@ def _anew(x: Any, memo: dict[int, Any] | None) -> Any:
         reduction = x.__reduce_ex__(4)
     if isinstance(reduction, str):
         return x
+    if not 2 <= len(reduction) <= 5:
+        raise TypeError(f"an object is made of 2 to 5 parts, not {len(reduction)}")
     return _rebuild(x, reduction, memo)
 
 

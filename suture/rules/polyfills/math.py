@@ -1,14 +1,14 @@
 """math: the functions that are loops or formulas over operators.
 
-Symbolic sizes and floats have the operators, not the C functions. Results in floating point are
-those of the formula; they may differ from the original in the last digit.
+Symbolic sizes and floats have the operators, not the C functions. What the originals round better
+than a formula does (fsum, hypot, dist) is run by Python.
 """
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from suture.rules.substitutes import substitute
@@ -19,53 +19,6 @@ def prod(iterable: Iterable[Any], /, *, start: Any = 1) -> Any:
     total = start
     for item in iterable:
         total = total * item
-    return total
-
-
-@substitute(math.fsum)
-def fsum(seq: Iterable[Any], /) -> float:
-    """Exact: the sum is kept as floats that do not overlap, and rounded once at the end."""
-    parts: list[float] = []
-    special = 0.0
-    for item in seq:
-        value = float(item)
-        if value - value != 0.0:  # inf or nan
-            special += value
-            continue
-        kept = 0
-        for part in parts:
-            if abs(value) < abs(part):
-                value, part = part, value
-            high = value + part
-            low = part - (high - value)
-            if low:
-                parts[kept] = low
-                kept += 1
-            value = high
-        parts[kept:] = [value] if value else []
-    if special != 0.0 or special != special:
-        return special
-    return _round_parts(parts)
-
-
-def _round_parts(parts: list[float]) -> float:
-    """The float nearest to the sum of `parts`, which grow and do not overlap; ties to even."""
-    if not parts:
-        return 0.0
-    rest = parts[:-1]
-    total = parts[-1]
-    while rest:
-        part = rest.pop()
-        before = total
-        total = before + part
-        low = part - (total - before)
-        if low:
-            if rest and ((low < 0.0 and rest[-1] < 0.0) or (low > 0.0 and rest[-1] > 0.0)):
-                twice = low * 2.0
-                rounded = total + twice
-                if twice == rounded - total:
-                    total = rounded
-            break
     return total
 
 

@@ -188,3 +188,70 @@ def test_a_generator_without_tensors_costs_little_when_python_runs_it() -> None:
     began = time.process_time()
     compiled(torch.ones(2))
     assert time.process_time() - began < 1
+
+
+def test_the_traceback_of_an_exception_that_was_raised_here_has_this_frame() -> None:
+    import types
+
+    def outside() -> Any:
+        try:
+            raise OSError
+        except OSError as error:
+            return error.__traceback__
+
+    def fn(x: Any) -> Any:
+        before = outside()
+        try:
+            raise IndexError().with_traceback(before)
+        except IndexError as error:
+            after = error.__traceback__
+            return (
+                x + 1,
+                after is before,
+                after.tb_next is before,
+                isinstance(after, types.TracebackType),
+            )
+
+    check(fn, torch.ones(2))
+
+
+def test_fields_of_c_objects_that_are_read_only_stay_so() -> None:
+    import functools
+
+    def fn(x: Any) -> Any:
+        made, out = functools.partial(max, 1), []
+        for name in ("func", "args", "keywords"):
+            try:
+                setattr(made, name, None)
+            except AttributeError as error:
+                out.append(str(error))
+        return x + 1, out, made(3)
+
+    check(fn, torch.ones(2))
+
+
+def test_a_function_without_annotations_has_one_empty_dict_of_them() -> None:
+    def fn(x: Any) -> Any:
+        def made():  # type: ignore[no-untyped-def]
+            return 1
+
+        made.__annotations__["a"] = 1
+        return x + 1, made.__annotations__ is made.__annotations__, made.__annotations__
+
+    check(fn, torch.ones(2))
+
+
+def test_sums_of_changing_floats_are_rounded_as_python_rounds_them() -> None:
+    import math
+
+    def lost(a: float, b: float) -> Any:
+        total = a + b
+        low = b - (total - a)
+        return "something" if low else "nothing"
+
+    compiled = suture.compile(lost, backend="eager")
+    summed = suture.compile(lambda values: math.fsum(values), backend="eager")
+    for a, b in ((1.0, 0.5), (2.0, 1e-20), (3.0, 0.25), (5.0, 1e-17), (1.0, 0.1)):
+        assert compiled(a, b) == lost(a, b)
+        values = [a, b, 1e100, -a, -1e100]
+        assert summed(values) == math.fsum(values)
