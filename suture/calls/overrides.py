@@ -27,6 +27,8 @@ from suture.calls.table import handles, special
 from suture.calls.wrappers import asked_by_graphs
 from suture.calls.wrapping import Equals, wraps
 from suture.variables import Builtin, Class, Constant, Dict, Function, List, Object, Tensor, Tuple
+from suture.variables.base import Identity
+from suture.variables.held import RealIdentity
 from suture.variables.switches import FunctionSwitch, Switch, leave, state_behind
 
 _OPERATORS = (torch._ops.OpOverload,)
@@ -149,7 +151,7 @@ class Overrides(Part):
         if not isinstance(field, _GETSET) or not args or not isinstance(args[0], Tensor):
             return None
         if real.__name__ == "__get__":
-            return self.tensor_attribute(args[0], field.__name__)
+            return self.torch_attribute(args[0], field.__name__)
         if real.__name__ == "__set__" and len(args) == 2:
             self.tensor_set_attribute(args[0], field.__name__, args[1])
             return Constant(None)
@@ -441,6 +443,24 @@ def _handle(tx: Any, args: Any, kwargs: Any) -> Any:
 _FIELD_ACCESS: dict[Any, Any] = {}
 
 
+class FieldAccess(Builtin):
+    """`Tensor.shape.__get__`: equal to others that do the same, and identical to none."""
+
+    __slots__ = ()
+
+    def identity(self) -> Any:
+        return Identity(self)
+
+    def hash_key(self, tx: Any) -> Any:
+        return RealIdentity(self.value)
+
+    def m___eq__(self, tx: Any, other: Any) -> Any:
+        return Constant(isinstance(other, FieldAccess) and other.value is self.value)
+
+    def m___ne__(self, tx: Any, other: Any) -> Any:
+        return Constant(not (isinstance(other, FieldAccess) and other.value is self.value))
+
+
 @wraps(types.MethodWrapperType)
 def _wrap_field_access(tx: Any, value: Any, source: Any) -> Any:
     """`Tensor.shape.__get__` and its like are made anew each time, and compare by what they do."""
@@ -449,6 +469,7 @@ def _wrap_field_access(tx: Any, value: Any, source: Any) -> Any:
         tx.guards.add(source, "truth", Equals(value))
     if isinstance(value.__self__, _GETSET):
         value = _FIELD_ACCESS.setdefault(value, value)
+        return FieldAccess(value, tx.pinned(value))
     return Builtin(value, tx.pinned(value))
 
 

@@ -192,11 +192,17 @@ class Tensors(Part):
             own = self.subclass_attribute(tensor, name)
             if own is not None:
                 return own
+        return self.torch_attribute(tensor, name)
+
+    def torch_attribute(self, tensor: Tensor, name: str) -> Any:
+        """An attribute as torch.Tensor has it, whatever the class of the tensor says."""
         if self.asks:
             asked = self.field_override(tensor, name)
             if asked is not None:
                 return asked
         if name in KNOWN_PROPERTIES and not callable(getattr(torch.Tensor, name, None)):
+            if self.graph.quiet and self.hides_method(tensor, name):
+                return self.known(getattr(torch.Tensor, name).__get__(tensor.value))
             return self.known(getattr(tensor.value, name))
         if name == "shape":
             return self.tensor_shape(tensor)
@@ -230,7 +236,7 @@ class Tensors(Part):
             return BaseMethod(tensor, name)
         if callable(getattr(torch.Tensor, name)):
             return self.method(self.wrap(getattr(torch.Tensor, name), None), tensor)
-        return self.tensor_attribute(tensor, name)
+        return self.torch_attribute(tensor, name)
 
     def _instance_attribute_of_tensor(self, tensor: Tensor, name: str) -> Any:
         if tensor.example is not None and tensor.cls in PLAIN:

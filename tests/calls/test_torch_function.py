@@ -80,6 +80,33 @@ def test_the_class_sees_which_function_it_is_asked_with():
     check(lambda x: (x.shape, x.cos(), x.tanh(), torch.tanh(x), x.sin()), tensor(Asking))
 
 
+class Overriding(torch.Tensor):
+    @property
+    def shape(self):
+        return (7, *super().shape)
+
+    @property
+    def itemsize(self):
+        return 70
+
+    def sizes(self):
+        return super().shape, torch.Tensor.shape.__get__(self)
+
+    def to(self, *args):
+        return super().to(*args) * 2
+
+
+def test_fields_that_the_class_overrides():
+    def fn(x):
+        same = torch.Tensor.shape.__get__ == torch.Tensor.shape.__get__
+        one = torch.Tensor.shape.__get__ is torch.Tensor.shape.__get__
+        doubled = x.to(torch.float64).as_subclass(torch.Tensor)
+        return doubled, x.shape, x.sizes(), x.itemsize, same, one
+
+    made = torch.randn(4)
+    check(fn, make=lambda: (made.as_subclass(Overriding),), grads=False)
+
+
 def test_every_question_is_asked_once_and_in_order():
     asked = []
 
