@@ -232,11 +232,74 @@ is_text(const char *format, PyObject *a, PyObject *b)
     return text;
 }
 
-/* repr, shortened; never raises what repr raises. */
+static int prints_itself(PyObject *value, int depth);
+
+/* Whether each of the objects of a list, tuple, dict or set prints itself. */
+static int
+items_print(PyObject *value, int depth)
+{
+    if (depth > 3 || PyObject_Size(value) > 64) {
+        return 0;
+    }
+    if (PyList_CheckExact(value) || PyTuple_CheckExact(value)) {
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); i++) {
+            if (!prints_itself(PySequence_Fast_GET_ITEM(value, i), depth + 1)) {
+                return 0;
+            }
+        }
+        return 1;
+    }
+    if (PyDict_CheckExact(value)) {
+        PyObject *key, *item;
+        for (Py_ssize_t at = 0; PyDict_Next(value, &at, &key, &item);) {
+            if (!prints_itself(key, depth + 1) || !prints_itself(item, depth + 1)) {
+                return 0;
+            }
+        }
+        return 1;
+    }
+    PyObject *items = PySequence_List(value);
+    int result = items ? items_print(items, depth) : 0;
+    Py_XDECREF(items);
+    PyErr_Clear();
+    return result;
+}
+
+/* Whether repr(value) runs no code of the program: what it prints may have effects. */
+static int
+prints_itself(PyObject *value, int depth)
+{
+    if (PyList_CheckExact(value) || PyTuple_CheckExact(value) || PyDict_CheckExact(value) ||
+        PyAnySet_CheckExact(value)) {
+        return items_print(value, depth);
+    }
+    if (PyType_Check(value)) {
+        return Py_IS_TYPE(value, &PyType_Type);
+    }
+    PyObject *method = PyObject_GetAttrString((PyObject *)Py_TYPE(value), "__repr__");
+    if (!method) {
+        PyErr_Clear();
+        return 0;
+    }
+    int plain = !PyFunction_Check(method);
+    if (!plain) { /* of the standard library's enums is known to be harmless */
+        PyObject *module = ((PyFunctionObject *)method)->func_module;
+        plain = module && PyUnicode_Check(module) &&
+                PyUnicode_CompareWithASCIIString(module, "enum") == 0;
+    }
+    Py_DECREF(method);
+    if (!plain || PyDict_Check(value) || PyList_Check(value) || PyTuple_Check(value) ||
+        PyAnySet_Check(value)) {
+        return 0;
+    }
+    return 1;
+}
+
+/* repr, shortened, of what prints itself, else its type; never raises what repr raises. */
 static PyObject *
 short_repr(PyObject *value)
 {
-    PyObject *text = PyObject_Repr(value);
+    PyObject *text = prints_itself(value, 0) ? PyObject_Repr(value) : NULL;
     if (!text) {
         PyErr_Clear();
         return PyUnicode_FromFormat("<%s object>", Py_TYPE(value)->tp_name);

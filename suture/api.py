@@ -17,6 +17,7 @@ from suture.calls.tensors import configure_core
 from suture.compiled_module import compile_module, compiled_of
 from suture.dispatch import Options, Stats, Unit
 from suture.dispatch import stats as stats_
+from suture.dispatch.builtins_check import builtins_replaced
 from suture.dispatch.unit import ALL
 from suture.errors import UserError
 from suture.pipeline import compile_point
@@ -197,7 +198,7 @@ _NEVER_OFFERED = frozenset({"torch", "suture"})
 def _offer(code: types.CodeType, function: Any) -> Any:
     """A frame starts below compiled code: compile it too, if the rules would inline it."""
     unit = _core.current_context()
-    if not _is_ours(unit, code, function) or _suspends(code):
+    if builtins_replaced() or not _is_ours(unit, code, function) or _suspends(code):
         return None
     verdict = rules.lookup(function)
     if verdict.kind is not rules.INLINE or verdict.target is not None:
@@ -209,7 +210,9 @@ def _offer_resumed(code: types.CodeType, function: Any, offset: int) -> Any:
     """A generator is resumed below compiled code, or is compiled itself: compile what it runs up
     to its next `yield`."""
     unit = _core.current_context()
-    if not _is_ours(unit, code, function) or rules.lookup(function).kind is not rules.INLINE:
+    if builtins_replaced() or not _is_ours(unit, code, function):
+        return None
+    if rules.lookup(function).kind is not rules.INLINE:
         return None
     return unit.resumed(code, offset)
 

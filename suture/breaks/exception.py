@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import types
+from typing import Any
+
 from suture.breaks.registry import BreakType
 
 _LIMIT = 200  # characters of a field that a message shows
@@ -76,13 +79,29 @@ def _check_fields(type: BreakType, fields: dict[str, object]) -> None:
 
 
 def readable(value: object, limit: int) -> str:
-    """The repr of a value in at most `limit` characters; never raises, whatever the `__repr__`
-    of the value, or of something in it, does."""
+    """The repr of a value in at most `limit` characters. Code of the program is not run for it:
+    of an object whose class says itself how it is printed, the type is told."""
     try:
-        text = repr(value)
+        text = repr(value) if _prints_itself(value, 0) else f"<{type(value).__name__} object>"
     except Exception:
         text = f"<{type(value).__name__} whose repr() raises>"
     return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def _prints_itself(value: object, depth: int) -> bool:
+    kind = type(value)
+    if kind in (list, tuple, set, frozenset, dict):
+        items: Any = value
+        parts = [*items, *items.values()] if kind is dict else list(items)
+        small = depth < 4 and len(parts) <= 128
+        return small and all(_prints_itself(part, depth + 1) for part in parts)
+    if isinstance(value, type):
+        return kind is type
+    shown = kind.__repr__
+    return not isinstance(shown, types.FunctionType) or shown.__module__ in _HARMLESS
+
+
+_HARMLESS = ("enum", "torch._tensor", "functools", "typing")
 
 
 def _text(value: object) -> str:

@@ -4,6 +4,7 @@ or a table of handlers; importing the package fills the tables."""
 from suture.calls import (  # noqa: F401
     autograd,
     builtins,
+    class_checks,
     collectives,
     constructors,
     distributions,

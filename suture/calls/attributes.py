@@ -111,6 +111,9 @@ class Attributes(Part):
             if value.__mro__ is None:  # it is being made
                 raise _unknown(cls, name)
             return Tuple([self.wrap(c, None) for c in getattr(value, name)])
+        own = self.type_lookup(meta, "__getattribute__") if meta is not type else None
+        if isinstance(own, types.FunctionType):
+            return self.tail_call(self.wrap(own, None), [cls, Constant(name)], {})
         in_meta = self.type_lookup(meta, name) if meta is not type else find_in_mro(type, name)
         if type(in_meta) in _FIELDS and in_meta is type.__dict__.get(name):
             try:
@@ -190,10 +193,6 @@ class Attributes(Part):
         fn = self.wrap(raw, None)
         if obj is None or isinstance(raw, types.BuiltinFunctionType):
             return fn
-        storage = getattr(obj, "storage", None)
-        if storage is not None and hasattr(type(storage), "m_" + name):
-            if name != "__getitem__" or not isinstance(storage, Dict):
-                return BuiltinMethod(storage, name)
         return Method(fn, obj)
 
     def _bind_field(self, raw: Any, obj: Any, cls: type, name: str) -> Any:

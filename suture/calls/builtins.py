@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import abc
 import builtins
 import collections
 import sys
@@ -10,7 +9,6 @@ from typing import Any
 
 from suture.breaks import Break, calls, objects, python, tensors
 from suture.calls import library
-from suture.calls.abstract import guard_abstract
 from suture.calls.attributes import MISSING
 from suture.calls.hashing import Hashed
 from suture.calls.table import handles
@@ -23,6 +21,7 @@ from suture.variables import (
     Enumerate,
     Filter,
     Function,
+    Generator,
     Lazy,
     List,
     Map,
@@ -33,7 +32,6 @@ from suture.variables import (
     Raise,
     Raised,
     RangeIterator,
-    Sequence,
     Slice,
     Symbol,
     Tensor,
@@ -46,73 +44,6 @@ from suture.variables import (
 @handles(len)
 def _len(tx: Any, args: Any, kwargs: Any) -> Any:
     return tx.length(args[0])
-
-
-@handles(isinstance)
-def _isinstance(tx: Any, args: Any, kwargs: Any) -> Any:
-    obj, classes = args
-    return Constant(_instance_of(tx, obj, classes))
-
-
-def _instance_of(tx: Any, obj: Any, classes: Any) -> bool:
-    cls = obj.python_type()
-    for kind in _class_list(tx, classes):
-        check = type(kind).__instancecheck__ if isinstance(kind, type) else None
-        if check is type.__instancecheck__ or cls is kind:
-            if issubclass(cls, kind) or _claims(tx, obj, kind):
-                return True
-        elif isinstance(obj, Tensor):
-            example = obj.example if obj.example is not None else obj.value
-            if isinstance(example, kind) or issubclass(cls, kind):
-                return True
-        elif check is not None and isinstance(check, type(_len)):
-            if _custom_check(tx, obj, kind):
-                return True
-        elif tx.folded(lambda: issubclass(cls, kind)).constant():  # noqa: B023 - called at once
-            return True
-    return False
-
-
-def _custom_check(tx: Any, obj: Any, kind: Any) -> bool:
-    """A metaclass with an __instancecheck__ of its own (abstract classes, typing, torch)."""
-    if isinstance(kind, abc.ABCMeta):
-        guard_abstract(tx, obj.python_type(), kind)
-    try:
-        real = obj.real()
-    except LookupError:
-        cls = obj.python_type()
-        return bool(tx.folded(lambda: bool(issubclass(cls, kind))).constant())
-    return bool(tx.folded(lambda: bool(isinstance(real, kind))).constant())
-
-
-def _claims(tx: Any, obj: Any, kind: type) -> bool:
-    """Whether `obj.__class__` says it is a `kind` though its type is not."""
-    if not isinstance(obj, Object) or obj.value is None:
-        return False
-    claimed = type(obj.value).__dict__.get("__class__")
-    return isinstance(claimed, property) and isinstance(obj.value, kind)
-
-
-def _class_list(tx: Any, classes: Any) -> list[Any]:
-    if isinstance(classes, Sequence):
-        return [k for item in classes.unpacked(tx) for k in _class_list(tx, item)]
-    if isinstance(classes, Opaque):
-        raise Break(objects.UNKNOWN_OBJECT, operation="isinstance", object=classes.describe())
-    real = classes.constant() if classes.is_constant() else classes.real()
-    args = getattr(real, "__args__", None)
-    if type(real).__name__ == "UnionType" and args:
-        return [type(None) if a is None else a for a in args]
-    return [real]
-
-
-@handles(issubclass)
-def _issubclass(tx: Any, args: Any, kwargs: Any) -> Any:
-    cls, classes = args
-    if isinstance(cls, Opaque):
-        raise Break(objects.UNKNOWN_OBJECT, operation="issubclass", object=cls.describe())
-    if not isinstance(cls, Class):
-        return tx.raise_(TypeError, "issubclass() arg 1 must be a class")
-    return tx.folded(lambda: issubclass(cls.value, tuple(_class_list(tx, classes))))
 
 
 @handles(callable)
@@ -194,14 +125,25 @@ def _object_getattribute(tx: Any, args: Any, kwargs: Any) -> Any:
     return found
 
 
-@handles(object.__init__, object.__init_subclass__)
+@handles(object.__init__)
 def _object_init(tx: Any, args: Any, kwargs: Any) -> Any:
+    if len(args) > 1 or kwargs:  # Python says whether the class takes more
+        cls, extra = args[0].python_type(), [None] * (len(args) + len(kwargs) - 1)
+        tx.folded(lambda: object.__init__(object.__new__(cls), *extra))
+    return Constant(None)
+
+
+@handles(object.__init_subclass__)
+def _object_init_subclass(tx: Any, args: Any, kwargs: Any) -> Any:
     return Constant(None)
 
 
 @handles(object.__new__)
 def _object_new(tx: Any, args: Any, kwargs: Any) -> Any:
     cls = args[0].real()
+    if len(args) > 1 or kwargs:  # Python says whether the class takes more
+        extra = [None] * (len(args) + len(kwargs) - 1)
+        tx.folded(lambda: object.__new__(cls, *extra) is None)
     heap, abstract = cls.__flags__ & (1 << 9), cls.__flags__ & (1 << 20)
     if cls is not object and (not heap or abstract):
         return tx.folded(lambda: object.__new__(cls))  # raises, in Python's words
@@ -309,6 +251,8 @@ def _iter(tx: Any, args: Any, kwargs: Any) -> Any:
 def _next(tx: Any, args: Any, kwargs: Any) -> Any:
     if isinstance(args[0], (Object, Opaque)) and not hasattr(args[0].python_type(), "__next__"):
         return tx.raise_(TypeError, f"'{args[0].python_type().__name__}' object is not an iterator")
+    if isinstance(args[0], Generator) and len(args) == 1:
+        return tx.generator_send(args[0], Constant(None))  # its StopIteration has a value
     item = tx.advance(args[0])
     if item is not END:
         return item
@@ -444,7 +388,14 @@ def _round(tx: Any, args: Any, kwargs: Any) -> Any:
 def _print(tx: Any, args: Any, kwargs: Any) -> Any:
     if (id(vars(sys)), "stdout") in tx.effects.globals:
         raise Break(calls.C_FUNCTION, function="print")  # at the region's end it goes elsewhere
-    if all(_is_settled(a) for a in (*args, *kwargs.values())):
+    for name in ("sep", "end"):
+        kind = kwargs[name].python_type() if name in kwargs else str
+        if not issubclass(kind, (str, type(None))):
+            text = f"{name} must be None or a string, not {kind.__name__}"
+            return tx.raise_(TypeError, text)
+    file = kwargs.get("file", Constant(None))
+    usual = file.is_constant() and file.constant() is None
+    if usual and all(_is_settled(a) for a in (*args, *kwargs.values())):
         tx.effects.call(print, list(args), dict(kwargs))
         return Constant(None)
     named = ", ".join(a.describe() for a in args)

@@ -97,13 +97,32 @@ class Classes(Part):
             )
         return Object(None, real, None, storage)
 
-    def _new_exception(self, real: type, args: list[Any], kwargs: dict[str, Any]) -> Raise:
+    def _new_exception(self, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Raise:
+        if issubclass(real, _CHECKED) and not (issubclass(real, OSError) and len(args) < 2):
+            return self._checked_exception(real, args, kwargs)
         made = Raise(real, list(args))
         if kwargs and not isinstance(self.type_lookup(real, "__init__"), types.FunctionType):
             known = next((names for base, names in _FIELDS.items() if issubclass(real, base)), ())
             if any(name not in known for name in kwargs):
                 return self.refused(real, args, kwargs)
             made.attrs.update(kwargs)
+        return made
+
+    def _checked_exception(self, real: type, args: list[Any], kwargs: dict[str, Any]) -> Raise:
+        """One whose constructor looks at its arguments: Python makes it, unless its class is
+        Python's own and they are known."""
+        if kwargs or real.__flags__ & (1 << 9) or not self.all_known(args, kwargs):
+            raise Break(
+                calls.UNSUPPORTED_CALLABLE,
+                callable=real.__name__,
+                arguments=", ".join(a.describe() for a in args),
+            )
+        values = [a.constant() for a in args]
+        held: list[Any] = []
+        self.folded(lambda: held.append(real(*values)))
+        made = Raise(type(held[0]), [Constant(a) for a in held[0].args])
+        if len(held[0].args) != len(args):  # more than its arguments tell
+            raise Break(calls.UNSUPPORTED_CALLABLE, callable=real.__name__, arguments="")
         return made
 
     def new_storage(self, real: type, args: list[Any]) -> Any:
@@ -147,6 +166,8 @@ class Classes(Part):
             raise Break(calls.UNSUPPORTED_CALLABLE, callable=made.describe(), arguments="")
 
 
+# Exceptions whose constructors do more than keep their arguments.
+_CHECKED = (OSError, BaseExceptionGroup, UnicodeError, SyntaxError)
 # Keyword arguments that builtin exceptions take.
 _FIELDS: dict[type, tuple[str, ...]] = {
     AttributeError: ("name", "obj"),

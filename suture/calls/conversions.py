@@ -194,8 +194,14 @@ def _dict(tx: Any, args: Any, kwargs: Any) -> Any:
     return made
 
 
+def _only_one(tx: Any, kind: Any, args: Any, kwargs: Any) -> None:
+    if len(args) > 1:
+        tx.refused(kind, args, kwargs)
+
+
 @handles(collections.OrderedDict)
 def _ordered(tx: Any, args: Any, kwargs: Any) -> Any:
+    _only_one(tx, collections.OrderedDict, args, kwargs)
     made = Dict(None, None, collections.OrderedDict)
     made.m_update(tx, *args, **kwargs)
     return made
@@ -361,13 +367,23 @@ class Conversions(Part):
         return self.folded(lambda: operator.mod(self.constant_value(left), known))
 
     def sorted(self, items: list[Any], key: Any, reverse: Any) -> list[Any]:
-        """The items in order; a stable merge of comparisons the program would make."""
+        """The items in order."""
+        ordered = list(items)
+        self.sort(ordered, key, reverse)
+        return ordered
+
+    def sort(self, items: list[Any], key: Any, reverse: Any) -> None:
+        """Put the items in order by the comparisons the program would make; if one raises, they
+        are left as far as Python has come."""
         if key is not None and key.is_constant() and key.constant() is None:
             key = None
         keys = items if key is None else [self.call(key, [i], {}) for i in items]
         backwards = reverse is not None and self.truth(reverse)
         wrapped = [_Sortable(self, k, i) for k, i in zip(keys, items)]
-        return [w.item for w in sorted(wrapped, reverse=backwards)]
+        try:
+            wrapped.sort(reverse=backwards)
+        finally:
+            items[:] = [w.item for w in wrapped]
 
 
 # Exceptions whose text is made of more than their arguments.

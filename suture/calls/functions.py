@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import types
 from typing import Any
 
@@ -210,7 +211,7 @@ class Functions(Part):
         if handler is not None:
             return self.handle(handler, real, args, kwargs)
         owner = getattr(real, "__objclass__", None)
-        if owner is not None and args:
+        if owner is not None and args and not isinstance(real, types.MethodWrapperType):
             done = self.call_descriptor(real, owner, args, kwargs)
             if done is not MISSING:
                 return done
@@ -239,6 +240,8 @@ class Functions(Part):
             return self.dict_subscript(obj, storage, args[1])
         for target in (storage, obj):
             if target is not None and hasattr(type(target), "m_" + name):
+                if _differs(target, owner, name, target is storage):
+                    return MISSING
                 return target.call_method(self, name, args[1:], kwargs)
         value = storage if isinstance(storage, Constant) else obj
         if value.is_constant() and isinstance(value.constant(), owner):
@@ -312,6 +315,28 @@ _INSIDE = (
     control_flow.UNBACKED_DECISION,
     tensors.DATA_DEPENDENT_OP,
 )
+
+
+# Methods that make another object of the very class of theirs.
+_KEEP_CLASS: dict[type, frozenset[str]] = {
+    collections.OrderedDict: frozenset({"copy", "__or__", "__ror__"}),
+    collections.defaultdict: frozenset({"copy", "__copy__", "__or__", "__ror__"}),
+    collections.deque: frozenset({"copy", "__copy__", "__add__", "__mul__", "__rmul__"}),
+}
+
+
+def _differs(target: Any, owner: type, name: str, derived: bool) -> bool:
+    """Whether the method of `owner` does something else than that of our container: it makes an
+    object of a derived class, or goes round what an OrderedDict does."""
+    kind = getattr(target, "kind", None)
+    if derived and name in _KEEP_CLASS.get(kind, ()):  # type: ignore[arg-type]
+        return True
+    return (
+        owner is dict
+        and kind is collections.OrderedDict
+        and name in collections.OrderedDict.__dict__
+    )
+
 
 # C functions of torch that change the process and not a tensor.
 _SWITCHES = ("_set_", "set_", "_push_", "_pop_", "_enter_", "_exit_", "_register_", "_clear_")

@@ -13,6 +13,7 @@ import torch
 
 from suture.calls.part import Part
 from suture.sources import Source
+from suture.variables import Method, Mutable, Opaque, Raise
 
 # Accessors below an object guarded by identity that keep the place just as fixed.
 _FIXED = frozenset(
@@ -28,6 +29,44 @@ class Identity(Part):
     _fixed: set[int]
     _loose: set[int]
     general: dict[int, Source]  # arguments that are modules
+
+    def same(self, left: Any, right: Any) -> bool:
+        """`left is right`."""
+        if left is right:
+            return True
+        if isinstance(left, (Method, Raise)) or isinstance(right, (Method, Raise)):
+            return False
+        if isinstance(left, Opaque) or isinstance(right, Opaque):
+            return self._same_opaque(left, right)
+        one = bool(left.identity() == right.identity())
+        if not one and isinstance(left, Mutable) and isinstance(right, Mutable):
+            self._stay_apart(left, right)
+        return one
+
+    def _stay_apart(self, left: Any, right: Any) -> None:
+        """Two objects from outside were asked whether they are one: they must stay two."""
+        if left.source is None or right.source is None or type(left) is not type(right):
+            return
+        if not (self.is_fixed(left.source) and self.is_fixed(right.source)):
+            self.guards.add(None, "distinct", (left.source, right.source))
+
+    def _same_opaque(self, left: Any, right: Any) -> bool:
+        for one, other in ((left, right), (right, left)):
+            if isinstance(one, Opaque) and other.is_constant():
+                if one.source is not None and other.constant() is None:
+                    self.guards.add(one.source, "truth", _not_none)
+                    return False
+        if left.source is None or right.source is None:
+            return False
+        try:
+            one = left.real() is right.real()
+        except LookupError:
+            return False
+        if one and left.source is not right.source:
+            self.guards.add(left.source, "same", right.source)
+        elif not one:
+            self.guards.add(None, "distinct", (left.source, right.source))
+        return one
 
     def is_fixed(self, source: Source) -> bool:
         """Whether the place hangs below an object whose identity is guarded."""
@@ -82,3 +121,7 @@ class Identity(Part):
         if table is None or table.kind != "item" or table.arg not in ("_parameters", "_buffers"):
             return None
         return self.owner(source)
+
+
+def _not_none(value: Any) -> bool:
+    return value is not None

@@ -22,6 +22,14 @@ def really_has(value: Any, name: str, slot: bool) -> bool:
     return name in getattr(value, "__dict__", {})
 
 
+def qualname_of(cls: type) -> str:
+    """`cls.__qualname__`, whatever its metaclass makes of attributes."""
+    return str(_QUALNAME(cls))
+
+
+_QUALNAME = type.__dict__["__qualname__"].__get__
+
+
 def find_in_mro(cls: type, name: str) -> Any:
     """What `cls` or a base defines under `name`, unbound; MISSING if nothing."""
     for base in cls.__mro__ or ():  # none yet while the class is being made

@@ -23,6 +23,11 @@ from suture.variables import (
 )
 
 
+def _only_computes(fn: types.FunctionType) -> bool:
+    """Whether the function is one of the library's that make types, or find members of enums."""
+    return fn.__module__ in ("enum", "typing", "types", "typing_extensions")
+
+
 class Items(Part):
     """The part of the tracer that reads and writes items."""
 
@@ -64,11 +69,18 @@ class Items(Part):
         return self.fold(operator.getitem, [obj, key], {})
 
     def _class_getitem(self, obj: Class, key: Any) -> Any:
-        getter = self.type_lookup(type(obj.value), "__getitem__")
-        if getter is not MISSING and type(obj.value) is not type:
+        meta = type(obj.value)
+        getter = self.type_lookup(meta, "__getitem__") if meta is not type else MISSING
+        if getter is not MISSING:
+            if isinstance(getter, types.FunctionType) and not _only_computes(getter):
+                return self.tail_call(self.wrap(getter, None), [obj, key], {})
             return self.fold(operator.getitem, [obj, key], {})
+        raw = self.type_lookup(obj.value, "__class_getitem__")
+        own = raw.__func__ if isinstance(raw, classmethod) else None
+        if isinstance(own, types.FunctionType) and not _only_computes(own):
+            return self.tail_call(self.wrap(own, None), [obj, key], {})
         value = self.constant_value(key)
-        return self.wrap_known(obj.value[value])
+        return self.folded(lambda: obj.value[value])
 
     def setitem(self, obj: Any, key: Any, value: Any) -> None:
         if isinstance(obj, Tensor):

@@ -34,6 +34,40 @@ from suture.variables import (
 )
 
 
+class RawItem:
+    """Reads an item of a container, whatever the program's class of it does."""
+
+    __slots__ = ("__name__", "base", "key")
+
+    def __init__(self, base: type, key: Any) -> None:
+        self.base = base
+        self.key = key
+        self.__name__ = f"item {key!r} of"
+
+    def __call__(self, container: Any) -> Any:
+        read: Any = vars(self.base)["__getitem__"]
+        return read(container, self.key)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RawItem) or type(other.key) is not type(self.key):
+            return False
+        return self.base is other.base and bool(self.key == other.key)
+
+    def __hash__(self) -> int:
+        return hash((RawItem, self.key))
+
+
+def reads_itself(cls: type) -> bool:
+    """Whether a class says itself what an item of its objects is."""
+    return isinstance(getattr(cls, "__getitem__", None), types.FunctionType)
+
+
+def item_source(of: Dict, key: Any) -> Source:
+    """Where an item of a real dict is read."""
+    source: Source = of.source
+    return source.call(RawItem(dict, key)) if reads_itself(type(of.backing)) else source.item(key)
+
+
 class Iteration(Part):
     """The part of the tracer that goes over things."""
 
@@ -174,7 +208,7 @@ class Iteration(Part):
             at = variable.hash_key(self)
             known = of.entries.get(at)
             if known is None:
-                known = (variable, Lazy(dict.__getitem__(real, key), source.item(key)))
+                known = (variable, Lazy(dict.__getitem__(real, key), item_source(of, key)))
             entries[at] = known
         return entries
 
@@ -191,7 +225,7 @@ class Iteration(Part):
             return of.entries.get(at)
         name = key.constant()
         if name in dict.keys(real):
-            return (key, Lazy(dict.__getitem__(real, name), source.item(name)))
+            return (key, Lazy(dict.__getitem__(real, name), item_source(of, name)))
         if at not in of.absent:
             self.guards.add(source, "no_key", name)
             of.absent.add(at)

@@ -10,6 +10,7 @@ from typing import Any
 from suture.breaks import Break, control_flow, objects
 from suture.calls.attributes import MISSING
 from suture.calls.part import Part
+from suture.rules.wrapped import C_CALLABLES
 from suture.variables import (
     Address,
     Builtin,
@@ -20,10 +21,8 @@ from suture.variables import (
     Dict,
     Function,
     Method,
-    Mutable,
     Object,
     Opaque,
-    Raise,
     Refused,
     Sequence,
     Set,
@@ -148,40 +147,7 @@ class Operators(Part):
         """The variable of a value computed while tracing from constants."""
         return self.wrap_known(value)
 
-    # ---- identity and truth
-
-    def same(self, left: Any, right: Any) -> bool:
-        """`left is right`."""
-        if left is right:
-            return True
-        if isinstance(left, (Method, Raise)) or isinstance(right, (Method, Raise)):
-            return False
-        if isinstance(left, Opaque) or isinstance(right, Opaque):
-            return self._same_opaque(left, right)
-        one = bool(left.identity() == right.identity())
-        if not one and isinstance(left, Mutable) and isinstance(right, Mutable):
-            self._stay_apart(left, right)
-        return one
-
-    def _stay_apart(self, left: Any, right: Any) -> None:
-        """Two objects from outside were asked whether they are one: they must stay two."""
-        if left.source is None or right.source is None or type(left) is not type(right):
-            return
-        if not (self.is_fixed(left.source) and self.is_fixed(right.source)):
-            self.guards.add(None, "distinct", (left.source, right.source))
-
-    def _same_opaque(self, left: Any, right: Any) -> bool:
-        for one, other in ((left, right), (right, left)):
-            if isinstance(one, Opaque) and other.is_constant():
-                if one.source is not None and other.constant() is None:
-                    self.guards.add(one.source, "truth", _not_none)
-                    return False
-        if left.source is None or right.source is None:
-            return False
-        try:
-            return left.real() is right.real()
-        except LookupError:
-            return False
+    # ---- truth
 
     def truth(self, variable: Any) -> bool:
         """The truth of a value, or Break where only its data tells."""
@@ -314,10 +280,27 @@ class Operators(Part):
                 operands=f"{obj.describe()}, {other.describe()}",
             )
         else:
-            return None
+            return self._other_special(obj, method, other)
         if result.is_constant() and result.constant() is NotImplemented:
             return None
         return result
+
+    def _other_special(self, obj: Any, method: str, other: Any) -> Any:
+        """The same for an object that has a model of another kind: one of `typing` is asked now,
+        for the rest Python knows more than the model does."""
+        kind = obj.python_type()
+        raw = self.type_lookup(kind, method)
+        if raw is MISSING or raw in _DEFAULT_COMPARE:
+            return None
+        if isinstance(obj, Builtin) and not isinstance(other, Builtin) and kind in C_CALLABLES:
+            return None  # equal to its like only
+        if isinstance(obj, Builtin) and (kind.__module__ == "typing" or kind in C_CALLABLES):
+            real, known = obj.value, self.constant_value(other)
+            found = self.folded(lambda: raw(real, known))
+            refused = found.is_constant() and found.constant() is NotImplemented
+            return None if refused else found
+        operands = f"{obj.describe()}, {other.describe()}"
+        raise Break(objects.UNKNOWN_OPERATOR, operator=method, operands=operands)
 
     def _constant_special(self, obj: Any, method: str, other: Any) -> Any:
         """A constant against something that is no constant: sequences can be repeated."""
@@ -474,10 +457,6 @@ class Operators(Part):
             if other is None or not self.same_or_equal(left.get(self, key), other):
                 return Constant(False)
         return Constant(True)
-
-
-def _not_none(value: Any) -> bool:
-    return value is not None
 
 
 _BOUND = (Method, BuiltinMethod, ConstantMethod)

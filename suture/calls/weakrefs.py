@@ -30,6 +30,9 @@ class MadeReference(Variable):
     def hash_key(self, tx: Any) -> Any:
         return (weakref.ref, self.to.hash_key(tx))
 
+    def identity(self) -> Any:
+        return (weakref.ref, self.to.identity())  # an object has one without a callback
+
     def rebuild(self, emit: Any) -> str:
         return f"{emit.constant(weakref.ref, 'ref')}({emit.value(self.to)})"
 

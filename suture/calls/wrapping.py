@@ -14,6 +14,9 @@ import torch
 from suture import _core
 from suture._core import UNBOUND
 from suture.breaks import Break, objects, readable, tensors
+from suture.calls.bound_builtins import BOUND, bound_builtin, is_bound
+from suture.calls.instances import qualname_of
+from suture.calls.iteration import RawItem, reads_itself
 from suture.calls.part import Part
 from suture.calls.real_iterators import is_builtin_iterator, wrap_iterator
 from suture.calls.table import handler_of
@@ -364,22 +367,10 @@ def _builtin(tx: Any, value: Any, source: Any) -> Any:
     ):
         return _bound_tensor_method(tx, value, source)
     if source is not None:
-        if (
-            type(value) is types.BuiltinFunctionType
-            and _is_bound(value)
-            and handler_of(value) is None
-        ):
-            return _bound_builtin(tx, value, source)
+        if type(value) in BOUND and is_bound(value) and handler_of(value) is None:
+            return bound_builtin(tx, value, source)
         tx.fix(source, value)
     return Builtin(value, source if source is not None else tx.pinned(value))
-
-
-def _is_bound(value: Any) -> bool:
-    """Whether a C function is a method bound to an object, and made anew at each access."""
-    owner = value.__self__  # pybind11's functions have a record there that they are no method of
-    if owner is None or isinstance(owner, (type, types.ModuleType)):
-        return False
-    return hasattr(type(owner), value.__name__)
 
 
 def _bound_tensor_method(tx: Any, value: Any, source: Any) -> Any:
@@ -392,18 +383,9 @@ def _bound_tensor_method(tx: Any, value: Any, source: Any) -> Any:
     return TensorMethod(owner, value.__name__)
 
 
-def _bound_builtin(tx: Any, value: Any, source: Any) -> Any:
-    if not hasattr(value.__self__, value.__name__):
-        return _opaque(tx, value, source)
-    tx.guards.add(source, "type", type(value))
-    tx.guards.add(source.attr("__name__"), "equals", value.__name__)
-    owner = tx.wrap(value.__self__, source.attr("__self__"))
-    return tx.getattr(owner, value.__name__)
-
-
 def _class(tx: Any, value: Any, source: Any) -> Any:
     if source is not None:
-        if value.__qualname__.startswith(tx.own_names):
+        if qualname_of(value).startswith(tx.own_names):
             return _opaque(tx, value, source)  # defined anew in each call
         tx.fix(source, value)
     return Class(value, source if source is not None else tx.pinned(value))
@@ -439,7 +421,7 @@ WRAPPERS[torch.nn.Parameter] = _tensor
 def _object(tx: Any, value: Any, source: Any) -> Any:
     source = source if source is not None else tx.pinned(value)
     cls = type(value)
-    if cls.__qualname__.startswith(tx.own_names):
+    if qualname_of(cls).startswith(tx.own_names):
         return Unknown(value, source)  # of a class that is defined anew in each call
     if isinstance(value, torch.nn.Module) or tx.is_fixed(source):
         if source.kind != "const" and not tx.is_general(source, value) and tx.stays(source, value):
@@ -470,7 +452,10 @@ def _storage(tx: Any, value: Any, source: Any) -> Any:
     if isinstance(value, (tuple, list)):
         base = tuple if isinstance(value, tuple) else list
         tx.guards.add(source, "len", base.__len__(value))  # type: ignore[arg-type]
-        items = [Lazy(v, source.index(i)) for i, v in enumerate(base.__iter__(value))]  # type: ignore[arg-type]
+        at = source.index
+        if reads_itself(type(value)):
+            at = lambda i: source.call(RawItem(base, i))  # noqa: E731
+        items = [Lazy(v, at(i)) for i, v in enumerate(base.__iter__(value))]  # type: ignore[arg-type]
         return Tuple(items, source) if base is tuple else List(items, source)
     if isinstance(value, collections.deque):
         return _deque(tx, collections.deque(value, value.maxlen), source)

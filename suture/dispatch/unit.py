@@ -5,7 +5,6 @@ A miss at a point is answered here: trace again if the limits allow, else interp
 
 from __future__ import annotations
 
-import builtins
 import functools
 import itertools
 import math
@@ -24,6 +23,7 @@ from suture.calls.tensor_free import state_is_tensor_free
 from suture.capture import Return, Run, Yield
 from suture.dispatch import torch_state
 from suture.dispatch.binding import copy_function, follow
+from suture.dispatch.builtins_check import builtins_replaced
 from suture.dispatch.family import family_of
 from suture.dispatch.history import History
 from suture.graph import forget_source
@@ -200,7 +200,7 @@ class Unit:
         data = point.data
         if data.interpret_only or data.given_up or self._is_compiling():
             return data.interpreting
-        if torch_state.user_modes() or _builtins_replaced():
+        if torch_state.user_modes() or builtins_replaced():
             return data.interpreting
         if len(data.variants) >= data.full_at:
             return data.interpreting
@@ -474,22 +474,5 @@ class _Interpreting:
 
 
 _LEAST_TRACED = 2_000
-_BUILTINS = {
-    name: value
-    for name, value in vars(builtins).items()
-    if isinstance(value, type) or name in (
-        "abs", "all", "any", "callable", "getattr", "hasattr", "hash", "id", "isinstance",
-        "issubclass", "iter", "len", "max", "min", "next", "repr", "setattr", "sorted", "sum",
-    )
-}  # fmt: skip
-
-
-def _builtins_replaced() -> bool:
-    """Whether the program has put something else in the place of a builtin that suture's own code
-    uses too: nothing is compiled meanwhile."""
-    now = vars(builtins)
-    return any(now.get(name) is not value for name, value in _BUILTINS.items())
-
-
 ALL: weakref.WeakSet[Unit] = weakref.WeakSet()
 _LOCK = threading.RLock()

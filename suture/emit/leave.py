@@ -17,8 +17,14 @@ from suture.inference_mode import set_inference
 from suture.rules.strictness import switch
 from suture.variables import NULL, Constant
 
-# Names that mean that somebody may look at all variables of the frame.
-_READERS = frozenset({"locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe"})
+# Names that mean that somebody may look at all variables of the frame, or that it matters how
+# long the frame keeps them alive.
+_READERS = frozenset(
+    {
+        "locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe",
+        "ref", "proxy", "finalize",
+    }
+)  # fmt: skip
 
 
 class Raw:

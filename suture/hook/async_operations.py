@@ -44,6 +44,23 @@ def get_awaitable(obj: Any) -> Any:
     return iterator
 
 
+def awaited(inst: Instruction) -> Any:
+    """What an instruction waits for: `await`, or what `async with` got of one of its methods."""
+    method = {1: "__aenter__", 2: "__aexit__"}.get(inst.arg)
+
+    def get(obj: Any) -> Any:
+        kind = type(obj)
+        plain = isinstance(obj, types.GeneratorType) and _is_coroutine(obj)
+        if method is not None and not hasattr(kind, "__await__") and not plain:
+            raise TypeError(
+                f"'async with' received an object from {method} that does not implement"
+                f" __await__: {kind.__name__}"
+            )
+        return get_awaitable(obj)
+
+    return get
+
+
 def _is_coroutine(generator: Any) -> bool:
     return bool(generator.gi_code.co_flags & inspect.CO_ITERABLE_COROUTINE)
 
@@ -54,7 +71,14 @@ def get_aiter(obj: Any) -> Any:
         raise TypeError(
             f"'async for' requires an object with __aiter__ method, got {kind.__name__}"
         )
-    return kind.__aiter__(obj)
+    made = kind.__aiter__(obj)
+    if not hasattr(type(made), "__anext__"):
+        name = type(made).__name__
+        raise TypeError(
+            "'async for' received an object from __aiter__ that does not implement __anext__:"
+            f" {name}"
+        )
+    return made
 
 
 def get_anext(iterator: Any) -> Any:
@@ -63,7 +87,13 @@ def get_anext(iterator: Any) -> Any:
         raise TypeError(
             f"'async for' requires an iterator with __anext__ method, got {kind.__name__}"
         )
-    return get_awaitable(kind.__anext__(iterator))
+    made = kind.__anext__(iterator)
+    try:
+        return get_awaitable(made)
+    except Exception as error:
+        name = type(made).__name__
+        text = f"'async for' received an invalid object from __anext__: {name}"
+        raise TypeError(text) from error
 
 
 def end_async_for(iterator: Any, exc: BaseException) -> None:
@@ -73,11 +103,11 @@ def end_async_for(iterator: Any, exc: BaseException) -> None:
 
 def before_async_with(manager: Any) -> Any:
     kind = type(manager)
-    for name in ("__aenter__", "__aexit__"):
+    for name, missed in (("__aenter__", ""), ("__aexit__", " (missed __aexit__ method)")):
         if not hasattr(kind, name):
             raise TypeError(
                 f"'{kind.__name__}' object does not support the asynchronous context manager"
-                " protocol"
+                f" protocol{missed}"
             )
     return types.MethodType(kind.__aexit__, manager), kind.__aenter__(manager)
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import inspect
 import logging
+
+# This way out must work also while the program has put something else in the place of builtins.
+from builtins import dict, enumerate, isinstance, len, max, tuple, zip  # noqa: UP029
 from typing import Any
 
 from suture import _core

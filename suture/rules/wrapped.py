@@ -159,7 +159,10 @@ def home(obj: Any) -> str:
         obj = type(obj)
     if not isinstance(obj, type):
         obj = getattr(obj, "__objclass__", obj)
-    module = getattr(obj, "__module__", None)
+    try:
+        module = getattr(obj, "__module__", None)
+    except Exception:  # of the program's own code
+        return ""
     return module if isinstance(module, str) else ""
 
 

@@ -80,7 +80,8 @@ class Frozen(Held):
         return Constant(tx.constant_value(key) in self.value)
 
     def m___getitem__(self, tx: Any, key: Any) -> Any:
-        return self.call_method(tx, "__getitem__", [key], {})
+        value = tx.constant_value(key)
+        return tx.frozen_result(lambda: self.value[value])
 
     def m___iter__(self, tx: Any) -> Any:
         return tx.list_iterator([tx.frozen(v) for v in self.value])

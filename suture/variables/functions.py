@@ -212,10 +212,14 @@ class MadeFunction(Mutable):
             if self.annotations is None:
                 self.annotations = Dict()
             return self.annotations
+        if name == "__class__":
+            return tx.wrap(types.FunctionType, None)
         if name in ("__call__",):
             return self
         if name == "__get__":
             return MadeFunctionGet(self)
+        if hasattr(types.FunctionType, name):
+            raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
         return tx.raise_(AttributeError, f"'function' object has no attribute '{name}'")
 
     def setattr(self, tx: Any, name: str, value: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 from typing import Any
 
+from suture.breaks import Break, objects
 from suture.variables.base import Lazy
 from suture.variables.constant import Constant
 from suture.variables.sequence import Container, Tuple
@@ -46,6 +47,8 @@ class Dict(Container):
     def getattr(self, tx: Any, name: str) -> Any:
         if name == "default_factory" and self.kind is collections.defaultdict:
             return self.factory if self.factory is not None else Constant(None)
+        if name == "__dict__" and self.kind is collections.OrderedDict:
+            raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
         return super().getattr(tx, name)
 
     # ---- reading
@@ -195,6 +198,8 @@ class Dict(Container):
         return tx.list_iterator(list(reversed(self.keys(tx))))
 
     def m_update(self, tx: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if len(args) > 1:
+            return tx.refused_method(self.kind, "update", list(args), kwargs)
         pairs = tx.dict_pairs(args[0]) if args else []
         pairs = pairs + [(Constant(k), v) for k, v in kwargs.items()]
         for key, _ in pairs:

@@ -274,7 +274,9 @@ class Raise(Mutable):
     def rebuild(self, emit: Any) -> str:
         cls = emit.constant(self.cls, self.cls.__name__)
         args = ", ".join(emit.value(a) for a in self.args)
-        name = str(emit.begin(self, f"{cls}.__new__({cls}{', ' if args else ''}{args})"))
+        new = next(b.__dict__["__new__"] for b in self.cls.__mro__ if _in_c(b, "__new__"))
+        make = emit.constant(new, "new")
+        name = str(emit.begin(self, f"{make}({cls}{', ' if args else ''}{args})"))
         if not self.bare:
             init = next(b.__dict__["__init__"] for b in self.cls.__mro__ if _in_c(b, "__init__"))
             emit.line(f"{emit.constant(init, 'init')}({name}{', ' if args else ''}{args})")
@@ -294,7 +296,8 @@ class Raise(Mutable):
 
 
 def _in_c(cls: type, name: str) -> bool:
-    return name in cls.__dict__ and not isinstance(cls.__dict__[name], types.FunctionType)
+    python = (types.FunctionType, staticmethod)
+    return name in cls.__dict__ and not isinstance(cls.__dict__[name], python)
 
 
 class Opaque(Held):

@@ -66,7 +66,7 @@ class Container(Mutable):
         kind = self.python_type()
         if name == "__class__":
             return tx.wrap(kind, None)
-        if hasattr(kind, name):
+        if hasattr(kind, name) and (name != "__dict__" or kind.__dictoffset__):
             found = getattr(kind, name, None)
             if found is not None and not callable(found):
                 return tx.wrap(found, None)
@@ -359,8 +359,16 @@ class List(Sequence):
         return Constant(None)
 
     def m_sort(self, tx: Any, *, key: Any = None, reverse: Any = None) -> Any:
-        ordered = tx.sorted(self.unpacked(tx), key, reverse)
-        self.change(tx)[:] = ordered
+        items = list(self.change(tx))
+        self.items.clear()  # as Python does: what compares finds an empty list
+        try:
+            modified = False
+            tx.sort(items, key, reverse)
+            modified = bool(self.items)
+        finally:
+            self.items[:] = items
+        if modified:
+            return tx.raise_(ValueError, "list modified during sort")
         return Constant(None)
 
     def m___setitem__(self, tx: Any, key: Any, value: Any) -> Any:

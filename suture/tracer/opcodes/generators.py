@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import types
 from typing import Any
 
 from suture.tracer.opcodes.table import op
@@ -21,6 +23,13 @@ def yield_value(tx: Any, frame: Any, inst: Any) -> None:
 
 @op("GET_YIELD_FROM_ITER", run="yield_from_iter")
 def get_yield_from_iter(tx: Any, inst: Any, value: Any) -> Any:
+    flags = tx.frames[-1].code.code.co_flags
+    coroutine = issubclass(value.python_type(), types.CoroutineType)
+    if coroutine and not flags & (inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE):
+        text = "cannot 'yield from' a coroutine object in a non-coroutine generator"
+        return tx.raise_(TypeError, text)
+    if coroutine:
+        return tx.refuse_async("GET_YIELD_FROM_ITER")
     return tx.iterate(value)
 
 
