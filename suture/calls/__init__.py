@@ -18,6 +18,7 @@ from suture.calls import (  # noqa: F401
     operator_functions,
     regions,
     scalars,
+    settings,
     shape_questions,
     specials,
     strictness,

@@ -21,7 +21,11 @@ class Globals(Part):
         kind = type(module.value)
         if kind is not types.ModuleType:
             own = self.type_lookup(kind, "__getattribute__")
-            if isinstance(own, types.FunctionType) or is_data_descriptor(find_in_mro(kind, name)):
+            raw = find_in_mro(kind, name)
+            if is_data_descriptor(raw) and not isinstance(own, types.FunctionType):
+                if isinstance(find_in_mro(type(raw), "__get__"), types.FunctionType):
+                    return self.bind(self.type_lookup(kind, name), module, kind, name)
+            if isinstance(own, types.FunctionType) or is_data_descriptor(raw):
                 raise Break(objects.UNKNOWN_ATTRIBUTE, object=module.describe(), attribute=name)
         namespace = types.ModuleType.__getattribute__(module.value, "__dict__")
         changed, value = self.effects.load_global(namespace, name)
@@ -38,6 +42,21 @@ class Globals(Part):
         except AttributeError as error:
             return self.raise_(AttributeError, *error.args)
         return self.wrap(value, module.source.attr(name))
+
+    def set_module_attribute(self, module: Any, name: str, value: Any) -> None:
+        """`module.name = value`: in its dict, or as a descriptor in the module's class does it."""
+        kind: Any = type(module.value)
+        raw = find_in_mro(kind, name)
+        plain = kind.__setattr__ is types.ModuleType.__setattr__
+        if plain and not hasattr(kind, name):
+            self.effects.store_global(module.value.__dict__, name, value)
+            return
+        setter = find_in_mro(type(raw), "__set__")
+        if not plain or not isinstance(setter, types.FunctionType):
+            operation = f"set {name}"
+            raise Break(objects.MUTATION_OF_UNKNOWN, operation=operation, object=module.describe())
+        given = [self.wrap(self.type_lookup(kind, name), None), module, value]
+        self.call(self.wrap(setter, None), given, {})
 
     def load_global(self, namespace: dict[str, Any], name: str) -> Any:
         """A global variable, then a builtin."""

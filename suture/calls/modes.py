@@ -160,7 +160,7 @@ def _is_inference(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     return Constant(torch.is_inference_mode_enabled())
 
 
-@special("deterministic", "default_device")
+@special("default_device")
 def _read_state(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     name = target.__name__
     if target is torch.get_default_device:

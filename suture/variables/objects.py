@@ -342,12 +342,7 @@ class Module(Held):
         return tx.module_attribute(self, name)
 
     def setattr(self, tx: Any, name: str, value: Any) -> None:
-        kind: Any = type(self.value)
-        if hasattr(kind, name) or kind.__setattr__ is not types.ModuleType.__setattr__:
-            raise Break(
-                objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=self.describe()
-            )
-        tx.effects.store_global(self.value.__dict__, name, value)
+        tx.set_module_attribute(self, name, value)
 
     def rebuild(self, emit: Any) -> str:
         return str(emit.constant(self.value, self.describe().replace(".", "_")))

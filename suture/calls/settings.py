@@ -1,0 +1,139 @@
+"""Settings of torch's backends, switched for a block: nodes of the graph, like modes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.utils.checkpoint
+
+from suture.breaks import Break, calls
+from suture.calls.table import handles, handles_code, special
+from suture.variables import Constant
+
+# What sets a setting of one argument, and what reads it; older and newer releases lack some.
+_PAIRS = (
+    ("_set_cublas_allow_tf32", "_get_cublas_allow_tf32"),
+    ("_set_cudnn_enabled", "_get_cudnn_enabled"),
+    ("_set_cudnn_benchmark", "_get_cudnn_benchmark"),
+    ("_set_cudnn_deterministic", "_get_cudnn_deterministic"),
+    ("_set_cudnn_allow_tf32", "_get_cudnn_allow_tf32"),
+    ("_set_cudnn_depthwise_kernel", "_get_cudnn_depthwise_kernel"),
+    ("_set_mkldnn_enabled", "_get_mkldnn_enabled"),
+    ("_set_mkldnn_deterministic", "_get_mkldnn_deterministic"),
+    ("_set_onednn_allow_tf32", "_get_onednn_allow_tf32"),
+    ("_set_sdp_priority_order", "_get_sdp_priority_order"),
+    ("_set_multithreading_enabled", "_is_multithreading_enabled"),
+)
+
+
+def _switch(setter: Any, getter: Any) -> Any:
+    def switch(tx: Any, args: Any, kwargs: Any) -> Any:
+        if len(args) != 1 or kwargs:
+            raise Break(calls.C_FUNCTION, function=setter.__name__)
+        before = getter()
+        if before is None:  # two settings that do not agree: there is nothing to go back to
+            raise Break(calls.C_FUNCTION, function=setter.__name__)
+        return tx.set_mode(setter, (tx.constant_value(args[0]),), (before,))
+
+    return switch
+
+
+for _set, _get in _PAIRS:
+    if hasattr(torch._C, _set) and hasattr(torch._C, _get):
+        handles(getattr(torch._C, _set))(_switch(getattr(torch._C, _set), getattr(torch._C, _get)))
+
+
+if hasattr(torch._C, "_set_fp32_precision_setter"):
+
+    @handles(torch._C._set_fp32_precision_setter)
+    def _set_precision(tx: Any, args: Any, kwargs: Any) -> Any:
+        backend, operation, wanted = (tx.constant_value(a) for a in args)
+        before = torch._C._get_fp32_precision_getter(backend, operation)
+        values = (backend, operation, wanted)
+        return tx.set_mode(torch._C._set_fp32_precision_setter, values, (*values[:2], before))
+
+
+# ---- deterministic algorithms
+
+
+def set_deterministic(state: tuple[bool, bool]) -> None:
+    """Whether algorithms must be deterministic, and whether one that is not only warns."""
+    torch._C._set_deterministic_algorithms(state[0], warn_only=state[1])
+
+
+@special("deterministic")
+def _deterministic(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    if target is not torch.use_deterministic_algorithms:
+        return tx.known(target(*[tx.constant_value(a) for a in args]))
+    given = dict(zip(("mode",), args)) | dict(kwargs)
+    wanted = (
+        bool(tx.constant_value(given["mode"])),
+        bool(tx.constant_value(given.get("warn_only", Constant(False)))),
+    )
+    before = (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+    )
+    return tx.set_mode(set_deterministic, (wanted,), (before,))
+
+
+# ---- hooks on saved tensors that are forbidden
+
+_AUTOGRAD = torch._C._autograd
+
+
+def forbid_saved_tensor_hooks(message: str | None) -> None:
+    """Forbid hooks on saved tensors, with what the error says; None allows them."""
+    if message is None:
+        _AUTOGRAD._saved_tensors_hooks_enable()
+    else:
+        _AUTOGRAD._saved_tensors_hooks_disable(message)
+
+
+def _forbid(tx: Any, message: Any) -> Any:
+    before = _AUTOGRAD._saved_tensors_hooks_get_disabled_error_message()
+    return tx.set_mode(forbid_saved_tensor_hooks, (message,), (before,))
+
+
+@handles(_AUTOGRAD._saved_tensors_hooks_disable)
+def _disable_hooks(tx: Any, args: Any, kwargs: Any) -> Any:
+    if len(args) != 1 or kwargs:
+        raise Break(calls.C_FUNCTION, function="_saved_tensors_hooks_disable")
+    return _forbid(tx, tx.constant_value(args[0]))
+
+
+@handles(_AUTOGRAD._saved_tensors_hooks_enable)
+def _enable_hooks(tx: Any, args: Any, kwargs: Any) -> Any:
+    return _forbid(tx, None)
+
+
+@handles(_AUTOGRAD._saved_tensors_hooks_get_disabled_error_message)
+def _disabled_message(tx: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(_AUTOGRAD._saved_tensors_hooks_get_disabled_error_message())
+
+
+# ---- blocks in Python around such switches: torch runs them, the rules say; here they are traced
+
+
+def _inline(tx: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    return tx.inline(function, args, kwargs)
+
+
+for _block in (
+    torch.backends.cudnn.flags,
+    torch.backends.mkldnn.flags,
+    torch.autograd.graph.disable_saved_tensors_hooks,
+    torch.utils.checkpoint.set_checkpoint_debug_enabled,
+    torch.utils.checkpoint.set_checkpoint_early_stop,
+    getattr(torch.backends, "__allow_nonbracketed_mutation"),
+):
+    handles_code(_block.__wrapped__.__code__)(_inline)
+for _function in (
+    torch.backends.cudnn.set_flags,
+    torch.backends.mkldnn.set_flags,
+    torch.backends.flags_frozen,
+    torch.backends.ContextProp.__get__,
+    torch.backends.ContextProp.__set__,
+):
+    handles_code(_function.__code__)(_inline)
