@@ -58,7 +58,8 @@ def _make_subclass(tx: Any, args: Any, kwargs: Any) -> Any:
     """torch.Tensor._make_subclass(cls, data, require_grad=False)"""
     kind, data = args[0], args[1] if len(args) > 1 else kwargs.get("data")
     wants = args[2] if len(args) > 2 else kwargs.get("require_grad", Constant(False))
-    known = isinstance(kind, Class) and is_subclass(kind.value) and isinstance(data, Tensor)
+    fits = isinstance(kind, Class) and (kind.value is torch.Tensor or is_subclass(kind.value))
+    known = fits and isinstance(data, Tensor)
     if not known or len(args) > 3 or set(kwargs) - {"data", "require_grad"} or tx.truth(wants):
         raise _refuse(kind, list(args[1:]))
     made = tx.with_functions(False, lambda: tx.add_node("call_method", "detach", [data], {}))
