@@ -33,6 +33,21 @@ static PyTypeObject unbound_type = {
 };
 
 /* Single-phase: the interpreter has one evaluation function, so there is one of us. */
+PyDoc_STRVAR(is_interned_doc,
+             "is_interned(text, /)\n--\n\n"
+             "Is this very text the one that literals with these letters give?");
+
+static PyObject *
+is_interned(PyObject *Py_UNUSED(module), PyObject *text)
+{
+    return PyBool_FromLong(PyUnicode_CheckExact(text) && PyUnicode_CHECK_INTERNED(text));
+}
+
+static PyMethodDef text_methods[] = {
+    {"is_interned", is_interned, METH_O, is_interned_doc},
+    {NULL, NULL, 0, NULL},
+};
+
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "suture._core",
@@ -59,7 +74,8 @@ add_functions(PyObject *module)
     PyMethodDef *tables[] = {suture_enter_methods,     suture_generator_methods,
                              suture_jump_methods,      suture_point_methods,
                              suture_hook_methods,      suture_site_methods,
-                             suture_traceback_methods, suture_gauge_methods};
+                             suture_traceback_methods, suture_gauge_methods,
+                             text_methods};
     for (size_t i = 0; i < Py_ARRAY_LENGTH(tables); i++) {
         if (PyModule_AddFunctions(module, tables[i]) < 0) {
             return -1;

@@ -234,6 +234,11 @@ def add_traceback(
 def strip_traceback(exc: BaseException, code: CodeType, /) -> None:
     """Remove leading entries whose frame runs `code`."""
 
+# Texts.
+
+def is_interned(text: Any, /) -> bool:
+    """Is this very text the one that literals with these letters give?"""
+
 # Guards.
 
 EXPR_OPS: Final[dict[str, int]]

@@ -256,6 +256,8 @@ class Leaving:
             head, texts = self._plain_call(inputs, texts, inst)
         else:
             head = writer.constant(operation, exit.operation)
+            if exit.operation == "import_name":
+                texts.insert(0, writer.constant(frame.fn.globals, "globals"))
         if self._handles(frame):
             start = f"{writer.constant(_core.handling, 'handling')}({self._text(frame.handled)}, "
         elif exit.inside or (exit.operation == "call" and _compiles_nothing(exit.reason, inputs)):

@@ -91,13 +91,30 @@ def _super_attr(inst: Instruction) -> Any:
 
 
 def _import_name(inst: Instruction) -> Any:
-    def load(level: Any, fromlist: Any) -> Any:
-        frame = sys._getframe(1)
+    def load(namespace: dict[str, Any], level: Any, fromlist: Any) -> Any:
+        """`namespace`: the globals of the frame, which say what a relative name is relative to."""
         before = _core.set_hook_active(False)  # modules run once: there is nothing to compile
         try:
-            return builtins.__import__(inst.val, frame.f_globals, None, fromlist, level)
+            return builtins.__import__(inst.val, namespace, None, fromlist, level)
         finally:
             _core.set_hook_active(before)
+
+    return load
+
+
+def _import_from(inst: Instruction) -> Any:
+    name = inst.val
+
+    def load(module: Any) -> Any:
+        found = getattr(module, name, STOP)
+        package = getattr(module, "__name__", None)
+        if found is STOP and isinstance(package, str):  # it may be on its way: a circle of imports
+            found = sys.modules.get(f"{package}.{name}", STOP)
+        if found is not STOP:
+            return found
+        file = getattr(module, "__file__", None)
+        text = f"cannot import name {name!r} from {package or '<unknown module name>'!r}"
+        raise ImportError(f"{text} ({file or 'unknown location'})", name=package, path=file)
 
     return load
 
@@ -277,7 +294,7 @@ _add(
 _add("iter", _always(iter))
 _add("next", _always(lambda it: next(it, STOP)), lambda inst: 1)
 _add("import_name", _import_name)
-_add("import_from", lambda inst: lambda module: getattr(module, inst.val), lambda inst: 1)
+_add("import_from", _import_from, lambda inst: 1)
 _add("build_set", _always(lambda *items: set(items)))
 _add("build_map", _always(lambda *parts: dict(zip(parts[::2], parts[1::2]))))
 _add("build_const_key_map", _always(lambda *parts: dict(zip(parts[-1], parts[:-1]))))

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from suture import _core
 from suture.breaks import Break, objects, readable
 from suture.variables.base import Variable
 
@@ -97,7 +98,8 @@ class Constant(Variable):
 
     def rebuild(self, emit: Any) -> str:
         value = self.value
-        if type(value) is str and not value.isidentifier() and len(value) > 1:
+        literal = type(value) is str and value.isidentifier() and _core.is_interned(value)
+        if type(value) is str and not literal and len(value) > 1:
             return str(emit.constant(value, "text"))  # the very object: identity may matter
         if type(value) is int and abs(value) < 10**50:
             return repr(value)

@@ -255,3 +255,40 @@ def test_sums_of_changing_floats_are_rounded_as_python_rounds_them() -> None:
         assert compiled(a, b) == lost(a, b)
         values = [a, b, 1e100, -a, -1e100]
         assert summed(values) == math.fsum(values)
+
+
+def test_a_relative_import_that_python_runs_is_relative_to_the_program(
+    tmp_path: Any, monkeypatch: Any
+) -> None:
+    package = tmp_path / "relative_package"
+    package.mkdir()
+    package.joinpath("late.py").write_text("value = 3\n")
+    package.joinpath("__init__.py").write_text(
+        "def fn(x):\n"
+        "    from . import late\n"
+        "    from .late import value\n"
+        "    try:\n"
+        "        from . import nothing\n"
+        "    except ImportError as error:\n"
+        "        text = str(error).partition(' (')[0]\n"
+        "    return x + value, late.__name__, text\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import relative_package  # type: ignore[import-not-found]
+
+    out = suture.compile(relative_package.fn, backend="eager")(torch.ones(1))
+    assert out[1:] == (
+        "relative_package.late",
+        "cannot import name 'nothing' from 'relative_package'",
+    )
+    assert out[0].item() == 4
+
+
+def test_a_text_that_was_computed_is_another_object_behind_a_break() -> None:
+    def fn(x: Any) -> Any:
+        one = "xyzpdq"
+        two = one[:3] + one[3:]
+        print("break")
+        return x + 1, one == two, one is two
+
+    check(fn, torch.ones(2))
