@@ -8,10 +8,10 @@ from typing import Any
 
 from suture import backends, config, errors, events, messages, repro
 from suture.breaks import Break, internal
-from suture.capture import Capture, Interpret, Run, Yield
+from suture.capture import Capture, Interpret, Return, Run, Yield
 from suture.dispatch import PointData, Unit, Variant, beside, torch_state
 from suture.emit import emit
-from suture.graph import is_scalar, put_asserts
+from suture.graph import is_scalar, put_asserts, sizes_from_zero
 from suture.guards import finish
 from suture.hook import where
 from suture.tracer import Restart, Tracer
@@ -94,8 +94,9 @@ def trace(
             tracer.allowed = tracer.allowance = unit.trace_allowance()
         tracer.whole = unit.options.fullgraph
         try:
-            capture = tracer.run()
-            if not tracer.learn_growth():
+            with sizes_from_zero(data.history.from_zero):
+                capture = tracer.run()
+            if not tracer.learn_growth() and not _needs_sizes(data, capture):
                 unit.overworked += tracer.overworked
                 capture.tracer = tracer
                 return capture, watch
@@ -107,6 +108,14 @@ def trace(
             for restore in reversed(tracer.restores):
                 restore()
     raise errors.InternalError("a region was cut again and again")
+
+
+def _needs_sizes(data: PointData, capture: Capture) -> bool:
+    """Whether the trace failed because it took sizes of 0 and 1 for any size."""
+    if not data.history.from_zero or isinstance(capture.exit, Return):
+        return False
+    data.history.from_zero = False
+    return True
 
 
 def tell(unit: Unit, point: Any, data: PointData, capture: Capture) -> None:
@@ -149,7 +158,7 @@ def install_graph(unit: Unit, point: Any, data: PointData, capture: Capture, emi
         capture.graph.floats_as_data()
     static = [i for i, entry in enumerate(emitted.inputs) if entry.rank() < 2]
     try:
-        with capture.graph.compiling():
+        with capture.graph.compiling(), sizes_from_zero(data.history.from_zero):
             compiled = backends.compile_graph(
                 unit.options.backend,
                 module,
@@ -157,6 +166,7 @@ def install_graph(unit: Unit, point: Any, data: PointData, capture: Capture, emi
                 fake_mode=capture.graph.fake,
                 static=static,
                 aside=capture.graph.floats_aside(),
+                symbolic=bool(capture.places),
                 function=where(data.chain)[0],
                 point=point.name,
             )
@@ -182,6 +192,9 @@ def _another_way(
     """Whether the backend may succeed with fewer symbols; then the history says which. In turn:
     floats as data, floats as constants, numbers from data outside the graph, no symbols at all."""
     history = data.history
+    if history.from_zero:
+        history.from_zero = False
+        return True
     names = backends.wanted_constants(failed)
     floats = {p.source.path() for p in capture.places if p.kind == "float"} - history.constant
     if names is not None or (floats and history.floats_are_data):

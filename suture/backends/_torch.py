@@ -19,6 +19,7 @@ Inductor owns the graph module afterwards and may change it.
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import sys
 import threading
@@ -149,6 +150,31 @@ def declines(error: BaseException) -> bool:
     """Whether a backend says that this graph shall not be compiled but run as it is."""
     dynamo = sys.modules.get("torch._dynamo.exc")
     return dynamo is not None and isinstance(error, dynamo.SkipFrame)
+
+
+# Settings under which all that a compiler assumes of symbolic sizes is known when it is done.
+_TOLD_AT_ONCE = {
+    "torch._functorch.config": {
+        # compile the backward graph with the forward graph, and not when it is first needed
+        "force_non_lazy_backward_lowering": True,
+        # what is cached is looked up by the symbols among the arguments; ours are in the sizes of
+        # tensors, and the assumptions on those would get lost
+        "enable_autograd_cache": False,
+        "enable_remote_autograd_cache": False,
+    },
+    "torch._inductor.config": {"fx_graph_cache": False, "fx_graph_remote_cache": False},
+}
+
+
+@contextmanager
+def telling_assumptions(wanted: bool) -> Iterator[None]:
+    """Guards will be made of what the compiler assumes of sizes: it must tell all of it."""
+    with ExitStack() as stack:
+        for name, settings in _TOLD_AT_ONCE.items() if wanted else ():
+            config = importlib.import_module(name)
+            known = {key: value for key, value in settings.items() if hasattr(config, key)}
+            stack.enter_context(config.patch(known))
+        yield
 
 
 @contextmanager

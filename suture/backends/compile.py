@@ -27,6 +27,7 @@ def compile_graph(
     fake_mode: Any = None,
     static: Sequence[int] = (),
     aside: Sequence[str] = (),
+    symbolic: bool = False,
     function: str = "",
     graph: str = "",
     lines: Sequence[str] = (),
@@ -36,7 +37,8 @@ def compile_graph(
 
     `inputs` are the example inputs, fake tensors of `fake_mode`, and ints or SymInts. `static` are
     the positions of inputs that keep their address (parameters, buffers), `aside` the names of
-    symbolic floats that are not in the graph. `function`, `graph` and
+    symbolic floats that are not in the graph. `symbolic`: guards are made of what the backend
+    assumes of sizes, and all of it must be known when it is done. `function`, `graph` and
     `lines` are what a failure is described with; without `lines` they come from the nodes' stack
     traces. The module belongs to the backend afterwards.
 
@@ -56,6 +58,7 @@ def compile_graph(
             _global_state_kept(),
             _torch.surroundings(fake_mode, compile_id),
             _torch.floats_aside(aside),
+            _torch.telling_assumptions(symbolic and backend.name != "eager"),
         ):
             compiled = backend(gm, list(inputs))
         if not callable(compiled):

@@ -25,6 +25,7 @@ class History:
         "constant",
         "dynamic",
         "floats_are_data",
+        "from_zero",
         "moving",
         "numbers",
         "objects",
@@ -47,6 +48,7 @@ class History:
         self.raised: set[Any] = set()  # branches that were expected not to raise, and did
         self.ranks: dict[str, set[int]] = {}
         self.floats_are_data = False  # the backend has refused a float
+        self.from_zero = False  # something grows that is of size 0 or 1 now
         self.without_data = False  # the backend has refused numbers that come from tensors
         self.by_python: set[Any] = set()  # calls (code, index) that make iterators Python makes
         self.constant: set[str] = set()  # numbers that the backend cannot take as symbols
@@ -110,6 +112,7 @@ class History:
         moving = self.moving.setdefault((path, len(shape)), set())
         new = {i for i, (a, b) in enumerate(zip(before, shape)) if a != b} - moving
         moving |= new
+        self.from_zero |= any(before[i] in (0, 1) for i in new)
         return bool(new)
 
     def writes_number(self, path: str, kind: type, value: Any) -> bool:

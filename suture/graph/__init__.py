@@ -4,8 +4,16 @@
 result, and keeps the list of inputs with the places they are read from.
 """
 
-from suture.graph._torch import forget_source
+from suture.graph._torch import forget_source, sizes_from_zero
 from suture.graph.asserts import is_scalar, put_asserts
 from suture.graph.builder import GraphBuilder, GraphInput, OpFailed
 
-__all__ = ["GraphBuilder", "GraphInput", "OpFailed", "forget_source", "is_scalar", "put_asserts"]
+__all__ = [
+    "GraphBuilder",
+    "GraphInput",
+    "OpFailed",
+    "forget_source",
+    "is_scalar",
+    "put_asserts",
+    "sizes_from_zero",
+]

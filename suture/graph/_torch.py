@@ -6,10 +6,12 @@ of suture.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import linecache
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from torch import SymBool, SymInt
@@ -148,6 +150,17 @@ def symbolic_float(shape_env: Any, value: float, source: TorchSource) -> Any:
     dynamic = __getattr__("DimDynamic").DYNAMIC
     symbol = shape_env.create_unspecified_symbol(value, source=source, dynamic_dim=dynamic)
     return shape_env.create_symfloatnode(symbol, hint=value, source=source)
+
+
+@contextlib.contextmanager
+def sizes_from_zero(wanted: bool) -> Iterator[None]:
+    """Symbolic sizes may be 0 and 1 too, and are not taken to be: for what grows from there."""
+    config = importlib.import_module("torch.fx.experimental._config")
+    if wanted and hasattr(config, "backed_size_oblivious"):
+        with config.patch(backed_size_oblivious=True):
+            yield
+    else:
+        yield
 
 
 def symbolic_number(shape_env: Any, value: Any, source: TorchSource) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import gc
 
+import pytest
 import torch
 
 import suture
@@ -154,3 +155,45 @@ def test_a_tensor_attribute_that_is_replaced_each_call():
             return x - self.mean
 
     assert max(both(Average, lambda m, x: m(x), *(rand(2, 4) for _ in range(6)))) <= 2
+
+
+class Attention:
+    """One token at a time, from an empty cache on."""
+
+    def __init__(self):
+        self.keys = {}
+
+    def __call__(self, x):
+        x = x[None]
+        if "k" not in self.keys:
+            self.keys["k"] = x
+        else:
+            self.keys["k"] = torch.cat([self.keys["k"], x], 1)
+        return torch.nn.functional.scaled_dot_product_attention(x, self.keys["k"], self.keys["k"])
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_cache_that_grows_from_one_takes_two_compilations(backend):
+    inputs = [rand(1, 3) for _ in range(6)]
+    assert both(Cache, decode, *inputs, backend=backend) == [1, 2, 2, 2, 2, 2]
+    inputs = [rand(1, 4) for _ in range(6)]
+    assert both(Attention, lambda a, x: a(x), *inputs, backend=backend) == [1, 2, 2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_cache_that_grows_from_nothing_takes_two_compilations(backend):
+    def step(memo, x):
+        memo["k"] = torch.cat([memo.setdefault("k", x.new_zeros(0, 4)), x])
+        return memo["k"].sum(0)
+
+    inputs = [rand(1, 4) for _ in range(6)]
+    assert both(dict, step, *inputs, backend=backend) == [1, 2, 2, 2, 2, 2]
+
+
+def test_a_size_of_one_that_the_program_broadcasts_is_seen():
+    def step(memo, x):
+        keys = memo.setdefault("k", torch.ones(1, 4))
+        memo["k"] = torch.cat([keys, x[:1]])
+        return keys + x[: max(keys.shape[0], 3)] if keys.shape[0] in (1, 3) else keys * 2
+
+    both(dict, step, *(rand(3, 4) for _ in range(6)))
