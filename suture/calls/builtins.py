@@ -350,7 +350,10 @@ def _all(tx: Any, args: Any, kwargs: Any) -> Any:
 
 @handles(sorted)
 def _sorted(tx: Any, args: Any, kwargs: Any) -> Any:
-    return List(tx.sorted(tx.elements(args[0]), kwargs.get("key"), kwargs.get("reverse")))
+    items = tx.to_be_sorted(args[0]) if "key" not in kwargs else None
+    if items is None:
+        items = tx.elements(args[0])
+    return List(tx.sorted(items, kwargs.get("key"), kwargs.get("reverse")))
 
 
 @handles(abs)

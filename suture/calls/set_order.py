@@ -45,6 +45,19 @@ class SetOrder(Part):
             return is_literal(key)
         return is_literal(key) or isinstance(key, (HashKey, enum.Enum))
 
+    def to_be_sorted(self, of: Any) -> list[Any] | None:
+        """The members of a set in any order, if sorting gives the same whatever it is."""
+        if not isinstance(of, Set):
+            return None
+        members = list(of.entries.values())
+        if not all(member.is_constant() for member in members):
+            return None
+        values = [member.constant() for member in members]
+        for kinds in ((int, bool), (str,), (bytes,)):
+            if all(type(value) in kinds for value in values):
+                return members
+        return None
+
     def real_set(self, variable: Set) -> Any:
         """The value of a set made of constants, members in order."""
         order = [self.constant_value(v) for v in self.set_order(variable)]

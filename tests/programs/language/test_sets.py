@@ -199,3 +199,15 @@ def test_a_call_that_breaks_below_a_handler_sees_what_is_handled() -> None:
         return x + 1, seen, sys.exc_info()[0]
 
     check(fn, torch.ones(2))
+
+
+def test_sorting_does_not_ask_for_the_order_of_a_set():
+    def fn(x):
+        numbers = {5, 17, 33, 1}
+        numbers.discard(17)
+        numbers.add(49)
+        names = {"b", "a", "c"}
+        names.remove("a")
+        return x + 1, sorted(numbers), sorted(names, reverse=True)
+
+    check(fn, torch.ones(2))
