@@ -210,4 +210,4 @@ def test_sorting_does_not_ask_for_the_order_of_a_set():
         names.remove("a")
         return x + 1, sorted(numbers), sorted(names, reverse=True)
 
-    check(fn, torch.ones(2))
+    checked(fn, torch.ones(2))
