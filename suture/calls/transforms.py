@@ -28,6 +28,9 @@ class Transformed(torch.nn.Module):
         self.result = result
         self.count = count  # how many of the flat arguments are the body's own
 
+    def __call__(self, *flat: Any) -> Any:
+        return self.forward(*flat)  # hooks on all modules are about those of the program
+
     def forward(self, *flat: Any) -> Any:
         own, lifted = flat[: self.count], flat[self.count :]
 

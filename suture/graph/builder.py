@@ -348,7 +348,12 @@ class GraphBuilder:
     def writes_inputs(self) -> bool:
         """Whether some operation changed an input in place."""
         values = [entry.node.meta["val"] for entry in self.inputs if not entry.made]
-        return self.ops > 0 and any(isinstance(v, torch.Tensor) and was_written(v) for v in values)
+        tensors = [v for v in values if isinstance(v, torch.Tensor)]
+        if not self.ops or not any(was_written(v) for v in tensors):
+            return False
+        if any(was_written(v) for v in tensors if not v.is_inference()):
+            return True
+        return any(_may_write(n) or _keeps_statistics(n) for n in self.graph.nodes)
 
     def writes(self) -> bool:
         """Whether some operation may change a tensor in place."""
@@ -403,6 +408,11 @@ _QUANTIZED = (torch.quint8, torch.qint8, torch.qint32, torch.quint4x2, torch.qui
 
 
 _NOTHING = nullcontext()
+
+
+def _keeps_statistics(node: torch.fx.Node) -> bool:
+    name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
+    return "norm" in str(name)
 
 
 def _may_write(node: torch.fx.Node) -> bool:

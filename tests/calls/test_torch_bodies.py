@@ -259,3 +259,16 @@ def test_a_sequential_checkpoint(reentrant):
         return C.checkpoint_sequential(layers, 2, x, use_reentrant=reentrant)
 
     check(fn, torch.randn(3, 4, requires_grad=True))
+
+
+def test_hooks_on_all_modules_do_not_see_transforms():
+    from torch.nn.modules.module import register_module_forward_hook
+
+    def fn(x):
+        return torch.vmap(torch.sin)(x) + 1
+
+    handle = register_module_forward_hook(lambda module, args, output: output * 2)
+    try:
+        check(fn, torch.randn(3, 4))
+    finally:
+        handle.remove()

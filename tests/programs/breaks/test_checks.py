@@ -165,3 +165,15 @@ def test_a_check_of_a_size_is_decided_while_tracing():
 
     check(fn, POSITIVE, 4, dynamic=True)
     check(fn, POSITIVE, 1, dynamic=True, graphs=None)
+
+
+def test_a_check_under_inference_mode_is_captured():
+    def fn(x):
+        return validated(x) + 1
+
+    graphs = Graphs()
+    compiled = suture.compile(fn, backend=graphs)
+    with torch.inference_mode():
+        x = POSITIVE * 2
+        torch.testing.assert_close(compiled(x), fn(x))
+    assert len(graphs) == 1
