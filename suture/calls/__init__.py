@@ -55,6 +55,7 @@ from suture.calls.iteration import Iteration
 from suture.calls.library_iterators import LibraryIterators
 from suture.calls.made_subclasses import MadeSubclasses
 from suture.calls.modes import Modes
+from suture.calls.module_attributes import ModuleAttributes
 from suture.calls.operators import Operators
 from suture.calls.overrides import Overrides
 from suture.calls.parameters import MadeLeaves
@@ -100,6 +101,7 @@ PARTS = (
     MadeLeaves,
     MadeSubclasses,
     Modes,
+    ModuleAttributes,
     Operators,
     Overrides,
     Partials,

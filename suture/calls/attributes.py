@@ -248,6 +248,8 @@ class Attributes(Part):
             custom = find_in_mro(cls, "__class__")
             if isinstance(custom, types.GetSetDescriptorType):
                 return self.wrap(cls, None)
+        if issubclass(cls, threading.local) and obj.value is not None:
+            return self.object_attribute(obj, obj.value, name)  # of the thread that calls
         custom = self.type_lookup(cls, "__getattribute__")
         if custom not in _PLAIN_GETATTRIBUTE and isinstance(custom, types.FunctionType):
             return self._custom_getattribute(obj, custom, name)
@@ -293,7 +295,7 @@ class Attributes(Part):
         cls = obj.python_type()
         getter = self.type_lookup(cls, "__getattr__")
         if getter is torch.nn.Module.__getattr__:
-            return self._nn_attribute(obj, name)
+            return self.nn_attribute(obj, name)
         if getter is not MISSING:
             return self.call_type_method(obj, "__getattr__", [Constant(name)], {})
         return self.no_attribute(obj, name)
@@ -304,19 +306,6 @@ class Attributes(Part):
         made = Raise(AttributeError, [Constant(f"'{kind}' object has no attribute '{name}'")])
         made.attrs.update(name=Constant(name), obj=obj)
         raise Raised(self.with_context(made))
-
-    def _nn_attribute(self, obj: Any, name: str) -> Any:
-        """nn.Module keeps parameters, buffers and children in dicts of their own."""
-        key = Constant(name)
-        for part in ("_parameters", "_buffers", "_modules"):
-            table = self.instance_value(obj, part)
-            if isinstance(table, Dict):
-                found = table.get(self, key)
-                if found is not None:
-                    return found
-        return self.raise_(
-            AttributeError, f"'{obj.python_type().__name__}' object has no attribute '{name}'"
-        )
 
     def instance_value(self, obj: Any, name: str) -> Any:
         """What the instance itself holds under `name`; MISSING if nothing."""
@@ -347,7 +336,7 @@ class Attributes(Part):
     def instance_set_attribute(self, obj: Any, name: str, value: Any) -> None:
         cls = obj.python_type()
         setter = self.type_lookup(cls, "__setattr__")
-        if setter is torch.nn.Module.__setattr__ and not self._nn_special(obj, name, value):
+        if setter is torch.nn.Module.__setattr__ and not self.nn_special(obj, name, value):
             setter = object.__setattr__
         if isinstance(setter, types.FunctionType):
             self.call(self.wrap(setter, None), [obj, Constant(name), value], {})
@@ -355,18 +344,6 @@ class Attributes(Part):
         if issubclass(cls, threading.local):  # holds something else in each thread
             raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe())
         self.plain_set_attribute(obj, name, value)
-
-    def _nn_special(self, obj: Any, name: str, value: Any) -> bool:
-        """Whether nn.Module.__setattr__ does more than an ordinary store here."""
-        if isinstance(value, Object) and issubclass(value.cls, torch.nn.Module):
-            return True
-        if issubclass(value.python_type(), torch.nn.Parameter):
-            return True
-        for part in ("_parameters", "_buffers", "_modules"):
-            table = self.instance_value(obj, part)
-            if isinstance(table, Dict) and table.get(self, Constant(name)) is not None:
-                return True
-        return False
 
     def plain_set_attribute(self, obj: Any, name: str, value: Any) -> None:
         """What object.__setattr__ does."""

@@ -10,7 +10,6 @@ from typing import Any
 from suture.breaks import Break, calls, objects, python, tensors
 from suture.calls import library
 from suture.calls.attributes import MISSING
-from suture.calls.hashing import Hashed
 from suture.calls.table import handles
 from suture.variables import (
     END,
@@ -227,22 +226,14 @@ def _id(tx: Any, args: Any, kwargs: Any) -> Any:
 
 @handles(hash)
 def _hash(tx: Any, args: Any, kwargs: Any) -> Any:
-    if args[0].is_constant():
-        return tx.fold(hash, args, kwargs)
-    if (
-        isinstance(args[0], Object)
-        and tx.type_lookup(args[0].cls, "__hash__") is not object.__hash__
-    ):
-        return tx.finish(tx.call_type_method(args[0], "__hash__", [], {}))
-    if isinstance(args[0], Tuple):
-        known = [Hashed(tx.constant_value(_hash(tx, [i], {}))) for i in args[0].unpacked(tx)]
-        return Constant(hash(tuple(known)))
-    raise Break(calls.C_FUNCTION, function="hash")
+    return tx.hash_of(args[0])
 
 
 @handles(iter)
 def _iter(tx: Any, args: Any, kwargs: Any) -> Any:
     if len(args) == 2:
+        if not tx.truth(_callable(tx, [args[0]], {})):
+            return tx.raise_(TypeError, "iter(v, w): v must be callable")
         return library.call_iterator(tx, args[0], args[1])
     return tx.iterate(args[0])
 

@@ -77,11 +77,14 @@ def _number(tx: Any, kind: type, method: str, args: list[Any], kwargs: Any) -> A
 def _number_of_object(tx: Any, kind: type, method: str, value: Object) -> Any:
     """int(), float() or complex() of an object: the methods of its class, then its own value."""
     methods = (method, "__float__", "__index__") if kind is complex else (method, "__index__")
+    known = False
     for name in methods:
         raw = tx.type_lookup(value.cls, name)
         if raw is MISSING:
             continue
-        if not isinstance(raw, types.FunctionType):
+        known = True
+        inside = raw.__func__ if isinstance(raw, (staticmethod, classmethod)) else raw
+        if not isinstance(inside, types.FunctionType):
             if isinstance(value.storage, Constant):
                 return tx.fold(kind, [value.storage], {})
             break
@@ -98,9 +101,16 @@ def _number_of_object(tx: Any, kind: type, method: str, value: Object) -> Any:
         return result if wanted is kind else _number(tx, kind, method, [result], {})
     if isinstance(value.storage, Constant) and isinstance(value.storage.value, (str, bytes)):
         return tx.fold(kind, [value.storage], {})
-    raise Break(calls.C_FUNCTION, function=kind.__name__)
+    if known or value.storage is not None or tx.type_lookup(value.cls, "__trunc__") is not MISSING:
+        raise Break(calls.C_FUNCTION, function=kind.__name__)
+    return tx.raise_(TypeError, _NOT_A_NUMBER[kind].format(value.cls.__name__))
 
 
+_NOT_A_NUMBER: dict[type, str] = {
+    int: "int() argument must be a string, a bytes-like object or a real number, not '{}'",
+    float: "float() argument must be a string or a real number, not '{}'",
+    complex: "complex() first argument must be a string or a number, not '{}'",
+}
 _RESULTS: dict[str, type] = {
     "__int__": int,
     "__float__": float,

@@ -6,11 +6,11 @@ import builtins
 import types
 from typing import Any
 
-from suture.breaks import Break, objects
+from suture.breaks import Break, calls, objects
 from suture.bytecode import decode
 from suture.calls.part import Part
 from suture.calls.wrapping import is_empty_cell
-from suture.variables import Constant, Object, Variable
+from suture.variables import Builtin, Class, Constant, Function, Object, Tuple, Variable
 
 
 class HashKey:
@@ -36,6 +36,11 @@ class HashKey:
         return bool(self.tx.same_or_equal(self.of, Constant(other)))
 
 
+def as_hash(number: int) -> int:
+    """The hash of an object whose __hash__ gives `number`: that itself, where C can hold it."""
+    return hash(Hashed(int(number)))
+
+
 class Hashed:
     """Something with a given hash, to let Python hash a tuple of such."""
 
@@ -50,6 +55,33 @@ class Hashed:
 
 class Hashing(Part):
     """The part of the tracer that hashes objects."""
+
+    def hash_of(self, value: Any) -> Any:
+        """`hash(value)`, for what is known well enough."""
+        if value.is_constant():
+            return self.fold(hash, [value], {})
+        if isinstance(value, Tuple):
+            known = [Hashed(self.constant_value(self.hash_of(i))) for i in value.unpacked(self)]
+            return Constant(hash(tuple(known)))
+        cls = value.python_type()
+        raw = self.type_lookup(cls, "__hash__")
+        if raw is None:
+            return self.raise_(TypeError, f"unhashable type: '{cls.__name__}'")
+        if isinstance(value, Object) and isinstance(raw, types.FunctionType):
+            told = self.finish(self.call_type_method(value, "__hash__", [], {}))
+            if not issubclass(told.python_type(), int):
+                return self.raise_(TypeError, "__hash__ method should return an integer")
+            return told if not told.is_constant() else Constant(as_hash(told.constant()))
+        if isinstance(value, Object) and isinstance(value.storage, (Constant, Tuple)):
+            return self.hash_of(value.storage)
+        held = value.source is not None and not getattr(value, "changed", False)
+        by_identity = raw is object.__hash__ or isinstance(value, (Class, Builtin, Function))
+        if not held or not by_identity or not hasattr(value, "real"):
+            raise Break(calls.C_FUNCTION, function="hash")
+        real = value.real()
+        if value.source.kind != "const":
+            self.fix(value.source, real)
+        return Constant(hash(real))
 
     def object_hash_key(self, obj: Object) -> Any:
         """Something hashable that compares as the object does."""
@@ -79,7 +111,7 @@ class Hashing(Part):
             if result.is_constant():
                 self.raise_(TypeError, "__hash__ method should return an integer")
             raise Break(objects.UNKNOWN_OBJECT, operation="hash", object=obj.describe())
-        return HashKey(self, obj, hash(result.constant()))
+        return HashKey(self, obj, as_hash(result.constant()))
 
     def plain_keys(self, keys: Any) -> bool:
         """Whether looking up these real keys runs no code of the program."""

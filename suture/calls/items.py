@@ -16,6 +16,7 @@ from suture.variables import (
     Dict,
     Object,
     Opaque,
+    Sequence,
     Slice,
     Symbol,
     Tensor,
@@ -132,6 +133,14 @@ class Items(Part):
             if self.same_or_equal(at, item):
                 return Constant(True)
         return Constant(False)
+
+    def sequence_compare(self, symbol: str, left: Any, right: Any) -> Any:
+        """What `left.__eq__(right)` and its kin give for a list or a tuple."""
+        right = self.builtin_part(right)
+        done = None
+        if isinstance(right, Sequence):
+            done = self.compare_sequences(symbol, left, right)
+        return Constant(NotImplemented) if done is None else done
 
     def index_of(self, key: Any, length: int, what: str) -> Any:
         """A key of a sequence as an int in range, or a slice of known ends."""

@@ -149,6 +149,8 @@ class Iteration(Part):
 
     def is_settled(self, value: Any) -> bool:
         """Whether reading the elements runs no code of the program in between."""
+        if isinstance(value, Object) and isinstance(value.storage, Sequence):
+            return not isinstance(self.type_lookup(value.cls, "__iter__"), types.FunctionType)
         return isinstance(value, (Sequence, Constant, Dict, Set, DictView, Tensor))
 
     def each(self, value: Any) -> Any:

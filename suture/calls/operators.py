@@ -68,6 +68,9 @@ UNARY: dict[str, str] = {
 }
 
 
+_UNARY_TEXT = {"neg": "unary -", "pos": "unary +", "invert": "unary ~", "abs": "abs()"}
+
+
 def real_operator(name: str) -> Any:
     return divmod if name == "divmod" else getattr(operator, name)
 
@@ -207,6 +210,9 @@ class Operators(Part):
             return self.call_torch(real_operator(name), [value], {})
         if value.is_constant():
             return self.fold(real_operator(name), [value], {})
+        if self.type_lookup(value.python_type(), UNARY[name]) is MISSING:
+            kind, symbol = value.python_type().__name__, _UNARY_TEXT[name]
+            return self.raise_(TypeError, f"bad operand type for {symbol}: '{kind}'")
         return self.finish(self.call_type_method(value, UNARY[name], [], {}))
 
     def binary(self, name: str, left: Any, right: Any) -> Any:
@@ -352,7 +358,7 @@ class Operators(Part):
             return Constant(bool(real(left.value, right.value)))
         ours, theirs = self._compared_part(left, forward), self._compared_part(right, backward)
         if isinstance(ours, Sequence) and isinstance(theirs, Sequence):
-            done = self._compare_sequences(symbol, ours, theirs)
+            done = self.compare_sequences(symbol, ours, theirs)
             if done is not None:
                 return done
         if (ours is not left or theirs is not right) and not isinstance(ours, Object):
@@ -416,15 +422,7 @@ class Operators(Part):
             return self.known_set(obj.value)
         return obj
 
-    def sequence_compare(self, symbol: str, left: Any, right: Any) -> Any:
-        """What `left.__eq__(right)` and its kin give for a list or a tuple."""
-        right = self.builtin_part(right)
-        done = None
-        if isinstance(right, Sequence):
-            done = self._compare_sequences(symbol, left, right)
-        return Constant(NotImplemented) if done is None else done
-
-    def _compare_sequences(self, symbol: str, left: Any, right: Any) -> Any:
+    def compare_sequences(self, symbol: str, left: Any, right: Any) -> Any:
         related = issubclass(left.kind, right.kind) or issubclass(right.kind, left.kind)
         if not related:
             return None

@@ -417,3 +417,59 @@ def test_truth_of_a_tensor_leaves_a_whole_graph():
     compiled = suture.compile(fn, backend="eager", fullgraph=True)
     for x in (torch.ones(2), torch.zeros(2)):
         assert compiled(x)[:2] == fn(x)[:2]
+
+
+def test_what_a_thread_holds_is_read_in_the_thread_that_calls():
+    local = threading.local()
+    local.value = 5
+
+    def fn(x):
+        return x + local.value
+
+    compiled = suture.compile(fn, backend="eager", fullgraph=True)
+    assert compiled(torch.ones(1)).item() == 6
+    local.value = 7
+    assert compiled(torch.ones(1)).item() == 8
+
+
+def test_module_with_a_table_of_a_class_of_its_own():
+    class Asked(collections.OrderedDict):
+        def __getitem__(self, key):
+            return super().__getitem__(key)
+
+    module = torch.nn.Linear(3, 3)
+    module._parameters = Asked(module._parameters)
+    compiled = suture.compile(module, backend="eager", fullgraph=True)
+    assert torch.equal(compiled(torch.ones(3)), module(torch.ones(3)))
+
+
+def test_objects_that_are_no_numbers_and_have_no_hash_say_so():
+    class Unhashable:
+        __hash__ = None
+
+    class Number:
+        @staticmethod
+        def __float__():
+            return 2.5
+
+    held = Held(1)
+
+    def fn(x):
+        answers = [float(Number()), hash(held) == hash(held), hash((1, Held)) == hash((1, Held))]
+        acts = (
+            lambda: float(Held(1)),
+            lambda: int(Held(1)),
+            lambda: -[1],
+            lambda: abs("a"),
+            lambda: hash([1]),
+            lambda: hash(Unhashable()),
+            lambda: iter(3, 4),
+        )
+        for act in acts:
+            try:
+                answers.append(act())
+            except TypeError as error:
+                answers.append(str(error))
+        return x + 1, answers
+
+    check(fn, torch.ones(2), graphs=1)

@@ -154,3 +154,16 @@ def test_items_are_read_past_a_getitem_of_the_class():
     assert found
     assert values[0] is got
     assert list(rows) == [1, 3, 4]
+
+
+def test_sequence_extended_by_itself_takes_what_it_held():
+    class Rows(list):
+        pass
+
+    def fn(x):
+        rows, ends = Rows([1, 2]), collections.deque([1, 2])
+        rows.extend(rows)
+        ends.extendleft(ends)
+        return x + len(rows), list(rows), ends
+
+    check(fn, torch.ones(2), graphs=1)
