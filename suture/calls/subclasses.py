@@ -125,7 +125,8 @@ class Subclasses(Part):
         kind = tensor.cls.__name__
         if defined_in(tensor.cls, "__setattr__") is not MISSING:
             raise Break(subclasses.OVERRIDDEN_METHOD, subclass=kind, method="__setattr__")
-        if defined_in(tensor.cls, name) is MISSING or not is_data_descriptor(raw):
+        plain = isinstance(raw, types.MemberDescriptorType) or not is_data_descriptor(raw)
+        if defined_in(tensor.cls, name) is MISSING or plain:
             return False
         if type(raw) is not property or raw.fset is None:
             raise Break(subclasses.OVERRIDDEN_ATTRIBUTE, subclass=kind, attribute=name)

@@ -21,6 +21,7 @@ from suture.calls.inputs import TensorPlan
 from suture.calls.part import Part
 from suture.calls.subclasses import defined_in
 from suture.dynamic import NO_MARKS, marks_of
+from suture.errors import UserError
 from suture.graph import _torch as priv
 from suture.graph._torch import is_traceable_wrapper_subclass
 from suture.graph.names import TorchName
@@ -67,14 +68,27 @@ class SameContext:
         if list(names) != self.names:
             return False
         check = getattr(type(tensor), "__metadata_guard__", None)
-        return bool(check(self.context, context) if check else self.context == context)
+        try:
+            return bool(check(self.context, context) if check else self.context == context)
+        except Exception:  # a context that does not compare, such as one with tensors
+            return False
 
 
 class Wrappers(Part):
     """The part of the tracer that holds wrapper subclasses."""
 
     def wrap_wrapper(self, value: torch.Tensor, source: Any) -> Tensor:
-        """A wrapper from outside: one input of the graph."""
+        """A wrapper from outside: one input of the graph. What its class says of it is code of the
+        program, which may fail."""
+        try:
+            return self._wrap_wrapper(value, source)
+        except (Break, UserError):
+            raise
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+            raise Break(tensors.FAKE_UNSUPPORTED, tensor=source.path(), error=text) from error
+
+    def _wrap_wrapper(self, value: torch.Tensor, source: Any) -> Tensor:
         self.meet_wrapper(type(value))
         self._refuse_inner(value, source)
         context = self._wrapper_context(value, source)
@@ -144,7 +158,11 @@ class Wrappers(Part):
             if isinstance(size, torch.SymInt):
                 self.symbol_places.append(Place(source, "size", i, size, plan.marks.dynamic.get(i)))
         names, context = value.__tensor_flatten__()
-        self.guards.add(source, "truth", SameContext(names, context))
+        same = SameContext(names, context)
+        if not same(value):
+            error = "what __tensor_flatten__ says of it besides its tensors cannot be compared"
+            raise Break(tensors.FAKE_UNSUPPORTED, tensor=source.path(), error=error)
+        self.guards.add(source, "truth", same)
         for name in names:
             inner = getattr(value, name), getattr(fake, name)
             if isinstance(inner[0], torch.Tensor):

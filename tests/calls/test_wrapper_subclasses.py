@@ -263,3 +263,22 @@ def test_slots_of_a_wrapper_are_read():
         return y, x.inner + 1, y.inner - 1, x.kind, y.kind
 
     check(fn, make=lambda: (Slotted(torch.randn(3), "kind"),))
+
+
+class Unwilling(Slotted):
+    def __tensor_flatten__(self):
+        if self.kind == "raises":
+            raise ValueError("not now")
+        return ["inner"], torch.ones(2)
+
+
+@pytest.mark.parametrize("kind", ("raises", "a context that does not compare"))
+def test_a_wrapper_that_cannot_be_described_is_left_to_python(kind):
+    def fn(x):
+        return x * 2
+
+    def make():
+        return (Unwilling(torch.randn(3), kind),)
+
+    graphs = check(fn, make=make, graphs=None, breaks=None, recompiles=None)
+    assert graphs.numbers[0] == "GB0087"
