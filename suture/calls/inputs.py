@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 from dataclasses import dataclass, field
 from typing import Any
@@ -152,8 +153,26 @@ class Inputs(Part):
 
 
 def number_in(tensor: torch.Tensor) -> Any:
-    """What a guard reads of a tensor of no dimensions."""
-    return tensor.item()
+    """What a guard reads of a tensor of no dimensions: where it stands in memory, if that can be
+    known without an operation of torch."""
+    kind = _IN_MEMORY.get(tensor.dtype)
+    if kind is None or type(tensor) is not torch.Tensor or tensor._is_view():
+        return tensor.item()
+    if tensor.device.type != "cpu" or tensor.layout is not torch.strided:
+        return tensor.item()
+    return kind.from_address(tensor.data_ptr()).value
+
+
+_IN_MEMORY: dict[torch.dtype, Any] = {
+    torch.bool: ctypes.c_bool,
+    torch.uint8: ctypes.c_uint8,
+    torch.int8: ctypes.c_int8,
+    torch.int16: ctypes.c_int16,
+    torch.int32: ctypes.c_int32,
+    torch.int64: ctypes.c_int64,
+    torch.float32: ctypes.c_float,
+    torch.float64: ctypes.c_double,
+}
 
 
 def as_double(value: float) -> torch.Tensor:

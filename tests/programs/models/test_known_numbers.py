@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 import suture
+from suture.calls.inputs import number_in
 from tests.harness import Graphs, check
 
 
@@ -54,3 +56,15 @@ def test_a_counter_nobody_decides_by_needs_no_guard() -> None:
     for step in range(1, 6):
         assert torch.equal(compiled(torch.ones(2)), torch.full((2,), float(step)))
     assert len(graphs) == 1
+
+
+@pytest.mark.parametrize(
+    "number", [3, 2.5, True, torch.tensor(7, dtype=torch.int16), torch.tensor(0.1).half()]
+)
+def test_guards_read_the_number_that_item_gives(number: object) -> None:
+    tensor = torch.as_tensor(number)
+    assert number_in(tensor) == tensor.item()
+    assert type(number_in(tensor)) is type(tensor.item())
+    tensor.data.add_(1) if tensor.dtype is not torch.bool else tensor.data.logical_not_()
+    assert number_in(tensor) == tensor.item()
+    assert number_in(torch.stack([tensor, tensor])[1]) == tensor.item()
