@@ -28,7 +28,6 @@ from suture.variables import (
     BuiltinMethod,
     Class,
     Constant,
-    Dict,
     Function,
     Method,
     Object,

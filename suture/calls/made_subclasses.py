@@ -64,5 +64,5 @@ def _make_subclass(tx: Any, args: Any, kwargs: Any) -> Any:
         raise _refuse(kind, list(args[1:]))
     made = tx.with_functions(False, lambda: tx.add_node("call_method", "detach", [data], {}))
     made.cls = kind.value
-    tx.meet_subclass()
+    tx.meet_subclass(kind.value)
     return made

@@ -108,9 +108,11 @@ class Overrides(Part):
         names = ", ".join(v.cls.__name__ for v in found)
         raise Break(tensors.SUBCLASS, tensor=f"an argument of {func.describe()}", subclass=names)
 
-    def meet_subclass(self) -> None:
+    def meet_subclass(self, kind: type | None = None) -> None:
         """A tensor was met whose class may take part in operations. What the tracer itself reads of
         it, and does with fake tensors, asks nobody."""
+        if kind is not None:
+            self.type_lookup(kind, "__torch_function__")  # how it takes part is guarded
         if self.asks:
             return
         self.asks = True
@@ -202,6 +204,8 @@ class Overrides(Part):
         `__torch_function__` takes over; None if neither."""
         if not isinstance(tensor, Tensor) or (tensor.cls in PLAIN and not self.modes_see()):
             return None
+        if tensor.cls not in PLAIN:
+            self.type_lookup(tensor.cls, method)
         if defined_in(tensor.cls, method) is not MISSING:
             return self.finish(self.call_type_method(tensor, method, args, {}))
         return self.finish(self.method_override(tensor, method, args, {}))

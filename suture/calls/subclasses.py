@@ -152,7 +152,7 @@ class Subclasses(Part):
                 raise Break(subclasses.AS_SUBCLASS, subclass=kind.__name__)
             if made.source is not None or any(made is g for g in given):
                 return self.seen_as(made, kind)
-            self.meet_subclass()
+            self.meet_subclass(kind)
             made.cls = kind
             return made
         if type(made) in (List, Tuple):
@@ -168,7 +168,7 @@ class Subclasses(Part):
             False, lambda: self.call_torch(torch.ops.aten.alias.default, [tensor], {})
         )
         made.cls = kind
-        self.meet_subclass()
+        self.meet_subclass(kind)
         return made
 
     def own_operator(self, name: str, *operands: Any) -> Any:
@@ -181,6 +181,10 @@ class Subclasses(Part):
             seen = self.mode_operator(name, *operands)
             return seen if seen is not None else self._object_operator(name, operands)
         names = _methods_of(name)
+        for value in operands:
+            if _carries_class(value):
+                for method_name in names:
+                    self.type_lookup(value.cls, method_name)
         if any(_carries_class(v) and defines(v.cls, names) for v in operands):
             return self.special_methods(name, *operands)
         return self.operator_override(name, *operands)
@@ -219,6 +223,12 @@ def _methods_of(name: str) -> tuple[str, ...]:
     return (*BINARY[base], f"__{plain}__")
 
 
+def _gives_class(kind: type) -> bool:
+    """Whether results of operations on tensors of that class get it from torch.Tensor."""
+    own = getattr(getattr(kind, "__torch_function__", None), "__func__", None) is OWN_FUNCTION
+    return own and is_subclass(kind)
+
+
 def _class_of(values: list[Any]) -> type | None:
     """The class that operations on these values give, if not torch.Tensor."""
     found: type | None = None
@@ -226,7 +236,7 @@ def _class_of(values: list[Any]) -> type | None:
         if type(value) in (List, Tuple):
             kind = _class_of([v for v in value.items if isinstance(v, (Tensor, List, Tuple))])
         else:
-            kind = value.cls if isinstance(value, Tensor) and is_subclass(value.cls) else None
+            kind = value.cls if isinstance(value, Tensor) and _gives_class(value.cls) else None
         if kind is None or found is kind:
             continue
         if found is None or issubclass(kind, found):

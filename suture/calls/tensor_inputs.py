@@ -24,7 +24,7 @@ class TensorInputs(Part):
             return self.wrap_wrapper(value, source)
         convert = plain_tensor if is_subclass(type(value)) else None
         if convert is not None:
-            self.meet_subclass()
+            self.meet_subclass(type(value))
         example = value if convert is None else plain_example(value)
         self.refuse_tensor(example, source, type(value))
         plan = self.tensor_plan(example, source, marks_of(value))

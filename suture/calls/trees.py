@@ -64,7 +64,7 @@ def build(tx: Any, structure: Any, leaves: list[Any]) -> Any:
     if isinstance(structure, Leaf):
         leaf = leaves[structure.index]
         if structure.cls is not None and leaf.cls is torch.Tensor:
-            tx.meet_subclass()
+            tx.meet_subclass(structure.cls)
             leaf.cls = structure.cls
         return leaf
     if isinstance(structure, Held):

@@ -107,7 +107,7 @@ class Wrappers(Part):
     def meet_wrapper(self, kind: type) -> None:
         """Operations on wrappers, while tracing and in the graph, ask no `__torch_function__` that
         was traced."""
-        self.meet_subclass()
+        self.meet_subclass(kind)
         if asked_by_graphs(kind):
             self.graph.asks = True
         else:

@@ -449,3 +449,31 @@ def test_the_class_goes_through_functions_that_are_graphs_of_their_own():
         return Cubed.apply(x), made
 
     check(fn, tensor(Carried).requires_grad_())
+
+
+def test_a_class_that_changes_is_seen():
+    def fn(x):
+        return x.sin(), len(x), x + 1, x.ndim
+
+    class Changing(torch.Tensor):
+        pass
+
+    compiled = suture.compile(fn, backend="eager")
+    x = tensor(Changing)
+
+    def same():
+        got, wanted = compiled(x), fn(x)
+        assert [type(v) for v in got] == [type(v) for v in wanted]
+        assert got[1:2] + got[3:] == wanted[1:2] + wanted[3:]
+
+    same()
+    Changing.__len__ = lambda self: 9
+    same()
+    Changing.__add__ = lambda self, other: "sum"
+    same()
+    Changing.ndim = property(lambda self: "many")
+    same()
+    Changing.__torch_function__ = torch._C._disabled_torch_function_impl
+    same()
+    Changing.__torch_function__ = Plain.__torch_function__
+    same()
