@@ -53,6 +53,7 @@ def main() -> None:
             progress.update(task, description=f"{key[0]} {key[1]} {key[2]}")
             rows[key] = _one(build, key, options.timeout)
             _save(out, rows)
+            page.write(out / "index.html", rows)
             if rows[key]["status"] != "ok":
                 progress.console.print(f"{' '.join(key)}: {_trouble(rows[key])}", markup=False)
             progress.advance(task)

@@ -79,7 +79,7 @@ def measure(build: Callable[[str], Any], name: str, mode: str, frontend: str) ->
     """The row of one model: `status` is ok or wrong; an exception is the caller's to note."""
     eager = Model(build, name, mode)
     wanted, _ = eager.call(eager.module)
-    _, plain = eager.call(eager.module)
+    again, plain = eager.call(eager.module)
     model, backend = Model(build, name, mode), Counting()
     compiled, facts = _compile(frontend, model.module, backend)
     new, wrong, first = [], [], 0.0
@@ -94,6 +94,7 @@ def measure(build: Callable[[str], Any], name: str, mode: str, frontend: str) ->
     row = {
         "status": "wrong" if wrong else "ok",
         "wrong": wrong,
+        "unstable": difference(wanted, again) or "",  # eager itself, from call to call
         "graphs": len(backend.sizes),
         "operations": sum(backend.sizes),
         "recompiled": sum(new[1:]),

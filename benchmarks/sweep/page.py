@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import html
+import contextlib
+import importlib.metadata
 import pathlib
+import platform
 from typing import Any
 
 import jinja2
@@ -17,9 +19,17 @@ def write(file: pathlib.Path, rows: Rows) -> None:
     loader = jinja2.FileSystemLoader(here)
     template = jinja2.Environment(loader=loader, autoescape=True).get_template("page.html.j2")
     tables = [(mode, [_line(rows, mode, n) for n in _names(rows, mode)]) for mode in _modes(rows)]
-    file.write_text(
-        template.render(tables=tables, summary=[html.unescape(s) for s in summary(rows)])
-    )
+    file.write_text(template.render(tables=tables, summary=summary(rows), versions=_versions()))
+
+
+def _versions() -> str:
+    """What was measured with what."""
+    names = ("suture", "torch", "transformers", "diffusers")
+    found = [f"Python {platform.python_version()}"]
+    for name in names:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found.append(f"{name} {importlib.metadata.version(name)}")
+    return ", ".join(found)
 
 
 def _modes(rows: Rows) -> list[str]:
@@ -32,7 +42,23 @@ def _names(rows: Rows, mode: str) -> list[str]:
 
 def _line(rows: Rows, mode: str, name: str) -> dict[str, Any]:
     ours, theirs = rows.get((name, mode, "suture"), {}), rows.get((name, mode, "dynamo"), {})
-    return {"name": name, "ours": ours, "theirs": theirs, "worse": worse(ours, theirs)}
+    return {
+        "name": name,
+        "ours": ours,
+        "theirs": theirs,
+        "worse": worse(ours, theirs),
+        "notes": [*_notes("", ours), *_notes("torch.compile: ", theirs)],
+    }
+
+
+def _notes(who: str, row: dict[str, Any]) -> list[str]:
+    """What a reader may want to know of a row beside its numbers."""
+    found = [row[key] for key in ("error",) if row.get(key)]
+    found += row.get("wrong", [])[:1]
+    if row.get("unstable") and row.get("wrong"):
+        found.append(f"eager differs from itself: {row['unstable']}")
+    found += row.get("reasons", []) + row.get("interpreted", [])
+    return [who + text for text in found]
 
 
 def worse(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
