@@ -101,10 +101,6 @@ in_graph(
     because="a step of a torch.func transform that the graph replays",
 )
 in_graph(
-    "torch.seed torch.initial_seed",
-    because="one integer out of the default generator, taken at run time",
-)
-in_graph(
     "torch.set_default_dtype torch.set_default_tensor_type torch.set_float32_matmul_precision"
     " torch.set_deterministic_debug_mode torch.set_warn_always",
     because="a setting of the process: a node, so that it happens in order at each call",

@@ -6,7 +6,7 @@ from suture.rules.rows import run
 
 run(
     "torch.get_rng_state torch.set_rng_state torch.manual_seed torch.random.manual_seed"
-    " torch.cuda.get_rng_state"
+    " torch.seed torch.initial_seed torch.cuda.get_rng_state"
     " torch.cuda.set_rng_state torch.cuda.manual_seed torch.cuda.manual_seed_all",
     because="the state of a random generator is no value of the graph; a graph would lose it",
 )

@@ -60,6 +60,8 @@ DIFFERENT = {
     "torch.nn.functional.scaled_grouped_mm": ONE_NODE,
     "torch.nn.functional.linear_cross_entropy": "a loss as all others, which are nodes",
     "torch.nn.functional.Optional": "a form of typing; nothing calls it",
+    "torch.seed": "another seed at each call; TorchDynamo keeps the first",
+    "torch.initial_seed": "the seed may be set between calls",
     "torch.set_default_device": A_HANDLER,
     "torch._dynamo.error_on_graph_break": A_HANDLER,
     "torch.Tensor.register_post_accumulate_grad_hook": A_HANDLER,

@@ -60,3 +60,24 @@ def test_random_programs(source, sizes, dynamic):
     calls = [(torch.randn(*size),) for size in sizes]
     compilations(namespace["program"], *calls, dynamic=dynamic, raises=True)
     assert not suture.stats().interpreted
+
+
+def test_each_call_gets_a_seed_of_its_own():
+    def fn(x):
+        seed = torch.seed()
+        return x.sin() + torch.rand(1), seed
+
+    compiled = suture.compile(fn, backend="eager")
+    made = [compiled(torch.ones(1)) for _ in range(3)]
+    assert len({seed for _, seed in made}) == 3
+    assert len({out.item() for out, _ in made}) == 3
+
+
+def test_the_seed_that_was_set_is_asked_at_each_call():
+    def fn(x):
+        return x.sin(), torch.initial_seed()
+
+    compiled = suture.compile(fn, backend="eager")
+    for seed in (3, 4, 5):
+        torch.manual_seed(seed)
+        assert compiled(torch.ones(1))[1] == seed
