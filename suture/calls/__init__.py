@@ -10,6 +10,7 @@ from suture.calls import (  # noqa: F401
     distributions,
     extremes,
     flex,
+    foreach,
     frames,
     higher_order,
     hooks,

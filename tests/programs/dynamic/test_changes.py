@@ -6,6 +6,7 @@ every call gave what eager gives.
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -74,6 +75,10 @@ def with_number(x, k):
     return x * k + k
 
 
+def with_schedule(x, k):
+    return x * (0.5 * (1 + math.cos(math.pi * k / 20))) + round(k / 2) + min(k, 3)
+
+
 def with_count(x, k):
     return x.repeat(k, 1)[: k + 1] * k
 
@@ -113,6 +118,8 @@ VALUE_CHANGES: dict[str, tuple[Any, list[Any]]] = {
     "int and float": (with_number, [2, 2.5, 3, 3.5, 4, 4.5]),
     "bool": (with_flag, [True, False, True, False, True, False]),
     "str": (with_name, ["a", "bb", "ccc", "a", "bb", "ccc"]),
+    "float in Python": (with_schedule, [0.5, 1.5, 2.5, 3.5, 4.5, 5.5]),
+    "int in Python": (with_schedule, [2, 3, 4, 5, 7, 11]),
     "None or not": (with_option, [None, 2.0, None, 3.0, None, 4.0]),
     "list length": (with_list, [[rand(4, 4)] * n for n in (1, 2, 3, 1, 2, 3)]),
     "dict keys": (with_dict, [{f"k{i}": rand(4, 4) for i in range(n)} for n in (1, 2, 3, 1, 2, 3)]),
@@ -191,6 +198,30 @@ def test_a_module_attribute_changes(attribute, values):
         setattr(block, attribute, values[i])
 
     check_turns(Turns(lambda x: block(x), [(rand(3, 4),)] * 6, before))
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_another_module_of_the_class_comes_in(fresh):
+    blocks = [Block() for _ in range(6)]
+    calls = [(blocks[i if fresh else i % 2], rand(3, 4, requires_grad=True)) for i in range(6)]
+    check_turns(Turns(lambda block, x: block(x), calls))
+
+
+def test_layers_that_are_compiled_one_by_one():
+    blocks = [Block() for _ in range(6)]
+    x = rand(3, 4, requires_grad=True)
+    counts = []
+    for compile, reset, count in (
+        (torch.compile, torch._dynamo.reset, lambda: counters["frames"]["total"]),
+        (suture.compile, suture.reset, lambda: suture.stats().variants),
+    ):
+        reset()
+        counters.clear()
+        for block, compiled in [(block, compile(block, backend="eager")) for block in blocks]:
+            same(block(x).detach(), compiled(x).detach(), "a layer")
+        counts.append(count())
+    theirs, ours = counts
+    assert ours <= theirs
 
 
 @pytest.mark.parametrize("batch", [False, True])

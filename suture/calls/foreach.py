@@ -1,0 +1,59 @@
+"""Operations on lists of tensors, as optimizers write them when they are compiled.
+
+Where their factors are tensors, torch's kernels read those: so each tensor is computed on its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from suture import rules
+from suture.breaks import Break, calls
+from suture.calls.table import handles
+from suture.variables import Constant, List, Tensor, TensorMethod, Tuple
+
+
+def _factors(tx: Any, given: Any) -> list[Any] | None:
+    """The factors, one for each tensor of the list; None if they are Python's numbers."""
+    if isinstance(given, Tensor):
+        return list(tx.unpack(tx.call_torch(torch.unbind, [given], {})))
+    if isinstance(given, (List, Tuple)):
+        items = list(tx.unpack(given))
+        return items if any(isinstance(item, Tensor) for item in items) else None
+    return None
+
+
+def _file(real: Any, combine: Any) -> None:
+    def handler(tx: Any, args: list[Any], kwargs: Any) -> Any:
+        factors = _factors(tx, args[3]) if len(args) == 4 and not kwargs else None
+        if factors is None:
+            return tx.by_verdict(rules.lookup(real), real, tx.wrap(real, None), args, kwargs)
+        lists = [list(tx.unpack(a)) for a in args[:3]]
+        for target, first, second, factor in zip(*lists, factors):
+            change = tx.call_torch(combine, [first, second], {})
+            scaled = tx.call_torch(torch.mul, [change, factor], {})
+            tx.finish(TensorMethod(target, "add_").call(tx, [scaled], {}))
+        return Constant(None)
+
+    handles(real)(handler)
+
+
+def _file_fused(real: Any) -> None:
+    """A whole step of an optimizer. Lists that it may leave empty, and would write to, are more
+    than torch's functionalization takes: Python runs it then."""
+
+    def handler(tx: Any, args: list[Any], kwargs: Any) -> Any:
+        if any(isinstance(a, (List, Tuple)) and not tx.unpack(a) for a in args):
+            raise Break(calls.C_FUNCTION, function=f"torch.{real.__name__}")
+        return tx.by_verdict(rules.lookup(real), real, tx.wrap(real, None), args, kwargs)
+
+    handles(real)(handler)
+
+
+for _name in ("_fused_adam_", "_fused_adamw_", "_fused_sgd_", "_fused_adagrad_"):
+    if hasattr(torch, _name):
+        _file_fused(getattr(torch, _name))
+_file(torch._foreach_addcdiv_, torch.div)
+_file(torch._foreach_addcmul_, torch.mul)
