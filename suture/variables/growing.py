@@ -50,6 +50,8 @@ class GrowingList(List):
         return Constant(None)
 
     def m_extend(self, tx: Any, more: Any) -> Any:
+        if not tx.is_settled(more):
+            return super().m_extend(tx, more)
         new = list(tx.unpack(more))
         if self._items is None:
             self.touch(tx)

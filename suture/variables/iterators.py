@@ -38,22 +38,24 @@ class Iterator(Mutable):
 
 
 class SequenceIterator(Iterator):
-    """Over a list or tuple that may still grow; `forward` or reversed."""
+    """Over a list or tuple that may still grow; forward or reversed, then from the `start` it had
+    when the iterator was made."""
 
-    __slots__ = ("at", "of", "reverse")
+    __slots__ = ("at", "of", "reverse", "start")
 
     def __init__(self, of: Any, at: int = 0, reverse: bool = False) -> None:
         super().__init__(None)
         self.of = of
         self.at = at
         self.reverse = reverse
+        self.start = len(of.items) if reverse else 0
 
     def python_type(self) -> type:
         real = self.of.kind()
         return type(reversed(real)) if self.reverse else type(iter(real))
 
     def advance(self, tx: Any) -> Any:
-        i = len(self.of.items) - 1 - self.at if self.reverse else self.at
+        i = self.start - 1 - self.at if self.reverse else self.at
         if not 0 <= i < len(self.of.items):
             self.at = 1 << 60  # stays exhausted, even if the list grows
             return END
@@ -62,7 +64,8 @@ class SequenceIterator(Iterator):
         return self.of.at(tx, i)
 
     def m___length_hint__(self, tx: Any) -> Any:
-        return Constant(max(0, len(self.of.items) - self.at))
+        size = self.start if self.reverse else len(self.of.items)
+        return Constant(max(0, size - self.at))
 
     def rebuild(self, emit: Any) -> str:
         if self.at >= 1 << 60:
@@ -70,6 +73,9 @@ class SequenceIterator(Iterator):
         of = emit.value(self.of)
         if self.reverse:
             name = str(emit.begin(self, f"reversed({of})"))
+            if self.of.kind in (list, tuple):
+                emit.last(f"{name}.__setstate__({self.start - 1 - self.at})")
+                return name
             for _ in range(self.at):
                 emit.last(f"next({name})")
             return name

@@ -167,3 +167,38 @@ def test_sequence_extended_by_itself_takes_what_it_held():
         return x + len(rows), list(rows), ends
 
     check(fn, torch.ones(2), graphs=1)
+
+
+def test_list_that_grows_while_it_is_read_backwards():
+    def fn(x, held):
+        made = [1, 2, 3]
+        for i in reversed(made):
+            made.append(i * 10)
+        for i in reversed(held):
+            held.append(i * 10)
+        rest = reversed(made)
+        next(rest)
+        made.append(0)
+        return x + len(made), made, list(rest), held
+
+    check(fn, torch.ones(2), [1, 2], graphs=1)
+
+
+def test_reversed_iterator_stays_where_it_is_over_a_break():
+    def fn(x):
+        items = [1, 2, 3]
+        rest = reversed(items)
+        next(rest)
+        items.append(9)
+        suture.graph_break()
+        return x + 1, list(rest)
+
+    assert suture.compile(fn, backend="eager")(torch.ones(1))[1] == [2, 1]
+
+
+def test_list_from_outside_is_extended_by_what_looks_at_it():
+    def fn(x, items):
+        items.extend(items[-1] + n for n in range(3))
+        return x + len(items)
+
+    check(fn, torch.ones(2), [1, 2], graphs=1)
