@@ -86,6 +86,9 @@ def unlike(a: Any, b: Any) -> str | None:
     """How `b` differs from `a`, which is right; None if it does not."""
     if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor):
         return None if a is b or a == b else f"{b!r} instead of {a!r}"
+    if a.is_nested and b.is_nested:  # each has lengths of its own, though they are the same
+        pieces = zip(a.unbind(), b.unbind())
+        return next((found for pair in pieces if (found := unlike(*pair))), None)
     try:
         torch.testing.assert_close(b.detach(), a.detach(), equal_nan=True, rtol=1e-3, atol=1e-4)
     except AssertionError as error:

@@ -110,3 +110,15 @@ def test_a_strided_nested_tensor_breaks_with_its_number():
         return (torch.nested.nested_tensor([torch.randn(2, 3), torch.randn(4, 3)]),)
 
     check(fn, make=make, breaks=("GB0016", "GB0016"))
+
+
+def test_verification_compares_the_pieces():
+    def fn(x):
+        return (x * 2).sin()
+
+    suture.reset()
+    with suture.config.patch(verify=True, strict=True):
+        compiled = suture.compile(fn, backend="eager")
+        for _ in range(2):
+            x = jagged()
+            assert same(compiled(x), fn(x))
