@@ -239,8 +239,14 @@ def _checkpoint(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     context = _real_function(kwargs["context_fn"]) if "context_fn" in kwargs else None
     leaves: list[Any] = []
     structure = tuple(trees.flatten(tx, a, leaves) for a in given)
+    before = {node: _version(node) for node in tx.graph.graph.nodes}
     body = tx.trace_body("checkpoint", fn, structure, leaves, [v.value for v in leaves], named)
     nodes = [*(v.node for v in leaves), *body.lifted]
+    if any(_version(n) != before.get(n, _version_at_start(n)) for n in nodes):
+        # it does so again in the backward
+        raise Break(
+            higher_order.BODY_SIDE_EFFECT, operator="checkpoint", object="a tensor that it uses"
+        )
     with NotesSeeded() as draws:
         values = tuple(_fresh(tx, body, nodes))
     if draws.seen:  # what is computed again would draw other numbers: it is computed once
@@ -254,6 +260,15 @@ def _checkpoint(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     node = tx.graph.node("call_function", op, lifted, kept, values)
     flat = tx.from_value(node, values)
     return trees.build(tx, body.result, list(tx.unpack(flat)))
+
+
+def _version(node: torch.fx.Node) -> int:
+    value = node.meta.get("example_value")
+    return version_of(value) if isinstance(value, torch.Tensor) else 0
+
+
+def _version_at_start(node: torch.fx.Node) -> int:
+    return int(getattr(node.meta.get("example_value"), "version_at_start", 0))
 
 
 def _real_function(variable: Any) -> Any:

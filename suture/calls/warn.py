@@ -15,7 +15,7 @@ from suture.breaks import Break
 from suture.calls import unmodelled
 from suture.calls.table import special
 from suture.rules import lookup
-from suture.variables import Class, Constant
+from suture.variables import Cell, Class, Constant
 
 
 class Told:
@@ -63,7 +63,7 @@ class Told:
 def _warn(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     given = dict(zip(("message", "category", "stacklevel", "source"), args)) | dict(kwargs)
     told = _told(tx, given)
-    if told is None or told.raises():
+    if told is None or told.raises() or _is_recorded_here(tx):
         raise unmodelled.reason(target, lookup(target), args)
     tx.guards.add(None, "torch_state", (told.raises, False, "warnings that raise"))
     tx.effects.call(told, [], {})
@@ -93,10 +93,28 @@ def _told(tx: Any, given: dict[str, Any]) -> Told | None:
     return Told(text, kind, (frame.code.code.co_filename, line or 0, frame.fn.globals))
 
 
+def _is_recorded_here(tx: Any) -> bool:
+    """Whether the region has changed what becomes of warnings, or the program records them in a
+    list that one of its variables holds: then they cannot wait for the region's end."""
+    table = vars(warnings)
+    if any((id(table), name) in tx.effects.globals for name in _KEEPERS):
+        return True
+    if any(call[0] is _FILTERS_MUTATED for call in tx.effects.calls):
+        return True
+    kept = getattr(getattr(warnings, "_showwarnmsg_impl", None), "__self__", None)
+    if not isinstance(kept, list):
+        return False
+    held = [v for f in tx.frames for v in (*f.locals, *f.stack)]
+    held += [v.contents for v in held if isinstance(v, Cell)]
+    return any(getattr(v, "value", None) is kept for v in held) or id(kept) in tx._known
+
+
 def _is_ours(frame: Any) -> bool:
     """Whether a frame on the stack is suture's own, or a variant."""
     name = frame.f_globals.get("__name__") or ""
     return frame.f_code.co_filename.startswith("<suture ") or name.startswith("suture.")
 
 
+_KEEPERS = ("_showwarnmsg_impl", "showwarning", "filters")
+_FILTERS_MUTATED = getattr(warnings, "_filters_mutated", None)
 _KNOWN = {"message", "category", "stacklevel"}

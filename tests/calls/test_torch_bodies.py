@@ -272,3 +272,15 @@ def test_hooks_on_all_modules_do_not_see_transforms():
         check(fn, torch.randn(3, 4))
     finally:
         handle.remove()
+
+
+def test_a_checkpoint_that_writes_to_buffers_is_left_to_python():
+    class Normed(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm = torch.nn.BatchNorm1d(4)
+
+        def forward(self, x):
+            return C.checkpoint(lambda z: self.norm(z).relu(), x, use_reentrant=False)
+
+    check(Normed(), torch.randn(3, 4, requires_grad=True), breaks=["GB0067"])

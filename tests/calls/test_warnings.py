@@ -72,3 +72,39 @@ def test_a_warning_that_is_an_error_is_raised_where_it_is_given():
         with pytest.raises(UserWarning, match="bad"):
             compiled(torch.ones(2))
     assert seen == [1, 2, 1]
+
+
+def test_warnings_that_the_program_records_are_there_when_it_looks():
+    def fn(x):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            warnings.warn("kept")
+            y = x.sin()
+            count = len(seen)
+        return y, count, len(seen)
+
+    check(fn, torch.ones(2), graphs=None, breaks=None)
+
+
+def test_a_filter_of_a_block_counts_for_what_is_given_in_it():
+    def fn(x):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.warn("hidden")
+            y = x.sin()
+        warnings.warn("shown")
+        return y
+
+    texts = [[one[0] for one in told(run)] for run in (fn, suture.compile(fn, backend="eager"))]
+    assert texts[0] == texts[1]
+
+
+def test_recorded_warnings_are_counted_behind_the_block():
+    def fn(x):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            warnings.warn("kept")
+            y = x.sin()
+        return y, len(seen)
+
+    check(fn, torch.ones(2), graphs=None, breaks=None)
