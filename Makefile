@@ -25,7 +25,7 @@ help:
 	@echo "make build   set up and build the core"
 	@echo "make sweep   real models against eager"
 	@echo "make sweep-ops  all operations and layers of torch's own tests, against torch.compile"
-	@echo "make sweep-cpython   CPython's own tests, every test method compiled"
+	@echo "make sweep-cpython   CPython's own tests, every test method compiled (MODULES=\"test_int ...\", ARGS=--wider)"
 	@echo "make fuzz    5,000 random programs"
 	@echo "make bench   $(BENCHMARKS:%=bench-%)"
 	@echo "make clean   remove .venv, the build and the caches"
@@ -67,7 +67,7 @@ $(VENV)/.made-sweep: benchmarks/sweep/requirements.txt $(VENV)/.made-torch
 	@touch $@
 
 sweep-cpython: build
-	$(BIN)/python benchmarks/sweep_cpython.py $(ARGS)
+	$(BIN)/python benchmarks/sweep_cpython.py $(MODULES) $(ARGS)
 
 fuzz: build
 	SUTURE_FUZZ=5000 $(BIN)/python -m pytest tests/programs/language/test_random_programs.py $(ARGS)

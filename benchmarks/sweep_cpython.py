@@ -1,6 +1,6 @@
 """CPython's own tests with every test method compiled.
 
-    python benchmarks/sweep_cpython.py [module ...] [--plain-too] [--json FILE]
+    python benchmarks/sweep_cpython.py [module ...] [--wider] [--json FILE]
 
 Each module runs in a process of its own, once plainly and once with each test method compiled
 (backend "eager", breaks allowed, strict: a fault of ours is an error). A test that passes plainly
@@ -51,6 +51,25 @@ MODULES = [
     "test_operator",
 ]
 
+# More of the language and of the library that models lean on; `--wider` runs these too.
+WIDER = (
+    "test_bool test_int test_long test_float test_complex test_string test_bytes test_range"
+    " test_slice test_enumerate test_collections test_deque test_defaultdict test_ordered_dict"
+    " test_userdict test_userlist test_userstring test_dictviews test_dictcomps"
+    " test_named_expressions test_positional_only_arg test_keywordonlyarg test_decorators"
+    " test_property test_class test_descr test_builtin test_types test_abc test_isinstance"
+    " test_hash test_richcmp test_compare test_binop test_augassign test_index test_pow"
+    " test_opcodes test_opcache test_yield_from test_coroutines test_asyncgen"
+    " test_contextlib_async test_except_star test_exception_group test_exception_hierarchy"
+    " test_exception_variations test_baseexception test_weakref test_weakset test_context"
+    " test_heapq test_bisect test_sort test_contains test_unary test_generator_stop"
+    " test_genericalias test_genericclass test_subclassinit test_dynamicclassattribute"
+    " test_global test_funcattrs test_call test_code test_string_literals test_type_annotations"
+    " test_typechecks test_type_cache test_iterlen test_print test_structseq"
+    " test_abstract_numbers test_numeric_tower test_cmath test_fractions test_struct test_array"
+    " test_copyreg test_reprlib test_pprint test_textwrap test_format test_dynamic"
+)
+
 QUIET_S = 60  # a test that takes so much processor time, or ten times as long, is stopped
 
 _FREED = "counts references: waits for an object to be freed at once"
@@ -60,6 +79,15 @@ _DEPTH = "measures how deep recursion goes"
 _HELD = "counts references: needs an object alive that the function uses no more"
 _REUSED = "counts references: a tuple that nobody holds is to be filled anew"
 _LEFT = "asks a frame that was left where it stood then"
+
+_COUNTS = "counts references with sys.getrefcount"
+_REUSE = "asks whether a tuple that nobody holds is used again"
+_FRAMES = "looks at the frames on the stack"
+_ARRAYS = (
+    "Byte", "Double", "Float", "Int", "Long", "LongLong", "Short", "UnsignedByte", "UnsignedInt",
+    "UnsignedLong", "UnsignedLongLong", "UnsignedShort",
+)  # fmt: skip
+_SEQUENCES = ("Enumerate", "EnumerateStart", "Subclass")
 
 # test id (or a prefix that ends in ".") -> why the test itself cannot pass when compiled
 EXPECTED: dict[str, str] = {
@@ -100,6 +128,47 @@ EXPECTED: dict[str, str] = {
     "test.test_set.TestSet.test_container_iterator": _FREED,
     "test.test_set.TestSetSubclass.test_container_iterator": _FREED,
     "test.test_tuple.TupleTest.test_free_after_iterating": _FREED,
+    "test.test_code.CoExtra.": _FREED,
+    "test.test_code.CodeWeakRefTest.test_basic": _FREED,
+    "test.test_coroutines.CoroutineTest.test_for_2": _COUNTS,
+    "test.test_coroutines.CoroutineTest.test_for_3": _COUNTS,
+    "test.test_coroutines.CoroutineTest.test_for_4": _COUNTS,
+    "test.test_coroutines.CoroutineTest.test_for_6": _COUNTS,
+    "test.test_coroutines.CoroutineTest.test_stack_in_coroutine_throw": _FRAMES,
+    "test.test_coroutines.OriginTrackingTest.test_origin_tracking": _FRAMES,
+    "test.test_coroutines.OriginTrackingTest.test_origin_tracking_warning": _FRAMES,
+    "test.test_deque.TestBasic.test_container_iterator": _FREED,
+    "test.test_deque.TestBasic.test_sizeof": "asks for the size of a deque in memory",
+    "test.test_descr.ClassPropertiesAndMethods.test_remove_subclass": _FREED,
+    "test.test_descr.ClassPropertiesAndMethods.test_slots": _FREED,
+    "test.test_enumerate.TestBig.test_tuple_reuse": _REUSE,
+    "test.test_enumerate.TestLongStart.test_tuple_reuse": _REUSE,
+    "test.test_enumerate.TestReversed.test_bug1229429": _COUNTS,
+    "test.test_enumerate.TestStart.test_tuple_reuse": _REUSE,
+    "test.test_ordered_dict.CPythonOrderedDictSubclassTests.test_reference_loop": _FREED,
+    "test.test_ordered_dict.CPythonOrderedDictTests.test_reference_loop": _FREED,
+    "test.test_slice.SliceTest.test_pickle": _TEXTS,
+    "test.test_struct.StructTest.test__struct_reference_cycle_cleaned_up": _FREED,
+    "test.test_weakref.FinalizeTestCase.test_all_freed": _FREED,
+    "test.test_weakref.FinalizeTestCase.test_finalize": _FREED,
+    "test.test_weakref.FinalizeTestCase.test_order": _FREED,
+    "test.test_weakref.MappingTestCase.test_weak_keyed_len_cycles": _FREED,
+    "test.test_weakref.MappingTestCase.test_weak_keyed_union_operators": _FREED,
+    "test.test_weakref.MappingTestCase.test_weak_keys": _FREED,
+    "test.test_weakref.MappingTestCase.test_weak_valued_delitem": _FREED,
+    "test.test_weakref.MappingTestCase.test_weak_valued_len_cycles": _FREED,
+    "test.test_weakref.MappingTestCase.test_weak_valued_union_operators": _FREED,
+    "test.test_weakref.MappingTestCase.test_weak_values": _FREED,
+    "test.test_weakref.ReferencesTestCase.test_cfunction": _FREED,
+    "test.test_weakref.WeakMethodTestCase.test_callback_when_method_dead": _FREED,
+    "test.test_weakref.WeakMethodTestCase.test_no_cycles": _FREED,
+    "test.test_weakset.TestWeakSet.test_intersection": _FREED,
+    "test.test_weakset.TestWeakSet.test_len_cycles": _FREED,
+    "test.test_weakset.TestWeakSet.test_weak_destroy_and_mutate_while_iterating": _FREED,
+    "test.test_weakset.TestWeakSet.test_weak_destroy_while_iterating": _FREED,
+    "test.test_yield_from.TestPEP380Operation.test_delegator_is_visible_to_debugger": _FRAMES,
+    **{f"test.test_enumerate.{n}TestCase.test_tuple_reuse": _REUSE for n in _SEQUENCES},
+    **{f"test.test_array.{n}Test.test_bug_782369": _COUNTS for n in _ARRAYS},
 }
 
 
@@ -303,7 +372,8 @@ def sweep(modules: list[str], only: str, verbose: bool) -> tuple[dict[str, Any],
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("modules", nargs="*", default=MODULES)
+    parser.add_argument("modules", nargs="*", help="which; by default those of the usual list")
+    parser.add_argument("--wider", action="store_true", help="run the wider list too")
     parser.add_argument("--only", default="", help="only tests whose id contains this")
     parser.add_argument("--json", help="write the report here")
     parser.add_argument("-v", "--verbose", action="store_true")
@@ -316,7 +386,8 @@ def main() -> int:
         skip = set(json.loads(Path(given.skip).read_text()))
         child(given.child, given.compiled, given.out, skip, given.only)
         return 0
-    report, lost = sweep(list(given.modules), given.only, given.verbose)
+    modules = list(given.modules) or [*MODULES, *(WIDER.split() if given.wider else ())]
+    report, lost = sweep(modules, given.only, given.verbose)
     if given.json:
         Path(given.json).write_text(json.dumps(report, indent=1))
     print(f"{lost} tests lost")

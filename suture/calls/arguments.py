@@ -6,6 +6,7 @@ way before it does anything.
 
 from __future__ import annotations
 
+import collections
 import functools
 import inspect
 import types
@@ -40,6 +41,10 @@ _ARITY: dict[Any, tuple[int, int | None, frozenset[str] | None]] = {
     types.GetSetDescriptorType.__get__: (2, 3, frozenset()),
     types.MemberDescriptorType.__get__: (2, 3, frozenset()),
     property.__get__: (2, 3, frozenset()),
+    enumerate: (1, 2, frozenset({"iterable", "start"})),
+    reversed: (1, 1, frozenset()),
+    collections.deque: (0, 2, frozenset({"iterable", "maxlen"})),
+    collections.OrderedDict: (0, 1, None),
 }
 
 
@@ -112,6 +117,16 @@ def stub_of(code: types.CodeType, name: str, defaults: int, kwdefaults: Any) -> 
     return made
 
 
+def _of_arguments(error: Exception) -> bool:
+    """Whether a handler found no argument where it looked, or one that is not real yet: the call
+    has a form that it was not written for."""
+    entry = error.__traceback__.tb_next if error.__traceback__ is not None else None
+    if entry is None:
+        return False
+    inner = entry.tb_next
+    return inner is None or (inner.tb_next is None and inner.tb_frame.f_code.co_name == "real")
+
+
 class Arguments(Part):
     """The part of the tracer that refuses wrong calls as CPython does."""
 
@@ -121,7 +136,13 @@ class Arguments(Part):
             return self.refused(real, args, kwargs)
         if kwargs:
             args, kwargs = in_place(real, args, kwargs)
-        return handler(self, args, kwargs)
+        try:
+            return handler(self, args, kwargs)
+        except (LookupError, ValueError) as error:
+            if not _of_arguments(error):
+                raise
+            name = getattr(real, "__qualname__", "a function")
+            raise Break(calls.C_FUNCTION, function=name) from error
 
     def refused(self, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """The TypeError that calling `real` with so many arguments gives."""

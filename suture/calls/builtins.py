@@ -67,9 +67,7 @@ def _build_class(tx: Any, args: Any, kwargs: Any) -> Any:
 
 @handles(getattr)
 def _getattr(tx: Any, args: Any, kwargs: Any) -> Any:
-    name = tx.constant_value(args[1])
-    if type(name) is not str:
-        return tx.raise_(TypeError, "attribute name must be string")
+    name = _attribute_name(tx, args[1])
     if len(args) < 3:
         return tx.tail_getattr(args[0], name)
     try:
@@ -82,19 +80,28 @@ def _getattr(tx: Any, args: Any, kwargs: Any) -> Any:
 
 @handles(setattr)
 def _setattr(tx: Any, args: Any, kwargs: Any) -> Any:
-    tx.setattr(args[0], tx.constant_value(args[1]), args[2])
+    tx.setattr(args[0], _attribute_name(tx, args[1]), args[2])
     return Constant(None)
 
 
 @handles(delattr)
 def _delattr(tx: Any, args: Any, kwargs: Any) -> Any:
-    tx.delattr(args[0], tx.constant_value(args[1]))
+    tx.delattr(args[0], _attribute_name(tx, args[1]))
     return Constant(None)
 
 
 @handles(hasattr)
 def _hasattr(tx: Any, args: Any, kwargs: Any) -> Any:
-    return Constant(tx.hasattr(args[0], tx.constant_value(args[1])))
+    return Constant(tx.hasattr(args[0], _attribute_name(tx, args[1])))
+
+
+def _attribute_name(tx: Any, variable: Any) -> str:
+    """The name of an attribute, as a plain str."""
+    name = tx.constant_value(variable)
+    if not isinstance(name, str):
+        kind = type(name).__name__
+        tx.raise_(TypeError, f"attribute name must be string, not '{kind}'")
+    return str.__str__(name)
 
 
 @handles(object.__setattr__)
@@ -149,23 +156,22 @@ def _object_new(tx: Any, args: Any, kwargs: Any) -> Any:
     return Object(None, cls)
 
 
-@handles(
-    tuple.__new__,
-    str.__new__,
-    int.__new__,
-    bool.__new__,
-    float.__new__,
-    list.__new__,
-    dict.__new__,
-    set.__new__,
-    frozenset.__new__,
-)
-def _storage_new(tx: Any, args: Any, kwargs: Any) -> Any:
-    cls = args[0].real()
-    if cls in (tuple, str, int, bool, float, list, dict, set, frozenset):
-        return tx.call(args[0], args[1:], kwargs)
-    storage = tx.new_storage(cls, args[1:])
-    return Object(None, cls, None, storage)
+def _storage_new(base: Any) -> Any:
+    def handler(tx: Any, args: Any, kwargs: Any) -> Any:
+        cls = args[0].real()
+        derived = isinstance(cls, type) and issubclass(cls, base)
+        if not derived or (cls is bool and base is int):
+            return tx.folded(lambda: base.__new__(cls))  # refuses, in Python's words
+        if cls in _STORAGES:
+            return tx.call(args[0], args[1:], kwargs)
+        return Object(None, cls, None, tx.new_storage(cls, args[1:]))
+
+    return handler
+
+
+_STORAGES = (tuple, str, int, bool, float, list, dict, set, frozenset)
+for _base in _STORAGES:
+    handles(_base.__new__)(_storage_new(_base))
 
 
 @handles(dict.__init__, list.__init__, set.__init__, collections.OrderedDict.__init__)
@@ -253,7 +259,10 @@ def _next(tx: Any, args: Any, kwargs: Any) -> Any:
 @handles(enumerate)
 def _enumerate(tx: Any, args: Any, kwargs: Any) -> Any:
     start = args[1] if len(args) > 1 else kwargs.get("start", Constant(0))
-    return Enumerate(tx.iterate(args[0] if args else kwargs["iterable"]), start)
+    made = Enumerate(tx.iterate(args[0] if args else kwargs["iterable"]), start)
+    if not tx.has_index(start):
+        tx.integer(start)  # raises
+    return made
 
 
 @handles(zip)
@@ -313,11 +322,19 @@ def _slice(tx: Any, args: Any, kwargs: Any) -> Any:
 
 def _sum(tx: Any, args: Any, kwargs: Any) -> Any:
     total = args[1] if len(args) > 1 else kwargs.get("start", Constant(0))
+    for kind, text in _NOT_SUMMED.items():
+        if issubclass(total.python_type(), kind):
+            return tx.raise_(TypeError, f"sum() can't sum {text}")
     for item in tx.elements(args[0]):
         total = tx.binary("add", total, item)
     return total
 
 
+_NOT_SUMMED = {
+    str: "strings [use ''.join(seq) instead]",
+    bytes: "bytes [use b''.join(seq) instead]",
+    bytearray: "bytearray [use b''.join(seq) instead]",
+}
 handles(sum)(_sum)
 
 

@@ -175,9 +175,10 @@ def _dimension(tx: Any, item: Any) -> Any:
 @handles(collections.deque)
 def _deque(tx: Any, args: Any, kwargs: Any) -> Any:
     limit = args[1] if len(args) > 1 else kwargs.get("maxlen", Constant(None))
-    made = Deque([], None, tx.constant_value(limit))
-    if args:
-        made.m_extend(tx, args[0])
+    known = tx.constant_value(limit)
+    made = Deque([], None, tx.folded(lambda: collections.deque(maxlen=known).maxlen).constant())
+    if args or "iterable" in kwargs:
+        made.m_extend(tx, args[0] if args else kwargs["iterable"])
     return made
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from suture.breaks import Break, objects, python
 from suture.calls.instances import find_in_mro, is_data_descriptor
 from suture.calls.part import Part
-from suture.variables import Cell, Constant, Lazy, Raise, Raised
+from suture.variables import Cell, Constant, Dict, Lazy, Raise, Raised
 
 
 class Globals(Part):
@@ -29,6 +29,8 @@ class Globals(Part):
                 raise Break(objects.UNKNOWN_ATTRIBUTE, object=module.describe(), attribute=name)
         namespace = types.ModuleType.__getattribute__(module.value, "__dict__")
         changed, value = self.effects.load_global(namespace, name)
+        if not changed:
+            changed, value = self._in_changed_dict(namespace, name)
         if changed:
             return value if value is not None else self.raise_(AttributeError, name)
         source = self.pinned(namespace, module.describe())
@@ -61,6 +63,8 @@ class Globals(Part):
     def load_global(self, namespace: dict[str, Any], name: str) -> Any:
         """A global variable, then a builtin."""
         changed, value = self.effects.load_global(namespace, name)
+        if not changed:
+            changed, value = self._in_changed_dict(namespace, name)
         if changed and value is not None:
             return value
         module = namespace.get("__name__", "globals")
@@ -77,6 +81,14 @@ class Globals(Part):
         made = Raise(NameError, [Constant(f"name '{name}' is not defined")])
         made.attrs["name"] = Constant(name)
         raise Raised(self.with_context(made))
+
+    def _in_changed_dict(self, namespace: dict[str, Any], name: str) -> tuple[bool, Any]:
+        """The same where the program has changed the namespace as a dict: globals()["x"] = 1."""
+        known = self._known.get(id(namespace))
+        held = known[1] if known is not None else None
+        if not isinstance(held, Dict) or not held.changed:
+            return False, None
+        return True, held.get(self, Constant(name))
 
     def frame_cell(self, frame: Any, slot: int) -> Cell:
         cell = frame.locals[slot]

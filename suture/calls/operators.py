@@ -312,6 +312,16 @@ class Operators(Part):
         """A constant against something that is no constant: sequences can be repeated."""
         if isinstance(obj.constant(), int) and method == "__mul__":
             return None
+        if isinstance(other, Object) and isinstance(other.storage, Constant):
+            value, held = obj.constant(), other.storage.value
+            own: Any = getattr(type(value), method, None)
+            found = self.folded(lambda: own(value, held)) if own is not None else None
+            refused = found is None or found.constant() is NotImplemented
+            return None if refused else found
+        if isinstance(obj.constant(), (str, bytes)) and isinstance(other, Object):
+            if other.value is not None and method == "__add__":  # it may be a buffer
+                operands = f"{obj.describe()}, {other.describe()}"
+                raise Break(objects.UNKNOWN_OPERATOR, operator=method, operands=operands)
         if isinstance(obj.constant(), (str, bytes, tuple)) and method in ("__mul__", "__rmul__"):
             if isinstance(other, Object) and self.has_index(other):
                 return self.fold(operator.mul, [obj, Constant(self.integer(other))], {})

@@ -161,7 +161,7 @@ def _token(value: Any) -> Any:
     if isinstance(value, enumerate):
         return ("enumerate", count_of(value), _token(inner_of(value)))
     if isinstance(value, zip):
-        return ("zip", *map(_token, inners_of(value)))
+        return ("zip", len(value.__reduce__()) > 2, *map(_token, inners_of(value)))
     if isinstance(value, itertools.count):
         return "count"  # the number is one that changes
     if type(value) not in _SEQUENCES and type(value) not in _OF_DICTS:
@@ -198,7 +198,7 @@ def _model(tx: Any, value: Any, source: Any) -> Any:
         parts = source.call(inners_of)
         tx.guards.add(parts, "len", len(inners_of(value)))
         models = [_model(tx, v, parts.index(i)) for i, v in enumerate(inners_of(value))]
-        return None if None in models else Zip(models)
+        return None if None in models else Zip(models, len(value.__reduce__()) > 2)  # strict
     return None
 
 

@@ -55,7 +55,7 @@ class Symbols(Part):
     def symbol_binary(self, name: str, left: Any, right: Any) -> Any:
         name = {"and": "and_", "or": "or_"}.get(name, name)
         by_zero = name in _DIVISIONS and right.is_constant() and right.constant() == 0
-        if by_zero or complex in _kinds(left, right):
+        if by_zero or complex in _kinds(left, right) or _is_large(left) or _is_large(right):
             return self._fold_known(real_operator(name), left, right)
         if name == "divmod":
             from suture.variables import Tuple
@@ -81,7 +81,7 @@ class Symbols(Part):
         return "shift" not in name or bool(self.truth(self.compare(">=", right, Constant(0))))
 
     def symbol_compare(self, symbol: str, left: Any, right: Any) -> Any:
-        if complex in _kinds(left, right):
+        if complex in _kinds(left, right) or _is_large(left) or _is_large(right):
             return self._fold_known(COMPARE[symbol][0], left, right)
         if self.draws and isinstance(left, Symbol):
             decided = self.compare_drawn(symbol, left, right)
@@ -186,6 +186,11 @@ class Symbols(Part):
 
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
+
+
+def _is_large(value: Any) -> bool:
+    """Whether a number is too large for the 64 bits that symbols are made for."""
+    return value.is_constant() and type(value.constant()) is int and abs(value.constant()) >= 2**62
 
 
 def _kinds(*variables: Any) -> set[type]:

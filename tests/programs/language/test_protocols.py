@@ -325,3 +325,69 @@ def test_printing_with_wrong_arguments_raises_where_it_is_called():
             return str(error), x + 1
 
     check(program, torch.ones(2))
+
+
+def test_builtins_called_in_forms_they_do_not_take():
+    def program(x):
+        out = []
+        for wrong in (
+            lambda: enumerate(),
+            lambda: enumerate([], 1, 2),
+            lambda: enumerate([], "a"),
+            lambda: enumerate(iterable=[], x=3),
+            lambda: reversed(),
+            lambda: reversed([], []),
+            lambda: int.__new__(bool, 0),
+            lambda: tuple.__new__(list),
+            lambda: collections.deque([], -1),
+            lambda: collections.deque([], 1, 2),
+            lambda: round(),
+            lambda: isinstance(1),
+        ):
+            try:
+                wrong()
+            except (TypeError, ValueError) as error:
+                out.append((type(error), str(error)))
+        out.append(
+            (round(number=2.5), round(2.567, ndigits=1), list(enumerate(start=3, iterable="a")))
+        )
+        return out, x + 1
+
+    anyway(program, torch.ones(2))
+
+
+class Derived(str):
+    pass
+
+
+def test_constants_with_objects_of_derived_classes():
+    def program(x):
+        return [
+            "a" + Derived("b"),
+            Derived("a") + "b",
+            "x" in Derived("xy"),
+            "a" < Derived("b"),
+        ], x + 1
+
+    anyway(program, torch.ones(2))
+
+
+def test_globals_changed_as_a_dict_are_seen():
+    globals()["CHANGED"] = 1
+
+    def program(x):
+        globals()["CHANGED"] = 5
+        seen = CHANGED  # noqa: F821
+        globals()["CHANGED"] = 1
+        return seen, x + 1
+
+    anyway(program, torch.ones(2))
+
+
+def test_symbols_and_numbers_beyond_64_bits():
+    def program(n):
+        return n + 10**5000 > 0, n < 10**5000, (n * 10**30) % 7
+
+    fn = suture.compile(program, backend="eager")
+    for n in (1, 2, 3, 4):
+        assert fn(n) == program(n)
