@@ -115,6 +115,7 @@ EXPECTED: dict[str, str] = {
     "test.test_exceptions.ExceptionTests.testSettingException": "looks at the frames of callers",
     "test.test_exceptions.PEP626Tests.test_lineno_after_other_except": _LEFT,
     "test.test_exceptions.PEP626Tests.test_lineno_in_try": _LEFT,
+    "test.test_generators.FinalizationTest.test_refcycle": "counts references: sys.getrefcount",
     "test.test_generators.SignalAndYieldFromTest.": "asks in which frame a signal is taken",
     "test.test_itertools.TestBasicOps.test_combinations_tuple_reuse": _REUSED,
     "test.test_itertools.TestBasicOps.test_combinations_with_replacement_tuple_reuse": _REUSED,

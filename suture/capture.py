@@ -79,10 +79,12 @@ class Capture:
     def forget(self) -> None:
         """The tracer is not needed any more: what was captured, and the values it holds, go when
         nobody uses them, and not only when a garbage collector comes by."""
+        handled = None  # what the program handles is its own, and the context of our errors
         if self.tracer is not None:
+            handled = self.tracer.ambient
             self.tracer.__dict__.clear()
             self.tracer = None
         reason = getattr(self.exit, "reason", None)
-        while reason is not None and reason.__traceback__ is not None:
+        while reason not in (None, handled) and reason.__traceback__ is not None:
             reason.__traceback__ = None
             reason = reason.__cause__ or reason.__context__

@@ -135,7 +135,11 @@ def _object_getattribute(tx: Any, args: Any, kwargs: Any) -> Any:
 def _object_init(tx: Any, args: Any, kwargs: Any) -> Any:
     if len(args) > 1 or kwargs:  # Python says whether the class takes more
         cls, extra = args[0].python_type(), [None] * (len(args) + len(kwargs) - 1)
-        tx.folded(lambda: object.__init__(object.__new__(cls), *extra))
+        if tx.type_lookup(cls, "__new__") is object.__new__:
+            tx.folded(lambda: object.__init__(object.__new__(cls), *extra))
+        elif tx.type_lookup(cls, "__init__") is not object.__init__:
+            text = "object.__init__() takes exactly one argument (the instance to initialize)"
+            tx.raise_(TypeError, text)
     return Constant(None)
 
 

@@ -140,7 +140,9 @@ class Classes(Part):
         if issubclass(real, collections.deque):
             return Deque([])
         if issubclass(real, frozenset):
-            return Set(None, None, frozenset).m_union(self, *args[:1])
+            if len(args) > 1:
+                self._too_many(real, args)
+            return Set(None, None, frozenset).m_union(self, *args)
         if issubclass(real, set):
             return Set()
         for base in (int, float, str, bytes, complex):
@@ -149,6 +151,11 @@ class Classes(Part):
                 return self.folded(lambda: base(*values))  # noqa: B023 - called at once
         return None
 
+    def _too_many(self, real: type, args: list[Any]) -> None:
+        """What a set says to more than one argument."""
+        text = f"{real.__name__} expected at most 1 argument, got {len(args)}"
+        self.raise_(TypeError, text)
+
     def storage_init(self, made: Any, init: Any, args: list[Any], kwargs: Any) -> None:
         """The C __init__ of a container on the builtin part of an object."""
         storage = getattr(made, "storage", None)
@@ -156,12 +163,19 @@ class Classes(Part):
             if storage.kind is collections.defaultdict and args:
                 storage.factory, args = args[0], args[1:]
             storage.m_update(self, *args, **kwargs)
+        elif isinstance(storage, List) and storage.kind is list:
+            if len(args) > 1 or kwargs:
+                self.refused(list, args, kwargs)
+            new = list(self.unpack(args[0])) if args else []
+            storage.change(self)[:] = new
         elif isinstance(storage, List):
             if args:
                 storage.m_extend(self, args[0])
         elif isinstance(storage, Set):
-            if args and storage.kind is set:
-                storage.m_update(self, args[0])
+            if len(args) > 1:
+                self._too_many(made.python_type(), args)
+            if storage.kind is set:
+                storage.m___init__(self, *args)
         elif not isinstance(storage, (Constant, Tuple)) and init is not object.__init__:
             raise Break(calls.UNSUPPORTED_CALLABLE, callable=made.describe(), arguments="")
 

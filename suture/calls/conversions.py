@@ -155,7 +155,8 @@ def _bytes(tx: Any, args: Any, kwargs: Any) -> Any:
 def _tuple(tx: Any, args: Any, kwargs: Any) -> Any:
     if not args:
         return Tuple([])
-    return args[0] if type(args[0]) is Tuple else Tuple(tx.elements(args[0]))
+    same = type(args[0]) in (Tuple, Constant) and args[0].python_type() is tuple
+    return args[0] if same else Tuple(tx.elements(args[0]))
 
 
 @handles(list)

@@ -7,7 +7,17 @@ from typing import Any
 
 from suture.breaks import Break, control_flow
 from suture.calls.part import Part
-from suture.variables import END, Class, Constant, Function, Generator, Object, Raise, Raised
+from suture.variables import (
+    END,
+    Class,
+    Constant,
+    Function,
+    Generator,
+    Object,
+    Opaque,
+    Raise,
+    Raised,
+)
 
 
 class Generators(Part):
@@ -176,6 +186,9 @@ class Generators(Part):
 
     def generator_throw(self, gen: Generator, args: list[Any]) -> Any:
         given = args[1] if len(args) > 1 and not args[1].is_constant() else args[0]
+        made = isinstance(given, Class) and self.type_lookup(given.value, "__new__")
+        if isinstance(given, Opaque) or isinstance(made, (types.FunctionType, staticmethod)):
+            raise Break(control_flow.UNKNOWN_ITERATOR, iterator=gen.describe())
         kind = given.value if isinstance(given, Class) else given.python_type()
         if not issubclass(kind, BaseException):
             text = "exceptions must be classes or instances deriving from BaseException"

@@ -39,7 +39,7 @@ class Items(Part):
         if isinstance(obj, Tensor):
             asked = self.special_override(obj, "__getitem__", [key]) if self.asks else None
             return asked if asked is not None else self.tensor_getitem(obj, key)
-        if obj.is_constant():
+        if obj.is_constant() and type(obj) is not Tuple:
             return self._constant_getitem(obj, key)
         if isinstance(obj, Class):
             return self._class_getitem(obj, key)

@@ -229,7 +229,7 @@ class Operators(Part):
             if done is not None:
                 return done
             left, right = self._without_symbols(left), self._without_symbols(right)
-        if left.is_constant() and right.is_constant():
+        if left.is_constant() and right.is_constant() and type(left) is not Tuple:
             return self.fold(real_operator(name), [left, right], {})
         plain = name
         if name not in BINARY:

@@ -145,7 +145,7 @@ def _shared(value: Any) -> bool:
     """Values of which CPython keeps one object only."""
     if type(value) is int:
         return -5 <= value <= 256
-    return type(value) in (str, bytes) and len(value) <= 1
+    return type(value) in (str, bytes, tuple) and len(value) <= (type(value) is not tuple)
 
 
 class Volatile(Variable):

@@ -226,6 +226,26 @@ class Tuple(Sequence):
     def hash_key(self, tx: Any) -> Any:
         return tuple(i.hash_key(tx) for i in self.unpacked(tx))
 
+    def identity(self) -> Any:
+        empty = not self.items and self.source is None and type(self) is Tuple
+        return Constant(()).identity() if empty else super().identity()
+
+    def m___getitem__(self, tx: Any, key: Any) -> Any:
+        found = super().m___getitem__(tx, key)
+        whole = self._is_made() and isinstance(found, Tuple) and found.items == self.items
+        return self if whole and isinstance(tx.builtin_part(key), Slice) else found
+
+    def m___mul__(self, tx: Any, times: Any) -> Any:
+        made = super().m___mul__(tx, times)
+        once = self._is_made() and isinstance(made, Tuple) and tx.integer(times) == 1
+        return self if once else made
+
+    m___rmul__ = m___mul__
+
+    def _is_made(self) -> bool:
+        """Whether it is a plain tuple of the region: all of it, or once it, is itself."""
+        return type(self) is Tuple and self.source is None
+
     def m___hash__(self, tx: Any) -> Any:
         return Constant(hash(tuple(tx.constant_value(i) for i in self.unpacked(tx))))
 

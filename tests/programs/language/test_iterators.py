@@ -292,3 +292,63 @@ def test_a_text_that_was_computed_is_another_object_behind_a_break() -> None:
         return x + 1, one == two, one is two
 
     check(fn, torch.ones(2))
+
+
+def test_what_the_program_handles_keeps_its_traceback_while_more_is_compiled() -> None:
+    import io
+
+    def fn(x: Any) -> Any:
+        def made() -> Any:
+            io.StringIO()
+            yield 1
+
+        try:
+            raise ValueError
+        except ValueError as error:
+            numbers = made()
+            print("break")
+            next(numbers)
+            print("break")
+            return x + 1, sys.exc_info()[2] is None, error.__traceback__ is None
+
+    check(fn, torch.ones(2))
+
+
+def test_a_tuple_is_its_own_copy() -> None:
+    def fn(x: Any) -> Any:
+        pair, numbers, empty = (x, x), tuple(range(3)), tuple(range(0))
+        same = [
+            pair[:] is pair,
+            pair * 1 is pair,
+            tuple(numbers) is numbers,
+            numbers * 1 is numbers,
+        ]
+        return x + 1, same, id(empty) == id(empty * 1), id(empty) == id(()), numbers[:2], pair * 2
+
+    check(fn, torch.ones(2), graphs=1)
+
+
+def test_a_set_or_list_that_is_set_up_again_holds_the_new_members_only() -> None:
+    class Names(set):  # type: ignore[type-arg]
+        pass
+
+    class Items(list):  # type: ignore[type-arg]
+        pass
+
+    class Fixed(frozenset):  # type: ignore[type-arg]
+        pass
+
+    def fn(x: Any) -> Any:
+        names, items, fixed = Names("ab"), Items("ab"), Fixed([1])
+        names.__init__("cd")  # type: ignore[misc]
+        items.__init__("cd")  # type: ignore[misc]
+        fixed.__init__("cd")  # type: ignore[misc]
+        out = [sorted(names), items, sorted(fixed)]
+        for cls in (Names, Items, Fixed):
+            try:
+                cls([], 2)  # type: ignore[call-arg]
+            except TypeError as error:
+                out.append(str(error))
+        return x + 1, out
+
+    check(fn, torch.ones(2))
