@@ -294,6 +294,8 @@ class Operators(Part):
     def _other_special(self, obj: Any, method: str, other: Any) -> Any:
         """The same for an object that has a model of another kind: one of `typing` is asked now,
         for the rest Python knows more than the model does."""
+        if isinstance(obj, Tensor):
+            return None  # torch declines what is no operand of it
         kind = obj.python_type()
         raw = self.type_lookup(kind, method)
         if raw is MISSING or raw in _DEFAULT_COMPARE:
