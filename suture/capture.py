@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,13 +79,13 @@ class Capture:
 
     def forget(self) -> None:
         """The tracer is not needed any more: what was captured, and the values it holds, go when
-        nobody uses them, and not only when a garbage collector comes by."""
-        handled = None  # what the program handles is its own, and the context of our errors
+        nobody uses them, and not only when a garbage collector comes by. What the program itself
+        is handling at this time is the context of all that was raised here, and stays as it is."""
         if self.tracer is not None:
-            handled = self.tracer.ambient
             self.tracer.__dict__.clear()
             self.tracer = None
+        outside = sys.exception()
         reason = getattr(self.exit, "reason", None)
-        while reason not in (None, handled) and reason.__traceback__ is not None:
+        while reason is not None and reason is not outside and reason.__traceback__ is not None:
             reason.__traceback__ = None
             reason = reason.__cause__ or reason.__context__

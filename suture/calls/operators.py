@@ -300,6 +300,8 @@ class Operators(Part):
         raw = self.type_lookup(kind, method)
         if raw is MISSING or raw in _DEFAULT_COMPARE:
             return None
+        if isinstance(obj, Tensor) and isinstance(other, Array):
+            return None  # it has an answer of its own
         if isinstance(obj, Builtin) and not isinstance(other, Builtin) and kind in C_CALLABLES:
             return None  # equal to its like only
         if isinstance(obj, Builtin) and (kind.__module__ == "typing" or kind in C_CALLABLES):

@@ -46,6 +46,8 @@ def _retain_grad(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
 def _requires_grad(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
     """Nothing to do if the tensor is so already. Else a graph cannot say it: a leaf must be a
     tensor that exists outside of the graph."""
+    if len(args) + len(kwargs) > 1 or not kwargs.keys() <= {"requires_grad"}:
+        return tx.add_node("call_method", "requires_grad_", [tensor, *args], kwargs)  # raises
     given = args[0] if args else kwargs.get("requires_grad", Constant(True))
     if bool(tensor.value.requires_grad) == tx.truth(given):
         return tensor

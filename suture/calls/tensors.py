@@ -429,13 +429,14 @@ class Tensors(Part):
         return self.call_torch(real, [left, right], {})
 
     def graph_compare(self, symbol: str, left: Any, right: Any) -> Any:
+        some_tensor = isinstance(left, Tensor) or isinstance(right, Tensor)
+        if some_tensor and symbol in ("==", "!="):
+            for side in (left, right):  # torch has no answer for None or a text
+                if isinstance(side, Constant) and not _operand(side):
+                    return Constant(symbol == "!=")
         if not (_operand(left) and _operand(right)):
             return None
-        if isinstance(left, Tensor) or isinstance(right, Tensor):
-            for side in (left, right):
-                other = isinstance(side, Constant) and not isinstance(side.as_proxy(), _SCALARS)
-                if other and symbol in ("==", "!="):
-                    return Constant(symbol == "!=")
+        if some_tensor:
             return self.call_torch(_COMPARE[symbol], [left, right], {})
         return self.symbol_compare(symbol, left, right)
 

@@ -32,7 +32,7 @@ class Told:
         file, line, space = self._where()
         registry = space.setdefault("__warningregistry__", {})
         module = str(space.get("__name__") or "<string>")
-        warnings.warn_explicit(self.text, self.category, file, line, module, registry, space)
+        warnings.warn_explicit(self.text, self.category, file, line, module, registry)
 
     def _where(self) -> tuple[str, int, dict[str, Any]]:
         """File, line and globals of the place; a number of callers of the region, if outside."""

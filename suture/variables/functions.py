@@ -212,6 +212,8 @@ class MadeFunction(Mutable):
             if self.annotations is None:
                 self.annotations = Dict()
             return self.annotations
+        if name == "__type_params__" and hasattr(types.FunctionType, name):
+            return Constant(())
         if name == "__class__":
             return tx.wrap(types.FunctionType, None)
         if name in ("__call__",):
@@ -270,6 +272,8 @@ class MadeFunction(Mutable):
 
 # Fields of a function that are not in its __dict__.
 _FIELDS = frozenset({"__name__", "__qualname__", "__doc__", "__module__", "__annotations__"})
+if hasattr(types.FunctionType, "__type_params__"):  # from 3.12 on
+    _FIELDS |= {"__type_params__"}
 _FIXED_FIELDS = frozenset({"__code__", "__defaults__", "__kwdefaults__", "__class__"})
 
 

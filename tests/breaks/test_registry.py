@@ -109,7 +109,7 @@ class TestBreak:
                 raise RuntimeError("no")
 
         exc = Break(calls.DISABLED, function=Rude(), reason="two\nlines  " + "x" * 1000)
-        assert exc.fields["function"] == "<Rude whose repr() raises>"
+        assert exc.fields["function"] == "<Rude object>"
         assert exc.fields["reason"].startswith("two lines xxx")
         assert len(exc.fields["reason"]) == 200
 
