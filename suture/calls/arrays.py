@@ -49,6 +49,7 @@ _MADE = frozenset(
     ]
 )
 _COMPUTED = ("T", "real", "imag")
+_PLAIN = {"iand": "and_", "ior": "or_"}
 _SYMBOLS = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "gt": ">", "ge": ">="}
 _CHANGES = ("fill", "sort", "put", "resize")
 _NUMBERS = ("item", "tolist", "__int__", "__float__", "__index__", "__bool__")
@@ -128,15 +129,30 @@ class Arrays(Part):
         return self.number_in(operand) if isinstance(operand, Array) else operand
 
     def _array_operator(self, name: str, *operands: Any) -> Any:
+        first = operands[0]
         changes = name.startswith("i") and name != "invert"
+        if changes and isinstance(first, Array) and first.is_scalar:
+            name, changes = _PLAIN.get(name, name[1:]), False  # scalars never change
         if changes:
             self.write_array(f"__{name}__")
+        dtype = _result_dtype(name, operands)
+        if dtype is None:
+            raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of these operands")
+        if name == "truediv" and dtype == numpy.float64:  # torch divides integers in float32
+            operands = tuple(self._as_doubles(o) for o in operands)
         target = nodes.array_operator_ if changes else nodes.array_operator
         made = self._array_node(target, [Constant(name), *operands], {}, name)
-        first = operands[0]
         if isinstance(made, Array) and isinstance(first, Array) and made.tensor is first.tensor:
             return first
+        if isinstance(made, Array) and numpy_dtype(made.tensor.value) != dtype:
+            raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of these operands")
         return made
+
+    def _as_doubles(self, operand: Any) -> Any:
+        if not isinstance(operand, Array) or operand.tensor.value.dtype.is_floating_point:
+            return operand
+        asked = [operand, Constant("astype"), Constant("float64")]
+        return self._array_node(nodes.array_method, asked, {}, "astype")
 
     def array_setitem(self, array: Array, key: Any, value: Any) -> Any:
         self.write_array("__setitem__")
@@ -187,6 +203,38 @@ class Arrays(Part):
                 raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of a scalar")
             return Constant(value.value.item())
         return value
+
+
+def _result_dtype(name: str, operands: Any) -> Any:
+    """The dtype that NumPy's own operator gives for such operands; None where it refuses them, or
+    they are nothing that arrays are combined with."""
+    if name == "getitem":
+        return numpy_dtype(operands[0].tensor.value)
+    samples = [_sample(o) for o in operands]
+    if any(s is None for s in samples):
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            result = getattr(operator, name)(*samples)
+    except Exception:
+        return None
+    return getattr(result[0] if isinstance(result, tuple) else result, "dtype", None)
+
+
+def _sample(operand: Any) -> Any:
+    """A value of the operand's kind: what NumPy makes of its kind it makes of all."""
+    if isinstance(operand, Array):
+        dtype = numpy_dtype(operand.tensor.value)
+        dims = operand.tensor.value.dim()
+        return dtype.type(1) if operand.is_scalar else numpy.ones((1,) * dims, dtype)
+    if isinstance(operand, Symbol):
+        return operand.python_type()(1)
+    if isinstance(operand, Constant) and isinstance(operand.value, (int, float, complex)):
+        return operand.value
+    if isinstance(operand, Constant) and isinstance(operand.value, numpy.generic):
+        return operand.value
+    return None
 
 
 def _number_behind(operand: Any) -> Any:

@@ -224,6 +224,7 @@ class Operators(Part):
         done = self.own_operator(name, left, right)
         if done is not None:
             return done
+        left, right = self._beside(left, right), self._beside(right, left)
         if isinstance(left, (Tensor, Symbol)) or isinstance(right, (Tensor, Symbol)):
             done = self.graph_binary(name, left, right)
             if done is not None:
@@ -238,6 +239,12 @@ class Operators(Part):
             if done is not None:
                 return done
         return self._binary_methods(plain, left, right)
+
+    def _beside(self, operand: Any, other: Any) -> Any:
+        """An operand; next to a tensor a scalar of NumPy is a number."""
+        if isinstance(operand, Array) and operand.is_scalar and isinstance(other, Tensor):
+            return self.number_in(operand)
+        return operand
 
     def _binary_methods(self, name: str, left: Any, right: Any) -> Any:
         forward, backward = BINARY[name]
@@ -359,6 +366,7 @@ class Operators(Part):
         done = self.own_operator(real.__name__, left, right)
         if done is not None:
             return done
+        left, right = self._beside(left, right), self._beside(right, left)
         if isinstance(left, (Tensor, Symbol)) or isinstance(right, (Tensor, Symbol)):
             done = self.graph_compare(symbol, left, right)
             if done is not None:

@@ -250,3 +250,35 @@ def test_an_array_of_a_tensor_is_the_tensor_seen_by_numpy():
         return numpy.asarray(x) * 2, numpy.array(x) + 1, numpy.asarray(x, dtype=numpy.float64)
 
     check(fn, torch.randn(4))
+
+
+def test_integers_are_divided_in_double_precision():
+    def fn(a):
+        return a / 3, 1 / a, (a * 2) / a
+
+    check(fn, numpy.arange(1, 5))
+
+
+def test_a_scalar_of_numpy_is_not_changed_in_place():
+    def fn(x, a):
+        b = a
+        b += 2
+        return x * b, a, b
+
+    suture.reset()
+    compiled = suture.compile(fn, backend="eager")
+    for number in range(4):
+        got, want = (f(torch.ones(2), numpy.int64(number)) for f in (compiled, fn))
+        assert torch.equal(got[0], want[0])
+        assert got[1:] == want[1:]
+        assert type(got[2]) is type(want[2])
+
+
+def test_a_scalar_of_numpy_repeats_a_list():
+    def fn(x, a):
+        return x + 1, a * [1.0, 2.0]
+
+    suture.reset()
+    compiled = suture.compile(fn, backend="eager")
+    for number in range(1, 4):
+        assert compiled(torch.ones(2), numpy.int64(number))[1] == [1.0, 2.0] * number
