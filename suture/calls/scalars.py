@@ -88,6 +88,8 @@ def _question(real: Any, answer: bool) -> None:
     """Symbolic numbers are neither infinite nor NaN: ints by nature, floats by their guard."""
 
     def handler(tx: Any, args: list[Any], kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs:
+            tx.question_on_data(args[0], f"{real.__name__}()")
         if (
             len(args) == 1
             and not kwargs

@@ -87,7 +87,37 @@ class Symbols(Part):
             decided = self.compare_drawn(symbol, left, right)
             if decided is not None:
                 return decided
+        if self._may_be_nan(left) and isinstance(right, Symbol):
+            one, other = (priv.expression(side.value) for side in (left, right))
+            if one == other:  # to sympy a number is itself, and NaN is not
+                raise self._decision_on(left, f"{symbol} itself")
         return self._node(COMPARE[symbol][0], left, right)
+
+    def _may_be_nan(self, value: Any) -> bool:
+        """Whether this is a float from data, of which nothing is known while tracing."""
+        if not isinstance(value, Symbol) or not isinstance(value.value, torch.SymFloat):
+            return False
+        used = priv.expression(value.value).free_symbols
+        return any(s not in self.graph.shape_env.backed_var_to_val for s in used)
+
+    def question_on_data(self, symbol: Any, question: str) -> None:
+        """Break if whether a float is NaN or infinite is asked of one that comes from data."""
+        if self._may_be_nan(symbol):
+            raise self._decision_on(symbol, question)
+
+    def _decision_on(self, symbol: Symbol, text: str) -> Break:
+        known = self.graph.origins
+        used = sorted(
+            (s for s in priv.expression(symbol.value).free_symbols if s in known), key=str
+        )
+        places = [
+            f'{name} comes from File "{at[0]}", line {at[1]}'
+            for name, at in (known[s] for s in used)
+            if at
+        ]
+        subject = ", ".join(known[s][0] for s in used) or "a number"
+        origin = ", ".join(places) or "a tensor"
+        return Break(control_flow.UNBACKED_DECISION, expression=f"{subject} {text}", origin=origin)
 
     def _fold_known(self, real: Any, left: Any, right: Any) -> Any:
         """What torch's symbols do not know, done with the numbers they stand for."""

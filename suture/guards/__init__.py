@@ -62,6 +62,7 @@ _TEXT = {
     "same": lambda p, a: f"{p} is {a.path()}",
     "distinct": lambda p, a: "no two of " + ", ".join(s.path() for s in a) + " are one object",
     "expr": lambda p, a: str(a[-1]),
+    "expr_py": lambda p, a: str(a[-1]),
     "torch_state": lambda p, a: f"torch state: {a[2]} == {_short(a[1])}",
 }
 

@@ -128,3 +128,20 @@ def test_numbers_of_no_dimensional_inputs_are_not_taken_for_constants():
 def test_a_mask_of_a_size_that_changes():
     calls = [(rand(n, 4),) for n in (3, 5, 9)]
     assert compilations(lambda x: x[x[:, 0] > 0].sum(0), *calls) == [1, 2, 2]
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x: torch.zeros(3) if math.isnan(x.sum().item()) else torch.ones(3),
+        lambda x: torch.zeros(3) if math.isinf(x.sum().item()) else torch.ones(3),
+        lambda x: torch.zeros(3) if math.isfinite(x.sum().item()) else torch.ones(3),
+        lambda x: (lambda s: torch.zeros(3) if s != s else torch.ones(3))(x.sum().item()),
+        lambda x: (lambda s: torch.zeros(3) if s == s else torch.ones(3))(x.sum().item() * 2),
+    ],
+)
+def test_whether_a_number_from_data_is_one_is_asked_of_the_number(fn, backend):
+    calls = [(torch.full((3,), value),) for value in (1.0, math.nan, math.inf, -math.inf)]
+    compilations(fn, *calls, backend=backend)
+    assert {record.number for record in suture.stats().breaks} == {"GB2010"}
