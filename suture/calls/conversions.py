@@ -222,8 +222,10 @@ def _ordered(tx: Any, args: Any, kwargs: Any) -> Any:
 @handles(collections.defaultdict)
 def _defaultdict(tx: Any, args: Any, kwargs: Any) -> Any:
     factory = args[0] if args else None
-    if factory is not None and factory.is_constant():
+    if factory is not None and factory.is_constant() and factory.constant() is None:
         factory = None
+    if factory is not None and not tx.truth(tx.call(tx.wrap(callable, None), [factory], {})):
+        return tx.raise_(TypeError, "first argument must be callable or None")
     made = Dict(None, None, collections.defaultdict, None, factory)
     made.m_update(tx, *args[1:], **kwargs)
     return made

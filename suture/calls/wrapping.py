@@ -183,6 +183,8 @@ def _maker_for(value: Any) -> Wrap:
         return _builtin
     if issubclass(kind, (types.CoroutineType, types.AsyncGeneratorType)):
         return _opaque
+    if issubclass(kind, super):
+        return _opaque  # its attributes are those of another object
     if issubclass(kind, weakref.ProxyTypes):
         return _opaque  # every use of it goes to an object that may be gone
     if kind.__module__ == "builtins" and kind.__name__.endswith(("iterator", "generator")):

@@ -391,3 +391,30 @@ def test_symbols_and_numbers_beyond_64_bits():
     fn = suture.compile(program, backend="eager")
     for n in (1, 2, 3, 4):
         assert fn(n) == program(n)
+
+
+def test_a_super_object_that_is_kept_looks_where_it_should():
+    def program(x):
+        class A:
+            def meth(self, a):
+                return a + 1
+
+        class B(A):
+            def meth(self, a):
+                above = super(B, self)
+                suture.graph_break()
+                return above.meth(a) * 2
+
+        return B().meth(x)
+
+    anyway(program, torch.ones(2))
+
+
+def test_a_defaultdict_takes_only_what_can_be_called():
+    def program(x):
+        try:
+            collections.defaultdict(1)
+        except TypeError as error:
+            return str(error), collections.defaultdict(None, a=1), x + 1
+
+    check(program, torch.ones(2))
