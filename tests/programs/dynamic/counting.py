@@ -35,3 +35,16 @@ def compilations(
 def guard_texts(compiled: Any) -> list[str]:
     """The guards of the newest variant, as text."""
     return [g.text() for g in compiled.point.data.variants[-1].guards.entries]
+
+
+def by_dynamo(fn: Any, *calls: Any, backend: Any = "eager", **options: Any) -> int:
+    """How often TorchDynamo compiles the same in the same process."""
+    import torch._dynamo
+    from torch._dynamo.utils import counters
+
+    torch._dynamo.reset()
+    counters.clear()
+    compiled = torch.compile(fn, backend=backend, **options)
+    for args in calls:
+        compiled(*_copies(args, {})[0])
+    return int(counters["frames"]["total"])

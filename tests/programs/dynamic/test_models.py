@@ -6,11 +6,10 @@ import copy
 
 import pytest
 import torch
-import torch._dynamo
 from torch import nn
-from torch._dynamo.utils import counters
 
 import suture
+from tests.programs.dynamic.counting import by_dynamo
 
 MODELS = {
     "convolution, batch": (
@@ -58,14 +57,6 @@ def test_models_over_sizes(name, backend, dynamic):
     assert not suture.stats().breaks
     ours = suture.stats().variants
     if ours != (1 if dynamic else 2):  # some releases of torch make more sizes constants
-        assert ours <= by_dynamo(make, shapes, backend, dynamic), suture.stats().recompilations
-
-
-def by_dynamo(make, shapes, backend, dynamic):
-    """How often TorchDynamo compiles the same in the same process."""
-    torch._dynamo.reset()
-    counters.clear()
-    compiled = torch.compile(make(), backend=backend, dynamic=dynamic)
-    for shape in shapes:
-        compiled(torch.randn(*shape)).sum().backward()
-    return counters["frames"]["total"]
+        calls = [(torch.randn(*shape),) for shape in shapes]
+        theirs = by_dynamo(make(), *calls, backend=backend, dynamic=dynamic)
+        assert ours <= theirs, suture.stats().recompilations
