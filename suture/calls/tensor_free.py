@@ -262,6 +262,8 @@ class _Reach:
         if _is_foreign(cls.__module__):
             return True
         self.objects.append(cls)
+        if cls.__mro__ is None:
+            return False  # its metaclass is about to make it
         return all(self._attribute(cls, name) for name in ("__new__", "__init__", "__post_init__"))
 
     def _code(self, code: types.CodeType, namespace: dict[str, Any]) -> bool:

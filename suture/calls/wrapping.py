@@ -386,6 +386,8 @@ def _bound_tensor_method(tx: Any, value: Any, source: Any) -> Any:
 
 
 def _class(tx: Any, value: Any, source: Any) -> Any:
+    if value.__mro__ is None:
+        return _opaque(tx, value, source)  # its metaclass is about to make it
     if source is not None:
         if qualname_of(value).startswith(tx.own_names):
             return _opaque(tx, value, source)  # defined anew in each call

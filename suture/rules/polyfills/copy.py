@@ -131,7 +131,7 @@ def _anew(x: Any, memo: dict[int, Any] | None) -> Any:
         _give_state(made, x.__getstate__(), memo)
         return made
     else:
-        reduction = x.__reduce_ex__(4)
+        reduction = _reduced(x, "shallow" if memo is None else "deep")
     if isinstance(reduction, str):
         return x
     if not 2 <= len(reduction) <= 5:
@@ -139,10 +139,21 @@ def _anew(x: Any, memo: dict[int, Any] | None) -> Any:
     return _rebuild(x, reduction, memo)
 
 
+def _reduced(x: Any, how: str) -> Any:
+    reductor = getattr(x, "__reduce_ex__", None)
+    if reductor is not None:
+        return reductor(4)
+    reductor = getattr(x, "__reduce__", None)
+    if reductor is None:
+        raise copy.Error(f"un({how})copyable object of type {type(x)}")
+    return reductor()
+
+
 def _is_plain(cls: Any) -> bool:
     """Whether instances are their attributes and nothing else."""
     return (
         cls.__reduce_ex__ is object.__reduce_ex__
+        and cls.__getattribute__ is object.__getattribute__
         and cls.__reduce__ is object.__reduce__
         and cls.__new__ is object.__new__
         and not hasattr(cls, "__getnewargs__")
