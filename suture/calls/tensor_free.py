@@ -262,7 +262,7 @@ class _Reach:
         if _is_foreign(cls.__module__):
             return True
         self.objects.append(cls)
-        if cls.__mro__ is None:
+        if getattr(cls, "__mro__", None) is None:
             return False  # its metaclass is about to make it
         return all(self._attribute(cls, name) for name in ("__new__", "__init__", "__post_init__"))
 
