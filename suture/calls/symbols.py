@@ -81,6 +81,8 @@ class Symbols(Part):
         return "shift" not in name or bool(self.truth(self.compare(">=", right, Constant(0))))
 
     def symbol_compare(self, symbol: str, left: Any, right: Any) -> Any:
+        if _is_large(right) and left.source is not None and left.python_type() is int:
+            return Constant(COMPARE[symbol][0](left.value.node.hint, right.constant()))
         if complex in _kinds(left, right) or _is_large(left) or _is_large(right):
             return self._fold_known(COMPARE[symbol][0], left, right)
         if self.draws and isinstance(left, Symbol):
