@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import inspect
 import operator
 import types
@@ -438,6 +439,8 @@ class Tensors(Part):
             return None
         if some_tensor:
             return self.call_torch(_COMPARE[symbol], [left, right], {})
+        if any(type(v) is Constant and isinstance(v.value, enum.Enum) for v in (left, right)):
+            return None  # a symbol is no number to the member of an enum
         return self.symbol_compare(symbol, left, right)
 
 

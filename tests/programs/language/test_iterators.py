@@ -352,3 +352,15 @@ def test_a_set_or_list_that_is_set_up_again_holds_the_new_members_only() -> None
         return x + 1, out
 
     check(fn, torch.ones(2))
+
+
+def test_members_of_enums_equal_numbers_that_change() -> None:
+    import enum
+
+    kinds = enum.IntFlag("kinds", "june july august")
+
+    def fn(value: int) -> Any:
+        return kinds(value) == value, value == kinds(value), kinds.june == value
+
+    compiled = suture.compile(fn, backend="eager")
+    assert [compiled(v) for v in (1, 2, 4)] == [fn(v) for v in (1, 2, 4)]
