@@ -419,6 +419,8 @@ class CallIterator(Iterator):
         if self.ended:
             return END
         item = tx.call(self.fn, [], {})
+        if self.ended:  # the function has used it up
+            return END
         if tx.same_or_equal(self.sentinel, item):
             self.touch(tx)
             self.ended = True

@@ -364,3 +364,20 @@ def test_members_of_enums_equal_numbers_that_change() -> None:
 
     compiled = suture.compile(fn, backend="eager")
     assert [compiled(v) for v in (1, 2, 4)] == [fn(v) for v in (1, 2, 4)]
+
+
+def test_a_function_that_uses_up_its_own_iterator_ends_it() -> None:
+    def fn(x: Any) -> Any:
+        calls = []
+
+        def more() -> Any:
+            calls.append(1)
+            if len(calls) == 1:
+                list(numbers)
+                return 1
+            return 2
+
+        numbers = iter(more, 2)
+        return x + 1, next(numbers, "ended"), len(calls)
+
+    check(fn, torch.ones(2))
