@@ -20,6 +20,14 @@ def _class_of(real: Any) -> Any:
     return kind if isinstance(kind, type) and kind.__module__ == "itertools" else None
 
 
+_EAGER = (
+    itertools.product,
+    itertools.permutations,
+    itertools.combinations,
+    itertools.combinations_with_replacement,
+)
+
+
 class LibraryIterators(Part):
     """The part of the tracer that makes them."""
 
@@ -38,7 +46,9 @@ class LibraryIterators(Part):
         finally:
             self.making = saved
         if isinstance(made, Generator):
-            made.origin = (_class_of(real), real, list(args), dict(kwargs))
+            # What has taken its elements from other iterators already cannot be made again.
+            taken = real in _EAGER and any(hasattr(a.python_type(), "__next__") for a in args)
+            made.origin = (_class_of(real), None if taken else real, list(args), dict(kwargs))
         elif isinstance(made, Tuple):
             for part in made.items:
                 part.cls = type(itertools.tee(())[0])

@@ -79,7 +79,8 @@ class Generator(Mutable):
         return tx.generator_throw(self, list(args))
 
     def rebuild(self, emit: Any) -> str:
-        if self.place is not None and (self.origin is None or self.started):
+        again = self.origin is not None and self.origin[1] is not None and not self.started
+        if self.place is not None and not again:
             raise MadeByPython(self.place)
         if self.origin is None:
             return str(emit.generator(self))

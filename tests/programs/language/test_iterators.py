@@ -381,3 +381,12 @@ def test_a_function_that_uses_up_its_own_iterator_ends_it() -> None:
         return x + 1, next(numbers, "ended"), len(calls)
 
     check(fn, torch.ones(2))
+
+
+def test_a_product_of_iterators_that_outlives_its_graph_takes_their_elements_once() -> None:
+    def fn(x: Any) -> Any:
+        pairs = itertools.product(iter("ab"), iter([1, 2]))
+        print("break")
+        return x + 1, list(pairs)
+
+    check(fn, torch.ones(2))
