@@ -410,7 +410,7 @@ class CallIterator(Iterator):
         super().__init__(None)
         self.fn = fn
         self.sentinel = sentinel
-        self.ended = False
+        self.ended: Any = False  # also by what it calls
 
     def python_type(self) -> type:
         return type(iter(int, 1))
