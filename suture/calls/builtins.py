@@ -243,7 +243,7 @@ def _hash(tx: Any, args: Any, kwargs: Any) -> Any:
 def _iter(tx: Any, args: Any, kwargs: Any) -> Any:
     if len(args) == 2:
         if not tx.truth(_callable(tx, [args[0]], {})):
-            return tx.raise_(TypeError, "iter(v, w): v must be callable")
+            return tx.folded(lambda: iter(3, 4))  # type: ignore[call-overload]  # says it so
         return library.call_iterator(tx, args[0], args[1])
     return tx.iterate(args[0])
 

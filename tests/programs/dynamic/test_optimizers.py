@@ -83,7 +83,7 @@ def test_a_schedule_as_users_write_it():
 @pytest.mark.parametrize("name", ["Adam, foreach", "NAdam, foreach", "Adamax, foreach"])
 def test_factors_that_are_tensors_do_not_break(name):
     train(OPTIMIZERS[name], "eager", steps=2)
-    asked = {"GB0025"}  # torch's own, around each step
+    asked = {"GB0025", "GB0098"}  # torch's own, around each step
     assert {record.number for record in suture.stats().breaks} <= asked
 
 
