@@ -33,9 +33,8 @@ static PyTypeObject unbound_type = {
 };
 
 /* Single-phase: the interpreter has one evaluation function, so there is one of us. */
-PyDoc_STRVAR(is_interned_doc,
-             "is_interned(text, /)\n--\n\n"
-             "Is this very text the one that literals with these letters give?");
+PyDoc_STRVAR(is_interned_doc, "is_interned(text, /)\n--\n\n"
+                              "Is this very text the one that literals with these letters give?");
 
 static PyObject *
 is_interned(PyObject *Py_UNUSED(module), PyObject *text)
@@ -71,11 +70,10 @@ add_types(PyObject *module)
 static int
 add_functions(PyObject *module)
 {
-    PyMethodDef *tables[] = {suture_enter_methods,     suture_generator_methods,
-                             suture_jump_methods,      suture_point_methods,
-                             suture_hook_methods,      suture_site_methods,
-                             suture_traceback_methods, suture_gauge_methods,
-                             text_methods};
+    PyMethodDef *tables[] = {
+        suture_enter_methods,     suture_generator_methods, suture_jump_methods,
+        suture_point_methods,     suture_hook_methods,      suture_site_methods,
+        suture_traceback_methods, suture_gauge_methods,     text_methods};
     for (size_t i = 0; i < Py_ARRAY_LENGTH(tables); i++) {
         if (PyModule_AddFunctions(module, tables[i]) < 0) {
             return -1;

@@ -10,10 +10,10 @@ typedef struct {
     PyObject *name;    /* str */
     PyObject *on_miss; /* callable */
     PyObject *data;    /* anything, None at first */
-    PyObject *table; /* tuple (variant, guards, variant, guards, ...), most recent first, then the
-                        general ones in the same order; replaced, never changed, so a dispatch can
-                        go on with the one it holds */
-    Py_ssize_t last; /* index in table of the variant that hit last, general ones aside */
+    PyObject *table;   /* tuple (variant, guards, variant, guards, ...), most recent first, then the
+                          general ones in the same order; replaced, never changed, so a dispatch can
+                          go on with the one it holds */
+    Py_ssize_t last;   /* index in table of the variant that hit last, general ones aside */
     Py_ssize_t general; /* how many items at the end of table are of general variants */
     PyObject *weakrefs;
 } point_object;
