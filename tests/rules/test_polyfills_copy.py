@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suture.rules.polyfills.copy import deep, shallow
+from tests.harness import check
 
 
 class Plain:
@@ -178,3 +179,41 @@ def test_errors_are_those_of_the_original():
         copy.deepcopy(lock)
     with pytest.raises(TypeError):
         deep(lock)
+
+
+class Config:
+    """As libraries write them: every attribute is read through the class's own method."""
+
+    names = {"hidden": "width"}  # noqa: RUF012
+
+    def __init__(self):
+        self.width = 3
+        self.nested = {"sizes": [1]}
+
+    def __getattribute__(self, key):
+        if key != "names" and key in super().__getattribute__("names"):
+            key = super().__getattribute__("names")[key]
+        return super().__getattribute__(key)
+
+
+class NoReduction:
+    def __getattribute__(self, name):
+        if name.startswith("__reduce"):
+            raise AttributeError(name)
+        return object.__getattribute__(self, name)
+
+
+def test_objects_with_their_own_getattribute_are_copied_in_the_graph():
+    config = Config()
+
+    def fn(x):
+        deep, shallow = copy.deepcopy(config), copy.copy(config)
+        deep.width += 1
+        deep.nested["sizes"].append(2)
+        try:
+            copy.deepcopy(NoReduction())
+        except copy.Error as error:
+            said = str(error)
+        return x * deep.hidden, config.width, config.nested, deep.nested, shallow.hidden, said
+
+    check(fn, torch.ones(2))

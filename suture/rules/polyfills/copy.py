@@ -124,7 +124,10 @@ def _anew(x: Any, memo: dict[int, Any] | None) -> Any:
     reductor = copyreg.dispatch_table.get(cls)
     if reductor is not None:
         reduction = reductor(x)
-    elif _is_plain(cls):
+    elif _is_plain(cls) and (
+        cls.__getattribute__ is object.__getattribute__
+        or getattr(x, "__reduce_ex__", None) is not None
+    ):
         made = cls.__new__(cls)
         if memo is not None:
             memo[id(x)] = made
@@ -153,7 +156,6 @@ def _is_plain(cls: Any) -> bool:
     """Whether instances are their attributes and nothing else."""
     return (
         cls.__reduce_ex__ is object.__reduce_ex__
-        and cls.__getattribute__ is object.__getattribute__
         and cls.__reduce__ is object.__reduce__
         and cls.__new__ is object.__new__
         and not hasattr(cls, "__getnewargs__")
