@@ -35,7 +35,7 @@ _HARMLESS = frozenset(
     | {"__neg__", "__pos__", "__invert__", "__abs__", "__class_getitem__", "__match_args__"}
     | {"__int__", "__float__", "__index__", "__complex__", "__enter__", "__exit__", "__copy__"}
     | {"__setattr__", "__getattr__", "__array_priority__", "__tensor_flatten__"}
-    | {"__tensor_unflatten__", "__type_params__", "__final__"}
+    | {"__tensor_unflatten__", "__type_params__", "__final__", "__slotnames__"}
 )
 _BINDABLE = (types.FunctionType, property, staticmethod, classmethod)
 

@@ -12,6 +12,16 @@ from tests.harness import check
 
 P = (torch.arange(4) + 1.0) / 6
 
+
+@pytest.fixture(autouse=True)
+def arguments_are_checked():
+    """torch.compile turns the checks off for the whole process."""
+    before = D.Distribution._validate_args
+    D.Distribution.set_default_validate_args(True)
+    yield
+    D.Distribution.set_default_validate_args(before)
+
+
 MAKERS = {
     "normal": lambda p: D.Normal(p, p.exp()),
     "bernoulli": lambda p: D.Bernoulli(probs=p),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copyreg
+
 import torch
 from torch.overrides import (
     handle_torch_function,
@@ -376,6 +378,16 @@ class Doubled(torch.nn.Parameter):
 
 class Marked(torch.nn.Parameter):
     mark = 3
+
+
+def test_what_copying_leaves_in_a_class_is_no_method():
+    class Kept(torch.nn.Parameter):
+        pass
+
+    copyreg._slotnames(Kept)  # as copy and pickle do
+    layer = torch.nn.Linear(3, 3)
+    layer.weight = Kept(torch.ones(3, 3))
+    check(layer, torch.ones(2, 3))
 
 
 def test_parameters_of_a_class_of_their_own():
