@@ -23,6 +23,7 @@ from suture.breaks import (
 from suture.calls.attributes import MISSING
 from suture.calls.constructors import holds_tensor
 from suture.calls.missing_kernels import no_fake_kernel
+from suture.calls.operators import COMPARE, IN_PLACE
 from suture.calls.part import Part
 from suture.calls.subclasses import PLAIN
 from suture.calls.tensor_methods import METHODS, set_attribute
@@ -423,10 +424,10 @@ class Tensors(Part):
         if some_symbol and not (isinstance(left, Tensor) or isinstance(right, Tensor)):
             if any(isinstance(v, Constant) and v.as_proxy() is not v.value for v in (left, right)):
                 return None  # a scalar of NumPy decides the type
-            plain = name.removeprefix("i") if name in _IN_PLACE else name
+            plain = name.removeprefix("i") if name in IN_PLACE else name
             return self.symbol_binary(plain, left, right)
-        if name in _IN_PLACE and not isinstance(left, Tensor):
-            real = getattr(operator, _IN_PLACE[name])
+        if name in IN_PLACE and not isinstance(left, Tensor):
+            real = getattr(operator, IN_PLACE[name])
         return self.call_torch(real, [left, right], {})
 
     def graph_compare(self, symbol: str, left: Any, right: Any) -> Any:
@@ -438,26 +439,13 @@ class Tensors(Part):
         if not (_operand(left) and _operand(right)):
             return None
         if some_tensor:
-            return self.call_torch(_COMPARE[symbol], [left, right], {})
+            return self.call_torch(COMPARE[symbol][0], [left, right], {})
         if any(type(v) is Constant and isinstance(v.value, enum.Enum) for v in (left, right)):
             return None  # a symbol is no number to the member of an enum
         return self.symbol_compare(symbol, left, right)
 
 
-_COMPARE = {
-    "<": operator.lt,
-    "<=": operator.le,
-    "==": operator.eq,
-    "!=": operator.ne,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 _SCALARS = (int, float, complex)
-_IN_PLACE = {
-    "iadd": "add", "isub": "sub", "imul": "mul", "itruediv": "truediv", "ifloordiv": "floordiv",
-    "imod": "mod", "ipow": "pow", "imatmul": "matmul", "ilshift": "lshift", "irshift": "rshift",
-    "iand": "and_", "ior": "or_", "ixor": "xor",
-}  # fmt: skip
 
 
 # Real objects that a graph's code can spell.
