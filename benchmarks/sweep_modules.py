@@ -14,14 +14,13 @@ from __future__ import annotations
 import argparse
 import copy
 import itertools
-import json
 import sys
 import time
 import warnings
 from typing import Any
 
 import torch
-from sweep_ops import compiled_by, difference, report
+from sweep_ops import compiled_by, conclude, difference
 from torch.testing._internal.common_modules import module_db
 from torch.utils import _pytree as pytree
 
@@ -40,11 +39,7 @@ def main() -> None:
                 row[frontend] = run_module(info, training, frontend)
             rows.append(row)
         print(f"\r{number + 1}/{len(infos)} {info.name:60.60}", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
-    report(rows, options.frontends)
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump(rows, file, indent=1)
+    conclude(rows, options)
 
 
 def _options() -> Any:

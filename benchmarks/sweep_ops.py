@@ -63,6 +63,11 @@ def main() -> None:
             row[frontend] = run_op(op, frontend)
         rows.append(row)
         print(f"\r{number + 1}/{len(ops)} {_name(op):60.60}", end="", file=sys.stderr, flush=True)
+    conclude(rows, options)
+
+
+def conclude(rows: list[dict[str, Any]], options: Any) -> None:
+    """Print the table, and write the rows where they are asked for."""
     print(file=sys.stderr)
     report(rows, options.frontends)
     if options.json:
