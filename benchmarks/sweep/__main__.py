@@ -3,6 +3,7 @@
     python -m sweep --corpus ../shared/corpus            all models, eval and train
     python -m sweep --only Bert,GPT2 --modes eval        some of them
     python -m sweep --frontends suture                   without torch.compile
+    python -m sweep --jobs 8                             eight models at a time
 
 A corpus is a folder with a models.py that has ALL (names) and build(name) -> (module, inputs),
 where inputs() gives fresh (args, kwargs). Each model runs in a process of its own with a time
@@ -16,11 +17,15 @@ import argparse
 import importlib
 import json
 import multiprocessing
+import multiprocessing.connection
 import os
 import pathlib
 import sys
+import time
 import traceback
 import warnings
+from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -49,13 +54,13 @@ def main() -> None:
     ]
     with rich.progress.Progress(*_columns()) as progress:
         task = progress.add_task("", total=len(todo))
-        for key in todo:
-            progress.update(task, description=f"{key[0]} {key[1]} {key[2]}")
-            rows[key] = _one(build, key, options.timeout)
+        for key, row in _measured(build, todo, options.jobs, options.timeout):
+            rows[key] = row
+            progress.update(task, description=" ".join(key))
             _save(out, rows)
             page.write(out / "index.html", rows)
-            if rows[key]["status"] != "ok":
-                progress.console.print(f"{' '.join(key)}: {_trouble(rows[key])}", markup=False)
+            if row["status"] != "ok":
+                progress.console.print(f"{' '.join(key)}: {_trouble(row)}", markup=False)
             progress.advance(task)
     page.write(out / "index.html", rows)
     for line in page.summary(rows):
@@ -72,6 +77,7 @@ def _options() -> Any:
     parser.add_argument("--modes", default="eval,train")
     parser.add_argument("--frontends", default="suture,dynamo")
     parser.add_argument("--timeout", type=float, default=180, help="seconds per model")
+    parser.add_argument("--jobs", type=int, default=1, help="models measured at a time")
     parser.add_argument("--again", action="store_true", help="forget earlier results")
     return parser.parse_args()
 
@@ -91,23 +97,47 @@ def _corpus(folder: str) -> tuple[Any, list[str]]:
     return models.build, list(models.ALL)
 
 
-def _one(build: Any, key: Key, limit: float) -> dict[str, Any]:
-    """The row of one model, from a process that may crash or hang."""
-    context: Any = multiprocessing.get_context("fork")
-    mine, theirs = context.Pipe(duplex=False)
-    child = context.Process(target=_child, args=(theirs, build, key))
-    child.start()
-    theirs.close()
-    row = {"status": "timeout", "error": f"more than {limit:.0f} s"}
-    if mine.poll(limit):
-        try:
-            row = mine.recv()
-        except EOFError:
-            child.join()
-            row = {"status": "crash", "error": f"the process ended with {child.exitcode}"}
-    child.kill()
-    child.join()
-    return row
+class _Run:
+    """A model measured in a process of its own, which may crash or hang."""
+
+    def __init__(self, build: Any, key: Key, limit: float) -> None:
+        context: Any = multiprocessing.get_context("fork")
+        self.key, self.limit = key, limit
+        self.end = time.monotonic() + limit
+        self.pipe, theirs = context.Pipe(duplex=False)
+        self.child = context.Process(target=_child, args=(theirs, build, key))
+        self.child.start()
+        theirs.close()
+
+    def row(self) -> dict[str, Any]:
+        """What the process sent, or why it sent nothing. The process is gone afterwards."""
+        row = {"status": "timeout", "error": f"more than {self.limit:.0f} s"}
+        if self.pipe.poll():
+            try:
+                row = self.pipe.recv()
+            except EOFError:
+                self.child.join()
+                row = {"status": "crash", "error": f"the process ended with {self.child.exitcode}"}
+        self.child.kill()
+        self.child.join()
+        self.pipe.close()
+        return row
+
+
+def _measured(
+    build: Any, keys: list[Key], jobs: int, limit: float
+) -> Iterator[tuple[Key, dict[str, Any]]]:
+    """The rows of `keys`, as they are done, with `jobs` processes at a time."""
+    waiting, running = deque(keys), list[_Run]()
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            running.append(_Run(build, waiting.popleft(), limit))
+        soonest = min(run.end for run in running) - time.monotonic()
+        told = multiprocessing.connection.wait([r.pipe for r in running], max(0.0, soonest))
+        now = time.monotonic()
+        for run in [r for r in running if r.pipe in told or r.end <= now]:
+            running.remove(run)
+            yield run.key, run.row()
 
 
 def _child(pipe: Any, build: Any, key: Key) -> None:
