@@ -50,8 +50,8 @@ REQUIRES_GRAD_CALL = define(
     message="{tensor}.requires_grad_()",
     explanation=(
         "Whether a tensor takes part in autograd is fixed for a graph when it is compiled. A leaf "
-        "with memory of its own is made beside the graph; this one shares its memory. Python "
-        "makes the change at this line, and the code behind it is compiled for the new state."
+        "of known sizes with memory of its own is made beside the graph; this one is not so. "
+        "Python makes the change at this line, and what follows is compiled for the new state."
     ),
     hints=(
         "Call requires_grad_() on a copy, or before the compiled function.",

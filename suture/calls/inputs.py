@@ -51,6 +51,8 @@ class Inputs(Part):
             check_marks(value, marks, path)
             moving = (moving | marks.maybe) - marks.static
         if not moving and not marks.dynamic and not marks.unbacked:
+            if self.history.dynamic_strides(path, value):
+                return TensorPlan(priv.static_context(value, moving_strides=True), marks)
             return TensorPlan()
         kinds = [self._kind(i, moving, marks) for i in range(value.dim())]
         constraints = [
@@ -62,7 +64,7 @@ class Inputs(Part):
         bounds = {i: (r.min, r.max) for i, r in marks.unbacked.items()}
         context = priv.symbolic_context(
             dynamic_sizes=kinds, constraint_sizes=constraints, unbacked_bounds=bounds or None,
-            view_base_context=priv.static_context(value._base) if value._is_view() else None,
+            view_base_context=priv.base_context(value),
         )  # fmt: skip
         return TensorPlan(context, marks)
 

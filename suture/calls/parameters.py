@@ -1,4 +1,5 @@
-"""torch.nn.Parameter(data) and data.requires_grad_() in a region.
+"""Leaves of autograd made in a region: torch.nn.Parameter(data), data.requires_grad_(), factories
+that are told requires_grad=True.
 
 A parameter is a leaf of autograd, which no graph can make. The variant makes an empty one and
 hands it to the graph, which copies the data into it: what the graph computes with it, and what the
@@ -10,12 +11,13 @@ memory, such as an input, Python makes the parameter.
 from __future__ import annotations
 
 import gc
+import types
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from suture.breaks import Break, calls
+from suture.breaks import Break, calls, tensor_methods
 from suture.calls.part import Part
 from suture.calls.table import handles
 from suture.graph.builder import version_of
@@ -61,6 +63,22 @@ class MadeLeaves(Part):
         self._note(made, tensor, others, refused)
         tensor.__class__ = MadeLeaf
         tensor.node, tensor.value = made.node, made.value
+
+    def makes_leaf(self, target: Any, wanted: Any) -> bool:
+        """Whether a call that is told `requires_grad=wanted` makes a leaf of autograd."""
+        is_torch = isinstance(target, (str, types.BuiltinFunctionType))
+        return is_torch and len(self.graph.levels.stack) == 1 and self.truth(wanted)
+
+    def make_leaf(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
+        """What torch.zeros(2, requires_grad=True) and its kin make; Break if Python has to."""
+        plain = {k: v for k, v in kwargs.items() if k != "requires_grad"}
+        name = target if isinstance(target, str) else getattr(target, "__name__", str(target))
+        refused = Break(tensor_methods.REQUIRES_GRAD_CALL, tensor=f"{name}(...)")
+        if not _is_plain(self.fake_result(op, target, args, plain)):
+            raise refused
+        made = self.add_node(op, target, args, plain)
+        self.become_leaf(made, refused)
+        return made
 
     def make_parameter(self, data: Tensor, wants: bool, refused: Break) -> MadeLeaf:
         """torch.nn.Parameter(data, wants). Break if Python has to do it."""
@@ -117,10 +135,7 @@ def _others(tx: Any, data: Any, refused: Break) -> list[tuple[torch.fx.Node, int
     if not isinstance(data, Tensor) or data.cls is not torch.Tensor or data.source is not None:
         raise refused
     value = data.value
-    numbers = (*value.shape, *value.stride(), value.storage_offset())
-    if len(tx.graph.levels.stack) > 1 or value.is_inference() or value.layout is not torch.strided:
-        raise refused
-    if not all(isinstance(n, int) for n in numbers):
+    if len(tx.graph.levels.stack) > 1 or not _is_plain(value):
         raise refused
     storage, found = value.untyped_storage()._cdata, []
     for node in tx.graph.graph.nodes:
@@ -130,6 +145,14 @@ def _others(tx: Any, data: Any, refused: Break) -> list[tuple[torch.fx.Node, int
                 raise refused
             found.append((node, version_of(shown)))
     return [(node, version) for node, version in found if _is_held(node, data)]
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether an empty tensor of the same form can be made beside the graph."""
+    if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
+        return False
+    numbers = (*value.shape, *value.stride(), value.storage_offset())
+    return all(isinstance(n, int) for n in numbers) and not value.is_inference()
 
 
 def _is_held(node: torch.fx.Node, data: Tensor) -> bool:

@@ -73,6 +73,8 @@ class Tensors(Part):
         return self.add_node("call_function", target, args, kwargs)
 
     def add_node(self, op: str, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if "requires_grad" in kwargs and self.makes_leaf(target, kwargs["requires_grad"]):
+            return self.make_leaf(op, target, args, kwargs)
         flat = tuple(self.proxy(a) for a in args)
         named = {k: self.proxy(v) for k, v in kwargs.items()}
         if op == "call_method" and self.graph.quiet and self.hides_method(args[0], target):
@@ -82,6 +84,15 @@ class Tensors(Part):
         except OpFailed as failed:
             raise self.op_failure(failed, target) from failed.cause
         return self.with_class(self.from_graph(node, value, args, kwargs), args, kwargs)
+
+    def fake_result(self, op: str, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """What a node would give, on fake tensors; nothing is added to the graph."""
+        flat = tuple(self.proxy(a) for a in args)
+        named = {k: self.proxy(v) for k, v in kwargs.items()}
+        try:
+            return self.graph.run_fake(op, target, flat, named)
+        except OpFailed as failed:
+            raise self.op_failure(failed, target) from failed.cause
 
     def proxy(self, variable: Any) -> Any:
         """A variable as an argument of a node."""

@@ -7,7 +7,6 @@ any kernel is. Guards look at the inner tensors and at what the class says besid
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import types
 from typing import Any
@@ -256,8 +255,6 @@ def _context_of(value: Any, source: Any, found: Any) -> Any:
     if found is not None:
         return found
     static = priv.static_context(value)
-    if value._is_view() and not is_traceable_wrapper_subclass(value._base):
-        static = dataclasses.replace(static, view_base_context=priv.static_context(value._base))
     if not is_traceable_wrapper_subclass(value):
         return static
     parts = inner_tensors(value)

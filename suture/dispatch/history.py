@@ -33,6 +33,7 @@ class History:
         "raised",
         "ranks",
         "sizes",
+        "strides",
         "without_data",
     )  # fmt: skip
 
@@ -41,6 +42,7 @@ class History:
         self.bound: Any = None  # gives the one module that this is compiled for, if there is one
         self.numbers: dict[str, Any] = {}
         self.sizes: dict[tuple[str, int], tuple[int, ...]] = {}
+        self.strides: dict[tuple[str, int], Any] = {}
         self.objects: dict[str, Any] = {}
         self.places: dict[str, str] = {}
         self.moving: dict[tuple[str, int], set[int]] = {}
@@ -102,6 +104,17 @@ class History:
         elif config.automatic_dynamic:
             moving |= {i for i, (a, b) in enumerate(zip(before, shape)) if a != b}
         return set(moving)
+
+    def dynamic_strides(self, path: str, value: torch.Tensor) -> bool:
+        """Whether the strides of the tensor at `path`, whose sizes stay, are to be symbols: the
+        order of its dimensions in memory has stayed while the distances changed."""
+        if not self._automatic() or isinstance(value, torch.nn.Parameter):
+            return False
+        strides = value.stride()
+        before = self.strides.setdefault((path, len(strides)), strides)
+        if before is not _MANY and before != strides and _order(before) == _order(strides):
+            before = self.strides[path, len(strides)] = _MANY
+        return before is _MANY
 
     def writes_tensor(self, path: str, shape: list[int | None]) -> bool:
         """A region writes a tensor of this shape (None: a symbol) where it read one. True if a
@@ -192,6 +205,10 @@ class History:
             return True
         self.objects[path] = _MANY
         return False
+
+
+def _order(strides: tuple[int, ...]) -> list[int]:
+    return sorted(range(len(strides)), key=lambda i: -strides[i])
 
 
 def _matches(pattern: str, path: str) -> bool:

@@ -41,6 +41,7 @@ __all__ = [
     "TorchSource",
     "TracingContext",
     "UnsupportedOperatorException",
+    "base_context",
     "enable_python_dispatcher",
     "enable_torch_function",
     "forget_source",
@@ -91,10 +92,22 @@ def range_constraint(low: int | None, high: int | None) -> Any:
     return __getattr__("StrictMinMaxConstraint")(vr=bounds, warn_only=False)
 
 
-def static_context(tensor: Any) -> Any:
-    """All sizes are constants."""
-    kinds = [__getattr__("DimDynamic").STATIC] * tensor.dim()
-    return symbolic_context(dynamic_sizes=kinds, constraint_sizes=[None] * tensor.dim())
+def static_context(tensor: Any, moving_strides: bool = False) -> Any:
+    """All sizes are constants, those of what it is a view of too; strides may be symbols."""
+    kind = __getattr__("DimDynamic")
+    return symbolic_context(
+        dynamic_sizes=[kind.STATIC] * tensor.dim(),
+        dynamic_strides=[kind.DYNAMIC if moving_strides else kind.INFER_STRIDE] * tensor.dim(),
+        constraint_sizes=[None] * tensor.dim(),
+        view_base_context=base_context(tensor),
+    )
+
+
+def base_context(tensor: Any) -> Any:
+    """What a plain tensor is a view of has constant sizes; None for other tensors."""
+    if not tensor._is_view() or is_traceable_wrapper_subclass(tensor._base):
+        return None
+    return static_context(tensor._base)
 
 
 def symbolic_context(**facts: Any) -> Any:

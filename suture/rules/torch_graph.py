@@ -77,18 +77,13 @@ in_graph(
     because="a step of a torch.func transform that the graph replays",
 )
 in_graph(
-    "torch._functorch.predispatch._add_batch_dim torch._functorch.predispatch._remove_batch_dim"
-    " torch._functorch.predispatch._vmap_increment_nesting"
-    " torch._functorch.predispatch._vmap_decrement_nesting",
+    "torch._functorch.predispatch._add_batch_dim torch._functorch.predispatch._remove_batch_dim",
     because="a step of a torch.func transform that the graph replays",
     absent="torch < 2.9",
 )
 in_graph(
-    "torch._functorch.predispatch._jvp_increment_nesting"
-    " torch._functorch.predispatch._jvp_decrement_nesting"
-    " torch._functorch.predispatch._unwrap_for_grad torch._functorch.predispatch._make_dual"
-    " torch._functorch.predispatch._unpack_dual torch._functorch.predispatch._enter_dual_level"
-    " torch._functorch.predispatch._exit_dual_level",
+    "torch._functorch.predispatch._unwrap_for_grad torch._functorch.predispatch._make_dual"
+    " torch._functorch.predispatch._unpack_dual",
     because="a step of a torch.func transform that the graph replays",
     absent="torch < 2.13",
 )

@@ -224,6 +224,29 @@ special(
     otherwise=IN_GRAPH,
 )
 special(
+    "torch._C._functorch._vmap_increment_nesting torch._C._functorch._vmap_decrement_nesting"
+    " torch._C._functorch._jvp_increment_nesting torch._C._functorch._jvp_decrement_nesting"
+    " torch._C._functorch._func_increment_nesting torch._C._functorch._func_decrement_nesting",
+    "func_nesting",
+    because="a level of a torch.func transform, which must not stay behind when tracing ends",
+)
+special(
+    "torch._functorch.predispatch._vmap_increment_nesting"
+    " torch._functorch.predispatch._vmap_decrement_nesting",
+    "func_nesting",
+    because="a level of a torch.func transform, which must not stay behind when tracing ends",
+    absent="torch < 2.9",
+)
+special(
+    "torch._functorch.predispatch._jvp_increment_nesting"
+    " torch._functorch.predispatch._jvp_decrement_nesting"
+    " torch._functorch.predispatch._enter_dual_level"
+    " torch._functorch.predispatch._exit_dual_level",
+    "func_nesting",
+    because="a level of a torch.func transform, which must not stay behind when tracing ends",
+    absent="torch < 2.13",
+)
+special(
     "torch.autograd.Function.apply",
     "autograd_function",
     because="forward and backward are functions of the user; both are traced",

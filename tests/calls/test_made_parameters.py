@@ -190,3 +190,27 @@ def test_a_view_of_a_computed_tensor_becomes_a_leaf_by_python():
         return leaf * 2, y
 
     check(fn, torch.randn(4), graphs=2, breaks=["GB0125"])
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_factories_told_to_require_grad_make_leaves(backend):
+    def fn(x):
+        w = torch.ones(3, requires_grad=True)
+        b = x.new_zeros(3, requires_grad=True)
+        return w, b, (w * x + b * 2).sum()
+
+    x = torch.randn(3)
+    w, b, out = suture.compile(fn, backend=backend, fullgraph=True)(x)
+    out.backward()
+    assert w.is_leaf and torch.equal(w.grad, x)
+    assert b.is_leaf and torch.equal(b.grad, torch.full((3,), 2.0))
+    check(fn, x)
+
+
+def test_a_random_leaf_is_drawn_once():
+    check(lambda x: torch.rand(3, requires_grad=True) * x, torch.randn(3))
+
+
+def test_a_leaf_whose_size_changes_is_made_by_python():
+    fn = suture.compile(lambda n: torch.ones(n, requires_grad=True), backend="aot_eager")
+    assert all(fn(n).requires_grad for n in (3, 4, 5))

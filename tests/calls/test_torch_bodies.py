@@ -284,3 +284,16 @@ def test_a_checkpoint_that_writes_to_buffers_is_left_to_python():
             return C.checkpoint(lambda z: self.norm(z).relu(), x, use_reentrant=False)
 
     check(Normed(), torch.randn(3, 4, requires_grad=True), breaks=["GB0067"])
+
+
+def test_a_level_of_a_transform_on_its_own_is_left_to_python():
+    from torch._C import _functorch
+
+    def fn(x):
+        level = _functorch._jvp_increment_nesting()
+        depth = _functorch.get_dynamic_layer_stack_depth()
+        _functorch._jvp_decrement_nesting()
+        return x + level + depth
+
+    check(fn, torch.randn(3), graphs=None, breaks=None)
+    assert _functorch.maybe_current_level() is None

@@ -99,3 +99,23 @@ def test_what_the_core_cannot_say_is_said_in_python():
 
     calls = [(rand(n),) for n in (3, 4, 7, 8, 9, 20)]
     assert compilations(fn, *calls) == [1, 2, 2, 3, 3, 3]
+
+
+def test_strides_that_change_while_the_sizes_stay_are_symbolic():
+    suture.reset()
+    compiled = suture.compile(lambda x: (x * 2, x.stride()), backend="eager", fullgraph=True)
+    for n in (2, 3, 4, 5):
+        assert compiled(rand(4, n)[:, :1])[1] == (n, 1)
+    assert suture.stats().variants == 2
+
+
+def test_another_memory_format_is_another_variant():
+    images = rand(2, 3, 4, 4), rand(2, 3, 4, 4).to(memory_format=torch.channels_last)
+    calls = [(images[i],) for i in (0, 1, 0, 1)]
+    assert compilations(lambda x: x.stride(), *calls) == [1, 2, 2, 2]
+
+
+def test_what_a_view_is_a_view_of_has_no_symbols():
+    x = torch.view_as_complex(rand(4, 2, requires_grad=True))
+    doubled = suture.compile(lambda x: x * 2j, backend="eager", fullgraph=True)(x)
+    assert torch.equal(doubled, x * 2j)
