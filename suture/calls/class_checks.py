@@ -8,7 +8,7 @@ from typing import Any
 
 from suture.breaks import Break, objects
 from suture.calls.abstract import guard_abstract
-from suture.calls.instances import MISSING, find_in_mro
+from suture.calls.instances import MISSING, find_in_mro, has_dict
 from suture.calls.table import handles
 from suture.variables import Class, Constant, Object, Opaque, Raised, Tensor, Tuple
 
@@ -97,6 +97,8 @@ def _instance_of_one(tx: Any, obj: Any, variable: Any, kind: Any) -> bool:
 def _asked(tx: Any, obj: Any, kind: Any) -> bool:
     """What the library's abstract classes, typing or torch say."""
     cls = obj.python_type()
+    if getattr(kind, "_is_protocol", False):
+        return _asked_protocol(tx, obj, kind)
     if isinstance(kind, abc.ABCMeta):
         guard_abstract(tx, cls, kind)
     try:
@@ -104,6 +106,20 @@ def _asked(tx: Any, obj: Any, kind: Any) -> bool:
     except LookupError:
         return bool(tx.folded(lambda: bool(issubclass(cls, kind))).constant())
     return bool(tx.folded(lambda: bool(isinstance(real, kind))).constant())
+
+
+def _asked_protocol(tx: Any, obj: Any, kind: Any) -> bool:
+    """A protocol looks at the object's own attributes too, which only Python knows, unless the
+    class says yes already."""
+    cls = obj.python_type()
+    try:
+        said: bool | None = bool(issubclass(cls, kind))
+    except TypeError:  # one with data members, or one that is asked nothing
+        said = None
+    if said is None or (not said and has_dict(cls)):
+        raise Break(objects.UNKNOWN_OBJECT, operation="isinstance", object=obj.describe())
+    guard_abstract(tx, cls, kind)
+    return said
 
 
 def _claims(tx: Any, obj: Any, kind: type) -> bool:
@@ -142,8 +158,10 @@ def _subclass_of_one(tx: Any, cls: Any, variable: Any, kind: Any) -> bool:
         return bool(tx.truth(tx.call(tx.wrap(check, None), [variable, cls], {})))
     real = _real_class(tx, cls, "issubclass")
     if isinstance(real, type) and isinstance(kind, abc.ABCMeta):
+        said = bool(tx.folded(lambda: issubclass(real, kind)).constant())
         guard_abstract(tx, real, kind)
-    elif hasattr(real, "__bases__") != isinstance(real, type) or (
+        return said
+    if hasattr(real, "__bases__") != isinstance(real, type) or (
         check is MISSING and hasattr(kind, "__bases__")
     ):
         raise Break(objects.UNKNOWN_OBJECT, operation="issubclass", object=cls.describe())

@@ -31,6 +31,9 @@ class Classes(Part):
             if issubclass(real, enum.Enum):
                 return self.fold(real, args, kwargs)
             return self.tail_call(self.wrap(meta_call, None), [cls, *args], kwargs)
+        if meta_call is not None and not isinstance(meta_call, types.WrapperDescriptorType):
+            bound = self.finish(self.bind(meta_call, cls, type(real), "__call__"))
+            return self.tail_call(bound, args, kwargs)  # of TypedDict: the class dict
         if real.__module__ == "torch.return_types" and len(args) == 1 and not kwargs:
             return StructTuple(real, self.elements(args[0]))
         verdict = rules.lookup(real)

@@ -8,7 +8,7 @@ from typing import Any
 
 from suture.breaks import Break, calls, python
 from suture.calls.table import handles
-from suture.variables import Cell, Constant, Dict, List
+from suture.variables import Constant, Dict, List
 
 
 def frame_locals(tx: Any) -> dict[str, Any]:
@@ -17,7 +17,7 @@ def frame_locals(tx: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for slot, name in enumerate(frame.code.localsplus):
         value = frame.locals[slot]
-        if isinstance(value, Cell) or slot in frame.code.frees:
+        if slot in frame.code.cells or slot in frame.code.frees:
             value = tx.load_cell(tx.frame_cell(frame, slot))
         value = tx.realize(value)
         if value is not None and not name.startswith("."):

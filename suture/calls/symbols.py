@@ -55,7 +55,8 @@ class Symbols(Part):
     def symbol_binary(self, name: str, left: Any, right: Any) -> Any:
         name = {"and": "and_", "or": "or_"}.get(name, name)
         by_zero = name in _DIVISIONS and right.is_constant() and right.constant() == 0
-        if by_zero or complex in _kinds(left, right) or _is_large(left) or _is_large(right):
+        large = _is_large(left) or _is_large(right) or _makes_large(name, left, right)
+        if by_zero or large or complex in _kinds(left, right):
             return self._fold_known(real_operator(name), left, right)
         if name == "divmod":
             from suture.variables import Tuple
@@ -223,6 +224,21 @@ _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 def _is_large(value: Any) -> bool:
     """Whether a number is too large for the 64 bits that symbols are made for."""
     return value.is_constant() and type(value.constant()) is int and abs(value.constant()) >= 2**62
+
+
+def _makes_large(name: str, left: Any, right: Any) -> bool:
+    """Whether an operation on ints gives a number that is too large for symbols."""
+    if name not in ("mul", "pow", "lshift") or _kinds(left, right) != {int}:
+        return False
+    one, other = (
+        v.value.node.hint if isinstance(v, Symbol) else v.constant() for v in (left, right)
+    )
+    if one is None or other is None:
+        return False
+    if name == "mul":
+        return abs(one * other) >= 2**62
+    bits = int(one).bit_length()
+    return bits + other > 62 if name == "lshift" else bits * other > 62 and abs(one) > 1
 
 
 def _kinds(*variables: Any) -> set[type]:

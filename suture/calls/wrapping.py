@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import enum
 import types
+import typing
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -45,6 +46,7 @@ from suture.variables import (
     is_literal,
 )
 from suture.variables.constant import PLAIN_VALUE
+from suture.variables.frozen import is_form
 from suture.variables.weakrefs import WeakReference
 
 Wrap = Callable[[Any, Any, Any], Variable]
@@ -179,11 +181,11 @@ def _maker_for(value: Any) -> Wrap:
         return _opaque
     if is_builtin_iterator(value):
         return wrap_iterator
-    if kind.__module__ == "typing" or issubclass(kind, (types.GenericAlias, types.UnionType)):
-        return _builtin
+    if is_form(value):
+        return WRAPPERS[typing.TypeVar]
     if issubclass(kind, (types.CoroutineType, types.AsyncGeneratorType)):
         return _opaque
-    if issubclass(kind, super):
+    if issubclass(kind, (super, types.GenericAlias)):
         return _opaque  # its attributes are those of another object
     if issubclass(kind, weakref.ProxyTypes):
         return _opaque  # every use of it goes to an object that may be gone

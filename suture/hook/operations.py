@@ -121,10 +121,14 @@ def _import_from(inst: Instruction) -> Any:
 
 def _unpack_sequence(inst: Instruction) -> Any:
     def unpack(value: Any) -> Any:
-        items = _take(value, inst.val)
-        return tuple(reversed(items))
+        return _pushed(_take(value, inst.val))
 
     return unpack
+
+
+def _pushed(items: list[Any]) -> Any:
+    """What is pushed so that the first item ends on top."""
+    return items[0] if len(items) == 1 else tuple(reversed(items))
 
 
 def _iterated(value: Any) -> Any:
@@ -139,7 +143,7 @@ def _take(value: Any, count: int) -> list[Any]:
     if count == 0:
         [] = value
         return []
-    items = list(value) if isinstance(value, (list, tuple)) else _upto(_iterated(value), count + 1)
+    items = list(value) if type(value) in (list, tuple) else _upto(_iterated(value), count + 1)
     if len(items) > count:
         raise ValueError(f"too many values to unpack (expected {count})")
     if len(items) < count:
@@ -167,7 +171,7 @@ def _unpack_ex(inst: Instruction) -> Any:
                 f" (expected at least {before + after}, got {len(items)})"
             )
         end = len(items) - after
-        return tuple(reversed([*items[:before], items[before:end], *items[end:]]))
+        return _pushed([*items[:before], items[before:end], *items[end:]])
 
     return unpack
 

@@ -18,12 +18,21 @@ FORMS = (
     types.GenericAlias,
     type(typing.Union[int, str]),  # noqa: UP007  (another type than int | str before 3.14)
     type(list[int]),
-    type(typing.Any),
     type(typing.Union),
     type(typing.Literal["a"]),
     typing.TypeVar,
     typing.ForwardRef,
 )
+
+
+def is_form(value: Any) -> bool:
+    """Whether the object is a type as annotations say it, and no class."""
+    kind = type(value)
+    if kind in FORMS:
+        return True
+    if kind.__module__ == "typing":
+        return not issubclass(kind, type)
+    return kind.__module__ == "collections.abc" and issubclass(kind, types.GenericAlias)
 
 
 class Frozen(Held):
@@ -36,7 +45,10 @@ class Frozen(Held):
         return self.value
 
     def hash_key(self, tx: Any) -> Any:
-        return self.value if isinstance(self.value, FORMS) else RealIdentity(self.value)
+        if not is_form(self.value):
+            return RealIdentity(self.value)
+        tx.fold(hash, [self], {})  # an annotation may hold what has none
+        return self.value
 
     def truth(self, tx: Any) -> Any:
         return bool(self.value)
@@ -47,7 +59,8 @@ class Frozen(Held):
         except AttributeError as error:
             return tx.raise_(AttributeError, str(error))
         if isinstance(found, (types.MethodType, types.BuiltinMethodType)):
-            return FrozenMethod(self, name)
+            if found.__self__ is self.value:
+                return FrozenMethod(self, name)
         return tx.frozen(found)
 
     def setattr(self, tx: Any, name: str, value: Any) -> None:
@@ -60,14 +73,14 @@ class Frozen(Held):
         return tx.frozen_result(lambda: method(*values, **named))
 
     def m___len__(self, tx: Any) -> Any:
-        return Constant(len(self.value))
+        return tx.fold(len, [self], {})
 
     def m___eq__(self, tx: Any, other: Any) -> Any:
-        says = isinstance(self.value, FORMS) and isinstance(other, Frozen)
+        says = is_form(self.value) and isinstance(other, Frozen)
         return tx.fold(operator.eq, [self, other], {}) if says else Constant(NotImplemented)
 
     def m___ne__(self, tx: Any, other: Any) -> Any:
-        says = isinstance(self.value, FORMS) and isinstance(other, Frozen)
+        says = is_form(self.value) and isinstance(other, Frozen)
         return tx.fold(operator.ne, [self, other], {}) if says else Constant(NotImplemented)
 
     def m___or__(self, tx: Any, other: Any) -> Any:
@@ -77,14 +90,14 @@ class Frozen(Held):
         return tx.fold(operator.or_, [other, self], {})
 
     def m___contains__(self, tx: Any, key: Any) -> Any:
-        return Constant(tx.constant_value(key) in self.value)
+        return tx.fold(operator.contains, [self, key], {})
 
     def m___getitem__(self, tx: Any, key: Any) -> Any:
         value = tx.constant_value(key)
         return tx.frozen_result(lambda: self.value[value])
 
     def m___iter__(self, tx: Any) -> Any:
-        return tx.list_iterator([tx.frozen(v) for v in self.value])
+        return tx.list_iterator(list(tx.unpack(tx.frozen_result(lambda: tuple(self.value)))))
 
 
 class FrozenMethod(Variable):

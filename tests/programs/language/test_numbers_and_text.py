@@ -241,3 +241,15 @@ def test_ints_too_long_to_print_are_constants():
         check(program, torch.ones(2), 10**700 + 1, graphs=1)
     finally:
         sys.set_int_max_str_digits(before)
+
+
+def test_numbers_that_change_grow_beyond_sixty_four_bits():
+    def fn(x):
+        made = []
+        for i in range(1, 80):
+            suture.graph_break()
+            n = 1 << i
+            made.append((n, 2**i > n - 1, i * 2**60, n * n, (-i) ** 21))
+        return x + 1, made
+
+    check(fn, torch.ones(2), graphs=None, breaks=None, recompiles=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import math
 
 import pytest
@@ -287,3 +288,27 @@ def test_one_graph(program):
         return x + 1, program(x)
 
     check(fn, torch.randn(3), graphs=1)
+
+
+def test_one_item_is_unpacked_from_what_only_python_can_iterate():
+    class Own(list):
+        def __iter__(self):
+            return iter(["own"])
+
+    def fn(x, items):
+        (one,) = items
+        [*all_] = items
+        (own,) = Own([1, 2, 3])
+        return x + 1, one, all_, own
+
+    check(fn, torch.ones(2), array.array("i", [5]), graphs=None, breaks=None, recompiles=None)
+
+
+def test_locals_behind_a_break_hold_values_and_not_cells():
+    def fn(x):
+        y = x + 1
+        print("break")
+        inner = lambda: y  # noqa: E731
+        return sorted(name for name in locals()), type(locals()["y"]), inner()
+
+    check(fn, torch.ones(2), graphs=None, breaks=None)
