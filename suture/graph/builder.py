@@ -83,6 +83,8 @@ class GraphBuilder:
             duck_shape=config.duck_sizes,
         )
         self.shape_env.guards = self.decisions
+        # `decisions` know the user's line; to find it torch imports torch.export and AOTAutograd.
+        self.shape_env._get_user_frame = lambda: None
         self.fake = watched_mode(
             shape_env=self.shape_env, allow_non_fake_inputs=False, export=False
         )
