@@ -11,8 +11,8 @@ import torch
 
 from suture import rules
 from suture.breaks import Break, calls
-from suture.calls.table import handles
-from suture.variables import Constant, List, Tensor, TensorMethod, Tuple
+from suture.calls.table import handles, special
+from suture.variables import Constant, Dict, List, Tensor, TensorMethod, Tuple
 
 
 def _factors(tx: Any, given: Any) -> list[Any] | None:
@@ -50,6 +50,27 @@ def _file_fused(real: Any) -> None:
         return tx.by_verdict(rules.lookup(real), real, tx.wrap(real, None), args, kwargs)
 
     handles(real)(handler)
+
+
+@special("group_tensors")
+def _group_tensors(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    """Lists of tensors, sorted into groups of one device and dtype each, in torch's own order."""
+    if kwargs or len(args) != 2:
+        raise Break(calls.C_FUNCTION, function=target.__name__)
+    lists = [list(tx.unpack(one)) for one in tx.unpack(args[0])]
+    numbered = tx.constant_value(args[1])
+    fakes = [[v.value if isinstance(v, Tensor) else None for v in one] for one in lists]
+    try:
+        groups = target(fakes, True)
+    except RuntimeError:
+        raise Break(calls.C_FUNCTION, function=target.__name__) from None  # it says what is wrong
+    entries = {}
+    for kind, (_, places) in groups.items():
+        parts = [List([one[i] for i in places] if one else []) for one in lists]
+        numbers = List([Constant(i) for i in places] if numbered else [])
+        key = tx.known(kind)
+        entries[key.hash_key(tx)] = (key, Tuple([List(parts), numbers]))
+    return Dict(entries)
 
 
 for _name in ("_fused_adam_", "_fused_adamw_", "_fused_sgd_", "_fused_adagrad_"):

@@ -92,7 +92,6 @@ _inline(
 _inline(
     "torch.optim",
     because="optimizer steps are Python around operations, to be traced",
-    but_not=("torch.optim.lr_scheduler",),
 )
 _inline(
     "torch.distributions torch.sparse torch.testing torch.random torch.return_types",

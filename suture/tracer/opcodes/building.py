@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from suture.breaks import Break, objects
 from suture.tracer.opcodes.table import op
-from suture.variables import Constant, Dict, List, Set, Slice, Tuple
+from suture.variables import Constant, Dict, List, Opaque, Set, Slice, Tuple
 from suture.variables.text import joined
 
 
@@ -63,7 +64,10 @@ def _deep(name: str, act: Any) -> None:
     def handler(tx: Any, frame: Any, inst: Any) -> None:
         stack = frame.stack
         values = stack[-arity:]
-        act(tx, stack[-arity - inst.val], *values)
+        target = stack[-arity - inst.val]
+        if isinstance(target, Opaque):  # a container of an earlier graph, made of unknown things
+            raise Break(objects.UNKNOWN_OBJECT, operation="add to", object=target.describe())
+        act(tx, target, *values)
         del frame.stack[-arity:]
         frame.ip += 1
 
