@@ -83,6 +83,8 @@ _LEFT = "asks a frame that was left where it stood then"
 _COUNTS = "counts references with sys.getrefcount"
 _REUSE = "asks whether a tuple that nobody holds is used again"
 _FRAMES = "looks at the frames on the stack"
+_SUSPENDED = "looks at variables of a suspended frame that it uses no more"
+_GETFILE = "torch puts another function in the place of inspect.getfile"
 _ARRAYS = (
     "Byte", "Double", "Float", "Int", "Long", "LongLong", "Short", "UnsignedByte", "UnsignedInt",
     "UnsignedLong", "UnsignedLongLong", "UnsignedShort",
@@ -105,6 +107,14 @@ EXPECTED: dict[str, str] = {
     "test.test_exceptions.ExceptionTests.test_recursion_error_cleanup": _DEPTH,
     "test.test_exceptions.ExceptionTests.test_recursion_in_except_handler": _DEPTH,
     "test.test_generators.GeneratorStackTraceTest.": "looks at the frames of callers",
+    "test.test_inspect.test_inspect.IsTestBase.test__all__": _GETFILE,
+    "test.test_inspect.test_inspect.TestInterpreterStack.test__all__": _GETFILE,
+    "test.test_inspect.test_inspect.TestPredicates.test__all__": _GETFILE,
+    "test.test_inspect.test_inspect.TestRetrievingSourceCode.test_getfile_class_without_module": (
+        _GETFILE
+    ),
+    "test.test_inspect.test_inspect.TestGetCoroutineState.test_getcoroutinelocals": _SUSPENDED,
+    "test.test_inspect.test_inspect.TestGetGeneratorState.test_getgeneratorlocals": _SUSPENDED,
     "test.test_iter.TestCase.test_free_after_iterating": _FREED,
     "test.test_iter.TestCase.test_reduce_mutating_builtins_iter": _ITER,
     "test.test_iter.TestCase.test_ref_counting_behavior": _FREED,

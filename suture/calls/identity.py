@@ -92,7 +92,7 @@ class Identity(Part):
         """Whether another module may be at this place at the next call: it is an argument, or
         hangs below one, and not the module that was compiled. What is read of it is guarded then,
         and not which one it is."""
-        if not isinstance(value, torch.nn.Module):
+        if not issubclass(type(value), torch.nn.Module):
             return False
         if source.kind == "slot":
             if self.history.is_for(value):
@@ -111,7 +111,7 @@ class Identity(Part):
     def fix(self, source: Source, value: Any) -> None:
         """Guard the identity of the object at `source`."""
         root = source.base is None or not self.is_fixed(source.base) or source.base.kind == "const"
-        kind = "weak" if isinstance(value, torch.nn.Module) and root else "is"
+        kind = "weak" if issubclass(type(value), torch.nn.Module) and root else "is"
         self.guards.add(source, kind, value)
         self._fixed.add(id(source))
 

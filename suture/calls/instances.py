@@ -30,10 +30,14 @@ def qualname_of(cls: type) -> str:
 _QUALNAME = type.__dict__["__qualname__"].__get__
 
 
+# What a class holds, whatever its metaclass makes of `__dict__`.
+_NAMESPACE = type.__dict__["__dict__"].__get__
+
+
 def find_in_mro(cls: type, name: str) -> Any:
     """What `cls` or a base defines under `name`, unbound; MISSING if nothing."""
     for base in cls.__mro__ or ():  # none yet while the class is being made
-        found = base.__dict__.get(name, MISSING)
+        found = _NAMESPACE(base).get(name, MISSING)
         if found is not MISSING:
             return found
     return MISSING

@@ -109,13 +109,29 @@ def _callable(tx: Any, fn: Any) -> Any:
             tx.fix(fn.source, fn.real())
         return fn.real()
     if isinstance(fn, MadeFunction):
-        defaults = tuple(tx.constant_value(d) for d in fn._defaults)
-        made = types.FunctionType(fn.code, {}, fn.code.co_name, defaults, _cells(fn.code))
-        made.__kwdefaults__ = {k: tx.constant_value(v) for k, v in fn.kwdefaults.items()}
-        return made
+        return _made_function(tx, fn)
     if isinstance(fn, Object) and fn.value is not None and not fn.attrs:
         return fn.value
     raise Break(calls.C_FUNCTION, function="inspect.signature")
+
+
+def _made_function(tx: Any, fn: MadeFunction) -> Any:
+    """The same for a function that is made here: what it wraps, or one with its parameters."""
+    if not _SAYS_ITSELF.isdisjoint(fn.attrs):
+        raise Break(calls.C_FUNCTION, function="inspect.signature")
+    if "__wrapped__" in fn.attrs:
+        return _callable(tx, fn.attrs["__wrapped__"])
+    defaults = tuple(tx.constant_value(d) for d in fn._defaults)
+    made = types.FunctionType(fn.code, {}, fn.code.co_name, defaults, _cells(fn.code))
+    made.__kwdefaults__ = {k: tx.constant_value(v) for k, v in fn.kwdefaults.items()}
+    annotations = fn.fields.get("__annotations__", fn.annotations)
+    if annotations is not None:
+        made.__annotations__ = tx.constant_value(annotations)
+    return made
+
+
+# Attributes of a function from which a signature is made, whatever its parameters are.
+_SAYS_ITSELF = frozenset({"__signature__", "__text_signature__", "_partialmethod"})
 
 
 def _cells(code: Any) -> tuple[Any, ...]:

@@ -19,13 +19,13 @@ import inspect
 import itertools
 import sys
 import types
-from collections.abc import Iterator
 from typing import Any
 
 import torch
 
 from suture._core import UNBOUND
 from suture.bytecode import decode
+from suture.calls.instances import MISSING, find_in_mro
 from suture.calls.part import Part
 from suture.calls.real_iterators import Real
 from suture.rules.wrapped import home
@@ -142,9 +142,9 @@ class _Reach:
 
     def _attribute(self, obj: Any, name: str) -> bool:
         found = inspect.getattr_static(obj, name, None)
-        if isinstance(obj, torch.nn.Module) and name in _STRUCTURE:
+        if issubclass(type(obj), torch.nn.Module) and name in _STRUCTURE:
             return True
-        if isinstance(obj, torch.nn.Module) and found is None:
+        if issubclass(type(obj), torch.nn.Module) and found is None:
             parts = (obj._parameters, obj._buffers, obj._modules)
             return not any(part.get(name) is not None for part in parts)
         if isinstance(found, property):
@@ -152,7 +152,7 @@ class _Reach:
         elif isinstance(found, (staticmethod, classmethod)):
             found = found.__func__
         elif isinstance(found, (types.MemberDescriptorType, types.GetSetDescriptorType)):
-            return True if isinstance(obj, type) else self.value(getattr(obj, name, None))
+            return True if issubclass(type(obj), type) else self.value(getattr(obj, name, None))
         return self.value(found)
 
     # ---- abstract values
@@ -160,7 +160,7 @@ class _Reach:
     def argument(self, value: Any) -> bool:
         """A value that the code holds itself; a module is asked only for what the code names."""
         real = value.value if type(value) in (Lazy, Object) else None
-        if isinstance(real, torch.nn.Module) and self._is_new(real):
+        if issubclass(type(real), torch.nn.Module) and self._is_new(real):
             changed = _values(value.attrs) if type(value) is Object else []
             return self._object(real) and all(self.variable(v) for v in changed)
         return self.variable(value)
@@ -198,7 +198,8 @@ class _Reach:
     # ---- real values
 
     def value(self, value: Any) -> bool:
-        """Whether this real value leads to no tensor."""
+        """Whether this real value leads to no tensor. Only its type is asked what it is: its
+        class may answer for `__class__` with code."""
         kind = type(value)
         if kind in _PLAIN or kind in _DESCRIBE:
             return True
@@ -206,26 +207,26 @@ class _Reach:
             return True
         if len(self.seen) > _MOST:
             return False
-        if isinstance(value, types.MethodType):
+        if issubclass(kind, types.MethodType):
             return self.value(value.__func__) and self.value(value.__self__)
-        if isinstance(value, types.FunctionType):
+        if issubclass(kind, types.FunctionType):
             return self._function(value)
-        if isinstance(value, types.BuiltinFunctionType) and not home(value):
+        if issubclass(kind, types.BuiltinFunctionType) and not home(value):
             return self.value(value.__self__)
-        if isinstance(value, types.ModuleType):
+        if issubclass(kind, types.ModuleType):
             return _is_foreign(value.__name__)
-        if isinstance(value, type):
+        if issubclass(kind, type):
             return self._class(value)
         if kind in (list, tuple, set, frozenset, dict):
             inner = value.values() if kind is dict else value
             return all(self.value(v) for v in itertools.islice(inner, _FEW))
-        if isinstance(value, (torch.Tensor, types.GeneratorType)):
+        if issubclass(kind, (torch.Tensor, types.GeneratorType)):
             return False
         if kind.__module__ == "numpy" and kind.__name__ == "ndarray":
             return self.arrays
-        if isinstance(value, functools.partial):
+        if issubclass(kind, functools.partial):
             return self.value((value.func, value.args, value.keywords))
-        if isinstance(value, Iterator):
+        if find_in_mro(kind, "__next__") is not MISSING:
             return self._iterator(value)
         if callable(value) and not _is_foreign(home(value)):
             return False
@@ -241,7 +242,7 @@ class _Reach:
             return False
 
     def _object(self, value: Any) -> bool:
-        if _is_torch(type(value).__module__) and not isinstance(value, torch.nn.Module):
+        if _is_torch(type(value).__module__) and not issubclass(type(value), torch.nn.Module):
             return False
         self.objects.append(value)
         return True

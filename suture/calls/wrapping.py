@@ -429,7 +429,7 @@ def _object(tx: Any, value: Any, source: Any) -> Any:
     cls = type(value)
     if qualname_of(cls).startswith(tx.own_names):
         return Unknown(value, source)  # of a class that is defined anew in each call
-    if isinstance(value, torch.nn.Module) or tx.is_fixed(source):
+    if issubclass(type(value), torch.nn.Module) or tx.is_fixed(source):
         if source.kind != "const" and not tx.is_general(source, value) and tx.stays(source, value):
             tx.fix(source, value)
     tx.guards.add(source, "type", cls)

@@ -10,7 +10,7 @@ from typing import Any
 from suture.breaks import Break, objects
 from suture.variables.base import Variable
 from suture.variables.constant import Constant
-from suture.variables.held import Held, RealIdentity
+from suture.variables.held import Held
 
 # Types as people write them in annotations: they compare by what they say.
 FORMS = (
@@ -45,9 +45,7 @@ class Frozen(Held):
         return self.value
 
     def hash_key(self, tx: Any) -> Any:
-        if not is_form(self.value):
-            return RealIdentity(self.value)
-        tx.fold(hash, [self], {})  # an annotation may hold what has none
+        tx.fold(hash, [self], {})  # it may hold something that has none
         return self.value
 
     def truth(self, tx: Any) -> Any:
@@ -76,12 +74,17 @@ class Frozen(Held):
         return tx.fold(len, [self], {})
 
     def m___eq__(self, tx: Any, other: Any) -> Any:
-        says = is_form(self.value) and isinstance(other, Frozen)
-        return tx.fold(operator.eq, [self, other], {}) if says else Constant(NotImplemented)
+        return self._compared(tx, operator.eq, other)
 
     def m___ne__(self, tx: Any, other: Any) -> Any:
-        says = is_form(self.value) and isinstance(other, Frozen)
-        return tx.fold(operator.ne, [self, other], {}) if says else Constant(NotImplemented)
+        return self._compared(tx, operator.ne, other)
+
+    def _compared(self, tx: Any, compare: Any, other: Any) -> Any:
+        """What the class says of itself and another object that never changes."""
+        own: Any = type(self.value).__eq__
+        if own is object.__eq__ or not isinstance(other, Frozen):
+            return Constant(NotImplemented)
+        return tx.fold(compare, [self, other], {})
 
     def m___or__(self, tx: Any, other: Any) -> Any:
         return tx.fold(operator.or_, [self, other], {})
