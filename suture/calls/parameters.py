@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 from suture.breaks import Break, calls, tensor_methods
+from suture.calls._torch import allocate
 from suture.calls.part import Part
 from suture.calls.table import handles
 from suture.graph.builder import version_of
@@ -107,8 +108,9 @@ class MadeLeaves(Part):
 def empty_leaf(form: tuple[Any, ...]) -> torch.Tensor:
     """A leaf of that form; its numbers are anything."""
     cls, shape, strides, dtype, device, wants = form
-    data = torch.empty_strided(shape, strides, dtype=dtype, device=device)
-    return torch.nn.Parameter(data, wants) if cls is torch.nn.Parameter else data.requires_grad_()
+    leaf = allocate(shape, strides, dtype, device).requires_grad_(wants)
+    leaf.__class__ = cls  # a call of the class would detach it: an operation
+    return leaf
 
 
 def fill_parameter_(parameter: torch.Tensor, data: torch.Tensor) -> None:

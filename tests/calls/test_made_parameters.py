@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from torch import nn
+from torch.autograd.profiler import profile, record_function
 
 import suture
 from tests.harness import check
@@ -214,3 +215,24 @@ def test_a_random_leaf_is_drawn_once():
 def test_a_leaf_whose_size_changes_is_made_by_python():
     fn = suture.compile(lambda n: torch.ones(n, requires_grad=True), backend="aot_eager")
     assert all(fn(n).requires_grad for n in (3, 4, 5))
+
+
+def test_making_a_leaf_runs_no_operation_outside_the_graph():
+    def backend(gm, inputs):
+        def run(*args):
+            with record_function("graph"):
+                return gm.forward(*args)
+
+        return run
+
+    def fn(x):
+        return nn.Parameter(torch.ones(4)) * x, torch.zeros(4).requires_grad_() + x
+
+    compiled = suture.compile(fn, backend=backend)
+    compiled(torch.ones(4))
+    with profile() as seen:
+        compiled(torch.ones(4))
+    outside = [
+        e.name for e in seen.function_events if e.cpu_parent is None and e.name.startswith("aten")
+    ]
+    assert outside == ["aten::ones"]  # the argument
