@@ -27,11 +27,11 @@ TENSOR_ASSERT = define(
     message="assert on the value of {tensor}",
     explanation=(
         "Whether the assertion holds is known only when `{tensor}` has been computed. The graph "
-        "writes to its inputs, or the assertion failed before, so that the region cannot be run "
-        "again: Python checks the assertion at this line."
+        "writes to large inputs, so that the region cannot be run again, or the assertion failed "
+        "before: Python checks the assertion at this line."
     ),
     hints=(
-        "Do not write in place to what the function was given: the graph then holds the check.",
+        "Write less in place to what the function was given: the graph then holds the check.",
         "Assert on shapes and dtypes instead: those are checked while compiling, at no cost.",
     ),
     kind=Kind.FUNDAMENTAL,

@@ -3,8 +3,8 @@
 Where one side of a branch on a tensor only raises, the program is expected to go the other way:
 the condition becomes a result of the graph, and the variant looks at it before it puts anything
 back. If it is not as expected, the region runs from its start in the interpreter, and raises what
-eager raises, where eager raises it. A graph that writes to its inputs cannot be run again: there
-the branch stays a break.
+eager raises, where eager raises it. What the graph wrote to its inputs is taken back before; where
+that is more than running statistics and the like, the branch stays a break.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import torch
 
 from suture.breaks import Break, control_flow
 from suture.calls.part import Part
+from suture.graph import undoable
 from suture.variables import Symbol, Tensor
 
 
@@ -72,7 +73,7 @@ class Checks(Part):
     def refused_check(self) -> tuple[int, Any] | None:
         """How to stop at the first check, if what was captured cannot be run again should one of
         them fail."""
-        if not self.checks or not self.graph.writes_inputs():
+        if not self.checks or undoable(self.graph) is not None:
             return None
         return self.checks[0].step, self.checks[0].exit
 

@@ -60,7 +60,7 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     leaving.write()
     _write_effects(writer, capture)
     modes = leaving.modes()
-    checks = CheckLines(writer, capture, chain)
+    checks = CheckLines(writer, capture, chain, lambda source: _read(writer, source))
     draws = write_draws(writer, capture, checks)
     module, inputs, call = _graph(writer, capture, chain, checks)
     statics = tuple(i.example for i in inputs if i.static)

@@ -171,7 +171,10 @@ class Writer:
     # ---- the graph's results
 
     def graph_output(self, variable: Any) -> str:
-        node = variable.node
+        return self.graph_output_of(variable.node)
+
+    def graph_output_of(self, node: Any) -> str:
+        """The name of a node's value in the variant: a result of the graph."""
         name = self._output_names.get(node)
         if name is None:
             name = self._output_names[node] = self.fresh(node.name)

@@ -412,16 +412,20 @@ _QUANTIZED = (torch.quint8, torch.qint8, torch.qint32, torch.quint4x2, torch.qui
 _NOTHING = nullcontext()
 
 
-def _keeps_statistics(node: torch.fx.Node) -> bool:
+def node_name(node: torch.fx.Node) -> str:
+    """What a node calls, without its module."""
     name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
-    return "norm" in str(name)
+    return str(name)
+
+
+def _keeps_statistics(node: torch.fx.Node) -> bool:
+    return "norm" in node_name(node)
 
 
 def _may_write(node: torch.fx.Node) -> bool:
     if node.op in ("placeholder", "get_attr", "output"):
         return False
-    name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
-    plain = str(name)
+    plain = node_name(node)
     if plain.startswith("__") and plain.endswith("__"):
         return plain in ("__setitem__",) or plain.startswith("__i")
     if plain.endswith("_") or plain == "setitem" or "out" in node.kwargs:

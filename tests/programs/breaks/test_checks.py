@@ -115,14 +115,104 @@ def test_an_exception_that_the_program_catches_is_caught():
     both(fn, POSITIVE, NEGATIVE, POSITIVE)
 
 
-def test_a_graph_that_writes_to_its_inputs_breaks_at_the_condition():
-    def fn(x):
-        if (x < 0).any():
-            raise ValueError("negative")
-        x.add_(1)
-        return x * 2
+def written_after_a_check(x):
+    if (x < 0).any():
+        raise ValueError("negative")
+    x.add_(1)
+    return x * 2
 
-    check(fn, POSITIVE, graphs=2, breaks=["GB0170"])
+
+def test_what_a_graph_wrote_is_taken_back_when_a_condition_fails():
+    check(written_after_a_check, POSITIVE)
+    both(written_after_a_check, POSITIVE, NEGATIVE, POSITIVE)
+
+
+def test_a_graph_that_writes_to_much_memory_breaks_at_the_condition():
+    check(written_after_a_check, torch.ones(1 << 19), graphs=2, breaks=["GB0170"])
+
+
+def test_what_lies_apart_in_memory_is_not_kept():
+    def fn(x):
+        return written_after_a_check(x[:, 0])
+
+    check(fn, torch.ones(3, 2))
+
+    def of_a_part(x):
+        return written_after_a_check(x)
+
+    graphs = Graphs()
+    compiled = suture.compile(of_a_part, backend=graphs)
+    compiled(torch.ones(3, 2)[:, 0])
+    assert len(graphs) == 2
+
+
+class Normalised(torch.nn.Module):
+    """Batches are normalised, checked, and looked up in a table."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = torch.nn.BatchNorm1d(2)
+        self.table = torch.nn.Embedding(4, 2)
+
+    def forward(self, x, at):
+        x = self.norm(x)
+        if not torch.isfinite(x).all():
+            raise ValueError("not finite")
+        assert at.max() < 4, "no such row"
+        return x + self.table(at)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_running_statistics_are_as_in_eager_when_a_condition_fails(backend):
+    suture.reset()
+    torch.manual_seed(0)
+    eager, other = Normalised(), Normalised()
+    other.load_state_dict(eager.state_dict())
+    compiled = suture.compile(other, backend=backend)
+    good, row = torch.randn(3, 2), torch.tensor([0, 1, 2])
+    calls = [(good, row), (good * torch.nan, row), (good, row), (good, row + 2), (good, row)]
+    for x, at in calls:
+        compare(Outcome(eager, (x, at), {}), Outcome(compiled, (x, at), {}))
+        torch.testing.assert_close(other.state_dict(), eager.state_dict(), equal_nan=True)
+
+
+def test_statistics_without_a_count_are_written_too():
+    def fn(x):
+        x = torch.nn.functional.batch_norm(x, mean, var, training=True)
+        if (x > 100).any() or not torch.isfinite(x).all():
+            raise ValueError("too large")
+        return x
+
+    mean, var = torch.zeros(2), torch.ones(2)
+    compiled = suture.compile(fn, backend="eager")
+    x = torch.randn(3, 2)
+    compiled(x)
+    before = mean.clone()
+    with pytest.raises(ValueError, match="too large"):
+        compiled(x + torch.inf)
+    assert not torch.isfinite(mean).any()
+    mean.copy_(before)
+    compiled(x)
+    torch.testing.assert_close(mean, before * 0.9 + x.mean(0) * 0.1)
+
+
+def test_checks_are_asked_of_the_graph_at_once():
+    def fn(x):
+        if not (x > 0).all():
+            raise TypeError("not positive")
+        if (x > 10).any() or x.sum() > 100:
+            raise ValueError("large")
+        return x.log()
+
+    graphs = Graphs()
+    compiled = suture.compile(fn, backend=graphs)
+    with torch.autograd.profiler.profile() as seen:
+        compiled(POSITIVE)
+        compiled(POSITIVE)
+    assert len(graphs) == 1
+    asked = [e for e in seen.function_events if e.name == "aten::is_nonzero"]
+    assert len(asked) == 2
+    both(fn, POSITIVE, POSITIVE * 8, NEGATIVE, POSITIVE * 200, POSITIVE)
 
 
 def test_an_operation_that_fails_on_what_was_to_be_refused_raises_the_programs_error():

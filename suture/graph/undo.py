@@ -1,0 +1,70 @@
+"""Which of the inputs that a graph writes to can be put back, should it have run for nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from suture.graph.builder import GraphBuilder, GraphInput, node_name, was_written
+
+_MOST = 1 << 20  # bytes that are worth a copy in every call
+
+
+def undoable(builder: GraphBuilder) -> list[GraphInput] | None:
+    """The inputs that the graph writes to; None if some of them could not be put back, or only at
+    a cost. Running statistics, of which torch keeps no version, are among them."""
+    statistics = _statistics(builder.graph)
+    written = []
+    if statistics or builder.writes_inputs():
+        tensors = [(e, e.node.meta["val"]) for e in builder.inputs if not e.made]
+        tensors = [(e, fake) for e, fake in tensors if isinstance(fake, torch.Tensor)]
+        written = [e for e, fake in tensors if e.node in statistics or was_written(fake)]
+    if not all(_is_plain(entry) for entry in written):
+        return None
+    size = sum(entry.example.numel() * entry.example.element_size() for entry in written)
+    return written if size <= _MOST else None
+
+
+def _is_plain(entry: GraphInput) -> bool:
+    """Whether numbers are all that a graph can change of an input, and they lie side by side."""
+    fake, real = entry.node.meta["val"], entry.example
+    if entry.source is None or entry.convert is not None:
+        return False
+    if type(real) not in (torch.Tensor, torch.nn.Parameter):
+        return False
+    if fake.is_inference() or fake.layout is not torch.strided or fake.is_quantized:
+        return False
+    if not all(isinstance(n, int) for n in (*fake.shape, *fake.stride())):
+        return False
+    same = tuple(fake.shape) == tuple(real.shape) and tuple(fake.stride()) == real.stride()
+    return same and _is_dense(real) and (fake.is_leaf or not fake.requires_grad)
+
+
+def _is_dense(tensor: torch.Tensor) -> bool:
+    """Whether the numbers of a tensor lie side by side, in whatever order."""
+    expected = 1
+    for stride, size in sorted(zip(tensor.stride(), tensor.shape)):
+        if size != 1 and stride != expected:
+            return False
+        expected *= size
+    return True
+
+
+def _statistics(graph: Any) -> set[Any]:
+    """The nodes that may be running statistics of a normalisation which keeps them up to date."""
+    found: set[Any] = set()
+    for node in graph.nodes:
+        if node_name(node).endswith(("batch_norm", "instance_norm")) and _trains(node):
+            given = [n for n in node.all_input_nodes if n.op == "placeholder"]
+            found.update(n for n in given if not n.meta["val"].requires_grad)
+    return found
+
+
+def _trains(node: Any) -> bool:
+    """Whether a normalisation takes the statistics of its input. All forms of it, torch's own and
+    those of torch.nn.functional, have that argument at the same place."""
+    if len(node.args) > 5:
+        return bool(node.args[5])
+    default = node_name(node).endswith("instance_norm")
+    return bool(node.kwargs.get("training", node.kwargs.get("use_input_stats", default)))
