@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from suture import _core, backends, rules, stance
-from suture.calls.tensors import configure_core
+from suture.calls.operations.tensors import configure_core
 from suture.compiled_module import compile_module, compiled_of
 from suture.dispatch import Options, Stats, Unit
 from suture.dispatch import stats as stats_

@@ -71,9 +71,9 @@ class Capture:
     steps: int = 0
     places: list[Any] = field(default_factory=list)  # of symbolic numbers: guards.shapes.Place
     strictness: Any = None  # whether a break is an error, at the start and at the exit
-    checks: list[Any] = field(default_factory=list)  # calls.checks.Check: what is expected
+    checks: list[Any] = field(default_factory=list)  # Check: what is expected
     functions: Any = ((), ())  # modes of torch functions: before the region, at the exit
-    draws: list[Any] = field(default_factory=list)  # calls.draws.Draw: numbers for the variant
+    draws: list[Any] = field(default_factory=list)  # Draw: numbers for the variant
     general: bool = False  # it fits states for which other variants were made
     tracer: Any = None  # who made it
 

@@ -1,77 +1,64 @@
 """What calling and operating on things does, by family. Each file holds one part of the tracer
 or a table of handlers; importing the package fills the tables."""
 
-from suture.calls import (  # noqa: F401
-    autograd,
-    builtins,
-    class_checks,
+from suture.calls import regions, specials, strictness  # noqa: F401
+from suture.calls.arguments import Arguments
+from suture.calls.functions import Functions
+from suture.calls.language import builtins, extremes, frames, operator_functions  # noqa: F401
+from suture.calls.language.contexts import Contexts
+from suture.calls.language.conversions import Conversions
+from suture.calls.language.exceptions import Exceptions
+from suture.calls.language.generators import Generators
+from suture.calls.language.items import Items
+from suture.calls.language.iteration import Iteration
+from suture.calls.language.operators import Operators
+from suture.calls.language.set_order import SetOrder
+from suture.calls.objects import class_checks, modules, weakrefs  # noqa: F401
+from suture.calls.objects.attributes import Attributes
+from suture.calls.objects.classes import Classes
+from suture.calls.objects.hashing import Hashing
+from suture.calls.objects.introspection import Introspection
+from suture.calls.objects.module_attributes import ModuleAttributes
+from suture.calls.objects.partials import Partials
+from suture.calls.objects.super_lookup import SuperLookup
+from suture.calls.objects.texts import Texts
+from suture.calls.operations import (  # noqa: F401
     collectives,
     constructors,
     distributions,
-    extremes,
-    flex,
     foreach,
-    frames,
-    higher_order,
-    hooks,
-    logging,
-    modules,
-    operator_functions,
-    regions,
-    scalars,
-    settings,
     shape_questions,
-    specials,
-    strictness,
     tensor_methods,
-    transforms,
-    warn,
-    weakrefs,
-    wrapping_functions,
 )
-from suture.calls.aliasing import Aliasing
-from suture.calls.arguments import Arguments
-from suture.calls.arrays import Arrays
-from suture.calls.attributes import Attributes
-from suture.calls.bodies import Bodies
-from suture.calls.checks import Checks
-from suture.calls.classes import Classes
-from suture.calls.contexts import Contexts
-from suture.calls.conversions import Conversions
-from suture.calls.draws import Draws
-from suture.calls.exceptions import Exceptions
-from suture.calls.function_modes import FunctionModes
-from suture.calls.functions import Functions
-from suture.calls.generators import Generators
-from suture.calls.globals import Globals
-from suture.calls.growth import Growth
-from suture.calls.hashing import Hashing
-from suture.calls.identity import Identity
-from suture.calls.indexing import Indexing
-from suture.calls.inference import Inference
-from suture.calls.inputs import Inputs
-from suture.calls.introspection import Introspection
-from suture.calls.items import Items
-from suture.calls.iteration import Iteration
-from suture.calls.library_iterators import LibraryIterators
-from suture.calls.made_subclasses import MadeSubclasses
-from suture.calls.modes import Modes
-from suture.calls.module_attributes import ModuleAttributes
-from suture.calls.operators import Operators
-from suture.calls.overrides import Overrides
-from suture.calls.parameters import MadeLeaves
-from suture.calls.partials import Partials
-from suture.calls.processwide import ProcessWide
-from suture.calls.set_order import SetOrder
-from suture.calls.subclasses import Subclasses
-from suture.calls.super_lookup import SuperLookup
-from suture.calls.symbols import Symbols
+from suture.calls.operations.arrays import Arrays
+from suture.calls.operations.checks import Checks
+from suture.calls.operations.indexing import Indexing
+from suture.calls.operations.parameters import MadeLeaves
+from suture.calls.operations.symbols import Symbols
+from suture.calls.operations.tensors import Tensors
+from suture.calls.outside import wrapping_functions  # noqa: F401
+from suture.calls.outside.aliasing import Aliasing
+from suture.calls.outside.globals import Globals
+from suture.calls.outside.growth import Growth
+from suture.calls.outside.identity import Identity
+from suture.calls.outside.inputs import Inputs
+from suture.calls.outside.processwide import ProcessWide
+from suture.calls.outside.tensor_inputs import TensorInputs
+from suture.calls.outside.wrapping import Wrapping
+from suture.calls.stdlib import logging, scalars, warn  # noqa: F401
+from suture.calls.stdlib.draws import Draws
+from suture.calls.stdlib.library_iterators import LibraryIterators
+from suture.calls.subgraphs import autograd, flex, higher_order, hooks, transforms  # noqa: F401
+from suture.calls.subgraphs.bodies import Bodies
+from suture.calls.switches import settings  # noqa: F401
+from suture.calls.switches.function_modes import FunctionModes
+from suture.calls.switches.inference import Inference
+from suture.calls.switches.modes import Modes
+from suture.calls.tensor_classes.made_subclasses import MadeSubclasses
+from suture.calls.tensor_classes.overrides import Overrides
+from suture.calls.tensor_classes.subclasses import Subclasses
+from suture.calls.tensor_classes.wrappers import Wrappers
 from suture.calls.tensor_free import TensorFree
-from suture.calls.tensor_inputs import TensorInputs
-from suture.calls.tensors import Tensors
-from suture.calls.texts import Texts
-from suture.calls.wrappers import Wrappers
-from suture.calls.wrapping import Wrapping
 
 PARTS = (
     Arrays,

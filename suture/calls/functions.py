@@ -11,10 +11,11 @@ import torch
 from suture import rules
 from suture.breaks import Break, calls, contexts, control_flow, objects, tensors
 from suture.bytecode import decode
-from suture.calls import library, regions, unmodelled
-from suture.calls.attributes import MISSING, find_in_mro
-from suture.calls.library_iterators import is_of_itertools
+from suture.calls import regions, unmodelled
+from suture.calls.objects.attributes import MISSING, find_in_mro
 from suture.calls.part import Part
+from suture.calls.stdlib import library
+from suture.calls.stdlib.library_iterators import is_of_itertools
 from suture.calls.table import SPECIAL, handler_of, handler_of_code
 from suture.variables import (
     Builtin,

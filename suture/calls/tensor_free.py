@@ -25,9 +25,9 @@ import torch
 
 from suture._core import UNBOUND
 from suture.bytecode import decode
-from suture.calls.instances import MISSING, find_in_mro
+from suture.calls.language.real_iterators import Real
+from suture.calls.outside.instances import MISSING, find_in_mro
 from suture.calls.part import Part
-from suture.calls.real_iterators import Real
 from suture.rules.wrapped import home
 from suture.variables import (
     NULL,

@@ -21,7 +21,7 @@ from suture.breaks import (
     python,
     tensors,
 )
-from suture.calls.operators import BINARY, COMPARE, UNARY
+from suture.calls.language.operators import BINARY, COMPARE, UNARY
 
 Reason = Callable[[Any, list[Any]], Break]
 

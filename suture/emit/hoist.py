@@ -16,7 +16,7 @@ from typing import Any
 import torch
 import torch.fx
 
-from suture.calls.inputs import as_double
+from suture.calls.outside.inputs import as_double
 from suture.emit.writer import Writer
 
 _INFIX = {

@@ -12,11 +12,11 @@ from suture import _core, config
 from suture.breaks import Break, calls, control_flow, internal
 from suture.bytecode import decode
 from suture.calls import PARTS
-from suture.calls.checks import Check
-from suture.calls.draws import Draw
-from suture.calls.exceptions import Ambient
-from suture.calls.overrides import torch_functions_on
+from suture.calls.language.exceptions import Ambient
+from suture.calls.operations.checks import Check
+from suture.calls.stdlib.draws import Draw
 from suture.calls.strictness import Strictness
+from suture.calls.tensor_classes.overrides import torch_functions_on
 from suture.capture import Capture, Interpret, Return, Run, Yield
 from suture.effects import Effects
 from suture.graph import GraphBuilder

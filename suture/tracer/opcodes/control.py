@@ -6,7 +6,7 @@ from typing import Any
 
 from suture import config
 from suture.breaks import Break, control_flow, internal
-from suture.calls.checks import is_tensor_assert
+from suture.calls.operations.checks import is_tensor_assert
 from suture.tracer.frame import Pending
 from suture.tracer.opcodes.table import op
 from suture.variables import END, Constant

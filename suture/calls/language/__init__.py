@@ -1,0 +1,1 @@
+"""What the language itself does: builtins, operators, iteration, generators, exceptions, `with`."""

@@ -1,0 +1,1 @@
+"""Objects and classes, as CPython treats them: attributes, instances, isinstance, hashes."""

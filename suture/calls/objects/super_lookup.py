@@ -1,0 +1,41 @@
+"""super(): attributes looked up behind a class in the order of inheritance."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import torch
+
+from suture.calls.objects.attributes import MISSING
+from suture.calls.part import Part
+from suture.variables import Class, Super
+
+_TENSOR_BASES = (torch.Tensor, torch._C.TensorBase)
+_OF_CLASSES = (classmethod, types.ClassMethodDescriptorType)
+
+
+class SuperLookup(Part):
+    """The part of the tracer that answers super()."""
+
+    def super_attribute(self, sup: Super, name: str) -> Any:
+        """`super().name`."""
+        owner = sup.owner
+        of_class = isinstance(owner, Class) and not issubclass(owner.python_type(), sup.after)
+        cls = owner.value if of_class else owner.python_type()
+        mro = cls.__mro__
+        for base in mro[mro.index(sup.after) + 1 :]:
+            raw = base.__dict__.get(name, MISSING)
+            if raw is MISSING:
+                continue
+            if self.is_tensor(owner) and base in _TENSOR_BASES:
+                return self.base_tensor_attribute(owner, base, name)
+            if base.__flags__ & (1 << 8) == 0:
+                source = self.pinned(base).child("mro_attr", name)
+                self.guards.add(source, "is", raw)
+            if of_class and not isinstance(raw, classmethod):
+                return self.bind(raw, None, cls, name, owner)
+            if isinstance(owner, Class) and isinstance(raw, _OF_CLASSES):
+                return self.bind(raw, None, cls, name, owner)
+            return self.bind(raw, owner, cls, name)
+        return self.raise_(AttributeError, f"'super' object has no attribute '{name}'")

@@ -1,0 +1,1 @@
+"""Operations on tensors, arrays and symbolic numbers: nodes of the graph."""

@@ -1,0 +1,438 @@
+"""NumPy: functions, methods and operators on arrays whose numbers live in the graph."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from typing import Any
+
+import torch
+
+from suture.breaks import Break, arrays, calls, tensors
+from suture.calls.operations.tensor_methods import method
+from suture.calls.outside.wrapping import WRAPPERS
+from suture.calls.part import Part
+from suture.calls.table import handles, special
+from suture.dynamic import NO_MARKS
+from suture.graph import arrays as nodes
+from suture.variables import (
+    Builtin,
+    Class,
+    Constant,
+    List,
+    Object,
+    Opaque,
+    Refused,
+    Symbol,
+    Tensor,
+    Tuple,
+)
+from suture.variables.arrays import Array, ArrayMethod, numpy_dtype
+
+_REDUCTIONS = frozenset(["sum", "prod", "max", "min", "mean", "amax", "amin", "argmax", "argmin"])
+_MADE = frozenset(
+    [
+        "array",
+        "asarray",
+        "zeros",
+        "ones",
+        "empty",
+        "full",
+        "arange",
+        "linspace",
+        "eye",
+        "identity",
+        "zeros_like",
+        "ones_like",
+        "full_like",
+        "empty_like",
+    ]
+)
+_COMPUTED = ("T", "real", "imag")
+_PLAIN = {"iand": "and_", "ior": "or_"}
+_SYMBOLS = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "gt": ">", "ge": ">="}
+_CHANGES = ("fill", "sort", "put", "resize")
+_NUMBERS = ("item", "tolist", "__int__", "__float__", "__index__", "__bool__")
+
+
+class Arrays(Part):
+    """The part of the tracer that knows arrays."""
+
+    arrays_written = False
+
+    def write_array(self, name: str) -> None:
+        """A change in place. Arrays from outside may share memory with other inputs in ways that a
+        graph does not see, so Python changes those."""
+        if any(entry.convert is tensor_over for entry in self.graph.inputs):
+            raise Break(arrays.ARRAY_METHOD, method=name)
+        self.arrays_written = True
+
+    def call_numpy(self, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """A function of NumPy as a node; None if it has nothing to do with arrays."""
+        name = _numpy_name(real)
+        if name is None:
+            return None
+        if name in ("array", "asarray") and args and isinstance(args[0], Tensor):
+            args = [self.tensor_method(args[0], "numpy", [], {}), *args[1:]]
+        if name not in _MADE and not any(_holds_array(self, v) for v in (*args, *kwargs.values())):
+            return self._fold_numpy(real, name, args, kwargs)
+        if "out" in kwargs:
+            self.write_array(name)
+        if not nodes.counterpart(name):
+            raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy.{name}")
+        return self._array_node(nodes.array_function, [Constant(name), *args], kwargs, name)
+
+    def _fold_numpy(self, real: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """A function of numbers that gives a scalar, called now; None if it is something else."""
+        if name not in _REDUCTIONS and not isinstance(real, numpy.ufunc):
+            return None
+        if not all(_is_number(self, v) for v in (*args, *kwargs.values())):
+            return None
+        values = [self.constant_value(v) for v in args]
+        named = {k: self.constant_value(v) for k, v in kwargs.items()}
+        result = real(*values, **named)
+        return Constant(result) if type(result) in WRAPPERS and result == result else None
+
+    def array_method(self, array: Array, name: str, args: list[Any], kwargs: Any) -> Any:
+        if name in _NUMBERS and not args and not kwargs:
+            if array.number is not None and name in ("item", "tolist"):
+                return array.number
+            return self.tensor_method(array.tensor, name, [], {})
+        if not nodes.has_method(name):
+            raise Break(arrays.ARRAY_METHOD, method=name)
+        target = nodes.array_method
+        if name in _CHANGES:
+            self.write_array(name)
+            target = nodes.array_method_
+        return self._array_node(target, [array, Constant(name), *args], kwargs, name)
+
+    def number_in(self, array: Array) -> Any:
+        """A scalar as a number of Python."""
+        if array.number is not None:
+            return array.number
+        return self.tensor_to_number(array.tensor, "item")
+
+    def array_operator(self, name: str, *operands: Any) -> Any:
+        if any(isinstance(o, Tensor) for o in operands):
+            plain = [self._beside_tensor(o, name) for o in operands]
+            return self.call_torch(getattr(operator, name), plain, {})
+        made = self._array_operator(name, *operands)
+        numbers = [_number_behind(o) for o in operands]
+        if name in _SYMBOLS and None not in numbers:
+            made.number = self.compare(_SYMBOLS[name], *numbers)
+        return made
+
+    def _beside_tensor(self, operand: Any, name: str) -> Any:
+        """An operand next to a tensor, to which a scalar of NumPy is a number."""
+        if isinstance(operand, Array) and (not operand.is_scalar or name.startswith("i")):
+            raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of a tensor")
+        return self.number_in(operand) if isinstance(operand, Array) else operand
+
+    def _array_operator(self, name: str, *operands: Any) -> Any:
+        first = operands[0]
+        changes = name.startswith("i") and name != "invert"
+        if changes and isinstance(first, Array) and first.is_scalar:
+            name, changes = _PLAIN.get(name, name[1:]), False  # scalars never change
+        if changes:
+            self.write_array(f"__{name}__")
+        dtype = _result_dtype(name, operands)
+        if dtype is None:
+            raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of these operands")
+        if name == "truediv" and dtype == numpy.float64:  # torch divides integers in float32
+            operands = tuple(self._as_doubles(o) for o in operands)
+        target = nodes.array_operator_ if changes else nodes.array_operator
+        made = self._array_node(target, [Constant(name), *operands], {}, name)
+        if isinstance(made, Array) and isinstance(first, Array) and made.tensor is first.tensor:
+            return first
+        if isinstance(made, Array) and numpy_dtype(made.tensor.value) != dtype:
+            raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of these operands")
+        return made
+
+    def _as_doubles(self, operand: Any) -> Any:
+        if not isinstance(operand, Array) or operand.tensor.value.dtype.is_floating_point:
+            return operand
+        asked = [operand, Constant("astype"), Constant("float64")]
+        return self._array_node(nodes.array_method, asked, {}, "astype")
+
+    def array_setitem(self, array: Array, key: Any, value: Any) -> Any:
+        self.write_array("__setitem__")
+        self._array_node(nodes.array_setitem_, [array, key, value], {}, "__setitem__")
+        return Constant(None)
+
+    def array_attribute(self, array: Array, name: str) -> Any:
+        value = array.tensor.value
+        if name == "shape":
+            return Tuple(list(self.tensor_shape(array.tensor).items))
+        if name == "size":
+            return self.tensor_method(array.tensor, "numel", [], {})
+        if name == "ndim":
+            return Constant(value.dim())
+        if name == "dtype":
+            return self.wrap(numpy_dtype(value), None)
+        if name == "__class__":
+            return self.wrap(array.python_type(), None)
+        if name in _COMPUTED:
+            return self._array_node(nodes.array_attribute, [array, Constant(name)], {}, name)
+        found = getattr(array.python_type(), name, None)
+        if found is None:
+            kind = f"{array.python_type().__module__}.{array.python_type().__name__}"
+            return self.raise_(AttributeError, f"'{kind}' object has no attribute '{name}'")
+        if callable(found):
+            return ArrayMethod(array, name)
+        raise Break(arrays.ARRAY_ATTRIBUTE, attribute=name)
+
+    def _array_node(self, target: Any, args: list[Any], kwargs: Any, name: str) -> Any:
+        plain = [self._array_argument(a, name) for a in args]
+        named = {k: self._array_argument(v, name) for k, v in kwargs.items()}
+        return _as_arrays(self.call_torch(target, plain, named))
+
+    def _array_argument(self, value: Any, name: str) -> Any:
+        """Tensors for arrays, names for dtypes; a tensor itself is not NumPy's business."""
+        if isinstance(value, Array):
+            return value.tensor
+        if isinstance(value, (List, Tuple)) and type(value) in (List, Tuple):
+            return type(value)([self._array_argument(v, name) for v in value.unpacked(self)])
+        if isinstance(value, (Class, Object)):
+            dtype = _dtype_name(value)
+            if dtype is not None:
+                return Constant(dtype)
+        if isinstance(value, Tensor):
+            raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of a tensor")
+        if isinstance(value, Constant) and isinstance(value.value, numpy.generic):
+            if name not in ("getitem", "__setitem__"):  # its dtype would count, a number's does not
+                raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of a scalar")
+            return Constant(value.value.item())
+        return value
+
+
+def _result_dtype(name: str, operands: Any) -> Any:
+    """The dtype that NumPy's own operator gives for such operands; None where it refuses them, or
+    they are nothing that arrays are combined with."""
+    if name == "getitem":
+        return numpy_dtype(operands[0].tensor.value)
+    samples = [_sample(o) for o in operands]
+    if any(s is None for s in samples):
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            result = getattr(operator, name)(*samples)
+    except Exception:
+        return None
+    return getattr(result[0] if isinstance(result, tuple) else result, "dtype", None)
+
+
+def _sample(operand: Any) -> Any:
+    """A value of the operand's kind: what NumPy makes of its kind it makes of all."""
+    if isinstance(operand, Array):
+        dtype = numpy_dtype(operand.tensor.value)
+        dims = operand.tensor.value.dim()
+        return dtype.type(1) if operand.is_scalar else numpy.ones((1,) * dims, dtype)
+    if isinstance(operand, Symbol):
+        return operand.python_type()(1)
+    if isinstance(operand, Constant) and isinstance(operand.value, (int, float, complex)):
+        return operand.value
+    if isinstance(operand, Constant) and isinstance(operand.value, numpy.generic):
+        return operand.value
+    return None
+
+
+def _number_behind(operand: Any) -> Any:
+    """The number of Python that an operand is, if it is one from outside, or a constant."""
+    if isinstance(operand, Array):
+        return operand.number
+    known = isinstance(operand, Symbol) or (
+        isinstance(operand, Constant) and type(operand.value) in (int, float)
+    )
+    return operand if known else None
+
+
+def _is_number(tx: Any, value: Any) -> bool:
+    """Whether a value is a known number, or a list, tuple or size of them."""
+    if isinstance(value, Constant):
+        return isinstance(value.value, (bool, int, float, numpy.generic, tuple, type(None)))
+    return isinstance(value, (List, Tuple)) and all(_is_number(tx, v) for v in value.unpacked(tx))
+
+
+def _as_arrays(result: Any) -> Any:
+    if isinstance(result, Tensor):
+        return Array(result)
+    if type(result) in (List, Tuple):
+        return type(result)([_as_arrays(i) for i in result.items])
+    return result
+
+
+def _holds_array(tx: Any, value: Any) -> bool:
+    if isinstance(value, Array):
+        return True
+    return type(value) in (List, Tuple) and any(_holds_array(tx, v) for v in value.unpacked(tx))
+
+
+def _dtype_name(value: Any) -> str | None:
+    import numpy
+
+    try:
+        real = value.real()
+    except LookupError:
+        return None
+    if isinstance(real, numpy.dtype):
+        return str(real.name)
+    if isinstance(real, type) and issubclass(real, (numpy.generic, bool, int, float, complex)):
+        return str(numpy.dtype(real).name)
+    return None
+
+
+def _numpy_name(real: Any) -> str | None:
+    """How NumPy calls the function: "sin", "linalg.norm"."""
+    import numpy
+
+    name = getattr(real, "__name__", "")
+    if getattr(numpy, name, None) is real:
+        return str(name)
+    for room in ("linalg", "fft"):
+        if getattr(getattr(numpy, room), name, None) is real:
+            return f"{room}.{name}"
+    return None
+
+
+@method("numpy")
+def _to_numpy(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    value = tensor.value
+    plain = not args and not kwargs and not value.requires_grad and value.device.type == "cpu"
+    if not plain or value.dtype in (torch.bfloat16, torch.complex32) or value.is_conj():
+        raise Break(calls.C_FUNCTION, function="Tensor.numpy")
+    return Array(tx.add_node("call_method", "detach", [tensor], {}))
+
+
+@special("from_numpy")
+def _from_numpy(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    if len(args) == 1 and isinstance(args[0], Array) and not args[0].is_scalar:
+        return tx.add_node("call_method", "detach", [args[0].tensor], {})
+    raise Break(calls.C_FUNCTION, function="torch.from_numpy")
+
+
+# ---- arrays from outside
+
+
+class _SameLayout:
+    """A predicate for guards: an array of this dtype, shape and strides."""
+
+    __slots__ = ("__name__", "layout")
+
+    def __init__(self, array: Any) -> None:
+        self.layout = _layout(array)
+        self.__name__ = f"array of {array.dtype} {array.shape}"
+
+    def __call__(self, array: Any) -> bool:
+        return self.layout == _layout(array)
+
+    def __repr__(self) -> str:
+        return self.__name__
+
+
+def _layout(array: Any) -> Any:
+    return array.dtype, array.shape, array.strides
+
+
+def tensor_over(array: Any) -> torch.Tensor:
+    """A tensor over the memory of an array, also of one that may not be written."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch.from_numpy(array)
+
+
+def _wrap_array(tx: Any, value: Any, source: Any) -> Any:
+    source = source if source is not None else tx.pinned(value, "an array")
+    tx.guards.add(source, "type", type(value))
+    try:
+        real = tensor_over(value)
+    except (TypeError, ValueError):
+        dtype = str(value.dtype)
+        return Refused(value, source, lambda: Break(arrays.ARRAY_DTYPE, dtype=dtype))
+    if tx.arrays_written:
+        return Refused(value, source, lambda: Break(arrays.ARRAY_METHOD, method="read"))
+    over = source.call(tensor_over)
+    plan = tx.tensor_plan(real, over, NO_MARKS)
+    fake = tx.graph.fake_tensor(real, over, plan.context)
+    node = tx.graph.add_input(source, real, fake, convert=tensor_over)
+    if plan.context is None:
+        tx.guards.add(source, "truth", _SameLayout(value))
+    else:  # its sizes have changed
+        tx.guards.add(over, "tensor", plan.spec(real, fake))
+        tx.note_sizes(fake, over, plan)
+    return Array(Tensor(node, fake), source)
+
+
+def _wrap_scalar(tx: Any, value: Any, source: Any) -> Any:
+    """A NumPy scalar is a constant, with its type; once it has changed, a number of the graph."""
+    if source is None:
+        return Constant(value)
+    tx.guards.add(source, "type", type(value))
+    number = value.item()
+    if type(number) is not bool and tx.history.dynamic_number(source.path(), number):
+        return _changing_scalar(tx, value, source)
+    if value != value:
+        return Opaque(value, source)
+    tx.guards.add(source.call(_number_of), "equals", number)
+    return Constant(value, source)
+
+
+def _changing_scalar(tx: Any, value: Any, source: Any) -> Any:
+    try:
+        real = tensor_of_scalar(value)
+    except TypeError:
+        return Opaque(value, source)
+    inner = source.call(_number_of)
+    tx.history.changing.add(inner.path())
+    number = tx.wrap_number(value.item(), inner)
+    if number is None:
+        return Opaque(value, source)
+    fake = tx.graph.fake_tensor(real, source, None)
+    node = tx.graph.add_input(source, real, fake, convert=tensor_of_scalar)
+    return Array(Tensor(node, fake), source, number)
+
+
+def tensor_of_scalar(scalar: Any) -> torch.Tensor:
+    """A tensor with the number in a scalar."""
+    return torch.from_numpy(numpy.asarray(scalar))
+
+
+def _number_of(scalar: Any) -> Any:
+    return scalar.item()
+
+
+def _seed(tx: Any, args: Any, kwargs: Any) -> Any:
+    """Draws are Python's, so that it is early enough to seed them where the region ends."""
+    seed = args[0].value if len(args) == 1 and isinstance(args[0], Constant) else None
+    if kwargs or type(seed) is not int or not 0 <= seed < 1 << 32:
+        raise Break(calls.C_FUNCTION, function="numpy.random.seed")
+    tx.effects.call(numpy.random.seed, args, {})
+    return Constant(None)
+
+
+def _wrap_function(tx: Any, value: Any, source: Any) -> Any:
+    if source is not None:
+        tx.fix(source, value)
+    return Builtin(value, source if source is not None else tx.pinned(value))
+
+
+def _scalar_of(kind: Any) -> None:
+    @handles(kind)
+    def make(tx: Any, args: Any, kwargs: Any) -> Any:
+        if kwargs or not all(_is_number(tx, a) for a in args):
+            raise Break(calls.C_FUNCTION, function=f"numpy.{kind.__name__}")
+        return tx.folded(lambda: kind(*(tx.constant_value(a) for a in args)))
+
+
+try:
+    import numpy
+except ImportError:  # torch works without it, and so does suture
+    pass
+else:
+    WRAPPERS[numpy.ndarray] = _wrap_array
+    for _kind in {numpy.dtype(_code).type for _code in "?bBhHiIlLqQfd"}:
+        WRAPPERS[_kind] = _wrap_scalar
+        _scalar_of(_kind)
+    WRAPPERS[numpy.ufunc] = WRAPPERS[type(numpy.sum)] = _wrap_function
+    WRAPPERS[type(numpy.random.seed)] = _wrap_function
+    handles(numpy.random.seed)(_seed)

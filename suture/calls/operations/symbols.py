@@ -1,0 +1,262 @@
+"""Symbolic numbers: sizes and scalars that may differ from call to call."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import torch
+
+from suture.breaks import Break, control_flow
+from suture.calls.language.operators import COMPARE, real_operator
+from suture.calls.part import Part
+from suture.graph import _torch as priv
+from suture.graph.bounds import bounds_of
+from suture.graph.names import TorchName
+from suture.variables import Constant, Symbol, Tensor
+
+
+class Symbols(Part):
+    """The part of the tracer that computes with symbolic numbers."""
+
+    def specialise(self, symbol: Symbol) -> Any:
+        """The value of a symbol, guarded to stay that; Break if it comes from data."""
+        value = symbol.value
+        try:
+            if isinstance(value, torch.SymInt):
+                return int(value)
+            if isinstance(value, torch.SymFloat):
+                known = float(value)
+                if known == 0.0 and symbol.source is not None:
+                    self.guards.add(symbol.source, "equals", known)  # and not -0.0
+                return known
+            return bool(value)
+        except priv.GuardOnDataDependentSymNode as error:
+            raise self.unbacked_decision(error) from None
+
+    def symbol_truth(self, symbol: Symbol) -> bool:
+        value = symbol.value
+        try:
+            if isinstance(value, torch.SymBool):
+                return bool(value)
+            return bool(value != 0)
+        except priv.GuardOnDataDependentSymNode as error:
+            raise self.unbacked_decision(error) from None
+
+    def symbol_to_bool(self, symbol: Symbol) -> Any:
+        if isinstance(symbol.value, torch.SymBool):
+            return symbol
+        return self.call_torch(operator.ne, [symbol, Constant(0)], {})
+
+    def symbol_not(self, symbol: Symbol) -> Any:
+        return self.call_torch(torch.sym_not, [self.symbol_to_bool(symbol)], {})
+
+    def symbol_binary(self, name: str, left: Any, right: Any) -> Any:
+        name = {"and": "and_", "or": "or_"}.get(name, name)
+        by_zero = name in _DIVISIONS and right.is_constant() and right.constant() == 0
+        large = _is_large(left) or _is_large(right) or _makes_large(name, left, right)
+        if by_zero or large or complex in _kinds(left, right):
+            return self._fold_known(real_operator(name), left, right)
+        if name == "divmod":
+            from suture.variables import Tuple
+
+            return Tuple([self.binary("floordiv", left, right), self.binary("mod", left, right)])
+        if name in ("and_", "or_", "xor") and _kinds(left, right) == {bool}:
+            return self._node(getattr(operator, name), left, right)
+        if name in ("lshift", "rshift", "and_", "or_", "xor") and not self._plain_bits(
+            name, left, right
+        ):
+            return self._fold_known(getattr(operator, name), left, right)
+        if name in ("add", "sub") and _is_sum(left, right):
+            made = self.computed_number(getattr(operator, name), [left, right])
+            if made is not None:
+                return made
+        return self._node(getattr(operator, name), left, right)
+
+    def _plain_bits(self, name: str, left: Any, right: Any) -> bool:
+        """Whether torch's operation on symbols means what Python's does: on ints, and shifts by
+        no less than nothing."""
+        if _kinds(left, right) != {int}:
+            return False
+        return "shift" not in name or bool(self.truth(self.compare(">=", right, Constant(0))))
+
+    def symbol_compare(self, symbol: str, left: Any, right: Any) -> Any:
+        if _is_large(right) and left.source is not None and left.python_type() is int:
+            return Constant(COMPARE[symbol][0](left.value.node.hint, right.constant()))
+        if complex in _kinds(left, right) or _is_large(left) or _is_large(right):
+            return self._fold_known(COMPARE[symbol][0], left, right)
+        if self.draws and isinstance(left, Symbol):
+            decided = self.compare_drawn(symbol, left, right)
+            if decided is not None:
+                return decided
+        if self._may_be_nan(left) and isinstance(right, Symbol):
+            one, other = (priv.expression(side.value) for side in (left, right))
+            if one == other:  # to sympy a number is itself, and NaN is not
+                raise self._decision_on(left, f"{symbol} itself")
+        return self._node(COMPARE[symbol][0], left, right)
+
+    def _may_be_nan(self, value: Any) -> bool:
+        """Whether this is a float from data, of which nothing is known while tracing."""
+        if not isinstance(value, Symbol) or not isinstance(value.value, torch.SymFloat):
+            return False
+        used = priv.expression(value.value).free_symbols
+        return any(s not in self.graph.shape_env.backed_var_to_val for s in used)
+
+    def question_on_data(self, symbol: Any, question: str) -> None:
+        """Break if whether a float is NaN or infinite is asked of one that comes from data."""
+        if self._may_be_nan(symbol):
+            raise self._decision_on(symbol, question)
+
+    def _decision_on(self, symbol: Symbol, text: str) -> Break:
+        known = self.graph.origins
+        used = sorted(
+            (s for s in priv.expression(symbol.value).free_symbols if s in known), key=str
+        )
+        places = [
+            f'{name} comes from File "{at[0]}", line {at[1]}'
+            for name, at in (known[s] for s in used)
+            if at
+        ]
+        subject = ", ".join(known[s][0] for s in used) or "a number"
+        origin = ", ".join(places) or "a tensor"
+        return Break(control_flow.UNBACKED_DECISION, expression=f"{subject} {text}", origin=origin)
+
+    def _fold_known(self, real: Any, left: Any, right: Any) -> Any:
+        """What torch's symbols do not know, done with the numbers they stand for."""
+        return self.fold(real, [Constant(self.constant_value(v)) for v in (left, right)], {})
+
+    def _node(self, real: Any, *operands: Any) -> Any:
+        return self.call_torch(real, list(operands), {})
+
+    def unbacked_decision(self, error: Any) -> Break:
+        """The break for a decision that torch refused: it names the number and its line."""
+        origins = self.graph.origins
+        used = sorted((s for s in error.cond.free_symbols if s in origins), key=str)
+        names = {s: origins[s][0] for s in used}
+        places = [
+            f'{name} comes from File "{at[0]}", line {at[1]}'
+            for name, at in (origins[s] for s in used)
+            if at
+        ]
+        from suture.guards.shapes import expression_text  # needs sympy
+
+        expression = expression_text(error.cond, names)
+        origin = ", ".join(places) or "a size marked unbacked"
+        return Break(control_flow.UNBACKED_DECISION, expression=expression, origin=origin)
+
+    def symbol_method(self, symbol: Symbol, name: str, args: list[Any], kwargs: Any) -> Any:
+        kind = symbol.python_type()
+        if name == "__index__" or (name in ("__int__", "__trunc__") and kind is int):
+            return symbol
+        if name == "is_integer" and kind is float and not args:
+            return self.fold(float.is_integer, [symbol], {})
+        if name in ("conjugate", "as_integer_ratio", "bit_length", "is_integer", "hex", "to_bytes"):
+            known = Constant(kind(self.specialise(symbol)))
+            return self.constant_method(known, name, args, kwargs)
+        if name == "__float__":
+            return self.call_torch(torch.sym_float, [symbol], {})
+        if name == "__int__":
+            return self.call_torch(torch.sym_int, [symbol], {})
+        plain = name.strip("_")
+        if plain in ("neg", "pos", "abs", "invert"):
+            return self.unary(plain, symbol)
+        if hasattr(operator, plain) and len(args) == 1:
+            return self.call_torch(getattr(operator, plain), [symbol, *args], {})
+        known = Constant(kind(self.specialise(symbol)))
+        return self.constant_method(known, name, args, kwargs)
+
+    def number_from_data(self, tensor: Tensor, method: str) -> Any:
+        """The number in a one-element tensor, as a symbol that has no value while tracing."""
+        if tensor.value.dtype.is_complex:
+            return None
+        if tensor.value.numel() != 1 and isinstance(tensor.value.numel(), int):
+            return None
+        try:
+            made = self.add_node("call_method", "item", [tensor], {})
+        except Break:
+            return None
+        bounds = bounds_of(tensor.node) if isinstance(made, Symbol) else None
+        if bounds is not None and made.python_type() is int:
+            priv.constrain_range(made.value, min=int(bounds[0]), max=int(bounds[1]))
+        if method == "__float__" and made.python_type() is int:
+            return self.call_torch(torch.sym_float, [made], {})
+        if method in ("__int__", "__index__") and made.python_type() is float:
+            return self.call_torch(torch.sym_int, [made], {})
+        return made
+
+    def computed_number(self, real: Any, args: list[Any]) -> Any:
+        """What a pure function makes of floats that change: a number of its own, which the variant
+        computes at each call, or a truth that is guarded. None if it is something else."""
+        values = [a.value for a in args if isinstance(a, (Symbol, Constant))]
+        if len(values) < len(args) or not any(isinstance(v, torch.SymFloat) for v in values):
+            return None
+        known = [v.node.hint if isinstance(v, _SYMBOLIC) else v for v in values]
+        if any(n is None and isinstance(v, _SYMBOLIC) for n, v in zip(known, values)):
+            return None  # from data
+        try:
+            result = real(*known)
+        except Exception:
+            return None
+        if type(result) is bool:
+            self.graph.truths.append((real, values, result))
+            return Constant(result)
+        if type(result) not in (int, float) or abs(result) >= 2**62:
+            return None
+        name = TorchName(getattr(real, "__name__", "number"))
+        made = priv.symbolic_number(self.graph.shape_env, result, name)
+        if made is None:
+            return None
+        self.graph.computed[priv.expression(made)] = (real, values)
+        proxies = tuple(self.proxy(a) for a in args)
+        return Symbol(self.graph.node("call_function", real, proxies, {}, made), made)
+
+    def symbol_round(self, symbol: Symbol, kind: str) -> Any:
+        """int(), round(), math.floor() and so on of a symbolic number."""
+        if symbol.python_type() is int:
+            return symbol
+        return self.call_torch(_ROUNDING[kind], [symbol], {})
+
+
+_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
+
+
+def _is_large(value: Any) -> bool:
+    """Whether a number is too large for the 64 bits that symbols are made for."""
+    return value.is_constant() and type(value.constant()) is int and abs(value.constant()) >= 2**62
+
+
+def _makes_large(name: str, left: Any, right: Any) -> bool:
+    """Whether an operation on ints gives a number that is too large for symbols."""
+    if name not in ("mul", "pow", "lshift") or _kinds(left, right) != {int}:
+        return False
+    one, other = (
+        v.value.node.hint if isinstance(v, Symbol) else v.constant() for v in (left, right)
+    )
+    if one is None or other is None:
+        return False
+    if name == "mul":
+        return abs(one * other) >= 2**62
+    bits = int(one).bit_length()
+    return bits + other > 62 if name == "lshift" else bits * other > 62 and abs(one) > 1
+
+
+def _kinds(*variables: Any) -> set[type]:
+    return {v.python_type() for v in variables}
+
+
+def _is_sum(left: Any, right: Any) -> bool:
+    """Whether a float is added to one that was computed from changing floats: symbols would be
+    simplified as if floats were not rounded, and (a + b) - a is not b."""
+    if float not in _kinds(left, right):
+        return False
+    values = [v.value for v in (left, right) if isinstance(v, Symbol)]
+    return len(values) == 2 and any(
+        isinstance(v, torch.SymFloat) and not priv.expression(v).is_Symbol for v in values
+    )
+
+
+_DIVISIONS = frozenset({"mod", "floordiv", "truediv", "divmod"})
+_ROUNDING: dict[str, Any] = {
+    "int": torch.sym_int, "floor": math.floor, "ceil": math.ceil, "round": round,
+}  # fmt: skip

@@ -1,0 +1,1 @@
+"""Callables of Python's library that the tracer answers for itself."""

@@ -1,0 +1,312 @@
+"""Callables of Python's library that need to know what the tracer knows."""
+
+from __future__ import annotations
+
+import _thread
+import _warnings
+import collections
+import functools
+import os
+import sys
+import traceback
+import types
+import warnings
+from typing import Any
+
+from suture.breaks import Break, calls
+from suture.calls.language.exceptions import NoTraceback
+from suture.calls.table import handles, handles_code, special
+from suture.variables import (
+    Builtin,
+    CallIterator,
+    Class,
+    Constant,
+    Dict,
+    Method,
+    Object,
+    Opaque,
+    Raise,
+    Tuple,
+    Volatile,
+    is_literal,
+)
+
+# ---- types and objects
+
+
+@handles(types.MethodType)
+def _method(tx: Any, args: Any, kwargs: Any) -> Any:
+    if len(args) != 2 or kwargs:
+        return tx.raise_(TypeError, f"method expected 2 arguments, got {len(args)}")
+    return Method(args[0], args[1])
+
+
+@handles(type.__call__)
+def _type_call(tx: Any, args: Any, kwargs: Any) -> Any:
+    return tx.make_instance(args[0], args[1:], kwargs)
+
+
+@handles(object.__eq__)
+def _object_eq(tx: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(True if tx.same(args[0], args[1]) else NotImplemented)
+
+
+@handles(object.__ne__)
+def _object_ne(tx: Any, args: Any, kwargs: Any) -> Any:
+    equal = tx.call_type_method(args[0], "__eq__", [args[1]], {})
+    equal = tx.finish(equal)
+    if equal.is_constant() and equal.constant() is NotImplemented:
+        return equal
+    return tx.negate(equal)
+
+
+@handles(object.__lt__, object.__le__, object.__gt__, object.__ge__)  # type: ignore[operator]
+def _object_order(tx: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(NotImplemented)
+
+
+@handles(object.__getstate__)
+def _getstate(tx: Any, args: Any, kwargs: Any) -> Any:
+    obj = args[0]
+    plain = isinstance(obj, Object) and not any("__slots__" in b.__dict__ for b in obj.cls.__mro__)
+    if not plain or obj.storage is not None:
+        raise Break(calls.C_FUNCTION, function="object.__getstate__")
+    held = tx.instance_dict(obj)
+    return held if held.truth(tx) else Constant(None)
+
+
+@handles(sys.exc_info)
+def _exc_info(tx: Any, args: Any, kwargs: Any) -> Any:
+    exc = _handled(tx, "sys.exc_info")
+    if exc is None:
+        return Tuple([Constant(None)] * 3)
+    return Tuple([tx.type_of(exc), exc, tx.traceback_of(exc)])
+
+
+def _handled(tx: Any, name: str) -> Any:
+    """The exception being handled, None if there is none; Break if only Python knows."""
+    exc = tx.handled_now()
+    if exc is None or isinstance(exc, Constant):
+        return None
+    if isinstance(exc, Opaque):
+        raise Break(calls.C_FUNCTION, function=name)
+    return exc
+
+
+if hasattr(sys, "exception"):
+
+    @handles(sys.exception)
+    def _exception(tx: Any, args: Any, kwargs: Any) -> Any:
+        exc = _handled(tx, "sys.exception")
+        return Constant(None) if exc is None else exc
+
+
+@handles(vars)
+def _vars(tx: Any, args: Any, kwargs: Any) -> Any:
+    if not args:
+        return tx.call(tx.wrap(locals, None), [], {})
+    if not tx.hasattr(args[0], "__dict__"):
+        return tx.raise_(TypeError, "vars() argument must have __dict__ attribute")
+    return tx.tail_getattr(args[0], "__dict__")
+
+
+@handles(types.GetSetDescriptorType.__get__, types.MemberDescriptorType.__get__, property.__get__)
+def _field_get(tx: Any, args: Any, kwargs: Any) -> Any:
+    field, obj = args[0], args[1]
+    if obj.is_constant() and obj.constant() is None:
+        return field
+    if isinstance(field, Builtin):
+        if tx.is_tensor(obj) or isinstance(obj, Class):
+            return tx.tail_getattr(obj, field.value.__name__)
+        return tx.bind(field.value, obj, obj.python_type(), field.value.__name__)
+    raw = field.real()
+    return tx.bind(raw, obj, obj.python_type(), getattr(raw.fget, "__name__", "?"))
+
+
+@handles(os.fspath)
+def _fspath(tx: Any, args: Any, kwargs: Any) -> Any:
+    if isinstance(args[0], Object):
+        return tx.call_type_method(args[0], "__fspath__", [], {})
+    return tx.fold(os.fspath, args, kwargs)
+
+
+_MUTATED: Any = _warnings._filters_mutated  # type: ignore[attr-defined]
+
+
+@handles(_MUTATED)
+def _filters_mutated(tx: Any, args: Any, kwargs: Any) -> Any:
+    calls_ = tx.effects.calls
+    if not calls_ or calls_[-1][0] is not _MUTATED:
+        tx.effects.call(_MUTATED, [], {})
+    return Constant(None)
+
+
+@handles(warnings.catch_warnings)
+def _catch_warnings(tx: Any, args: Any, kwargs: Any) -> Any:
+    """The filters are a list in a module, changed and put back as the program says. What is
+    recorded must be there while the operations run, so Python does that."""
+    recorded = kwargs.get("record")
+    if recorded is not None and tx.truth(recorded):
+        raise Break(calls.C_FUNCTION, function="warnings.catch_warnings")
+    return tx.make_instance(tx.wrap(warnings.catch_warnings, None), args, kwargs)
+
+
+@handles(types.FunctionType.__get__)
+def _function_get(tx: Any, args: Any, kwargs: Any) -> Any:
+    fn, owner = args[0], args[1]
+    if owner.is_constant() and owner.constant() is None:
+        return fn
+    return Method(fn, owner)
+
+
+@handles(traceback.clear_frames)
+def _clear_frames(tx: Any, args: Any, kwargs: Any) -> Any:
+    """What an exception passed while tracing are no frames that hold anything."""
+    if not (args[0].is_constant() or isinstance(args[0], NoTraceback)):
+        raise Break(calls.C_FUNCTION, function="traceback.clear_frames")
+    return Constant(None)
+
+
+@handles(sys.getrecursionlimit)
+def _recursion_limit(tx: Any, args: Any, kwargs: Any) -> Any:
+    return ask_again(tx, tx.pinned(sys.getrecursionlimit), sys.getrecursionlimit, [], {})
+
+
+@handles(sys.intern)
+def _intern(tx: Any, args: Any, kwargs: Any) -> Any:
+    return tx.fold(sys.intern, args, kwargs)
+
+
+@handles(collections.namedtuple)
+def _namedtuple(tx: Any, args: Any, kwargs: Any) -> Any:
+    """A class of the given names: one for all calls of the function."""
+    named = {"module": Constant(tx.frames[-1].fn.globals.get("__name__", "__main__")), **kwargs}
+    return tx.fold(collections.namedtuple, args, named)
+
+
+@handles(_thread.get_ident)
+def _get_ident(tx: Any, args: Any, kwargs: Any) -> Any:
+    return Volatile(_thread.get_ident, [])
+
+
+@special("builtin_type")
+def _builtin_type(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    return tx.make_instance(tx.wrap(target, None), args, kwargs)
+
+
+# ---- iter(callable, sentinel)
+
+
+def call_iterator(tx: Any, fn: Any, sentinel: Any) -> Any:
+    return CallIterator(fn, sentinel)
+
+
+# ---- functools
+
+
+@handles(functools._lru_cache_wrapper.__call__)
+def _cached_call(tx: Any, args: Any, kwargs: Any) -> Any:
+    """A cached function with known arguments is called for real, as the program would: the guard
+    asks it again, so it runs as often as it would, and what it gives is what the cache holds.
+    With other arguments, or where the world is not yet what the program has made of it, its
+    function is traced, without the cache."""
+    cached = args[0]
+    if not isinstance(cached, Object) or cached.source is None:
+        raise Break(calls.C_FUNCTION, function=cached.describe())
+    known = all(a.is_constant() for a in (*args[1:], *kwargs.values()))
+    if not known or tx.has_visible_effects():
+        return tx.tail_call(tx.wrap(cached.value.__wrapped__, None), args[1:], kwargs)
+    values = [tx.constant_value(a) for a in args[1:]]
+    named = {k: tx.constant_value(v) for k, v in kwargs.items()}
+    tx.fix(cached.source, cached.value)
+    return ask_again(tx, cached.source, cached.value, values, named)
+
+
+def ask_again(tx: Any, source: Any, real: Any, values: list[Any], named: dict[str, Any]) -> Any:
+    """The result of calling `real` now; a guard requires that it gives the same next time."""
+    held: list[Any] = []
+
+    def call() -> Any:
+        held.append(real(*values, **named))
+        return None
+
+    tx.folded(call)
+    result = held[0]
+    tx.guards.add(source, "truth", SameAnswer(values, named, result))
+    if is_literal(result):
+        return Constant(result)
+    return tx.wrap(result, tx.pinned(result))
+
+
+class SameAnswer:
+    """A predicate for guards: a callable still gives the same for the same arguments."""
+
+    __slots__ = ("__name__", "named", "result", "values")
+
+    def __init__(self, values: list[Any], named: dict[str, Any], result: Any) -> None:
+        self.values = values
+        self.named = named
+        self.result = result
+        self.__name__ = "same_answer"
+
+    def __call__(self, fn: Any) -> bool:
+        try:
+            answer = fn(*self.values, **self.named)
+        except Exception:
+            return False
+        if answer is self.result:
+            return True
+        return is_literal(answer) and type(answer) is type(self.result) and answer == self.result
+
+
+@functools.singledispatch
+def _generic(value: Any) -> None: ...
+
+
+@handles_code(_generic.dispatch.__code__)
+def _dispatch(tx: Any, fn: Any, args: Any, kwargs: Any) -> Any:
+    """Which implementation a generic function has for a class."""
+    if fn.source is None or not isinstance(args[0], Class) or tx.has_visible_effects():
+        raise Break(calls.C_FUNCTION, function="singledispatch")
+    return ask_again(tx, fn.source, fn.fn, [args[0].value], {})
+
+
+# ---- class methods of builtin types
+
+
+_FOLDED_OWNERS = (int, bool, float, str, bytes, complex)
+_FOLDED = (str.maketrans, bytes.maketrans)
+
+
+def class_method(tx: Any, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A C class method, called with its class first; None if it has no model."""
+    owner = args[0] if args else None
+    if not isinstance(owner, Class):
+        return None
+    name = real.__name__
+    if name == "fromkeys" and "value" in kwargs and owner.value is collections.OrderedDict:
+        args, kwargs = [*args, kwargs["value"]], {}
+    if name == "fromkeys" and issubclass(owner.value, dict) and len(args) in (2, 3) and not kwargs:
+        if owner.value in (dict, collections.OrderedDict):
+            return Dict(None, None, owner.value).m_fromkeys(tx, *args[1:])
+        made = tx.call(owner, [], {})
+        for key in tx.unpack(args[1]):
+            tx.setitem(made, key, args[2] if len(args) == 3 else Constant(None))
+        return made
+    if owner.value in _FOLDED_OWNERS:
+        return tx.fold(getattr(owner.value, name), args[1:], kwargs)
+    return None
+
+
+def static_method(tx: Any, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A C static method of an immutable type, such as str.maketrans; None if it is not that."""
+    if type(real) is not types.BuiltinFunctionType:
+        return None
+    owner = real.__self__
+    if real.__name__ == "__new__" and isinstance(owner, type) and issubclass(owner, BaseException):
+        made = Raise(args[0].real(), list(args[1:]))
+        made.bare = True
+        return made
+    if real.__self__ in _FOLDED_OWNERS or real in _FOLDED:
+        return tx.fold(real, args, kwargs)
+    return None

@@ -1,0 +1,2 @@
+"""Functions that become graphs of their own: bodies of operators, transforms, autograd.Function,
+hooks."""

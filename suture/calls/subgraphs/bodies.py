@@ -1,0 +1,165 @@
+"""Tracing a function into a graph of its own, for an operator that takes functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from suture.breaks import Break, autograd, higher_order
+from suture.calls.part import Part
+from suture.calls.subgraphs import trees
+from suture.effects import Effects
+from suture.graph import OpFailed
+from suture.variables import Cell, Dict, Object, Raised, Sequence, Symbol, Tensor
+from suture.variables.base import Mutable
+
+
+@dataclass(slots=True, eq=False)
+class Body:
+    """A traced function. `module` takes the flat arguments, then `lifted` (nodes of the graph
+    around it that it uses) and gives a tuple; `result` is the structure of what it returns."""
+
+    module: torch.fx.GraphModule
+    lifted: list[torch.fx.Node]
+    result: Any
+    values: list[Any]  # the fake values of the tuple
+    constants: bool  # whether the result holds something else than graph values
+
+
+_OF_BODIES = (
+    higher_order.BODY_BREAKS,
+    higher_order.BODY_SIDE_EFFECT,
+    autograd.CONTEXT_ESCAPES,
+)
+
+
+class Bodies(Part):
+    """The part of the tracer that traces bodies."""
+
+    effects: Effects
+
+    def trace_body(
+        self,
+        name: str,
+        fn: Any,
+        structure: Any,
+        leaves: list[Any],
+        fakes: list[Any],
+        kwargs: Any = None,
+    ) -> Body:
+        """Trace `fn(*structure)` with fresh graph values in place of `leaves`, whose fake values
+        are `fakes`. A body that breaks, or that changes something outside, is refused."""
+        level = self.graph.levels.push()
+        saved, self.effects = self.effects, Effects()
+        self.effects.globals.update(saved.globals)
+        outside = _reachable(self.frames)
+        try:
+            formal = [
+                self._formal(level, i, old, fake)
+                for i, (old, fake) in enumerate(zip(leaves, fakes))
+            ]
+            args = [trees.build(self, s, formal) for s in structure]
+            result = self.call(fn, args, dict(kwargs or {}))
+            self._refuse_effects(name, outside, saved)
+            outputs: list[Any] = []
+            shape = trees.flatten(self, result, outputs)
+            nodes = [self.graph.levels.lift(v.node) for v in outputs]
+        except Raised as raised:
+            kind = raised.exception.python_type().__name__
+            raise Break(
+                higher_order.BODY_BREAKS, operator=name, reason=f"it raises {kind}"
+            ) from None
+        except Break as reason:
+            if reason.type in _OF_BODIES:
+                raise
+            text = f"{reason.type.number}, {reason.message()}"
+            raise Break(higher_order.BODY_BREAKS, operator=name, reason=text) from None
+        finally:
+            self.graph.levels.pop()
+            self.effects = saved
+            self.effects.count += 1  # a break from here on must trace again
+        lifted = list(level.lifted)
+        values = [v.value for v in outputs]
+        return Body(level.module(nodes), lifted, shape, values, _holds_others(shape))
+
+    def call_held(self, module: Any, name: str, nodes: list[Any]) -> Any:
+        """A node that calls a module kept in the graph."""
+        target = self.graph.hold(module, name)
+        given = tuple(self.graph.levels.lift(n) for n in nodes)
+        try:
+            node, value = self.graph.call("call_module", target, given, {})
+        except OpFailed as failed:
+            raise self.op_failure(failed, name) from failed.cause
+        return self.from_value(node, value)
+
+    def _formal(self, level: Any, i: int, old: Any, fake: Any) -> Any:
+        node = level.placeholder(f"arg{i}", fake)
+        level.formal.append(node)
+        if isinstance(fake, torch.Tensor):
+            return Tensor(node, fake, None, torch.Tensor)
+        return Symbol(node, fake)
+
+    def _refuse_effects(self, name: str, outside: set[int], saved: Effects) -> None:
+        for variable in self.effects.touched.values():
+            if _as_before(self, variable):
+                continue
+            if any(getattr(item, "stays_inside", False) for item in getattr(variable, "items", ())):
+                raise Break(autograd.CONTEXT_ESCAPES, function=name)
+            if variable.source is not None or id(variable) in outside:
+                raise Break(
+                    higher_order.BODY_SIDE_EFFECT, operator=name, object=variable.describe()
+                )
+        if self.effects.calls:
+            raise Break(higher_order.BODY_SIDE_EFFECT, operator=name, object="what is printed")
+        if self.effects.globals != saved.globals:
+            raise Break(higher_order.BODY_SIDE_EFFECT, operator=name, object="a global variable")
+
+
+def _as_before(tx: Any, variable: Any) -> bool:
+    """Whether a dict that was changed holds again exactly what it held at first."""
+    if not isinstance(variable, Dict) or variable.original is None:
+        return False
+    before, now = variable.original, variable.entries
+    return list(before) == list(now) and all(
+        tx.realize(now[k][1]) is tx.realize(before[k][1]) for k in now
+    )
+
+
+def _holds_others(structure: Any) -> bool:
+    if isinstance(structure, trees.Held):
+        return True
+    if isinstance(structure, dict):
+        return any(_holds_others(s) for s in structure.values())
+    if isinstance(structure, (list, tuple)):
+        return any(_holds_others(s) for s in structure)
+    return False
+
+
+def _reachable(frames: list[Any]) -> set[int]:
+    """The objects that the frames of the region can reach."""
+    seen: set[int] = set()
+    work: list[Any] = []
+    for frame in frames:
+        work += [*frame.locals, *frame.stack, frame.fn]
+    while work:
+        at = work.pop()
+        if at is None or id(at) in seen:
+            continue
+        seen.add(id(at))
+        if isinstance(at, Sequence):
+            work += at.items
+        elif isinstance(at, Dict):
+            work += [
+                part for pair in (getattr(at, "entries", None) or {}).values() for part in pair
+            ]
+        elif isinstance(at, Object):
+            work += [*at.attrs.values(), at.storage]
+        elif isinstance(at, Cell):
+            work.append(at.contents)
+        elif isinstance(at, Mutable) or hasattr(at, "closure"):
+            work += [*(getattr(at, "closure", None) or ()), *(getattr(at, "args", None) or ())]
+        elif hasattr(at, "owner"):
+            work += [at.owner, getattr(at, "fn", None)]
+    return seen

@@ -1,0 +1,65 @@
+"""flex_attention: score and mask functions become graphs on single scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from suture.breaks import Break, higher_order
+from suture.calls.subgraphs import trees
+from suture.calls.subgraphs.bodies import Body
+from suture.calls.table import special
+from suture.graph import OpFailed
+from suture.variables import Tensor, Tuple
+
+
+@special("higher_order.flex_attention")
+def _flex_attention(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    if len(args) < 7 or kwargs:
+        raise _refuse("called in an unusual way")
+    query, key, value, score_mod, block_mask, scale, options = args[:7]
+    if any(tx.unpack(buffers) for buffers in args[7:]):
+        raise _refuse("called with buffers of its own")
+    *blocks, mask_mod = tx.unpack(block_mask)
+    score = _body(tx, score_mod, query, with_score=True)
+    mask = _body(tx, mask_mod, query, with_score=False)
+    modules = [
+        tx.graph.held_module(_single(body.module), name)
+        for body, name in ((score, "score_mod"), (mask, "mask_mod"))
+    ]
+    parts = [tx.proxy(v) for v in (query, key, value, Tuple(blocks), scale, options)]
+    q, k, v, block, scaled, kernel = parts
+    given = (q, k, v, modules[0], (*block, modules[1]), scaled, kernel)
+    flat = (*given, tuple(score.lifted), tuple(mask.lifted))
+    lifted = torch.fx.map_arg(flat, tx.graph.levels.lift)
+    try:
+        result = tx.graph.run_operator(target, lifted)
+    except OpFailed as failed:
+        raise tx.op_failure(failed, "flex_attention") from failed.cause
+    node = tx.graph.node("call_function", target, lifted, {}, result)
+    return tx.from_value(node, result)
+
+
+def _refuse(reason: str) -> Break:
+    return Break(higher_order.BODY_BREAKS, operator="flex_attention", reason=reason)
+
+
+def _body(tx: Any, fn: Any, query: Tensor, with_score: bool) -> Body:
+    """The function of one score (or none) and four indices, each a tensor of no dimensions."""
+    with tx.graph.fake, torch.no_grad():
+        fakes = [query.value.new_empty((), dtype=torch.int32) for _ in range(4)]
+        if with_score:
+            fakes.insert(0, query.value.new_empty(()))
+    structure = tuple(trees.Leaf(i) for i in range(len(fakes)))
+    body: Body = tx.trace_body("flex_attention", fn, structure, fakes, fakes)
+    if body.constants or not isinstance(body.result, trees.Leaf):
+        raise _refuse("a function gives something that is no tensor")
+    return body
+
+
+def _single(module: torch.fx.GraphModule) -> torch.fx.GraphModule:
+    output = next(n for n in module.graph.nodes if n.op == "output")
+    output.args = (output.args[0][0],)
+    module.recompile()
+    return module

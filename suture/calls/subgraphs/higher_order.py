@@ -1,0 +1,331 @@
+"""torch.cond, while_loop, map, scan and checkpoint: operators whose bodies are graphs."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+from torch.utils.checkpoint import noop_context_fn
+
+from suture.breaks import Break, calls, higher_order
+from suture.calls.operations.seeded import NotesSeeded
+from suture.calls.subgraphs import trees
+from suture.calls.subgraphs.bodies import Body
+from suture.calls.table import handles, special
+from suture.graph import OpFailed
+from suture.graph.builder import version_of
+from suture.variables import Constant, GraphValue, Partial, Symbol, Tensor, Tuple
+
+
+def _refuse(operator: str, reason: str) -> Break:
+    return Break(higher_order.BODY_BREAKS, operator=operator, reason=reason)
+
+
+def _operands(tx: Any, name: str, variable: Any) -> list[Any]:
+    """A tuple of graph values, flat."""
+    items = list(tx.unpack(variable))
+    if not all(isinstance(i, GraphValue) for i in items):
+        raise _refuse(name, "an operand is no tensor")
+    return items
+
+
+def _body(tx: Any, name: str, fn: Any, operands: list[Any], fakes: list[Any] | None = None) -> Body:
+    structure = tuple(trees.Leaf(i) for i in range(len(operands)))
+    values = fakes if fakes is not None else [o.value for o in operands]
+    versions = [version_of(v) for v in values if isinstance(v, torch.Tensor)]
+    body: Body = tx.trace_body(name, fn, structure, operands, values)
+    if versions != [version_of(v) for v in values if isinstance(v, torch.Tensor)]:
+        raise Break(higher_order.BODY_MUTATES)
+    _refuse_aliases(values, body.values)
+    if body.constants:
+        raise _refuse(name, "it returns something that is no tensor")
+    return body
+
+
+def _refuse_aliases(inputs: list[Any], outputs: list[Any]) -> None:
+    """A body gives tensors of its own: none of its inputs, none of them twice."""
+    seen = {v.untyped_storage()._cdata for v in inputs if isinstance(v, torch.Tensor)}
+    for value in outputs:
+        if isinstance(value, torch.Tensor):
+            storage = value.untyped_storage()._cdata
+            if storage in seen:
+                raise Break(higher_order.BODY_ALIASES)
+            seen.add(storage)
+
+
+def _shared(tx: Any, bodies: list[Body]) -> tuple[list[torch.fx.Node], list[Any]]:
+    """The nodes that any of the bodies lifted, and modules that all take all of them."""
+    union: list[torch.fx.Node] = []
+    for body in bodies:
+        union += [n for n in body.lifted if n not in union]
+    modules = [_Picks(b.module, [union.index(n) for n in b.lifted], len(union)) for b in bodies]
+    return union, [m.as_graph() for m in modules]
+
+
+class _Picks:
+    """A body that takes more lifted arguments than it uses."""
+
+    def __init__(self, module: torch.fx.GraphModule, uses: list[int], count: int) -> None:
+        self.module = module
+        self.uses = uses
+        self.count = count
+
+    def as_graph(self) -> torch.fx.GraphModule:
+        """The body's own graph with placeholders for all `count` lifted arguments, in order."""
+        graph = self.module.graph
+        old = [n for n in graph.nodes if n.op == "placeholder"]
+        own = old[: len(old) - len(self.uses)]
+        taken = dict(zip(self.uses, old[len(own) :]))
+        first = next((n for n in graph.nodes if n.op != "placeholder"), None)
+        with graph.inserting_before(first):
+            for i in range(self.count):
+                made = graph.placeholder(f"lifted{i}")
+                if i in taken:
+                    made.meta.update(taken[i].meta)
+                    taken[i].replace_all_uses_with(made)
+                    graph.erase_node(taken[i])
+        self.module.recompile()
+        return self.module
+
+
+def _give_one(module: torch.fx.GraphModule) -> None:
+    """Let a body give its one result as it is, not in a tuple."""
+    output = next(n for n in module.graph.nodes if n.op == "output")
+    output.args = (output.args[0][0],)
+    module.recompile()
+
+
+def _emit(tx: Any, name: str, op: Any, args: tuple[Any, ...], value: Any) -> Any:
+    """The node of an operator whose fake result is known from its bodies."""
+    lifted = torch.fx.map_arg(args, tx.graph.levels.lift)
+    node = tx.graph.node("call_function", op, lifted, {}, value)
+    return tx.from_value(node, value)
+
+
+def _fresh(tx: Any, body: Body, nodes: list[torch.fx.Node]) -> Any:
+    """The fake result of a body on the values of these nodes."""
+    try:
+        return tx.graph.execute(
+            "call_function", body.module, [n.meta["example_value"] for n in nodes], {}
+        )
+    except OpFailed as failed:
+        raise tx.op_failure(failed, "a body") from failed.cause
+
+
+@handles(torch.cond)
+def _public_cond(tx: Any, args: Any, kwargs: Any) -> Any:
+    """The function of the user: where it is refused, Python makes the whole call."""
+    if len(args) + len(kwargs) == 3:
+        kwargs = {**kwargs, "operands": Tuple([])}
+    return _cond(tx, torch.cond, args, kwargs)
+
+
+@special("higher_order.cond")
+def _cond(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    pred, true_fn, false_fn, operands = _named(args, kwargs, "pred true_fn false_fn operands")
+    if isinstance(pred, Constant) or (isinstance(pred, Symbol) and not _from_data(tx, pred)):
+        chosen = true_fn if tx.truth(pred) else false_fn
+        return tx.tail_call(chosen, list(tx.unpack(operands)), {})
+    given = _operands(tx, "cond", operands)
+    bodies = [_body(tx, "cond", fn, given) for fn in (true_fn, false_fn)]
+    if not _alike(bodies[0].values, bodies[1].values):
+        raise _refuse("cond", "its branches give different shapes or types")
+    shape = bodies[0].result
+    union, modules = _shared(tx, bodies)
+    nodes = [*(o.node for o in given), *union]
+    outcomes = [_fresh(tx, b, nodes) for b in bodies]
+    best = max(outcomes, key=lambda o: sum(v.requires_grad for v in o))
+    held = [tx.graph.held_module(m, f"cond_{w}") for m, w in zip(modules, ("true", "false"))]
+    flat = _emit(tx, "cond", target, (pred.node, *held, tuple(nodes)), tuple(best))
+    return trees.build(tx, shape, list(tx.unpack(flat)))
+
+
+def _named(args: Any, kwargs: Any, names: str) -> list[Any]:
+    found = list(args)
+    return found + [kwargs[n] for n in names.split()[len(found) :] if n in kwargs]
+
+
+def _from_data(tx: Any, symbol: Symbol) -> bool:
+    return bool(getattr(symbol.value.node.expr, "free_symbols", ())) and any(
+        str(s).startswith(("u", "zuf")) for s in symbol.value.node.expr.free_symbols
+    )
+
+
+def _alike(a: list[Any], b: list[Any]) -> bool:
+    return len(a) == len(b) and all(
+        isinstance(x, torch.Tensor)
+        and isinstance(y, torch.Tensor)
+        and tuple(x.shape) == tuple(y.shape)
+        and x.dtype == y.dtype
+        and x.device == y.device
+        for x, y in zip(a, b)
+    )
+
+
+@special("higher_order.while_loop")
+def _while_loop(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    cond_fn, body_fn, carried, extra = _named(
+        args, kwargs, "cond_fn body_fn carried_inputs additional_inputs"
+    )
+    given = _operands(tx, "while_loop", carried)
+    if tx.unpack(extra) or not all(isinstance(g, Tensor) for g in given):
+        raise _refuse("while_loop", "it carries something that is no tensor")
+    bodies = [_body(tx, "while_loop", fn, given) for fn in (cond_fn, body_fn)]
+    if not _alike(bodies[1].values, [g.value for g in given]):
+        raise _refuse("while_loop", "its body gives other shapes or types than it takes")
+    shape = bodies[1].result
+    union, modules = _shared(tx, bodies)
+    _give_one(modules[0])
+    outcome = _fresh(tx, bodies[1], [*(g.node for g in given), *union])
+    held = [tx.graph.held_module(m, f"while_{w}") for m, w in zip(modules, ("cond", "body"))]
+    nodes = (*held, tuple(g.node for g in given), tuple(union))
+    flat = _emit(tx, "while_loop", target, nodes, tuple(outcome))
+    return trees.build(tx, shape, list(tx.unpack(flat)))
+
+
+@special("higher_order.map_impl")
+def _map(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    fn, mapped, rest = _named(args, kwargs, "f xs pos_args")
+    xs, others = _operands(tx, "map", mapped), _operands(tx, "map", rest)
+    with tx.graph.fake:
+        rows = [x.value.select(0, 0) for x in xs]
+    body = _body(tx, "map", fn, [*xs, *others], [*rows, *(o.value for o in others)])
+    length = xs[0].value.shape[0]
+    with tx.graph.fake:
+        values = tuple(_stacked(v, length) for v in body.values)
+    held = tx.graph.held_module(body.module, "map_body")
+    nodes = (held, tuple(x.node for x in xs), (*(o.node for o in others), *body.lifted))
+    flat = _emit(tx, "map", target, nodes, values)
+    return trees.build(tx, body.result, list(tx.unpack(flat)))
+
+
+@special("higher_order.scan")
+def _scan(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    names = "combine_fn init xs additional_inputs"
+    fn, init, mapped, extra = _named(args, kwargs, names)
+    carried, xs = _operands(tx, "scan", init), _operands(tx, "scan", mapped)
+    if tx.unpack(extra):
+        raise _refuse("scan", "it has additional inputs")
+    with tx.graph.fake:
+        rows = [x.value.select(0, 0) for x in xs]
+    given = [*carried, *xs]
+    body = _body(tx, "scan", fn, given, [*(c.value for c in carried), *rows])
+    if not _alike(body.values[: len(carried)], [c.value for c in carried]):
+        raise _refuse("scan", "what it carries changes its shape or type")
+    length = xs[0].value.shape[0]
+    with tx.graph.fake:
+        ends = [v.clone() for v in body.values[: len(carried)]]
+        stacked = [_stacked(v, length) for v in body.values[len(carried) :]]
+    held = tx.graph.held_module(body.module, "scan_body")
+    nodes = (held, [c.node for c in carried], [x.node for x in xs], tuple(body.lifted))
+    flat = _emit(tx, "scan", target, nodes, (*ends, *stacked))
+    return trees.build(tx, body.result, list(tx.unpack(flat)))
+
+
+def _stacked(row: torch.Tensor, length: Any) -> torch.Tensor:
+    """`length` such rows as one tensor, with the history of the row."""
+    rows = row.unsqueeze(0).expand((length, *row.shape))
+    return rows.clone(memory_format=torch.contiguous_format)
+
+
+@special("checkpoint")
+def _checkpoint(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    """A region whose values are computed again in the backward, as the backend sees fit."""
+    fn, *given = args
+    ours = {"use_reentrant", "preserve_rng_state", "determinism_check", "debug", "early_stop"}
+    options = {k: tx.constant_value(kwargs[k]) for k in ours if k in kwargs}
+    named = {k: v for k, v in kwargs.items() if k not in ours and k != "context_fn"}
+    context = _real_function(kwargs["context_fn"]) if "context_fn" in kwargs else None
+    leaves: list[Any] = []
+    structure = tuple(trees.flatten(tx, a, leaves) for a in given)
+    before = {node: _version(node) for node in tx.graph.graph.nodes}
+    body = tx.trace_body("checkpoint", fn, structure, leaves, [v.value for v in leaves], named)
+    nodes = [*(v.node for v in leaves), *body.lifted]
+    if any(_version(n) != before.get(n, _version_at_start(n)) for n in nodes):
+        # it does so again in the backward
+        raise Break(
+            higher_order.BODY_SIDE_EFFECT, operator="checkpoint", object="a tensor that it uses"
+        )
+    with NotesSeeded() as draws:
+        values = tuple(_fresh(tx, body, nodes))
+    if draws.seen:  # what is computed again would draw other numbers: it is computed once
+        return tx.tail_call(fn, given, named)
+    if context not in (None, noop_context_fn):
+        body.module.meta["_checkpoint_context_fn"] = context  # where torch's backends look for it
+    held = tx.graph.held_module(body.module, "checkpointed")
+    lifted = torch.fx.map_arg((held, *nodes), tx.graph.levels.lift)
+    kept = {"use_reentrant": options.get("use_reentrant", True), **options}
+    op = torch.ops.higher_order.tag_activation_checkpoint
+    node = tx.graph.node("call_function", op, lifted, kept, values)
+    flat = tx.from_value(node, values)
+    return trees.build(tx, body.result, list(tx.unpack(flat)))
+
+
+def _version(node: torch.fx.Node) -> int:
+    value = node.meta.get("example_value")
+    return version_of(value) if isinstance(value, torch.Tensor) else 0
+
+
+def _version_at_start(node: torch.fx.Node) -> int:
+    return int(getattr(node.meta.get("example_value"), "version_at_start", 0))
+
+
+def _real_function(variable: Any) -> Any:
+    """The function behind a variable, or a partial of one, that exists outside of the region."""
+    try:
+        if isinstance(variable, Partial) and variable.value is None:
+            given = [_real_value(a) for a in variable.args]
+            named = {k: _real_value(v) for k, v in variable.keywords.items()}
+            return functools.partial(_real_function(variable.fn), *given, **named)
+        return variable.real()
+    except LookupError:
+        raise Break(calls.PYTHON_FUNCTION_RUN, module="torch.utils.checkpoint",
+                    qualname="checkpoint",
+                    reason="its context function is made here") from None  # fmt: skip
+
+
+def _real_value(variable: Any) -> Any:
+    return variable.constant() if variable.is_constant() else variable.real()
+
+
+@special("higher_order.associative_scan")
+def _associative_scan(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    fn, mapped, extra = _named(args, kwargs, "combine_fn xs additional_inputs")
+    xs = _operands(tx, "associative_scan", mapped)
+    if tx.unpack(extra):
+        raise _refuse("associative_scan", "it has additional inputs")
+    with tx.graph.fake:
+        rows = [x.value.select(0, 0) for x in xs]
+        whole = tuple(x.value.clone(memory_format=torch.contiguous_format) for x in xs)
+    body = _body(tx, "associative_scan", fn, [*xs, *xs], [*rows, *(r.clone() for r in rows)])
+    if not _alike(body.values, rows):
+        raise _refuse("associative_scan", "it gives other shapes or types than it takes")
+    held = tx.graph.held_module(body.module, "associative_scan_body")
+    nodes = (held, [x.node for x in xs], tuple(body.lifted))
+    flat = _emit(tx, "associative_scan", target, nodes, whole)
+    return trees.build(tx, body.result, list(tx.unpack(flat)))
+
+
+def _public(name: str) -> None:
+    """The function of the user around an operator: where something in it is refused, Python makes
+    the whole call."""
+    function = getattr(torch._higher_order_ops, name)
+    function = getattr(function, name, function)  # the module of that name, or the function itself
+
+    @handles(function)
+    def call(tx: Any, args: Any, kwargs: Any) -> Any:
+        return tx.finish(tx.inline(tx.wrap(function, None), args, kwargs))
+
+
+for _name in ("map", "scan", "associative_scan", "while_loop"):
+    _public(_name)
+
+
+@special(
+    "higher_order.hints_wrapper",
+    "higher_order.wrap",
+    "higher_order.strict_mode",
+)
+def _not_captured(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    raise _refuse(target.name(), "the operator has no form in suture's graphs")

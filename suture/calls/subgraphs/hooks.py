@@ -1,0 +1,72 @@
+"""Hooks on tensors: functions that the autograd engine calls in the backward pass.
+
+A hook on a tensor that the region computes goes into the graph: it is traced on a gradient that
+looks like the tensor, and a node sets what was traced as the hook. That is the same only if the
+hook does nothing but compute, and if nobody keeps the handle. The others Python sets.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from suture.breaks import Break, autograd
+from suture.calls.subgraphs import trees
+from suture.calls.table import special
+from suture.variables import Constant, Tensor
+
+
+def set_hook_(tensor: torch.Tensor, body: Any, *lifted: Any) -> None:
+    """Set a traced hook: `body` takes the gradient and what it uses, and gives a tuple, empty if
+    the hook gives None. A node of graphs."""
+
+    def hook(grad: torch.Tensor) -> torch.Tensor | None:
+        made = getattr(body, "forward", body)(grad, *lifted)  # hooks of modules do not see it
+        return made[0] if made else None
+
+    tensor.register_hook(hook)
+
+
+@special("register_hook")
+def _register_hook(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    tensor = args[0]
+    refused = Break(autograd.TENSOR_HOOK, tensor=tensor.describe(), method=target.__name__)
+    plain = target is torch.Tensor.register_hook and len(args) == 2 and not kwargs
+    if not plain or not isinstance(tensor, Tensor) or tensor.source is not None:
+        raise refused
+    value = tensor.value
+    if not value.requires_grad or value.is_leaf or not _handle_is_dropped(tx):
+        raise refused
+    with torch.no_grad(), tx.graph.fake:
+        grad = torch.empty_like(value)
+    before = torch.is_grad_enabled()
+    try:
+        torch._C._set_grad_enabled(False)
+        body = tx.trace_body("register_hook", args[1], (trees.Leaf(0),), [tensor], [grad])
+    except Break:
+        raise refused from None
+    finally:
+        torch._C._set_grad_enabled(before)
+    if len(body.values) > 1 or not _fits(body, value):
+        raise refused
+    held = tx.graph.held_module(body.module, "hook")
+    nodes = torch.fx.map_arg((tensor.node, held, *body.lifted), tx.graph.levels.lift)
+    tx.graph.node("call_function", set_hook_, nodes, {}, None)
+    return Constant(None)
+
+
+def _fits(body: Any, value: torch.Tensor) -> bool:
+    """Whether a hook gives a gradient of its tensor, or None."""
+    if not body.values:
+        return isinstance(body.result, trees.Held) and body.result.variable.is_constant()
+    made = body.values[0]
+    plain = isinstance(body.result, trees.Leaf) and isinstance(made, torch.Tensor)
+    return plain and made.shape == value.shape and made.dtype == value.dtype
+
+
+def _handle_is_dropped(tx: Any) -> bool:
+    """Whether the program throws the handle away at once."""
+    frame = tx.frames[-1]
+    following = frame.code.instructions[frame.ip + 1 : frame.ip + 2]
+    return bool(following) and following[0].op == "POP_TOP"

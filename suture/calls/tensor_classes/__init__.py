@@ -1,0 +1,1 @@
+"""Subclasses of torch.Tensor and other objects that take part in torch's operations."""
