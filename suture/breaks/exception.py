@@ -95,9 +95,11 @@ def _prints_itself(value: object, depth: int) -> bool:
         parts = [*items, *items.values()] if kind is dict else list(items)
         small = depth < 4 and len(parts) <= 128
         return small and all(_prints_itself(part, depth + 1) for part in parts)
-    if isinstance(value, type):
+    if issubclass(kind, type):
         return kind is type
     shown = kind.__repr__
+    if issubclass(kind, types.ModuleType) and kind is not types.ModuleType:
+        return False
     return not isinstance(shown, types.FunctionType) or shown.__module__ in _HARMLESS
 
 

@@ -17,6 +17,7 @@ from suture.calls.objects import class_checks, modules, weakrefs  # noqa: F401
 from suture.calls.objects.attributes import Attributes
 from suture.calls.objects.classes import Classes
 from suture.calls.objects.hashing import Hashing
+from suture.calls.objects.instance_dict import InstanceDicts
 from suture.calls.objects.introspection import Introspection
 from suture.calls.objects.module_attributes import ModuleAttributes
 from suture.calls.objects.partials import Partials
@@ -81,6 +82,7 @@ PARTS = (
     Indexing,
     Inference,
     Inputs,
+    InstanceDicts,
     Introspection,
     Hashing,
     Items,

@@ -142,17 +142,19 @@ class _Reach:
 
     def _attribute(self, obj: Any, name: str) -> bool:
         found = inspect.getattr_static(obj, name, None)
-        if issubclass(type(obj), torch.nn.Module) and name in _STRUCTURE:
+        module = issubclass(type(obj), torch.nn.Module)
+        if module and name in _STRUCTURE:
             return True
-        if issubclass(type(obj), torch.nn.Module) and found is None:
+        if module and found is None:
             parts = (obj._parameters, obj._buffers, obj._modules)
             return not any(part.get(name) is not None for part in parts)
-        if isinstance(found, property):
+        kind = type(found)
+        if issubclass(kind, property):
             found = found.fget
-        elif isinstance(found, (staticmethod, classmethod)):
+        elif issubclass(kind, (staticmethod, classmethod)):
             found = found.__func__
-        elif isinstance(found, (types.MemberDescriptorType, types.GetSetDescriptorType)):
-            return True if issubclass(type(obj), type) else self.value(getattr(obj, name, None))
+        elif kind in (types.MemberDescriptorType, types.GetSetDescriptorType):
+            return issubclass(type(obj), type) or self.value(getattr(obj, name, None))
         return self.value(found)
 
     # ---- abstract values
@@ -214,7 +216,7 @@ class _Reach:
         if issubclass(kind, types.BuiltinFunctionType) and not home(value):
             return self.value(value.__self__)
         if issubclass(kind, types.ModuleType):
-            return _is_foreign(value.__name__)
+            return _is_foreign(_name_of(value))
         if issubclass(kind, type):
             return self._class(value)
         if kind in (list, tuple, set, frozenset, dict):
@@ -242,7 +244,8 @@ class _Reach:
             return False
 
     def _object(self, value: Any) -> bool:
-        if _is_torch(type(value).__module__) and not issubclass(type(value), torch.nn.Module):
+        kind = type(value)
+        if _is_torch(kind.__module__) and not issubclass(kind, torch.nn.Module):
             return False
         self.objects.append(value)
         return True
@@ -286,7 +289,7 @@ class _Reach:
                 continue
             while at < len(instructions) and instructions[at].op == "PUSH_NULL":
                 at += 1
-            while isinstance(found, types.ModuleType) and instructions[at].op in _ATTRIBUTES:
+            while issubclass(type(found), types.ModuleType) and instructions[at].op in _ATTRIBUTES:
                 found = getattr(found, str(instructions[at].val), None)
                 at += 1
             if not self.value(found):
@@ -357,6 +360,12 @@ def _contents(cell: Any) -> Any:
         return cell.cell_contents
     except ValueError:
         return None
+
+
+def _name_of(module: types.ModuleType) -> Any:
+    """The name of a module, which has none before it is initialized."""
+    contents = types.ModuleType.__getattribute__(module, "__dict__")
+    return (contents or {}).get("__name__")
 
 
 def _is_torch(module: Any) -> bool:

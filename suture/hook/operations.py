@@ -295,6 +295,7 @@ _add(
         (lambda item, c: item in c) if inst.val == "in" else (lambda item, c: item not in c)
     ),
 )
+_add("is", lambda inst: operator.is_ if inst.val == "is" else operator.is_not)
 _add("iter", _always(iter))
 _add("next", _always(lambda it: next(it, STOP)), lambda inst: 1)
 _add("import_name", _import_name)

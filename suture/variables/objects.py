@@ -253,6 +253,9 @@ class Raise(Mutable):
                 tx.raise_(TypeError, f"exception {what} must be None or derive from BaseException")
         if name == "__traceback__":
             tx.traceback_before(self, value)
+        if name not in _OF_EXCEPTIONS:
+            tx.instance_set_attribute(self, name, value)
+            return
         self.touch(tx)
         if name == "__cause__":
             self.cause, self.suppress = value, True
@@ -260,10 +263,8 @@ class Raise(Mutable):
             self.context = value
         elif name == "args":
             self.args = list(tx.unpack(value))
-        elif name == "__traceback__":
-            self.traceback = tx.traceback_before(self, value)
         else:
-            self.attrs[name] = value
+            self.traceback = tx.traceback_before(self, value)
 
     def m_with_traceback(self, tx: Any, traceback: Any) -> Any:
         entries = tx.traceback_before(self, traceback)
@@ -293,6 +294,9 @@ class Raise(Mutable):
             place = f"{emit.constant(code, 'code')}, {emit.constant(namespace, 'globals')}, {at}"
             emit.line(f"{add}({name}, {place})")
         return name
+
+
+_OF_EXCEPTIONS = ("__cause__", "__context__", "args", "__traceback__")
 
 
 def _in_c(cls: type, name: str) -> bool:
@@ -336,7 +340,8 @@ class Module(Held):
     __slots__ = ()
 
     def describe(self) -> str:
-        return str(vars(self.value).get("__name__", "a module"))
+        held = types.ModuleType.__getattribute__(self.value, "__dict__")
+        return str((held or {}).get("__name__", "a module"))
 
     def getattr(self, tx: Any, name: str) -> Any:
         return tx.module_attribute(self, name)

@@ -418,7 +418,8 @@ class List(Sequence):
         if not tx.has_index(times):
             return Constant(NotImplemented)
         n = tx.integer(times)
-        self.change(tx)[:] = _repeated(self.items, n)
+        items = self.change(tx)
+        items[:] = _repeated(items, n)
         return self
 
 

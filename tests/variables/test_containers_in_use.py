@@ -202,3 +202,11 @@ def test_list_from_outside_is_extended_by_what_looks_at_it():
         return x + len(items)
 
     check(fn, torch.ones(2), [1, 2], graphs=1)
+
+
+def test_a_list_from_outside_is_repeated_in_place():
+    def fn(items, x):
+        items *= 2
+        return x + sum(items), items == [1, 2, 1, 2]
+
+    check(fn, [1, 2], torch.ones(2))

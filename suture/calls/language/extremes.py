@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from suture.breaks import Break, control_flow
 from suture.calls.table import handles
 from suture.variables import Symbol, Tensor
 
@@ -21,17 +22,21 @@ def _extreme(name: str, symbol: str) -> Any:
         if key is not None and key.is_constant() and key.constant() is None:
             key = None
         if key is None and any(isinstance(i, Symbol) for i in items):
-            return _symbol_extreme(tx, name, items)
+            return _symbol_extreme(tx, name, symbol, items)
         if key is None and tx.whole and all(_is_number(i) for i in items):
             return _tensor_extreme(tx, symbol, items)
-        best, best_key = items[0], items[0] if key is None else tx.call(key, [items[0]], {})
-        for item in items[1:]:
-            item_key = item if key is None else tx.call(key, [item], {})
-            if tx.truth(tx.compare(symbol, item_key, best_key)):
-                best, best_key = item, item_key
-        return best
+        return _compared(tx, symbol, items, key)
 
     return handler
+
+
+def _compared(tx: Any, symbol: str, items: list[Any], key: Any = None) -> Any:
+    best, best_key = items[0], items[0] if key is None else tx.call(key, [items[0]], {})
+    for item in items[1:]:
+        item_key = item if key is None else tx.call(key, [item], {})
+        if tx.truth(tx.compare(symbol, item_key, best_key)):
+            best, best_key = item, item_key
+    return best
 
 
 def _is_number(item: Any) -> bool:
@@ -53,7 +58,15 @@ def _tensor_extreme(tx: Any, symbol: str, items: list[Any]) -> Any:
     return best
 
 
-def _symbol_extreme(tx: Any, name: str, items: list[Any]) -> Any:
+def _symbol_extreme(tx: Any, name: str, symbol: str, items: list[Any]) -> Any:
+    """One node, which gives numbers of one kind; of several kinds the winner is to keep its own,
+    unless it comes from data, so that nobody knows it yet."""
+    if len({item.python_type() for item in items}) > 1:
+        try:
+            return _compared(tx, symbol, items)
+        except Break as reason:
+            if reason.type is not control_flow.UNBACKED_DECISION:
+                raise
     target = torch.sym_max if name == "max" else torch.sym_min
     best = items[0]
     for item in items[1:]:

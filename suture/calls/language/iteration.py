@@ -201,7 +201,7 @@ class Iteration(Part):
         real, source = of.backing, of.source
         keys = list(dict.keys(real))
         self.guards.add(source, "keys", tuple(keys))
-        if isinstance(real, collections.OrderedDict) and len(keys) > 1:
+        if issubclass(type(real), collections.OrderedDict) and len(keys) > 1:
             keys = list(collections.OrderedDict.__iter__(real))  # its own order
             self.guards.add(source, "truth", _SameOrder(keys))
         entries: dict[Any, tuple[Any, Any]] = {}

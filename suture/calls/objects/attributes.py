@@ -19,6 +19,7 @@ from suture.calls.outside.instances import (
     is_data_descriptor,
     is_slot,
     put_attribute,
+    qualname_of,
     really_has,
 )
 from suture.calls.part import Part
@@ -91,7 +92,12 @@ class Attributes(Part):
         known = self._type_lookups.get((cls, name))
         if known is not None:
             return known[0]
-        raw = find_in_mro(cls, name)
+        try:
+            raw = find_in_mro(cls, name)
+        except Exception:  # of a key in the class that is no string, and compares
+            raise Break(
+                objects.UNKNOWN_ATTRIBUTE, object=qualname_of(cls), attribute=name
+            ) from None
         source = self.pinned(cls)
         if cls.__flags__ & (1 << 8) == 0:  # not immutable: a heap type, whose contents can change
             if raw is MISSING:
@@ -109,6 +115,8 @@ class Attributes(Part):
         if name in ("__mro__", "__bases__"):
             if value.__mro__ is None:  # it is being made
                 raise _unknown(cls, name)
+            if value.__flags__ & (1 << 8) == 0:  # not immutable
+                self.guards.add(self.pinned(value).attr(name), "is", getattr(value, name))
             return Tuple([self.wrap(c, None) for c in getattr(value, name)])
         own = self.type_lookup(meta, "__getattribute__") if meta is not type else None
         if isinstance(own, types.FunctionType):
@@ -250,8 +258,10 @@ class Attributes(Part):
         if issubclass(cls, threading.local) and obj.value is not None:
             return self.object_attribute(obj, obj.value, name)  # of the thread that calls
         custom = self.type_lookup(cls, "__getattribute__")
-        if custom not in _PLAIN_GETATTRIBUTE and isinstance(custom, types.FunctionType):
+        if isinstance(custom, types.FunctionType):
             return self._custom_getattribute(obj, custom, name)
+        if custom is not MISSING and type(custom) is not types.WrapperDescriptorType:
+            raise Break(objects.CUSTOM_GETATTRIBUTE, type=cls.__name__, attribute=name)
         return self.plain_attribute(obj, name)
 
     def _custom_getattribute(self, obj: Any, custom: Any, name: str) -> Any:
@@ -320,17 +330,15 @@ class Attributes(Part):
             table = object.__getattribute__(value, "__dict__")
         except AttributeError:
             return MISSING
+        known = self._known.get(id(table))
+        if known is not None and known[1].changed:  # the program holds the dict itself too
+            found = known[1].get(self, Constant(name))
+            return MISSING if found is None else found
         source = obj.source.instance_dict()
         if name in table:
             return self.wrap(table[name], source.item(name))
         self.guards.add(source, "no_key", name)
         return MISSING
-
-    def instance_dict(self, obj: Any) -> Any:
-        """`obj.__dict__`."""
-        from suture.calls.objects.instance_dict import InstanceDict
-
-        return InstanceDict(obj)
 
     def instance_set_attribute(self, obj: Any, name: str, value: Any) -> None:
         cls = obj.python_type()
@@ -358,13 +366,18 @@ class Attributes(Part):
             if isinstance(setter, types.FunctionType):
                 self.call(self.wrap(setter, None), [self.wrap(raw, None), obj, value], {})
                 return
-            if is_data_descriptor(raw) and not is_slot(raw) and not isinstance(obj, Raise):
+            settable = is_slot(raw) or (isinstance(obj, Raise) and name != "__dict__")
+            if is_data_descriptor(raw) and not settable:
                 raise Break(
                     objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe()
                 )
         if isinstance(obj, (Raise, Object)):
             if isinstance(obj, Object) and raw is MISSING and not has_dict(cls):
                 self.raise_(AttributeError, f"'{cls.__name__}' object has no attribute '{name}'")
+            if self.dict_is_held(obj):
+                raise Break(
+                    objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe()
+                )
             obj.touch(self)
             put_attribute(obj.attrs, name, value)
             return
@@ -391,7 +404,9 @@ class Attributes(Part):
             self.call(self.wrap(deleter, None), [self.wrap(raw, None), obj], {})
             return
         slot = is_slot(raw)
-        if raw is not MISSING and is_data_descriptor(raw) and not slot:
+        foreign = raw is not MISSING and is_data_descriptor(raw) and not slot
+        foreign = foreign or not isinstance(obj, (Raise, Object))
+        if foreign or self.dict_is_held(obj):
             raise Break(
                 objects.MUTATION_OF_UNKNOWN, operation=f"delete {name}", object=obj.describe()
             )
@@ -470,5 +485,4 @@ class Attributes(Part):
         return Method(fn, owner)
 
 
-_PLAIN_GETATTRIBUTE = (object.__getattribute__, MISSING)
 __all__ = ["MISSING", "Attributes", "find_in_mro", "is_data_descriptor", "put_attribute"]

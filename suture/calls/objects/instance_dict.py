@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from suture.calls.objects.attributes import MISSING, find_in_mro, put_attribute
-from suture.calls.outside.instances import is_slot
+from suture.calls.outside.instances import has_dict, is_slot
+from suture.calls.part import Part
 from suture.variables import DELETED, Constant, Dict, Object
 
 
@@ -88,3 +89,30 @@ class _Removing:
         pair = self.of.load(self.tx).get(name, default)
         self.of.remove(self.tx, Constant(name))
         return pair
+
+
+class InstanceDicts(Part):
+    """The part of the tracer that knows which dict is the `__dict__` of which object."""
+
+    effects: Any
+    _known: dict[int, tuple[Any, Any]]
+
+    def dict_is_held(self, obj: Any) -> bool:
+        """Whether the program holds the dict of a real object as a dict of its own."""
+        value = getattr(obj, "value", None)
+        if value is None or not has_dict(type(value)):
+            return False
+        known = self._known.get(id(object.__getattribute__(value, "__dict__")))
+        return known is not None and getattr(known[1], "owner", None) is not obj
+
+    def changed_owner(self, table: dict[str, Any]) -> Any:
+        """The object with attributes set in the region whose dict this is, if there is one."""
+        for obj in self.effects.touched.values():
+            if isinstance(obj, Object) and obj.attrs and obj.value is not None:
+                if has_dict(obj.cls) and object.__getattribute__(obj.value, "__dict__") is table:
+                    return obj
+        return None
+
+    def instance_dict(self, obj: Any) -> Any:
+        """`obj.__dict__`."""
+        return InstanceDict(obj)

@@ -54,6 +54,7 @@ class Symbols(Part):
 
     def symbol_binary(self, name: str, left: Any, right: Any) -> Any:
         name = {"and": "and_", "or": "or_"}.get(name, name)
+        left, right = _as_numbers(left, right)
         by_zero = name in _DIVISIONS and right.is_constant() and right.constant() == 0
         large = _is_large(left) or _is_large(right) or _makes_large(name, left, right)
         if by_zero or large or complex in _kinds(left, right):
@@ -82,6 +83,7 @@ class Symbols(Part):
         return "shift" not in name or bool(self.truth(self.compare(">=", right, Constant(0))))
 
     def symbol_compare(self, symbol: str, left: Any, right: Any) -> Any:
+        left, right = _as_numbers(left, right)
         if _is_large(right) and left.source is not None and left.python_type() is int:
             return Constant(COMPARE[symbol][0](left.value.node.hint, right.constant()))
         if complex in _kinds(left, right) or _is_large(left) or _is_large(right):
@@ -239,6 +241,19 @@ def _makes_large(name: str, left: Any, right: Any) -> bool:
         return abs(one * other) >= 2**62
     bits = int(one).bit_length()
     return bits + other > 62 if name == "lshift" else bits * other > 62 and abs(one) > 1
+
+
+def _as_numbers(left: Any, right: Any) -> tuple[Any, Any]:
+    """Both sides, with True and False beside a number as the numbers they are: sympy knows them as
+    something else."""
+    if _kinds(left, right) <= {bool}:
+        return left, right
+    return _plain_number(left), _plain_number(right)
+
+
+def _plain_number(value: Any) -> Any:
+    truth = value.is_constant() and value.python_type() is bool
+    return Constant(int(value.constant())) if truth else value
 
 
 def _kinds(*variables: Any) -> set[type]:

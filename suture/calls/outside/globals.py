@@ -37,6 +37,8 @@ class Globals(Part):
         if name in namespace:
             return self.wrap(namespace[name], source.item(name))
         if name == "__dict__":
+            if any(held is namespace for held, _ in self.effects.globals.values()):
+                raise Break(objects.UNKNOWN_ATTRIBUTE, object=module.describe(), attribute=name)
             return self.wrap(namespace, source)
         self.guards.add(source, "no_key", name)
         try:
@@ -51,7 +53,8 @@ class Globals(Part):
         raw = find_in_mro(kind, name)
         plain = kind.__setattr__ is types.ModuleType.__setattr__
         if plain and not hasattr(kind, name):
-            self.effects.store_global(module.value.__dict__, name, value)
+            namespace = types.ModuleType.__getattribute__(module.value, "__dict__")
+            self.effects.store_global(namespace, name, value)
             return
         setter = find_in_mro(type(raw), "__set__")
         if not plain or not isinstance(setter, types.FunctionType):

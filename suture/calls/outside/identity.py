@@ -13,7 +13,7 @@ import torch
 
 from suture.calls.part import Part
 from suture.sources import Source
-from suture.variables import Method, Mutable, Opaque, Raise
+from suture.variables import Method, Mutable, Opaque, Raise, Symbol
 
 # Accessors below an object guarded by identity that keep the place just as fixed.
 _FIXED = frozenset(
@@ -38,6 +38,9 @@ class Identity(Part):
             return False
         if isinstance(left, Opaque) or isinstance(right, Opaque):
             return self._same_opaque(left, right)
+        if isinstance(left, Symbol) or isinstance(right, Symbol):
+            if left.python_type() is right.python_type() is bool:  # there are only two of them
+                return bool(self.truth(left) is self.truth(right))
         one = bool(left.identity() == right.identity())
         if not one and isinstance(left, Mutable) and isinstance(right, Mutable):
             self._stay_apart(left, right)

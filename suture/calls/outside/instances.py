@@ -19,7 +19,10 @@ def really_has(value: Any, name: str, slot: bool) -> bool:
     """Whether a real object holds the attribute itself, in a slot or in its dict."""
     if slot:
         return hasattr(value, name)
-    return name in getattr(value, "__dict__", {})
+    try:
+        return name in object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return False
 
 
 def qualname_of(cls: type) -> str:
@@ -27,17 +30,16 @@ def qualname_of(cls: type) -> str:
     return str(_QUALNAME(cls))
 
 
+# As type itself has them, whatever a metaclass makes of attributes.
 _QUALNAME = type.__dict__["__qualname__"].__get__
-
-
-# What a class holds, whatever its metaclass makes of `__dict__`.
-_NAMESPACE = type.__dict__["__dict__"].__get__
+_MRO = type.__dict__["__mro__"].__get__
+_CONTENTS = type.__dict__["__dict__"].__get__
 
 
 def find_in_mro(cls: type, name: str) -> Any:
     """What `cls` or a base defines under `name`, unbound; MISSING if nothing."""
-    for base in cls.__mro__ or ():  # none yet while the class is being made
-        found = _NAMESPACE(base).get(name, MISSING)
+    for base in _MRO(cls) or ():  # none yet while the class is being made
+        found = _CONTENTS(base).get(name, MISSING)
         if found is not MISSING:
             return found
     return MISSING

@@ -289,6 +289,10 @@ def _dict(tx: Any, value: Any, source: Any) -> Any:
     if not tx.plain_keys(dict.keys(value)):
         return _opaque(tx, value, source)
     tx.guards.add(source, "type", type(value))
+    owner = tx.changed_owner(value)
+    if owner is not None:
+        tx.guards.add(source, "same", owner.source.instance_dict())
+        return tx.instance_dict(owner)
     return Dict(None, source, type(value), value)
 
 
@@ -429,7 +433,7 @@ def _object(tx: Any, value: Any, source: Any) -> Any:
     cls = type(value)
     if qualname_of(cls).startswith(tx.own_names):
         return Unknown(value, source)  # of a class that is defined anew in each call
-    if issubclass(type(value), torch.nn.Module) or tx.is_fixed(source):
+    if issubclass(cls, torch.nn.Module) or tx.is_fixed(source):
         if source.kind != "const" and not tx.is_general(source, value) and tx.stays(source, value):
             tx.fix(source, value)
     tx.guards.add(source, "type", cls)
@@ -446,23 +450,24 @@ def _object(tx: Any, value: Any, source: Any) -> Any:
 
 def _storage(tx: Any, value: Any, source: Any) -> Any:
     """The builtin part of an object whose class derives from a container."""
-    base = next((b for b in (dict, list, tuple) if isinstance(value, b)), None)
-    if base is not None and type(value).__getitem__ is not base.__getitem__:
+    cls = type(value)
+    base = next((b for b in (dict, list, tuple) if issubclass(cls, b)), None)
+    if base is not None and cls.__getitem__ is not base.__getitem__:
         source.stored = base
-    if isinstance(value, collections.defaultdict):
+    if issubclass(cls, collections.defaultdict):
         factory = tx.wrap(value.default_factory, source.attr("default_factory"))
         return Dict(None, source, collections.defaultdict, value, factory)
-    if isinstance(value, dict):
-        ordered = isinstance(value, collections.OrderedDict)
+    if issubclass(cls, dict):
+        ordered = issubclass(cls, collections.OrderedDict)
         return Dict(None, source, collections.OrderedDict if ordered else dict, value)
-    if isinstance(value, (tuple, list)):
-        base = tuple if isinstance(value, tuple) else list
-        tx.guards.add(source, "len", base.__len__(value))  # type: ignore[arg-type]
+    if issubclass(cls, (tuple, list)):
+        base = tuple if issubclass(cls, tuple) else list
+        tx.guards.add(source, "len", base.__len__(value))
         at = source.index
-        if reads_itself(type(value)):
+        if reads_itself(cls):
             at = lambda i: source.call(RawItem(base, i))  # noqa: E731
-        items = [Lazy(v, at(i)) for i, v in enumerate(base.__iter__(value))]  # type: ignore[arg-type]
+        items = [Lazy(v, at(i)) for i, v in enumerate(base.__iter__(value))]
         return Tuple(items, source) if base is tuple else List(items, source)
-    if isinstance(value, collections.deque):
+    if issubclass(cls, collections.deque):
         return _deque(tx, collections.deque(value, value.maxlen), source)
-    raise Break(tensors.SUBCLASS, tensor=source.path(), subclass=type(value).__name__)
+    raise Break(tensors.SUBCLASS, tensor=source.path(), subclass=cls.__name__)

@@ -104,7 +104,7 @@ def compare_test(tx: Any, inst: Any, left: Any, right: Any) -> Any:
     return tx.to_bool(tx.compare(inst.val, left, right))
 
 
-@op("IS_OP")
+@op("IS_OP", run="is")
 def is_op(tx: Any, inst: Any, left: Any, right: Any) -> Any:
     return Constant(tx.same(left, right) is (inst.val == "is"))
 
