@@ -324,19 +324,16 @@ _KEEP_CLASS: dict[type, frozenset[str]] = {
     collections.defaultdict: frozenset({"copy", "__copy__", "__or__", "__ror__"}),
     collections.deque: frozenset({"copy", "__copy__", "__add__", "__mul__", "__rmul__"}),
 }
+_OF_DICT = (collections.OrderedDict, collections.defaultdict)
 
 
 def _differs(target: Any, owner: type, name: str, derived: bool) -> bool:
     """Whether the method of `owner` does something else than that of our container: it makes an
-    object of a derived class, or goes round what an OrderedDict does."""
+    object of a derived class, or goes round what a class derived from dict does."""
     kind = getattr(target, "kind", None)
     if derived and name in _KEEP_CLASS.get(kind, ()):  # type: ignore[arg-type]
         return True
-    return (
-        owner is dict
-        and kind is collections.OrderedDict
-        and name in collections.OrderedDict.__dict__
-    )
+    return owner is dict and kind in _OF_DICT and name in kind.__dict__
 
 
 # C functions of torch that change the process and not a tensor.

@@ -37,7 +37,7 @@ def _false(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     return Constant(False)
 
 
-@special("no_tracing_state")
+@special("no_tracing_state", "foreign_setting")
 def _none(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     return Constant(None)
 

@@ -229,8 +229,7 @@ class Writer:
             inner = ", ".join(self.value(i) for i in storage.items)
             self.line(f"list.__setitem__({name}, slice(None), [{inner}])")
         elif isinstance(storage, Set):
-            inner = ", ".join(self.value(i) for i in storage.in_order())
-            self.line(f"set.clear({name}); set.update({name}, [{inner}])")
+            storage.write_back(self, name)
 
     def generator(self, variable: Any) -> str:
         """A real generator, suspended where the traced one is."""

@@ -127,7 +127,7 @@ _inline(
     "torch.utils._pytree torch.utils._cxx_pytree torch.utils.hooks torch.utils._contextlib"
     " torch.utils._device torch.utils._foreach_utils torch.utils._ordered_set"
     " torch.utils._python_dispatch torch.utils._content_store torch.utils._typing_utils"
-    " torch.fx._pytree torch.fx.traceback torch.fx._symbolic_trace"
+    " torch.fx._pytree torch.fx.traceback torch.fx._symbolic_trace torch.fx.graph_module"
     " torch.fx.experimental.proxy_tensor torch.fx.passes.shape_prop",
     because="helpers that stand between a program and its operations",
 )

@@ -134,6 +134,13 @@ special(
     because="a mark on a tensor, kept for the next call",
     absent="torch's compiler",
 )
+special(
+    "torch._dynamo.decorators.DynamoConfigPatchProxy.__enter__"
+    " torch._dynamo.decorators.DynamoConfigPatchProxy.__exit__",
+    "foreign_setting",
+    because="a setting of torch's compiler; it means nothing here",
+    absent="torch's compiler, differs between releases",
+)
 
 # Autograd, transforms, kernels.
 

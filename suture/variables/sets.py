@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 from suture.variables.address import Address
 from suture.variables.constant import Constant
 from suture.variables.sequence import Container, List, Tuple
+from suture.variables.set_tables import Recipe, recipe_for
 
 MOVED: Any = None  # a table of which only the members are known
 
@@ -50,7 +50,7 @@ class Set(Container):
         return self.kind is frozenset and all(v.is_constant() for v in self.entries.values())
 
     def constant(self) -> Any:
-        return frozenset([v.constant() for v in self.in_order()])
+        return self.made_of([v.constant() for v in self.in_order()])
 
     def hash_key(self, tx: Any) -> Any:
         if self.kind is set:
@@ -73,14 +73,23 @@ class Set(Container):
         """The members in an order that makes a new set like this one, if one is found."""
         if self.table is MOVED:
             return list(self.entries.values())
-        found = _inserted_as(list(self.table), list(self.entries))
-        return [self.entries[key] for key in (self.table if found is None else found)]
+        found = self._recipe()
+        return [self.entries[key] for key in (self.table if found is None else found.members)]
+
+    def made_of(self, members: list[Any]) -> Any:
+        """The real set with these members, which come as `in_order` gives them."""
+        return (self._recipe() or Recipe(members)).follow(members, self.kind)
 
     def keeps_order(self) -> bool:
         """Whether the set has, once it is real, the order it has here."""
         if self.table is MOVED:
             return self.source is not None and not self.changed
-        return _inserted_as(list(self.table), list(self.entries)) is not None
+        return self._recipe() is not None
+
+    def _recipe(self) -> Recipe | None:
+        if self.table is MOVED:
+            return None
+        return recipe_for(list(self.table), list(self.entries), self.kind)
 
     # ---- two sets
 
@@ -214,8 +223,7 @@ class Set(Container):
 
     def rebuild(self, emit: Any) -> str:
         if self.kind is frozenset:
-            inner = ", ".join(emit.value(v) for v in self.in_order())
-            return f"frozenset([{inner}])"
+            return f"frozenset({self._steps(emit)[0]})"
         name = str(emit.begin(self, "set()"))
         self._fill(emit, name)
         return name
@@ -224,21 +232,15 @@ class Set(Container):
         self._fill(emit, name)
 
     def _fill(self, emit: Any, name: str) -> None:
-        inner = ", ".join(emit.value(v) for v in self.in_order())
-        emit.line(f"set.clear({name}); set.update({name}, [{inner}])")
+        updates = "; ".join(f"set.update({name}, {step})" for step in self._steps(emit))
+        emit.line(f"set.clear({name}); {updates}")
 
-
-def _inserted_as(order: list[Any], first: list[Any]) -> list[Any] | None:
-    """In which sequence to put members into a new set so that it has this order: as they came in,
-    where none has left; else some are tried, for which of two that want one place comes first
-    decides."""
-    for tried in itertools.chain((first,), itertools.islice(itertools.permutations(order), _TRIES)):
-        if list(set(tried)) == order:
-            return list(tried)
-    return None
-
-
-_TRIES = 720
+    def _steps(self, emit: Any) -> list[str]:
+        """What to put into a new set, one after the other, in source form."""
+        members = [emit.value(v) for v in self.in_order()]
+        steps = (self._recipe() or Recipe(members)).steps(members)
+        texts = [(", ".join(step), as_dict) for step, as_dict in steps]
+        return [f"dict.fromkeys([{text}])" if as_dict else f"[{text}]" for text, as_dict in texts]
 
 
 class Operand:

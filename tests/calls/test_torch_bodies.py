@@ -297,3 +297,29 @@ def test_a_level_of_a_transform_on_its_own_is_left_to_python():
 
     check(fn, torch.randn(3), graphs=None, breaks=None)
     assert _functorch.maybe_current_level() is None
+
+
+def test_cond_over_containers_of_tensors_and_numbers():
+    def cond_tree(x):
+        def grow(given, by):
+            return given["a"] * by + given["b"][0]
+
+        def shrink(given, by):
+            return given["a"] / by - given["b"][0]
+
+        return torch.cond(x.sum() > 0, grow, shrink, ({"a": x, "b": (x + 1,)}, x.sum()))
+
+    check(cond_tree, x, graphs=1)
+
+
+def test_wrapped_call_is_one_node():
+    wrap = torch.ops.higher_order.wrap
+
+    def wrapped(x, k):
+        def inner(a, k):
+            return {"sine": a.sin() * k, "k": k}
+
+        given = wrap(inner, x, k)
+        return given["sine"] + given["k"]
+
+    check(wrapped, x, 3, graphs=1)

@@ -210,3 +210,26 @@ def test_a_list_from_outside_is_repeated_in_place():
         return x + sum(items), items == [1, 2, 1, 2]
 
     check(fn, [1, 2], torch.ones(2))
+
+
+def test_sets_keep_the_order_of_tables_that_made_room_first():
+    def fn(x):
+        written = {"alpha", "beta", "gamma", "delta", "epsilon"}
+        joined = {"a", "b", "c"} | {"c", "d"}
+        frozen = frozenset(["e", "f", "g"]) | {"h", "i", "j"}
+        out = [x + len(name) for name in written]
+        return out, [*written], written, f"{joined}", joined, list(frozen), frozen
+
+    eager, ours = fn(torch.ones(2)), suture.compile(fn, fullgraph=True, backend="eager")
+    given = ours(torch.ones(2))
+    assert [repr(e) for e in eager] == [repr(g) for g in given]
+
+
+def test_methods_of_dict_go_round_what_a_defaultdict_does():
+    def fn(x):
+        counts = collections.defaultdict(int, {"a": 1})
+        copied, merged = dict.copy(counts), dict.__or__(counts, {"b": 2})
+        return x + 1, type(copied), type(merged), copied, merged
+
+    compiled = suture.compile(fn, backend="eager")
+    assert compiled(torch.ones(2))[1:] == fn(torch.ones(2))[1:]

@@ -61,8 +61,8 @@ class SetOrder(Part):
     def real_set(self, variable: Set) -> Any:
         """The value of a set made of constants, members in order."""
         order = [self.constant_value(v) for v in self.set_order(variable)]
-        for members in (order, [self.constant_value(v) for v in variable.in_order()]):
-            made = variable.kind(members)
+        again = [self.constant_value(v) for v in variable.in_order()]
+        for made in (variable.kind(order), variable.made_of(again)):
             if list(made) == order:
                 return made
         raise Break(

@@ -30,8 +30,17 @@ def _operands(tx: Any, name: str, variable: Any) -> list[Any]:
     return items
 
 
-def _body(tx: Any, name: str, fn: Any, operands: list[Any], fakes: list[Any] | None = None) -> Body:
-    structure = tuple(trees.Leaf(i) for i in range(len(operands)))
+def _body(
+    tx: Any,
+    name: str,
+    fn: Any,
+    operands: list[Any],
+    fakes: list[Any] | None = None,
+    structure: tuple[Any, ...] | None = None,
+) -> Body:
+    """The body `fn` on these graph values, or on arguments of that structure which hold them."""
+    if structure is None:
+        structure = tuple(trees.Leaf(i) for i in range(len(operands)))
     values = fakes if fakes is not None else [o.value for o in operands]
     versions = [version_of(v) for v in values if isinstance(v, torch.Tensor)]
     body: Body = tx.trace_body(name, fn, structure, operands, values)
@@ -118,7 +127,7 @@ def _public_cond(tx: Any, args: Any, kwargs: Any) -> Any:
     """The function of the user: where it is refused, Python makes the whole call."""
     if len(args) + len(kwargs) == 3:
         kwargs = {**kwargs, "operands": Tuple([])}
-    return _cond(tx, torch.cond, args, kwargs)
+    return _cond(tx, torch.ops.higher_order.cond, args, kwargs)
 
 
 @special("higher_order.cond")
@@ -127,8 +136,9 @@ def _cond(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     if isinstance(pred, Constant) or (isinstance(pred, Symbol) and not _from_data(tx, pred)):
         chosen = true_fn if tx.truth(pred) else false_fn
         return tx.tail_call(chosen, list(tx.unpack(operands)), {})
-    given = _operands(tx, "cond", operands)
-    bodies = [_body(tx, "cond", fn, given) for fn in (true_fn, false_fn)]
+    given: list[Any] = []
+    structure = tuple(trees.flatten(tx, o, given) for o in tx.unpack(operands))
+    bodies = [_body(tx, "cond", f, given, structure=structure) for f in (true_fn, false_fn)]
     if not _alike(bodies[0].values, bodies[1].values):
         raise _refuse("cond", "its branches give different shapes or types")
     shape = bodies[0].result
@@ -322,9 +332,24 @@ for _name in ("map", "scan", "associative_scan", "while_loop"):
     _public(_name)
 
 
+@special("higher_order.wrap")
+def _wrap(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    """A call that stays one node, with the function's graph inside."""
+    fn, *given = args
+    leaves: list[Any] = []
+    structure = tuple(trees.flatten(tx, a, leaves) for a in given)
+    values = [v.value for v in leaves]
+    body = tx.trace_body("wrap", fn, structure, leaves, values, kwargs)
+    nodes = [*(v.node for v in leaves), *body.lifted]
+    _refuse_aliases([n.meta["example_value"] for n in nodes], body.values)
+    outcome = tuple(_fresh(tx, body, nodes))
+    held = tx.graph.held_module(body.module, "wrap_body")
+    flat = _emit(tx, "wrap", target, (held, *nodes), outcome)
+    return trees.build(tx, body.result, list(tx.unpack(flat)))
+
+
 @special(
     "higher_order.hints_wrapper",
-    "higher_order.wrap",
     "higher_order.strict_mode",
 )
 def _not_captured(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
