@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import types
+
 import pytest
 import torch
 
+import suture
+from suture.calls.subgraphs.autograd import takes_names
 from tests.harness import check
 
 torch.manual_seed(0)
@@ -211,3 +217,126 @@ def test_a_hook_whose_handle_is_kept_is_set_by_python():
 
     x = torch.randn(4, requires_grad=True)
     check(fn, x, graphs=None, breaks=["GB0029"], recompiles=None, calls=1)
+
+
+@dataclasses.dataclass
+class Weights:
+    scale: int
+    first: torch.Tensor
+    second: torch.Tensor
+
+
+class Weighted(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weights, z, more):
+        ctx.save_for_backward(weights.first, more[0], x)
+        ctx.scale, ctx.doubled = weights.scale, x * 2
+        return x * weights.first * more[0] * weights.scale, z.sin()
+
+    @staticmethod
+    def backward(ctx, grad, other):
+        first, more, x = ctx.saved_tensors
+        return grad * first * more * ctx.scale + ctx.doubled * x, None, grad * 2 + other, None
+
+
+@pytest.mark.parametrize("backend", [None, "aot_eager"])
+def test_a_function_of_objects_and_lists_of_tensors(backend):
+    def fn(x, weights, z, more):
+        return Weighted.apply(x, weights, z, more)
+
+    def made():
+        rand = functools.partial(torch.randn, 3, requires_grad=True)
+        return rand(), Weights(2, rand(), rand()), rand(), [rand(), rand()]
+
+    check(fn, make=made, backend=backend, fullgraph=True)
+
+
+def test_tensors_beside_the_arguments_of_a_function_get_no_gradient():
+    outer = torch.randn(3, requires_grad=True)
+
+    class Scaled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * outer
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * outer * 2
+
+    check(lambda x: Scaled.apply(x), torch.randn(3, requires_grad=True), fullgraph=True)
+    check(lambda x: Scaled.apply(x), torch.randn(3), fullgraph=True)
+    assert outer.grad is None
+
+
+def test_a_list_that_forward_changes_is_left_to_python():
+    class Noting(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, seen):
+            seen.append(x.sin())
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2, None
+
+    def fn(x):
+        seen = []
+        return Noting.apply(x, seen), seen[0]
+
+    check(fn, torch.randn(3, requires_grad=True), graphs=None, breaks=None)
+
+
+def test_backward_may_set_an_attribute_and_put_it_back():
+    state = types.SimpleNamespace(mode="plain", depth=0)
+
+    class Switching(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, grad):
+            before, state.mode = state.mode, "special"
+            state.depth += 1
+            grad = grad * 2 if state.mode == "special" else grad
+            state.depth -= 1
+            state.mode = before
+            return grad
+
+    check(lambda x: Switching.apply(x), torch.randn(3, requires_grad=True), fullgraph=True)
+
+
+@pytest.mark.skipif(not takes_names(), reason="this torch takes no arguments by name")
+def test_arguments_of_a_function_by_name():
+    class Scale(torch.autograd.Function):
+        @staticmethod
+        def forward(x, factor=1, shift=0):
+            return x * factor + shift
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.factor = inputs[1]
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.factor, None, None
+
+    def fn(x):
+        return Scale.apply(shift=1, x=x, factor=3) + Scale.apply(x, factor=2, shift=1)
+
+    check(fn, torch.randn(3, requires_grad=True), fullgraph=True)
+
+
+def test_a_function_that_the_program_allows_in_graphs_is_not_looked_into():
+    class Allowed(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            suture.graph_break()
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 3
+
+    suture.allow_in_graph(Allowed)
+    check(lambda x: Allowed.apply(x), torch.randn(3, requires_grad=True), fullgraph=True)

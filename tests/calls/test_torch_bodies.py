@@ -222,6 +222,7 @@ def test_functional_call_under_transforms():
     check(PerSample(), x, graphs=1)
 
 
+@pytest.mark.filterwarnings("ignore:flex_attention called without")
 def test_flex_attention():
     from torch.nn.attention.flex_attention import flex_attention
 
@@ -323,3 +324,24 @@ def test_wrapped_call_is_one_node():
         return given["sine"] + given["k"]
 
     check(wrapped, x, 3, graphs=1)
+
+
+@pytest.mark.filterwarnings("ignore:flex_attention called without")
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_mask_of_flex_attention_reads_a_tensor_at_the_indices(inside):
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    documents = torch.tensor([[0] * 60 + [1] * 68, [0] * 100 + [1] * 28])
+
+    def made():
+        def same_document(b, h, q, k):
+            return (documents[b, q] == documents[b, k % 128]) & (k <= q)
+
+        return create_block_mask(same_document, 2, None, 128, 128, device="cpu", _compile=False)
+
+    mask = made()
+
+    def fn(q):
+        return flex_attention(q, q, q, block_mask=made() if inside else mask)
+
+    check(fn, torch.randn(2, 1, 128, 16), graphs=1)

@@ -2,7 +2,8 @@
 
 The node runs the program's own forward and backward: the eager backend calls them, and AOTAutograd
 traces through them. That is sound only if they do nothing but compute with tensors and constants:
-so both are traced once, for their guards and for what they change, and the traces thrown away.
+so both are traced once, for their guards and for what they change. Where they work with more, such
+as objects or tensors of closures, the node runs the two traces instead.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ from typing import Any
 
 import torch
 
+from suture import rules
 from suture.breaks import Break, autograd, calls, higher_order, tensors
 from suture.calls.objects.attributes import MISSING
 from suture.calls.subgraphs import trees
+from suture.calls.subgraphs.bodies import Body
+from suture.calls.subgraphs.replayed_functions import Plan, ReplayedFunction
 from suture.calls.table import handles
 from suture.calls.tensor_classes.overrides import is_custom
 from suture.calls.tensor_classes.subclasses import is_subclass
@@ -29,7 +33,7 @@ _APPLY = torch.autograd.Function.__dict__["apply"].__func__
 class Context(Mutable):
     """The `ctx` of a Function while its methods are traced."""
 
-    __slots__ = ("attrs", "needs", "saved")
+    __slots__ = ("attrs", "fixed", "needs", "refused", "saved")
 
     stays_inside = True  # it means nothing outside of forward and backward
 
@@ -38,6 +42,8 @@ class Context(Mutable):
         self.attrs: dict[str, Any] = {}
         self.saved: list[Any] = []
         self.needs = needs
+        self.fixed: tuple[Any, ...] = ()  # what is marked as not differentiable
+        self.refused = ""  # why the traced methods alone cannot stand for the Function
 
     def python_type(self) -> type:
         return torch.autograd.function.FunctionCtx
@@ -69,12 +75,15 @@ class Context(Mutable):
         return Constant(None)
 
     def m_mark_dirty(self, tx: Any, *tensors: Any) -> Any:
+        self.refused = "forward marks an argument as written to"
         return Constant(None)
 
     def m_mark_non_differentiable(self, tx: Any, *tensors: Any) -> Any:
+        self.fixed = tensors
         return Constant(None)
 
     def m_set_materialize_grads(self, tx: Any, value: Any) -> Any:
+        self.refused = "backward is to see which gradients there are"
         return Constant(None)
 
     def rebuild(self, emit: Any) -> str:
@@ -84,16 +93,23 @@ class Context(Mutable):
 @handles(_APPLY)
 def _apply(tx: Any, args: Any, kwargs: Any) -> Any:
     cls, *given = args
-    if kwargs or not isinstance(cls, Class):
+    if not isinstance(cls, Class):
         raise Break(calls.UNSUPPORTED_CALLABLE, callable="Function.apply", arguments="")
-    name = cls.value.__name__
-    for a in given:
-        tx.proxy(a)  # refuses what a graph cannot hold
+    if kwargs:
+        given = _by_position(tx, cls, given, kwargs)
     if tx.asks:
         _refuse_asked(tx, given)
-    ctx = Context(Tuple([Constant(_needs(a)) for a in given]))
-    result = _traced(tx, cls, name, given, ctx)
-    _trace_backward(tx, cls, name, ctx, result)
+    if not all(_is_held(tx, a) for a in given):
+        return _replay(tx, cls, given)
+    result = None
+    if rules.lookup(cls.value).kind is not rules.IN_GRAPH:  # the program vouches for those
+        ctx = Context(_needs_of(given))
+        leaves: list[Any] = []
+        structure = tuple(trees.flatten(tx, a, leaves) for a in given)
+        forward, result = _trace_forward(tx, cls, ctx, structure, leaves)
+        backward = _trace_backward(tx, cls, ctx, result)
+        if forward.lifted or (backward is not None and backward.lifted):
+            return _replay(tx, cls, given)
     flat = tuple(tx.proxy(a) for a in given)
     try:
         node, value = tx.graph.call("call_function", _target(cls.value), flat, {})
@@ -101,6 +117,97 @@ def _apply(tx: Any, args: Any, kwargs: Any) -> Any:
         raise tx.op_failure(failed, cls.value) from failed.cause
     made = tx.from_graph(node, value, list(given), {})
     return _with_classes(tx, made, result) if tx.asks else made
+
+
+def _by_position(tx: Any, cls: Class, given: list[Any], kwargs: dict[str, Any]) -> list[Any]:
+    """The arguments without their names, as torch hands them to forward; Break where it raises."""
+    refused = Break(calls.UNSUPPORTED_CALLABLE, callable="Function.apply", arguments="")
+    raw = tx.type_lookup(cls.value, "forward")
+    if not isinstance(raw, staticmethod) or not takes_names():
+        raise refused
+    code = raw.__func__.__code__
+    skipped = 0 if _has_setup(tx, cls) else 1
+    names = code.co_varnames[skipped : code.co_argcount][len(given) :]
+    wanted = names[: len(kwargs)]
+    if set(wanted) != set(kwargs):
+        raise refused
+    return [*given, *(kwargs[name] for name in wanted)]
+
+
+@functools.cache
+def takes_names() -> bool:
+    """Whether this torch takes arguments of `apply` by name."""
+
+    def forward(ctx: Any, x: Any) -> Any:
+        return x
+
+    methods = {"forward": staticmethod(forward)}
+    probe: Any = type(torch.autograd.Function)("Probe", (torch.autograd.Function,), methods)
+    try:
+        probe.apply(x=0)
+    except TypeError:
+        return False
+    return True
+
+
+def _is_held(tx: Any, variable: Any) -> bool:
+    """Whether a graph can hold an argument as the program's forward gets it."""
+    try:
+        tx.proxy(variable)
+    except Break:
+        return False
+    return True
+
+
+def _replay(tx: Any, cls: Class, given: list[Any]) -> Any:
+    """One node that runs the traced forward and backward."""
+    name = cls.value.__name__
+    if tx.asks or tx.transforms:
+        raise _refuse(name, "it works with more than tensors and constants")
+    leaves = [a for a in given if isinstance(a, Tensor)]
+    at = iter(range(len(leaves)))
+    structure = tuple(
+        trees.Leaf(next(at)) if isinstance(a, Tensor) else trees.Held(a) for a in given
+    )
+    ctx = Context(_needs_of(given))
+    forward, result = _trace_forward(tx, cls, ctx, structure, leaves)
+    shape, saved = forward.result[:2]
+    outputs = [result] if isinstance(result, Tensor) else list(tx.unpack(result))
+    if ctx.refused or not all(isinstance(o, Tensor) for o in outputs):
+        raise _refuse(name, ctx.refused or "forward gives something else than tensors")
+    backward = _trace_backward(tx, cls, ctx, result)
+    plan = Plan(
+        name,
+        direct=len(leaves),
+        lifted=len(forward.lifted),
+        outputs=len(outputs),
+        saved=sum(isinstance(s, trees.Leaf) for s in saved),
+        grads=[] if backward is None else _gradients(name, given, backward.result),
+        constant=[i for i, o in enumerate(outputs) if any(o is c for c in ctx.fixed)],
+        once=_is_once(tx, cls),
+    )
+    lifted = [] if backward is None else backward.lifted
+    module = ReplayedFunction(forward.module, backward and backward.module, plan)
+    nodes = [leaf.node for leaf in leaves] + forward.lifted + lifted
+    return trees.build(tx, shape, tx.unpack(tx.call_held(module, name, nodes)))
+
+
+def _gradients(name: str, given: list[Any], found: Any) -> list[int | None]:
+    """Which of the flat results of backward is the gradient of each tensor given to forward."""
+    parts = found if isinstance(found, tuple) else (found,)
+    if len(parts) < len(given):
+        raise _refuse(name, "backward gives fewer gradients than forward has arguments")
+    made: list[int | None] = []
+    for part, value in zip(parts, given):
+        if isinstance(value, Tensor):
+            if not isinstance(part, trees.Leaf) and part.variable.constant() is not None:
+                raise _refuse(name, "backward gives something else than tensors")
+            made.append(part.index if isinstance(part, trees.Leaf) else None)
+    return made
+
+
+def _refuse(name: str, reason: str) -> Break:
+    return Break(higher_order.BODY_BREAKS, operator=name, reason=reason)
 
 
 def _with_classes(tx: Any, made: Any, traced: Any) -> Any:
@@ -134,6 +241,10 @@ def _target(cls: Any) -> Any:
     return apply
 
 
+def _needs_of(given: list[Any]) -> Tuple:
+    return Tuple([Constant(_needs(a)) for a in given])
+
+
 def _needs(variable: Any) -> bool:
     return isinstance(variable, Tensor) and bool(variable.value.requires_grad)
 
@@ -158,13 +269,19 @@ class _Trial:
         return self.result
 
 
-def _traced(tx: Any, cls: Class, name: str, given: list[Any], ctx: Context) -> Any:
-    """Trace forward (and setup_context); gives what it returned."""
-    forward = _method(tx, cls, "forward")
+def _has_setup(tx: Any, cls: Class) -> bool:
     setup = tx.type_lookup(cls.value, "setup_context")
-    separate = setup is not MISSING and setup is not _NO_SETUP
-    leaves: list[Any] = []
-    structure = tuple(trees.flatten(tx, a, leaves) for a in given)
+    return setup is not MISSING and setup is not _NO_SETUP
+
+
+def _trace_forward(
+    tx: Any, cls: Class, ctx: Context, structure: Any, leaves: list[Any]
+) -> tuple[Body, Any]:
+    """Trace forward (and setup_context): a body that gives what they return, save and keep in
+    `ctx`; and what forward returned."""
+    forward = _method(tx, cls, "forward")
+    separate = _has_setup(tx, cls)
+    results: list[Any] = []
 
     def run(args: list[Any]) -> Any:
         before = torch.is_grad_enabled()
@@ -172,32 +289,25 @@ def _traced(tx: Any, cls: Class, name: str, given: list[Any], ctx: Context) -> A
         tx.restores.append(functools.partial(torch._C._set_grad_enabled, before))
         torch._C._set_grad_enabled(False)
         try:
-            if not separate:
-                return tx.call(forward, [ctx, *args], {})
-            out = tx.call(forward, args, {})
-            tx.call(_method(tx, cls, "setup_context"), [ctx, Tuple(list(args)), out], {})
-            return out
+            out = tx.call(forward, args if separate else [ctx, *args], {})
+            if separate:
+                tx.call(_method(tx, cls, "setup_context"), [ctx, Tuple(list(args)), out], {})
         finally:
             torch._C._set_grad_enabled(before)
+        results.append(out)
+        return Tuple([out, Tuple(list(ctx.saved)), Tuple(list(ctx.attrs.values()))])
 
-    trial = _Trial(run)
-    body = tx.trace_body(name, trial, structure, leaves, [v.value for v in leaves])
-    if body.lifted:
-        raise Break(
-            higher_order.BODY_BREAKS,
-            operator=name,
-            reason="forward uses a tensor that is no argument",
-        )
-    return trial.result
+    name = cls.value.__name__
+    body = tx.trace_body(name, _Trial(run), structure, leaves, [v.value for v in leaves])
+    return body, results[0]
 
 
-def _trace_backward(tx: Any, cls: Class, name: str, ctx: Context, result: Any) -> None:
-    """Trace backward on gradients that look like the results."""
-    raw = tx.type_lookup(cls.value, "backward")
-    if raw is MISSING or raw is _NO_BACKWARD:
-        raw = tx.type_lookup(cls.value, "vjp")
-        if raw is MISSING or raw is _NO_VJP:
-            return
+def _trace_backward(tx: Any, cls: Class, ctx: Context, result: Any) -> Body | None:
+    """Trace backward on gradients that look like the results, and what forward left for it: a body
+    that takes both, in this order. None if there is no backward."""
+    raw = _raw_backward(tx, cls)
+    if raw is None:
+        return None
     outputs = [result] if isinstance(result, Tensor) else list(tx.unpack(result))
     kept: list[Any] = []
     held = [trees.flatten(tx, v, kept) for v in (*ctx.saved, *ctx.attrs.values())]
@@ -216,13 +326,23 @@ def _trace_backward(tx: Any, cls: Class, name: str, ctx: Context, result: Any) -
     structure = tuple(trees.Leaf(i) for i in range(len(leaves)))
     with torch.no_grad(), tx.graph.fake:
         fakes = [v.value.detach() if isinstance(v, Tensor) else v.value for v in leaves]
-    body = tx.trace_body(name, _Trial(run), structure, leaves, fakes)
-    if body.lifted:
-        raise Break(
-            higher_order.BODY_BREAKS,
-            operator=name,
-            reason="backward uses a tensor that is not saved",
-        )
+    body: Body = tx.trace_body(cls.value.__name__, _Trial(run), structure, leaves, fakes)
+    return body
+
+
+def _raw_backward(tx: Any, cls: Class) -> Any:
+    raw = tx.type_lookup(cls.value, "backward")
+    if raw is MISSING or raw is _NO_BACKWARD:
+        raw = tx.type_lookup(cls.value, "vjp")
+        if raw is MISSING or raw is _NO_VJP:
+            return None
+    return raw
+
+
+def _is_once(tx: Any, cls: Class) -> bool:
+    raw = _raw_backward(tx, cls)
+    fn = raw.__func__ if isinstance(raw, staticmethod) else raw
+    return raw is not None and _backward_of(raw) is not fn
 
 
 def _backward_of(raw: Any) -> Any:

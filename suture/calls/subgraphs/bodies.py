@@ -8,12 +8,14 @@ from typing import Any
 import torch
 
 from suture.breaks import Break, autograd, higher_order
+from suture.calls.objects.attributes import MISSING
 from suture.calls.part import Part
 from suture.calls.subgraphs import trees
 from suture.effects import Effects
 from suture.graph import OpFailed
-from suture.variables import Cell, Dict, Object, Raised, Sequence, Symbol, Tensor
+from suture.variables import Cell, Constant, Dict, Object, Raised, Sequence, Symbol, Tensor
 from suture.variables.base import Mutable
+from suture.variables.objects import DELETED
 
 
 @dataclass(slots=True, eq=False)
@@ -118,13 +120,32 @@ class Bodies(Part):
 
 
 def _as_before(tx: Any, variable: Any) -> bool:
-    """Whether a dict that was changed holds again exactly what it held at first."""
+    """Whether what was changed holds again exactly what it held at first."""
+    if isinstance(variable, Object):
+        settled = variable.value is not None and not getattr(variable.storage, "changed", False)
+        return settled and all(_is_restored(tx, variable, name) for name in variable.attrs)
     if not isinstance(variable, Dict) or variable.original is None:
         return False
     before, now = variable.original, variable.entries
     return list(before) == list(now) and all(
         tx.realize(now[k][1]) is tx.realize(before[k][1]) for k in now
     )
+
+
+def _is_restored(tx: Any, variable: Object, name: str) -> bool:
+    """Whether an attribute that was set has the value again that the real object has."""
+    now = variable.attrs
+    variable.attrs = {k: v for k, v in now.items() if k != name}
+    before, after = tx.instance_value(variable, name), now[name]
+    variable.attrs = now
+    if before is MISSING or after is DELETED:
+        return False
+    before, after = tx.realize(before), tx.realize(after)
+    if before is after:
+        return True
+    if not isinstance(before, Constant) or not isinstance(after, Constant):
+        return False
+    return type(before.value) is type(after.value) and before.value == after.value
 
 
 def _holds_others(structure: Any) -> bool:

@@ -52,7 +52,11 @@ def _body(tx: Any, fn: Any, query: Tensor, with_score: bool) -> Body:
         if with_score:
             fakes.insert(0, query.value.new_empty(()))
     structure = tuple(trees.Leaf(i) for i in range(len(fakes)))
-    body: Body = tx.trace_body("flex_attention", fn, structure, fakes, fakes)
+    tx.mapped += 1  # over the scores
+    try:
+        body: Body = tx.trace_body("flex_attention", fn, structure, fakes, fakes)
+    finally:
+        tx.mapped -= 1
     if body.constants or not isinstance(body.result, trees.Leaf):
         raise _refuse("a function gives something that is no tensor")
     return body
