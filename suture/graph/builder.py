@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -84,7 +85,7 @@ class GraphBuilder:
         )
         self.shape_env.guards = self.decisions
         # `decisions` know the user's line; to find it torch imports torch.export and AOTAutograd.
-        self.shape_env._get_user_frame = lambda: None
+        self.shape_env._get_user_frame = sys._getframe
         self.fake = watched_mode(
             shape_env=self.shape_env, allow_non_fake_inputs=False, export=False
         )
