@@ -111,7 +111,8 @@ def set_logs(text: str = "", **topics: bool | int | str) -> None:
         for topic in TOPICS if name == "all" else (name,):
             levels[_topic(topic)] = wanted
     for topic in TOPICS:
-        _root.getChild(topic).setLevel(levels.get(topic, logging.NOTSET))
+        # A topic that is off stays off in a program whose own logging shows INFO.
+        _root.getChild(topic).setLevel(levels.get(topic, logging.WARNING))
     # The handler also carries warnings, which Python's handler of last resort shows otherwise.
     if levels:
         _root.addHandler(_handler)

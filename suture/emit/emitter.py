@@ -7,7 +7,6 @@ changed objects back; bring torch's modes to their state at the exit; leave.
 from __future__ import annotations
 
 import functools
-import linecache
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +20,7 @@ from suture.emit.hoist import hoist
 from suture.emit.leave import Leaving
 from suture.emit.parameters import PARAMETERS, Parameters
 from suture.emit.writer import Writer
-from suture.hook import AfterFailure, Chain, set_context, slot_names
+from suture.hook import VARIANT, AfterFailure, Chain, placed, set_context, slot_names
 
 
 @dataclass(slots=True)
@@ -70,6 +69,8 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
         body = ["    return None"]
     source = "\n".join([head, *body]) + "\n"
     function = _compile(source, name, writer.namespace)
+    index = caller.ip if caller is capture.frames[-1] else caller.ip - 1
+    function.__code__ = placed(function.__code__, caller.code, index)
     parameters = writer.namespace.get(PARAMETERS)
     namespace, handler = writer.namespace, checks.handler
     return Emitted(function, source, module, inputs, namespace, statics, handler, parameters)
@@ -245,9 +246,5 @@ _IN_PLACE = frozenset({
 
 
 def _compile(source: str, name: str, namespace: dict[str, Any]) -> Any:
-    filename = f"<suture {name}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    exec(compile(source, filename, "exec", dont_inherit=True), namespace)
-    function = namespace.pop(name)
-    namespace["this_code"] = function.__code__
-    return function
+    exec(compile(source, f"{VARIANT}{name}>", "exec", dont_inherit=True), namespace)
+    return namespace.pop(name)

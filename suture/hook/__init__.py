@@ -12,10 +12,11 @@ from suture.hook.chain import (
 )
 from suture.hook.interpret import AfterFailure, call_from_slots, interpret, must_raise
 from suture.hook.operations import OPERATIONS, Operation
-from suture.hook.tracebacks import clean_traceback, set_context
+from suture.hook.tracebacks import VARIANT, clean_traceback, is_variant, placed, set_context
 
 __all__ = [
     "OPERATIONS",
+    "VARIANT",
     "AfterFailure",
     "Chain",
     "FrameSpec",
@@ -26,7 +27,9 @@ __all__ = [
     "clean_traceback",
     "entry_chain",
     "interpret",
+    "is_variant",
     "must_raise",
+    "placed",
     "resumed_chain",
     "set_context",
     "slot_names",

@@ -104,7 +104,7 @@ def slot_names(chain: Chain) -> list[str]:
 
 
 # Names that the variants themselves use.
-_TAKEN = frozenset({"graph", "held", "exc", "this_code", "UNBOUND", *dir(builtins)})
+_TAKEN = frozenset({"graph", "held", "exc", "UNBOUND", *dir(builtins)})
 
 
 def where(chain: Chain) -> tuple[str, str, int | None]:

@@ -1,20 +1,50 @@
-"""Tracebacks as the user expects them: no line of a variant, none of the operations it runs."""
+"""What a user sees of a variant on the stack: the program's own line, and in tracebacks nothing."""
 
 from __future__ import annotations
 
 import os
+import types
+from typing import Any
 
 _HERE = os.path.dirname(__file__)
 OWN = tuple(os.path.join(_HERE, name) for name in ("operations.py", "async_operations.py"))
-VARIANT = "<suture "  # how the file names of variants begin
+VARIANT = "<suture "  # how the qualified names of variants begin
+
+
+def placed(variant: types.CodeType, code: Any, index: int) -> types.CodeType:
+    """A variant's code with the file, the name and the line of instruction `index` of the code it
+    stands for: whoever looks at the caller's frame (logging, warnings) finds the program."""
+    line = code.line(min(index, len(code.instructions) - 1)) or code.code.co_firstlineno
+    units = len(variant.co_code) // 2
+    table = bytearray()
+    for at in range(0, units, _MOST_UNITS):
+        count = min(_MOST_UNITS, units - at)
+        table += bytes((0x80 | _NO_COLUMNS << 3 | count - 1, 0))  # as many units on the same line
+    return variant.replace(
+        co_filename=code.code.co_filename,
+        co_name=code.code.co_name,
+        co_qualname=variant.co_filename,
+        co_firstlineno=line,
+        co_linetable=bytes(table),
+    )
+
+
+# Of the table of lines in a code object: a kind of entry, and how much code one entry covers.
+_NO_COLUMNS = 13
+_MOST_UNITS = 8
+
+
+def is_variant(code: types.CodeType) -> bool:
+    """Whether the code is that of a variant."""
+    return code.co_qualname.startswith(VARIANT)
 
 
 def clean_traceback(exc: BaseException) -> None:
     """Remove the leading entries that are ours: the variant's frame, then the operation's."""
     entry = exc.__traceback__
     while entry is not None:
-        name = entry.tb_frame.f_code.co_filename
-        if not name.startswith(VARIANT) and name not in OWN:
+        code = entry.tb_frame.f_code
+        if not is_variant(code) and code.co_filename not in OWN:
             break
         entry = entry.tb_next
     exc.__traceback__ = entry

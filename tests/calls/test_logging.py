@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import warnings
 
 import torch
 
@@ -60,3 +61,36 @@ def test_a_cached_method():
             return x * self.scale()
 
     check(Model(), torch.ones(2), graphs=1)
+
+
+def _old():
+    warnings.warn("old", DeprecationWarning, stacklevel=2)
+
+
+def test_who_looks_at_the_caller_finds_the_line_of_the_program():
+    seen = []
+    handler = logging.Handler()
+    handler.emit = lambda r: seen.append((r.pathname, r.lineno, r.funcName, r.getMessage()))
+    placed = logging.getLogger("tests.calls.placed")
+    placed.addHandler(handler)
+    placed.propagate = False
+
+    def helper(x):
+        placed.warning("inside")
+        return x + 1
+
+    def fn(x):
+        placed.error("first")
+        x = helper(x + 1)
+        _old()
+        placed.error("last")
+        return x
+
+    def told(call):
+        seen.clear()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            call(torch.ones(2))
+        return list(seen), [(w.filename, w.lineno) for w in caught if str(w.message) == "old"]
+
+    assert told(suture.compile(fn, backend="eager")) == told(fn)

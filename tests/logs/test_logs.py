@@ -23,6 +23,16 @@ def test_by_default_only_warnings():
     assert {level(topic) for topic in logs.TOPICS} == {logging.WARNING}
 
 
+def test_a_program_that_shows_info_is_told_nothing_more():
+    root = logging.getLogger()
+    before = root.level
+    root.setLevel(logging.DEBUG)
+    try:
+        assert {level(topic) for topic in logs.TOPICS} == {logging.WARNING}
+    finally:
+        root.setLevel(before)
+
+
 @pytest.mark.parametrize(
     ("text", "levels"),
     [

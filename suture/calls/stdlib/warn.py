@@ -14,6 +14,7 @@ from typing import Any
 from suture.breaks import Break
 from suture.calls import unmodelled
 from suture.calls.table import special
+from suture.hook import is_variant
 from suture.rules import lookup
 from suture.variables import Cell, Class, Constant
 
@@ -112,7 +113,7 @@ def _is_recorded_here(tx: Any) -> bool:
 def _is_ours(frame: Any) -> bool:
     """Whether a frame on the stack is suture's own, or a variant."""
     name = frame.f_globals.get("__name__") or ""
-    return frame.f_code.co_filename.startswith("<suture ") or name.startswith("suture.")
+    return is_variant(frame.f_code) or name.startswith("suture.")
 
 
 _KEEPERS = ("_showwarnmsg_impl", "showwarning", "filters")
