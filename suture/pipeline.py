@@ -49,19 +49,21 @@ def _compile(
     for _ in range(_RESTARTS):
         with events.phase("trace", name):
             capture, watch = trace(unit, data, state, modes)
-        if told != data.history.without_data:
-            told = data.history.without_data
-            if not unit.worth_compiling(data, capture, state):
-                return None
-            messages.traced(point, data, capture, watch)
-            tell(unit, point, data, capture)
+        if told != data.history.without_data and not unit.worth_compiling(data, capture, state):
+            return None
         try:
             with events.phase("emit", name):
                 emitted = emit(capture, data.chain, name_of(data.chain), unit.point)
         except MadeByPython as wanted:
             data.history.by_python.add(wanted.place)
-            told = None
             continue
+        except RecursionError:  # too deep to be written down: the break is told all the same
+            tell(unit, point, data, capture)
+            raise
+        if told != data.history.without_data:
+            told = data.history.without_data
+            messages.traced(point, data, capture, watch)
+            tell(unit, point, data, capture)
         torch_state.guard(capture.guards, modes)
         with events.phase("backend", name):
             if install_graph(unit, point, data, capture, emitted):
@@ -190,8 +192,12 @@ def _another_way(
     unit: Unit, point: Any, data: PointData, capture: Capture, failed: errors.BackendFailed
 ) -> bool:
     """Whether the backend may succeed with fewer symbols; then the history says which. In turn:
-    floats as data, floats as constants, numbers from data outside the graph, no symbols at all."""
+    derivatives by Python, floats as data, floats as constants, numbers from data outside the graph,
+    no symbols at all."""
     history = data.history
+    if capture.graph.derivatives.places - history.by_python:
+        history.by_python |= capture.graph.derivatives.places
+        return True
     if history.from_zero:
         history.from_zero = False
         return True

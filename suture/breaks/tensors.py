@@ -136,11 +136,13 @@ BACKWARD_CALL = define(
     explanation=(
         "The engine walks the graph of real tensors and writes into the `.grad` of the leaves. The "
         "forward computation before it becomes one graph, the engine runs its compiled backward, "
-        "and capture goes on behind the call."
+        "and capture goes on behind the call. torch.autograd.grad() is part of the graph, unless "
+        "it goes through what was computed before, or uses up a graph that is needed later."
     ),
     hints=(
         "Compile the forward pass and the loss, and call backward() outside.",
-        "torch.func.grad computes gradients inside the graph.",
+        "torch.autograd.grad and torch.func.grad compute gradients inside the graph; return the "
+        "loss detached, or call with retain_graph=True.",
     ),
     note="tracing the engine's work into the graph",
 )

@@ -51,6 +51,7 @@ from suture.calls.stdlib.draws import Draws
 from suture.calls.stdlib.library_iterators import LibraryIterators
 from suture.calls.subgraphs import autograd, flex, higher_order, hooks, transforms  # noqa: F401
 from suture.calls.subgraphs.bodies import Bodies
+from suture.calls.subgraphs.derivatives import TakesDerivatives
 from suture.calls.switches import settings  # noqa: F401
 from suture.calls.switches.function_modes import FunctionModes
 from suture.calls.switches.inference import Inference
@@ -100,6 +101,7 @@ PARTS = (
     Subclasses,
     SuperLookup,
     Symbols,
+    TakesDerivatives,
     TensorFree,
     TensorInputs,
     Tensors,

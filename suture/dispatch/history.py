@@ -52,7 +52,7 @@ class History:
         self.floats_are_data = False  # the backend has refused a float
         self.from_zero = False  # something grows that is of size 0 or 1 now
         self.without_data = False  # the backend has refused numbers that come from tensors
-        self.by_python: set[Any] = set()  # calls (code, index) that make iterators Python makes
+        self.by_python: set[Any] = set()  # calls (code, index) that Python runs
         self.constant: set[str] = set()  # numbers that the backend cannot take as symbols
 
     def dynamic_number(self, path: str, value: Any, fixed: bool = False) -> bool:

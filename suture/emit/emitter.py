@@ -21,6 +21,7 @@ from suture.emit.leave import Leaving
 from suture.emit.parameters import PARAMETERS, Parameters
 from suture.emit.writer import Writer
 from suture.hook import VARIANT, AfterFailure, Chain, placed, set_context, slot_names
+from suture.variables import MadeByPython
 
 
 @dataclass(slots=True)
@@ -117,6 +118,7 @@ def _graph(
     ]
     if not (writer.outputs or builder.writes_inputs() or _has_effects(builder.graph)):
         return None, [], _attempt(writer, chain, numbers, False, checks) if numbers else []
+    _refuse_spent(writer, builder)
     module = builder.finish(writer.outputs)
     inputs = builder.inputs  # parameters and buffers first
     args = []
@@ -144,6 +146,15 @@ def _graph(
     writes = not capture.checks and _writes(builder.graph)
     call = f"        {left} = {call}{comment}" if names else f"        {call}{comment}"
     return module, inputs, [*made, *_attempt(writer, chain, [*numbers, call], writes, checks)]
+
+
+def _refuse_spent(writer: Writer, builder: Any) -> None:
+    """A tensor whose derivative the region has used up is left to autograd itself: compilers would
+    compute its backward when they compile, which is no longer possible."""
+    nodes = (*writer.outputs, *(entry.node for entry in builder.inputs))
+    place = builder.derivatives.spent_by(node.meta.get("example_value") for node in nodes)
+    if place is not None:
+        raise MadeByPython(place)
 
 
 def _attempt(

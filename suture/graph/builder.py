@@ -16,6 +16,7 @@ import torch.fx
 from suture import config
 from suture.graph import _torch as priv
 from suture.graph.asserts import bind_unbacked
+from suture.graph.derivatives import Derivatives
 from suture.graph.known import known_above, watched_mode
 from suture.graph.levels import Levels
 from suture.graph.names import TorchName, valid_name
@@ -97,6 +98,7 @@ class GraphBuilder:
         self.computed: dict[Any, Any] = {}  # symbol -> function and numbers it is computed from
         self.truths: list[Any] = []  # function, numbers, what it said of them
         self.levels = Levels(self.graph, self.attributes)
+        self.derivatives = Derivatives()
         self.resets: dict[Any, tuple[Any, ...]] = {}  # (setter, which) -> state of a mode before
         self.inference = torch.is_inference_mode_enabled()
         self.ops = 0
@@ -127,6 +129,7 @@ class GraphBuilder:
         node.meta["val"] = value
         if isinstance(value, torch.Tensor):
             value.version_at_start = version_of(value)
+            self.derivatives.note_input(value)
         entry = GraphInput(node, example, source, static, convert, owner, kept=kept)
         self.inputs.append(entry)
         return node

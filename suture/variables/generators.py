@@ -10,8 +10,9 @@ from suture.variables.constant import Constant
 
 
 class MadeByPython(Exception):
-    """An iterator of the library is needed as it is, in the midst of its elements: the region is
-    traced again, and Python makes it at `place`, the call (code, index) that makes it."""
+    """What a call made is needed as Python makes it (an iterator in the midst of its elements, a
+    tensor whose derivative is used up): the region is traced again, and Python runs the call at
+    `place` (code, index)."""
 
     def __init__(self, place: Any) -> None:
         super().__init__(place)

@@ -58,11 +58,28 @@ class MadeLeaves(Part):
         number = value.is_floating_point() or value.is_complex()
         if value.requires_grad or type(tensor) is not Tensor or not number:
             raise refused
-        others = _others(self, tensor, refused)
+        try:
+            others = _others(self, tensor, refused)
+        except Break:
+            self._inner_leaf(tensor, refused)
+            return
         made = _make(self, value, torch.Tensor, True)
         self.add_node("call_function", fill_parameter_, [made, tensor], {})
         self._note(made, tensor, others, refused)
         tensor.__class__ = MadeLeaf
+        tensor.node, tensor.value = made.node, made.value
+
+    def _inner_leaf(self, tensor: Tensor, refused: Break) -> None:
+        """A leaf on memory that others show, such as an input's: the graph makes it, and neither it
+        nor anything with a history that leads to it may leave the region."""
+        frame = self.frames[-1]
+        place = (frame.code.code, frame.ip)
+        plain = tensor.cls is torch.Tensor and tensor.source is None
+        if not plain or place in self.history.by_python or len(self.graph.levels.stack) > 1:
+            raise refused
+        made = self.add_node("call_function", as_leaf, [tensor], {})
+        with self.graph.fake:
+            self.graph.derivatives.keep_inside(made.value, place)
         tensor.node, tensor.value = made.node, made.value
 
     def makes_leaf(self, target: Any, wanted: Any) -> bool:
@@ -111,6 +128,11 @@ def empty_leaf(form: tuple[Any, ...]) -> torch.Tensor:
     leaf = allocate(shape, strides, dtype, device).requires_grad_(wants)
     leaf.__class__ = cls  # a call of the class would detach it: an operation
     return leaf
+
+
+def as_leaf(data: torch.Tensor) -> torch.Tensor:
+    """The same memory as a leaf of autograd. A node of graphs."""
+    return data.detach().requires_grad_()
 
 
 def fill_parameter_(parameter: torch.Tensor, data: torch.Tensor) -> None:

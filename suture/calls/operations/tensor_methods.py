@@ -8,7 +8,6 @@ from typing import Any
 import torch
 
 from suture.breaks import Break, tensor_methods, tensors
-from suture.calls.table import special
 from suture.variables import Class, Constant, Size, Tensor
 
 METHODS: dict[str, Callable[..., Any]] = {}
@@ -28,11 +27,6 @@ def method(*names: str) -> Callable[[Any], Any]:
 @method("backward")
 def _backward(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
     raise Break(tensors.BACKWARD_CALL, call=f"{tensor.describe()}.backward()")
-
-
-@special("autograd_grad")
-def _grad(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
-    raise Break(tensors.BACKWARD_CALL, call="torch.autograd.grad()")
 
 
 @method("retain_grad")

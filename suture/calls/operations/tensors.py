@@ -213,6 +213,8 @@ class Tensors(Part):
             asked = self.field_override(tensor, name)
             if asked is not None:
                 return asked
+        if name in ("is_leaf", "retains_grad") and tensor.source is not None:
+            return self.fact_of_history(tensor, name)
         if name in KNOWN_PROPERTIES and not callable(getattr(torch.Tensor, name, None)):
             if self.graph.quiet and self.hides_method(tensor, name):
                 return self.known(getattr(torch.Tensor, name).__get__(tensor.value))
@@ -274,6 +276,7 @@ class Tensors(Part):
         if name in ("grad", "_grad") and tensor.example is None and not tensor.value.requires_grad:
             return Constant(None)
         if name == "grad_fn" and (not tensor.value.requires_grad or tensor.value.is_leaf):
+            self.guard_history(tensor)
             return Constant(None)
         if name == "grad_fn":
             raise Break(tensor_methods.GRAD_FN, tensor=tensor.describe())

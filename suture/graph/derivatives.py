@@ -1,0 +1,119 @@
+"""Derivatives that a region takes itself: what of autograd's graph, as fake tensors have it, a call
+of torch.autograd.grad goes through and uses up.
+
+The graph that fake tensors have is the one that real tensors will have, as far as it was made in
+the region. Behind an input that was computed before is another part of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.autograd.graph import get_gradient_edge
+
+
+@dataclass(slots=True)
+class Reached:
+    """What a derivative goes through. `run` are the nodes of autograd that the engine runs,
+    `leaves` the fake leaves it comes to; `outside`: it may leave the region."""
+
+    run: list[Any] = field(default_factory=list)
+    leaves: list[torch.Tensor] = field(default_factory=list)
+    outside: bool = False
+
+
+class Derivatives:
+    """The derivatives that one graph takes. `places` are the calls (code, index) that take them."""
+
+    def __init__(self) -> None:
+        self.places: set[Any] = set()
+        self._before: set[Any] = set()  # nodes of autograd that made the inputs of the region
+        self._spent: dict[Any, Any] = {}  # nodes whose saved tensors are gone -> the call
+        self._leaves: list[tuple[torch.Tensor, Any]] = []  # that stay inside, and their calls
+
+    def note_input(self, value: Any) -> None:
+        """The fake tensor of an input."""
+        for tensor in (value, getattr(value, "_base", None)):
+            if isinstance(tensor, torch.Tensor) and tensor.grad_fn is not None:
+                self._before.add(tensor.grad_fn)
+
+    def reach(self, outputs: list[torch.Tensor], inputs: list[torch.Tensor]) -> Reached:
+        """What is gone through from `outputs` to `inputs`."""
+        wanted = {_edge(tensor) for tensor in inputs}
+        nodes = _above(node for node, _ in map(_edge, outputs))
+        found = Reached(leaves=[n.variable for n in nodes if hasattr(n, "variable")])
+        needed: set[Any] = set()
+        for node in reversed(nodes):  # those that a node leads to stand behind it
+            if any(edge in wanted or edge[0] in needed for edge in node.next_functions):
+                needed.add(node)
+        found.run = [node for node in nodes if node in needed]
+        met = self._before.intersection(nodes)
+        asked = {node for node, _ in wanted}
+        found.outside = bool(met - asked) or (bool(met) and len(inputs) > 1)
+        return found
+
+    def spend(self, nodes: list[Any], place: Any) -> None:
+        """The call at `place` has taken a derivative, which has freed what `nodes` had saved."""
+        self.places.add(place)
+        self._spent.update((node, place) for node in nodes)
+
+    def keep_inside(self, leaf: torch.Tensor, place: Any) -> None:
+        """A leaf that the call at `place` made, and that may not leave the region."""
+        self._spent[_edge(leaf)[0]] = place
+        self._leaves.append((leaf, place))
+
+    def spent_by(self, values: Iterable[Any]) -> Any:
+        """The call that has used up, or made, what a tensor among `values` needs for its own
+        derivative; None if there is no such tensor."""
+        if not self._spent:
+            return None
+        values = list(values)
+        for leaf, place in self._leaves:
+            if any(v is leaf for v in values):
+                return place
+        made = [v.grad_fn for v in values if isinstance(v, torch.Tensor) and v.grad_fn is not None]
+        return next((self._spent[n] for n in _above(made) if n in self._spent), None)
+
+
+def _edge(tensor: torch.Tensor) -> tuple[Any, int]:
+    edge = get_gradient_edge(tensor)
+    return edge.node, edge.output_nr
+
+
+def _above(start: Iterable[Any]) -> list[Any]:
+    """The nodes of autograd above these and themselves, each in front of what it leads to."""
+    ordered: list[Any] = []
+    seen: set[Any] = set()
+    stack: list[tuple[Any, bool]] = [(node, False) for node in start]
+    while stack:
+        node, done = stack.pop()
+        if done:
+            ordered.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((n, False) for n, _ in node.next_functions if n is not None)
+    ordered.reverse()
+    return ordered
+
+
+def saving(nodes: list[Any]) -> list[Any]:
+    """Those of the nodes that hold tensors for their derivative."""
+    return [node for node in nodes if _saves(node)]
+
+
+def _saves(node: Any) -> bool:
+    names = [n for n in dir(node) if n.startswith("_saved_") or n == "saved_tensors"]
+    try:
+        return any(_holds_tensor(getattr(node, name)) for name in names)
+    except RuntimeError:  # what it held was changed in place
+        return True
+
+
+def _holds_tensor(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(isinstance(v, torch.Tensor) for v in value)
+    return isinstance(value, torch.Tensor)
