@@ -48,7 +48,10 @@ def _compile(
     told = None
     for _ in range(_RESTARTS):
         with events.phase("trace", name):
-            capture, watch = trace(unit, data, state, modes)
+            capture, watch = trace(unit, data, state, torch_state.asked(modes))
+        if unit.options.fullgraph and data.history.becomes:
+            data.history.becomes = False
+            return None  # this call makes modules what they are; the next one is compiled
         if told != data.history.without_data and not unit.worth_compiling(data, capture, state):
             return None
         try:

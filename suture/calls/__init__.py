@@ -24,6 +24,7 @@ from suture.calls.objects.partials import Partials
 from suture.calls.objects.super_lookup import SuperLookup
 from suture.calls.objects.texts import Texts
 from suture.calls.operations import (  # noqa: F401
+    array_types,
     collectives,
     constructors,
     distributions,

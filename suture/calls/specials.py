@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from suture import rules
 from suture.breaks import Break, calls
 from suture.calls.table import special
 from suture.variables import Constant, Symbol, Tensor
@@ -24,6 +25,19 @@ def _skip_frame(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
         calls.SKIP_FRAME,
         function=tx.frames[-1].code.code.co_qualname,
         reason=str(tx.constant_value(given)),
+    )
+
+
+@special("become_module")
+def _become_module(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    """A lazy module sees its first input; all later calls find another module."""
+    tx.history.becomes = True
+    verdict = rules.lookup(target)
+    raise Break(
+        calls.PYTHON_FUNCTION_RUN,
+        module=target.__module__,
+        qualname=target.__qualname__,
+        reason=verdict.reason,
     )
 
 

@@ -19,6 +19,7 @@ class History:
     """The memory of one point."""
 
     __slots__ = (
+        "becomes",
         "bound",
         "by_python",
         "changing",
@@ -52,6 +53,7 @@ class History:
         self.floats_are_data = False  # the backend has refused a float
         self.from_zero = False  # something grows that is of size 0 or 1 now
         self.without_data = False  # the backend has refused numbers that come from tensors
+        self.becomes = False  # a lazy module is to see its first input
         self.by_python: set[Any] = set()  # calls (code, index) that Python runs
         self.constant: set[str] = set()  # numbers that the backend cannot take as symbols
 

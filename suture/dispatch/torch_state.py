@@ -28,6 +28,9 @@ def guard(guards: Any, modes: list[Any]) -> None:
         guards.add(None, "torch_state", (reader, reader(), reader.__name__))
     count = torch._C._len_torch_function_stack
     guards.add(None, "torch_state", (count, len(modes), count.__name__))
+    if modes:
+        disabled = torch._C._is_torch_function_all_disabled
+        guards.add(None, "torch_state", (disabled, disabled(), disabled.__name__))
     if torch._C._is_any_autocast_enabled():
         guards.add(None, "torch_state", (autocast_state, autocast_state(), "autocast"))
 
@@ -52,6 +55,11 @@ def without_function_modes() -> Iterator[list[Any]]:
     finally:
         for mode in modes:
             torch._C._push_on_torch_function_stack(mode)
+
+
+def asked(modes: list[Any]) -> list[Any]:
+    """Those of the modes that operations ask: none of them inside of DisableTorchFunction."""
+    return [] if torch._C._is_torch_function_all_disabled() else modes
 
 
 def running_without_modes(compiled: Any) -> Any:

@@ -47,10 +47,6 @@ run(
     because="nested tensors answer for themselves when the graph runs, and while it is traced",
 )
 run(
-    "torch.nn.modules.lazy.LazyModuleMixin._infer_parameters",
-    because="makes a module what it will be, once: classes and memory of its parameters change",
-)
-run(
     "torch._C._to_dlpack torch.to_dlpack torch.from_dlpack",
     because="hands memory to another library",
 )

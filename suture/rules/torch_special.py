@@ -141,6 +141,11 @@ special(
     because="a setting of torch's compiler; it means nothing here",
     absent="torch's compiler, differs between releases",
 )
+special(
+    "torch.nn.modules.lazy.LazyModuleMixin._infer_parameters",
+    "become_module",
+    because="makes a module what it will be, once: classes and memory of its parameters change",
+)
 
 # Autograd, transforms, kernels.
 

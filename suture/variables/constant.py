@@ -67,7 +67,7 @@ class Constant(Variable):
         return self.value
 
     def as_proxy(self) -> Any:
-        if type(self.value).__module__ == "numpy":
+        if type(self.value).__module__ == "numpy" and hasattr(self.value, "item"):
             return self.value.item()  # a scalar; graphs hold Python's numbers
         return self.value
 

@@ -282,3 +282,25 @@ def test_a_scalar_of_numpy_repeats_a_list():
     compiled = suture.compile(fn, backend="eager")
     for number in range(1, 4):
         assert compiled(torch.ones(2), numpy.int64(number))[1] == [1.0, 2.0] * number
+
+
+def test_questions_about_dtypes_are_answered_while_tracing():
+    double = numpy.dtype("float64")
+
+    def fn(x, a):
+        limits = numpy.finfo(numpy.float32).min, numpy.finfo(a.dtype).eps, numpy.iinfo("int16").max
+        kinds = a.dtype == numpy.float64, a.dtype != double, a.dtype in (numpy.int8, "float32")
+        wider = numpy.promote_types(numpy.int32, numpy.float32), numpy.result_type(a, numpy.int8)
+        known = numpy.issubdtype(a.dtype, numpy.floating), numpy.can_cast("int64", "int32")
+        return x + limits[0], limits, kinds, wider, known, a.itemsize, {double: 1}[a.dtype]
+
+    check(fn, torch.ones(2), numpy.ones(2), graphs=1)
+
+
+def test_arrays_made_of_known_numbers():
+    def fn(x):
+        order = numpy.argsort([3, 1, 2])
+        bounds = numpy.cumsum([1, 2, 3])
+        return x + torch.as_tensor(order), x + torch.as_tensor(bounds), bounds
+
+    check(fn, torch.ones(3), graphs=1)

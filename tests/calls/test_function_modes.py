@@ -231,3 +231,23 @@ def test_numbers_in_tensors_index_under_vmap():
         return torch.vmap(torch.vmap(item, (None, 0)), (0, None))(rows, columns)
 
     check(fn, torch.randn(4, 3))
+
+
+def test_no_mode_is_asked_where_torch_functions_are_disabled():
+    class Zeros(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            if func is torch.add:
+                return torch.zeros(2)
+            return func(*args, **(kwargs or {}))
+
+    def fn(x):
+        return torch.add(x, 3)
+
+    compiled = suture.compile(fn, backend="eager", fullgraph=True)
+    x = torch.ones(2)
+    for disabled in (torch._C.DisableTorchFunctionSubclass, torch._C.DisableTorchFunction) * 2:
+        with Zeros():
+            with disabled():
+                assert torch.equal(compiled(x), fn(x))
+            assert torch.equal(compiled(x), fn(x))
+        assert torch.equal(compiled(x), fn(x))

@@ -137,3 +137,21 @@ def test_a_loss_that_checks_the_values_of_its_arguments_is_one_graph():
         return torch.nn.functional.gaussian_nll_loss(x.sin(), y, variance) * 2
 
     check(fn, torch.randn(3), torch.randn(3), torch.rand(3) + 1)
+
+
+def test_lazy_modules_are_made_by_their_first_call_and_compiled_at_the_next():
+    def net():
+        torch.manual_seed(0)
+        return nn.Sequential(nn.LazyLinear(4), nn.Dropout(0.5), nn.LazyLinear(2))
+
+    x = torch.randn(3, 5)
+    eager = net()
+    expected = [eager(x) for _ in range(3)]
+    graphs = []
+    compiled = suture.compile(
+        net(), fullgraph=True, backend=lambda gm, _: (graphs.append(gm), gm.forward)[1]
+    )
+    for i, wanted in enumerate(expected):
+        assert torch.equal(compiled(x), wanted)
+        assert len(graphs) == min(i, 1)
+    assert type(compiled[0]) is nn.Linear

@@ -48,6 +48,7 @@ _MADE = frozenset(
         "empty_like",
     ]
 )
+_WRITTEN_OUT = 4096  # elements of an array that a graph may hold as numbers
 _COMPUTED = ("T", "real", "imag")
 _PLAIN = {"iand": "and_", "ior": "or_"}
 _SYMBOLS = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "gt": ">", "ge": ">="}
@@ -83,14 +84,22 @@ class Arrays(Part):
         return self._array_node(nodes.array_function, [Constant(name), *args], kwargs, name)
 
     def _fold_numpy(self, real: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        """A function of numbers that gives a scalar, called now; None if it is something else."""
-        if name not in _REDUCTIONS and not isinstance(real, numpy.ufunc):
-            return None
-        if not all(_is_number(self, v) for v in (*args, *kwargs.values())):
+        """A function of numbers, called now: it gives a scalar, or an array that is made of what it
+        gave; None if it is something else."""
+        known = name in _REDUCTIONS or isinstance(real, numpy.ufunc) or nodes.counterpart(name)
+        if not known or not all(_is_number(self, v) for v in (*args, *kwargs.values())):
             return None
         values = [self.constant_value(v) for v in args]
         named = {k: self.constant_value(v) for k, v in kwargs.items()}
-        result = real(*values, **named)
+        try:
+            result = real(*values, **named)
+        except Exception:
+            return None
+        if type(result) is numpy.ndarray and result.ndim and result.dtype.kind in "biuf":
+            if result.size > _WRITTEN_OUT:
+                return None
+            asked = [Constant("array"), self.wrap_known(result.tolist())]
+            return self._array_node(nodes.array_function, asked, _dtype_asked(result), name)
         return Constant(result) if type(result) in WRAPPERS and result == result else None
 
     def array_method(self, array: Array, name: str, args: list[Any], kwargs: Any) -> Any:
@@ -169,6 +178,8 @@ class Arrays(Part):
             return Constant(value.dim())
         if name == "dtype":
             return self.wrap(numpy_dtype(value), None)
+        if name == "itemsize":
+            return Constant(numpy_dtype(value).itemsize)
         if name == "__class__":
             return self.wrap(array.python_type(), None)
         if name in _COMPUTED:
@@ -203,6 +214,10 @@ class Arrays(Part):
                 raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of a scalar")
             return Constant(value.value.item())
         return value
+
+
+def _dtype_asked(result: Any) -> dict[str, Any]:
+    return {"dtype": Constant(str(result.dtype.name))}
 
 
 def _result_dtype(name: str, operands: Any) -> Any:
