@@ -232,6 +232,24 @@ def test_flex_attention():
     check(fn, torch.randn(1, 2, 128, 16), torch.randn(128), graphs=1)
 
 
+@pytest.mark.filterwarnings("ignore:flex_attention called without")
+def test_flex_attention_with_a_table_read_at_several_indices():
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    def fn(q, real, bias):
+        def masked(b, h, i, j):
+            return real[b, j] & (i >= j)
+
+        blocks = create_block_mask(masked, 2, None, 12, 12, device="cpu")
+        return flex_attention(
+            q, q, q, score_mod=lambda s, b, h, i, j: s + bias[h, i, 0], block_mask=blocks
+        )
+
+    real = torch.ones(2, 12, dtype=torch.bool)
+    real[1, -2:] = False
+    check(fn, torch.randn(2, 2, 12, 16), real, torch.randn(2, 12, 3), graphs=1)
+
+
 def _keep_products(ctx, op, *args, **kwargs):
     keep = op == torch.ops.aten.mm.default
     return C.CheckpointPolicy.MUST_SAVE if keep else C.CheckpointPolicy.PREFER_RECOMPUTE

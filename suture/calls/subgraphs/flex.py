@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import torch
@@ -52,7 +53,7 @@ def _body(tx: Any, fn: Any, query: Tensor, with_score: bool) -> Body:
         if with_score:
             fakes.insert(0, query.value.new_empty(()))
     structure = tuple(trees.Leaf(i) for i in range(len(fakes)))
-    tx.mapped += 1  # over the scores
+    tx.mapped += 1  # the operator maps it over all scores, each with indices of its own
     try:
         body: Body = tx.trace_body("flex_attention", fn, structure, fakes, fakes)
     finally:
@@ -63,7 +64,13 @@ def _body(tx: Any, fn: Any, query: Tensor, with_score: bool) -> Body:
 
 
 def _single(module: torch.fx.GraphModule) -> torch.fx.GraphModule:
-    output = next(n for n in module.graph.nodes if n.op == "output")
-    output.args = (output.args[0][0],)
+    """The module giving its one result, with items read as the program reads them: the operator
+    knows those, and how gradients go back into a table."""
+    for node in module.graph.nodes:
+        if node.op == "output":
+            node.args = (node.args[0][0],)
+        elif node.target is torch.ops.aten.index.Tensor:
+            table, indices = node.args
+            node.target, node.args = operator.getitem, (table, tuple(indices))
     module.recompile()
     return module
