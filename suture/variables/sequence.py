@@ -288,10 +288,19 @@ class Size(Tuple):
         return tuple(_proxy(i) for i in self.items)
 
     def m___add__(self, tx: Any, other: Any) -> Any:
+        return self._joined(tx, other, lambda items: self.items + items)
+
+    def m___radd__(self, tx: Any, other: Any) -> Any:
+        return self._joined(tx, other, lambda items: items + self.items)
+
+    def _joined(self, tx: Any, other: Any, join: Any) -> Any:
         other = tx.builtin_part(other)
         if not isinstance(other, Tuple):
             return Constant(NotImplemented)
-        return Size(self.items + other.unpacked(tx))
+        items = other.unpacked(tx)
+        if any(item.python_type() is not int for item in items):
+            raise Break(objects.UNKNOWN_OPERATOR, operator="+", operands="a torch.Size")
+        return Size(join(items))
 
     def m___getitem__(self, tx: Any, key: Any) -> Any:
         where = tx.index_of(key, len(self.items), "tuple")

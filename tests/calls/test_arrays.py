@@ -304,3 +304,14 @@ def test_arrays_made_of_known_numbers():
         return x + torch.as_tensor(order), x + torch.as_tensor(bounds), bounds
 
     check(fn, torch.ones(3), graphs=1)
+
+
+def test_a_number_of_an_array_is_an_index_of_a_tensor():
+    steps = numpy.arange(6)[::-1].copy()
+
+    def fn(x, i):
+        written = x.clone()
+        written[steps[i]] = 3.0
+        return x[steps[i]], x[numpy.int64(2)], x[None, steps[i] - 1], written
+
+    check(fn, torch.arange(12.0), 1)

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from suture.breaks import Break, calls, tensors
+from suture.calls.operations.tensor_methods import method
 from suture.calls.table import handles, special
 from suture.variables import Constant, List, Size, Symbol, Tensor, Tuple
 from suture.variables.arrays import Array
@@ -16,10 +17,30 @@ from suture.variables.arrays import Array
 def _make_tensor(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     data = args[0] if args else kwargs.get("data", kwargs.get("obj"))
     if data is not None and not isinstance(data, Tensor) and holds_tensor(tx, data):
-        return _of_tensors(tx, target, data, args[1:], kwargs)
+        if not _is_plain(tx, data, args[1:], kwargs):
+            raise Break(calls.ARGUMENT_OUTSIDE_GRAPH, function=target.__name__, argument="tensors")
+        return _of_parts(tx, data, kwargs)
+    if target is not torch.scalar_tensor and _holds_symbol(tx, data):
+        if _is_plain(tx, data, args[1:], kwargs):
+            return _of_parts(tx, data, kwargs)
     if isinstance(data, Array):
         return _of_array(tx, target, data, args[1:], kwargs)
     return tx.call_torch(target, args, kwargs)
+
+
+@method("new_tensor")
+def _new_tensor(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    """torch.tensor with the dtype and the device of a tensor, where no others are given."""
+    data = args[0] if args else kwargs.get("data")
+    if data is None or isinstance(data, Tensor) or not _holds_symbol(tx, data):
+        return tx.add_node("call_method", "new_tensor", [tensor, *args], kwargs)
+    named = {"dtype": Constant(tensor.value.dtype), "device": Constant(tensor.value.device)}
+    named |= {k: v for k, v in kwargs.items() if not _is_none(v)}
+    return _make_tensor(tx, torch.tensor, args, named)
+
+
+def _is_none(value: Any) -> bool:
+    return bool(value.is_constant()) and value.constant() is None
 
 
 def _of_array(tx: Any, target: Any, array: Array, rest: Any, kwargs: Any) -> Any:
@@ -47,12 +68,22 @@ def holds_tensor(tx: Any, data: Any) -> bool:
     return isinstance(data, (List, Tuple)) and any(holds_tensor(tx, i) for i in data.unpacked(tx))
 
 
-def _of_tensors(tx: Any, target: Any, data: Any, rest: Any, kwargs: Any) -> Any:
-    """torch.tensor([t, 1, u]): the numbers in one-element tensors, stacked."""
+def _holds_symbol(tx: Any, data: Any) -> bool:
+    """Whether a nest of lists has a symbolic number somewhere: torch.tensor takes its value."""
+    if isinstance(data, Symbol):
+        return True
+    return isinstance(data, (List, Tuple)) and any(_holds_symbol(tx, i) for i in data.unpacked(tx))
+
+
+def _is_plain(tx: Any, data: Any, rest: Any, kwargs: Any) -> bool:
+    """Whether the tensor can be made of its parts: no more is asked than a dtype and a device."""
     known = {"dtype", "device", "requires_grad", "data"}
     wants = "requires_grad" in kwargs and tx.truth(kwargs["requires_grad"])
-    if rest or wants or not known.issuperset(kwargs) or not _stackable(tx, data):
-        raise Break(calls.ARGUMENT_OUTSIDE_GRAPH, function=target.__name__, argument="tensors")
+    return not (rest or wants) and known.issuperset(kwargs) and _stackable(tx, data)
+
+
+def _of_parts(tx: Any, data: Any, kwargs: Any) -> Any:
+    """torch.tensor([t, 1, u]): the numbers in one-element tensors, stacked."""
     given = tx.constant_value(kwargs["dtype"]) if "dtype" in kwargs else None
     dtype = given if given is not None else _common_dtype(tx, data)
     made = _stacked(tx, data, dtype)
@@ -99,7 +130,8 @@ def _stacked(tx: Any, data: Any, dtype: torch.dtype) -> Any:
     if isinstance(data, (List, Tuple)):
         parts = [_stacked(tx, i, dtype) for i in data.unpacked(tx)]
         return tx.call_torch(torch.stack, [List(parts)], {})
-    return tx.call_torch(torch.tensor, [data], {"dtype": Constant(dtype)})
+    maker = torch.scalar_tensor if isinstance(data, Symbol) else torch.tensor
+    return tx.call_torch(maker, [data], {"dtype": Constant(dtype)})
 
 
 @handles(torch.quantize_per_tensor, torch.quantize_per_channel, torch.quantize_per_tensor_dynamic)

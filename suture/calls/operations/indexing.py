@@ -86,7 +86,7 @@ def _with_tensors(tx: Any, key: Any) -> Any:
     """Tensors for the arrays in a key. An array of several dimensions on its own is something
     else: torch takes its rows for the parts of a tuple."""
     if isinstance(key, Array):
-        return key.tensor if key.tensor.value.dim() == 1 else key
+        return key.tensor if key.tensor.value.dim() == 1 or _is_number(key.tensor) else key
     if type(key) is not Tuple or not any(isinstance(k, Array) for k in tx.unpack(key)):
         return key
     return Tuple([k.tensor if isinstance(k, Array) else k for k in tx.unpack(key)])

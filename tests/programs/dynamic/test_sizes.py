@@ -43,6 +43,9 @@ SIZES = {
     "type": lambda x: x * 2 if type(x.shape[0]) is int else x,
     "torch.sym": lambda x: x * torch.sym_max(x.shape[0], 3) + torch.sym_min(x.shape[0], 5)
     + torch.sym_float(x.shape[0]) + torch.sym_int(x.shape[0] / 2),
+    "joined": lambda x: (x.view((-1,) + x.shape[1:] + (1,)), (len(x),) + x.shape, x.shape + (1,)),
+    "tensors of numbers": lambda x: (torch.tensor([[len(x), 1]]), torch.as_tensor(len(x)),
+                                     x.new_tensor([len(x)]), torch.tensor(len(x) / 2)),
     "narrow": lambda x: x.narrow(0, 1, x.shape[0] - 1),
 }  # fmt: skip
 
