@@ -82,7 +82,8 @@ class Frozen(Held):
     def _compared(self, tx: Any, compare: Any, other: Any) -> Any:
         """What the class says of itself and another object that never changes."""
         own: Any = type(self.value).__eq__
-        if own is object.__eq__ or not isinstance(other, Frozen):
+        alike = isinstance(other, Frozen) or type(self.value) is types.MappingProxyType
+        if own is object.__eq__ or not alike:
             return Constant(NotImplemented)
         return tx.fold(compare, [self, other], {})
 

@@ -177,17 +177,19 @@ class Symbol(GraphValue):
         return tx.specialise(self)
 
     def getattr(self, tx: Any, name: str) -> Any:
-        if name in ("real", "numerator") and self.python_type() is int:
+        kind = self.python_type()
+        if (name == "real" and kind is not bool) or (name == "numerator" and kind is int):
             return self
-        if name == "denominator" and self.python_type() is int:
+        if name == "denominator" and kind is int:
             return Constant(1)
         if name == "imag":
-            return Constant(self.python_type()(0))
-        if not hasattr(self.python_type(), name):
-            return tx.raise_(
-                AttributeError,
-                f"'{self.python_type().__name__}' object has no attribute '{name}'",
-            )
+            return Constant(kind(0))
+        if name == "__class__":
+            return tx.wrap(kind, None)
+        if not hasattr(kind(), name):
+            return tx.raise_(AttributeError, f"'{kind.__name__}' object has no attribute '{name}'")
+        if not callable(getattr(kind(), name)):
+            return Constant(getattr(kind(tx.specialise(self)), name))
         return SymbolMethod(self, name)
 
     def call_method(self, tx: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from suture.breaks import Break, objects, raising
+from suture.breaks import Break, calls, objects, raising
 from suture.calls.part import Part
 from suture.variables import Class, Constant, Object, Opaque, Raise, Raised, Tuple, is_literal
 
@@ -46,6 +46,13 @@ class Exceptions(Part):
         for name in ("name", "obj"):
             if isinstance(error, (AttributeError, NameError)) and hasattr(error, name):
                 made.attrs[name] = Constant(None)
+        for name, value in vars(error).items():  # such as msg and pos of re.error
+            if not is_literal(value):
+                raise Break(calls.UNSUPPORTED_CALLABLE, callable=name, arguments=repr(error))
+            made.attrs[name] = Constant(value)
+        if error.__cause__ is not None:
+            made.cause = self.native_exception(error.__cause__)
+        made.suppress = error.__suppress_context__
         return self.with_context(made)
 
     def with_context(self, exc: Any) -> Any:

@@ -89,7 +89,7 @@ class Attributes(Part):
 
     def type_lookup(self, cls: type, name: str) -> Any:
         """What the class says about `name`, unbound and guarded; MISSING if nothing."""
-        known = self._type_lookups.get((cls, name))
+        known = self._type_lookups.get((id(cls), name))
         if known is not None:
             return known[0]
         try:
@@ -104,7 +104,7 @@ class Attributes(Part):
                 self.guards.add(source, "no_mro_attr", name)
             else:
                 self.guards.add(source.child("mro_attr", name), "is", raw)
-        self._type_lookups[(cls, name)] = (raw,)
+        self._type_lookups[(id(cls), name)] = (raw,)
         return raw
 
     def class_attribute(self, cls: Class, name: str) -> Any:

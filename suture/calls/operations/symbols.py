@@ -54,6 +54,8 @@ class Symbols(Part):
 
     def symbol_binary(self, name: str, left: Any, right: Any) -> Any:
         name = {"and": "and_", "or": "or_"}.get(name, name)
+        if bool in _kinds(left, right) and not (name in _LOGIC and _kinds(left, right) == {bool}):
+            return self._with_numbers(lambda a, b: self.binary(name, a, b), left, right)
         left, right = _as_numbers(left, right)
         by_zero = name in _DIVISIONS and right.is_constant() and right.constant() == 0
         large = _is_large(left) or _is_large(right) or _makes_large(name, left, right)
@@ -63,7 +65,7 @@ class Symbols(Part):
             from suture.variables import Tuple
 
             return Tuple([self.binary("floordiv", left, right), self.binary("mod", left, right)])
-        if name in ("and_", "or_", "xor") and _kinds(left, right) == {bool}:
+        if name in _LOGIC and _kinds(left, right) == {bool}:
             return self._node(getattr(operator, name), left, right)
         if name in ("lshift", "rshift", "and_", "or_", "xor") and not self._plain_bits(
             name, left, right
@@ -74,6 +76,14 @@ class Symbols(Part):
             if made is not None:
                 return made
         return self._node(getattr(operator, name), left, right)
+
+    def _with_numbers(self, operate: Any, left: Any, right: Any) -> Any:
+        """An operation in which a truth value counts as 0 or 1, which to symbols it does not."""
+        as_int = [
+            Constant(int(self.constant_value(v))) if v.python_type() is bool else v
+            for v in (left, right)
+        ]
+        return operate(*as_int)
 
     def _plain_bits(self, name: str, left: Any, right: Any) -> bool:
         """Whether torch's operation on symbols means what Python's does: on ints, and shifts by
@@ -88,6 +98,8 @@ class Symbols(Part):
             return Constant(COMPARE[symbol][0](left.value.node.hint, right.constant()))
         if complex in _kinds(left, right) or _is_large(left) or _is_large(right):
             return self._fold_known(COMPARE[symbol][0], left, right)
+        if bool in _kinds(left, right):
+            return self._with_numbers(lambda a, b: self.compare(symbol, a, b), left, right)
         if self.draws and isinstance(left, Symbol):
             decided = self.compare_drawn(symbol, left, right)
             if decided is not None:
@@ -271,6 +283,7 @@ def _is_sum(left: Any, right: Any) -> bool:
     )
 
 
+_LOGIC = ("and_", "or_", "xor")
 _DIVISIONS = frozenset({"mod", "floordiv", "truediv", "divmod"})
 _ROUNDING: dict[str, Any] = {
     "int": torch.sym_int, "floor": math.floor, "ceil": math.ceil, "round": round,

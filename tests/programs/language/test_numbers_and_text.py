@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import collections
+import json
+import re
 
 import pytest
 import torch
@@ -253,3 +255,51 @@ def test_numbers_that_change_grow_beyond_sixty_four_bits():
         return x + 1, made
 
     check(fn, torch.ones(2), graphs=None, breaks=None, recompiles=None)
+
+
+def test_truth_values_of_numbers_that_change_count_as_numbers():
+    def fn(x, n, y):
+        same = (n > 3) == (n < 10), (n > 3) != True, (n > 3) < 5, n == True  # noqa: E712
+        counted = (n > 3) + n, sum(n > k for k in range(5)), n + True, -(n > 3), (n > 3) * y
+        logic = (n > 3) & 1, (n > 3) | (n < 3), True ^ (n > 2), [1, 2][n > 3]
+        return x + n, same, counted, logic
+
+    compiled = suture.compile(fn, backend="eager", dynamic=True)
+    for n, y in ((5, 1.5), (6, 2.5), (2, 3.5), (1, 4.25)):
+        assert repr(compiled(torch.ones(2), n, y)) == repr(fn(torch.ones(2), n, y))
+
+
+def test_a_number_that_changes_has_the_attributes_of_numbers():
+    def fn(x, n, y):
+        inner = hasattr(n, "__dict__"), hasattr(y, "__slots__"), n.__class__, y.__class__
+        return x + n, inner, n.numerator, y.real, y.imag, (n > 3).real, n.__doc__ == int.__doc__
+
+    compiled = suture.compile(fn, backend="eager", dynamic=True)
+    for n, y in ((5, 1.5), (6, 2.5), (2, 3.5)):
+        assert repr(compiled(torch.ones(2), n, y)) == repr(fn(torch.ones(2), n, y))
+
+
+def test_errors_of_the_library_keep_what_they_say_beside_their_arguments():
+    def fn(x):
+        said = []
+        for pattern in ("(", "a**", "[z-a]"):
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                said.append((error.msg, error.pos, error.pattern, error.args))
+        try:
+            json.loads("{1}")
+        except json.JSONDecodeError as error:
+            said.append((error.msg, error.pos, error.lineno, str(error)))
+        return x + 1, said
+
+    check(fn, torch.ones(2), graphs=None, breaks=None)
+
+
+def test_patterns_compare_by_what_they_match():
+    def fn(x):
+        groups = re.compile("(?P<a>b)").groupindex
+        same = re.compile("ab") == re.compile("ab"), re.compile("ab") == re.compile("ac")
+        return x + 1, same, groups == {"a": 1}, {"a": 1} == groups, groups != {"a": 1}, groups == 3
+
+    check(fn, torch.ones(2), graphs=None, breaks=None)
