@@ -19,6 +19,7 @@ from suture.dispatch import Options, Stats, Unit
 from suture.dispatch import stats as stats_
 from suture.dispatch.builtins_check import builtins_replaced
 from suture.dispatch.unit import ALL
+from suture.emit.dynamo import hide
 from suture.errors import UserError
 from suture.pipeline import compile_point
 
@@ -223,6 +224,8 @@ def _is_ours(unit: Any, code: types.CodeType, function: Any) -> bool:
     home = function.__globals__.get("__name__")
     if type(home) is not str or home.partition(".")[0] in _NEVER_OFFERED:
         return False  # without a module it is code that a backend has generated
+    if code.co_name == "__torch_dispatch__":
+        return False  # it is called for each operation there is, with another one each time
     if home.startswith("namedtuple_"):
         return False  # the lambda that makes a named tuple: nothing in it is worth a guard
     if str(function.__module__).partition(".")[0] in _NEVER_OFFERED or _importing():
@@ -242,6 +245,8 @@ def _importing() -> bool:
 
 
 _core.set_frame_callback(_offer)
+for _asked in (_offer, _offer_resumed):
+    hide(_asked.__code__)
 _core.set_generator_callback(_offer_resumed)
 
 

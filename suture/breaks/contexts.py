@@ -35,6 +35,22 @@ MODE_UNSUPPORTED = define(
     kind=Kind.FUNDAMENTAL,
 )
 
+MODE_AROUND = define(
+    "GB2041",
+    "Operations that a mode sees one by one",
+    message="{mode} is active around this code",
+    explanation=(
+        "`{mode}` is a TorchDispatchMode: its code runs at each operation of the program, which it "
+        "may count, record or change. A graph would show it other operations than eager does, so "
+        "Python runs the code while the mode is active; elsewhere the same code is compiled."
+    ),
+    hints=(
+        "Leave the mode before the compiled function is called.",
+        "A TorchFunctionMode, which sees the calls of torch's functions, is traced through.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+)
+
 GENERATOR_MANAGER = captured(
     "GB0221",
     "non-generator contextlib.contextmanager",

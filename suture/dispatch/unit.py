@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from suture import _core, config, errors, events, stance
-from suture.breaks import Break, internal
+from suture.breaks import Break, contexts, internal
 from suture.bytecode import decode
 from suture.calls.tensor_free import state_is_tensor_free
 from suture.capture import Return, Run, Yield
@@ -26,6 +26,7 @@ from suture.dispatch.binding import copy_function, follow
 from suture.dispatch.builtins_check import builtins_replaced
 from suture.dispatch.family import family_of
 from suture.dispatch.history import History
+from suture.emit.dynamo import hide
 from suture.graph import forget_source
 from suture.guards.reasons import most_frequent
 from suture.guards.reasons import reason as reason_of
@@ -64,6 +65,7 @@ class PointData:
     offered: bool = False  # a function that compiled code called; nobody asked to compile it
     full_at: float = math.inf  # with so many variants there may be no more
     called: bool = False
+    watched: bool = False  # it was told that a mode sees each operation
     _interpreting: Any = None
 
     def __post_init__(self) -> None:
@@ -201,6 +203,7 @@ class Unit:
         if data.interpret_only or data.given_up or self._is_compiling():
             return data.interpreting
         if torch_state.user_modes() or builtins_replaced():
+            self._tell_watched(point, data)
             return data.interpreting
         if len(data.variants) >= data.full_at:
             return data.interpreting
@@ -268,6 +271,17 @@ class Unit:
             place = events.Where(function, file, line or 0)
             events.emit(events.Interpreted(place, str(reason), point=point.name))
         return True
+
+    def _tell_watched(self, point: Any, data: PointData) -> None:
+        """Say once why nothing is compiled here while a mode sees each operation."""
+        if data.watched or not torch._C._len_torch_dispatch_stack():
+            return
+        data.watched = True
+        function, file, line = where(data.chain)
+        mode = type(torch._C._get_dispatch_stack_at(torch._C._len_torch_dispatch_stack() - 1))
+        reason = Break(contexts.MODE_AROUND, mode=mode.__name__)
+        place = events.Where(function, file, line or 0)
+        events.emit(events.Interpreted(place, str(reason), point=point.name))
 
     def _is_compiling(self) -> bool:
         return getattr(self._compiling, "on", False)
@@ -477,3 +491,4 @@ class _Interpreting:
 _LEAST_TRACED = 2_000
 ALL: weakref.WeakSet[Unit] = weakref.WeakSet()
 _LOCK = threading.RLock()
+hide(Unit._on_miss.__code__)

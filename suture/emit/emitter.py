@@ -16,6 +16,7 @@ from suture import _core
 from suture.capture import Capture, Interpret
 from suture.emit.checks import CheckLines
 from suture.emit.draws import write_draws
+from suture.emit.dynamo import hide
 from suture.emit.hoist import hoist
 from suture.emit.leave import Leaving
 from suture.emit.parameters import PARAMETERS, Parameters
@@ -72,6 +73,7 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     function = _compile(source, name, writer.namespace)
     index = caller.ip if caller is capture.frames[-1] else caller.ip - 1
     function.__code__ = placed(function.__code__, caller.code, index)
+    hide(function.__code__)
     parameters = writer.namespace.get(PARAMETERS)
     namespace, handler = writer.namespace, checks.handler
     return Emitted(function, source, module, inputs, namespace, statics, handler, parameters)
@@ -161,7 +163,7 @@ def _attempt(
     writer: Writer, chain: Chain, lines: list[str], writes: bool, checks: CheckLines
 ) -> list[str]:
     """Lines that may raise, with what is done then."""
-    failed = writer.constant(AfterFailure(chain, writes), "failed")
+    failed = writer.constant(AfterFailure(chain, writes, _hooks_on_saved), "failed")
     return [
         *checks.before,
         "    try:",
@@ -171,6 +173,11 @@ def _attempt(
         f"        return {failed}(exc, {', '.join(writer.params)})",
         *checks.after,
     ]
+
+
+def _hooks_on_saved() -> bool:
+    """Whether hooks of the program see the tensors that autograd saves."""
+    return torch._C._autograd._top_saved_tensors_default_hooks(False) is not None
 
 
 def _writes(graph: torch.fx.Graph) -> bool:

@@ -7,6 +7,7 @@ import logging
 
 # This way out must work also while the program has put something else in the place of builtins.
 from builtins import dict, enumerate, isinstance, len, max, tuple, zip  # noqa: UP029
+from collections.abc import Callable
 from typing import Any
 
 from suture import _core
@@ -67,20 +68,24 @@ def _run(
 class AfterFailure:
     """What a variant does when its graph raises. Nothing has been put back yet, so the region is
     run from its start in the interpreter, and eager's own error comes up where eager raises it.
-    A graph that has written to its inputs cannot be run again: its error is raised as it is."""
+    A graph that has written to its inputs cannot be run again: its error is raised as it is. Nor
+    can one while `watched()` says that hooks of the program see what it saves: the error may be
+    theirs, as the one is with which a checkpoint stops computing again."""
 
-    def __init__(self, chain: Chain, writes: bool) -> None:
+    def __init__(self, chain: Chain, writes: bool, watched: Callable[[], bool]) -> None:
         self.chain = chain
         self.writes = writes
+        self.watched = watched
 
     def __call__(self, exc: BaseException, *state: Any) -> Any:
         if isinstance(exc, SutureError):
             return interpret(self.chain, state, exc)
-        if isinstance(exc, Exception) and not self.writes:
+        watched = self.watched()
+        if isinstance(exc, Exception) and not self.writes and not watched:
             _log.debug("a graph raised; its region is run in the interpreter", exc_info=exc)
             return interpret(self.chain, state)
         clean_traceback(exc)
-        if isinstance(exc, Exception):
+        if isinstance(exc, Exception) and not watched:
             exc.add_note(
                 "raised inside a compiled graph that writes to its inputs, so the line is that"
                 " of the graph's start; the inputs may have been written to already"

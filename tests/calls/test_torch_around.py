@@ -203,3 +203,103 @@ def test_unusual_tensors(backend, number):
         assert type(result) is type(tensor + tensor)
         assert dtype is tensor.dtype
         assert torch.allclose(dense(result), dense(tensor + tensor))
+
+
+def test_a_dispatch_mode_around_is_told_once():
+    suture.reset()
+    compiled = suture.compile(plus_one, backend="eager")
+    for _ in range(3):
+        with Doubling():
+            compiled(torch.ones(3))
+    assert [(r.number, r.count) for r in suture.stats().interpreted] == [("GB2041", 1)]
+    compiled(torch.ones(3))
+    assert suture.stats().variants == 1
+
+
+def test_the_handler_of_a_dispatch_mode_is_not_compiled():
+    class Recording(TorchDispatchMode):
+        def __init__(self):
+            super().__init__()
+            self.names = []
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            self.names.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    def fn(x):
+        with Recording() as mode:
+            y = x.sin().cos() + 1
+        return y * 2, mode.names
+
+    suture.reset()
+    got, wanted = suture.compile(fn, backend="eager")(torch.ones(3)), fn(torch.ones(3))
+    assert torch.equal(got[0], wanted[0]) and got[1] == wanted[1]
+    assert not suture.stats().recompilations
+
+
+def layer(x):
+    return torch.nn.functional.dropout((x.sin() * x.cos()), 0.5).exp()
+
+
+def breaking_layer(x):
+    y = x.sin() * x.cos()
+    torch._dynamo.graph_break()
+    return y.exp() * x
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("fn", [layer, breaking_layer])
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_a_checkpoint_around_a_compiled_function(fn, reentrant, backend):
+    def gradient(function):
+        torch.manual_seed(0)
+        x = torch.arange(4.0, requires_grad=True)
+        y = torch.utils.checkpoint.checkpoint(function, x * 2, use_reentrant=reentrant)
+        y.sum().backward()
+        return y.detach(), x.grad
+
+    suture.reset()
+    compiled = suture.compile(fn, backend=backend)
+    for _ in range(3):
+        torch.testing.assert_close(gradient(compiled), gradient(fn))
+    assert not suture.stats().interpreted
+
+
+def test_hooks_on_saved_tensors_that_raise_are_called_once():
+    seen = []
+
+    def pack(tensor):
+        seen.append(1)
+        raise KeyError("full")
+
+    def call(function):
+        seen.clear()
+        with (
+            pytest.raises(KeyError, match="full"),
+            torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor),
+        ):
+            function(torch.ones(3, requires_grad=True))
+        return len(seen)
+
+    compiled = suture.compile(layer, backend="eager")
+    assert call(layer) == call(compiled) == call(compiled) == 1
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("fn", [layer, breaking_layer])
+def test_torch_compile_around_a_compiled_function(fn, backend):
+    inner = suture.compile(fn, backend=backend)
+
+    def outer(x, function):
+        return function(x + 1) * 2
+
+    compiled = torch.compile(outer, backend="eager")
+    suture.reset()
+    for _ in range(3):
+        torch.manual_seed(0)
+        wanted = outer(torch.ones(3), fn)
+        torch.manual_seed(0)
+        torch.testing.assert_close(compiled(torch.ones(3), inner), wanted)
+    assert not suture.stats().interpreted
+    assert suture.stats().variants == (1 if fn is layer else 2)
+    torch._dynamo.reset()
