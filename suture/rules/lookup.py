@@ -225,8 +225,10 @@ def _builtin(obj: Any) -> Verdict | None:
     if owner is not None and owner.__module__ in ("builtins", "collections"):
         reason = "a method of a builtin type, which the tracer models"
         return Verdict(SPECIAL, reason, "builtin method", _HERE, f"{owner.__name__}.{obj.__name__}")
+    if isinstance(obj, type) or wrapped.has_code(obj):
+        return None
     module = getattr(obj, "__module__", None)
-    if module in _FOLDABLE and not wrapped.has_code(obj) and not isinstance(obj, type):
+    if module in _FOLDABLE:
         reason = "numbers in, numbers out; folded where the arguments are constants"
         return Verdict(CONSTANT, reason, f"module {module}", _HERE, f"{module}.{obj.__name__}")
     return None

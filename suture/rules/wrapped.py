@@ -79,7 +79,9 @@ def _scripted(obj: Any) -> tuple[Any, str] | None:
 def _tagged(obj: Any) -> tuple[Any, str] | None:
     """nn.Module.__init__ and __setstate__, around which torch._dynamo, when it is first used, puts
     a function that notes each new module for its own purposes."""
-    if getattr(obj, "__module__", None) != "torch._dynamo.mutation_guard" or not obj.__closure__:
+    if type(obj) is not types.FunctionType or not obj.__closure__:
+        return None
+    if obj.__module__ != "torch._dynamo.mutation_guard":
         return None
     names = dict(zip(obj.__code__.co_freevars, obj.__closure__, strict=True))
     original = names.get("init") or names.get("setstate")
@@ -133,7 +135,7 @@ _HEAP_TYPE = 1 << 9
 
 def _made_in_c(cls: type) -> bool:
     return "__module__" not in cls.__dict__ or (
-        "__init__" not in cls.__dict__ and type(cls).__module__.startswith("pybind11")
+        "__init__" not in cls.__dict__ and str(type(cls).__module__).startswith("pybind11")
     )
 
 
@@ -169,7 +171,7 @@ def home(obj: Any) -> str:
 def kernel_verdict(obj: Any) -> Verdict | None:
     """The verdict on a triton kernel, which is launched and not called."""
     kind = type(obj)
-    if kind.__module__.partition(".")[0] == "triton" and kind.__name__ in _KERNELS:
+    if str(kind.__module__).partition(".")[0] == "triton" and kind.__name__ in _KERNELS:
         reason = "a triton kernel: launched by the graph"
         return Verdict(SPECIAL, reason, "triton kernel", _HERE, "triton_kernel")
     return None

@@ -133,6 +133,11 @@ class Deque(List):
         self._trim(left=False)
         return Constant(None)
 
+    def m___imul__(self, tx: Any, times: Any) -> Any:
+        done = super().m___imul__(tx, times)
+        self._trim(left=False)
+        return done
+
     def m_appendleft(self, tx: Any, item: Any) -> Any:
         self.change(tx).insert(0, item)
         self._trim(left=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from typing import Any
 
 from suture.variables.base import Mutable, Raised
@@ -183,11 +184,14 @@ class DictIterator(Iterator):
         if self.at > len(self.keys):
             return END
         entries = self.of.load(tx)
-        if len(entries) != self.size:
+        ordered = self.of.kind is collections.OrderedDict
+        if ordered and self._order_changed():
+            return tx.raise_(RuntimeError, "OrderedDict mutated during iteration")
+        if len(entries) != self.size and not ordered:
             self.size = -1
             return tx.raise_(RuntimeError, "dictionary changed size during iteration")
         if self.at == len(self.keys):
-            if self.of.inserted != self.inserted:
+            if self.of.inserted != self.inserted and not ordered:
                 return tx.raise_(RuntimeError, "dictionary keys changed during iteration")
             self.at += 1
             return END
@@ -201,12 +205,21 @@ class DictIterator(Iterator):
         value = self.of.get(tx, found[0])
         return value if self.what == "values" else Tuple([found[0], value])
 
+    def _order_changed(self) -> bool:
+        """Whether an OrderedDict refuses to go on: nothing may change in it, but at the end."""
+        size = self.size if self.of.backing is not None else len(self.of.entries)
+        changed = size != self.size or self.of.inserted != self.inserted
+        return changed and self.at < len(self.keys)
+
     def m___length_hint__(self, tx: Any) -> Any:
         return Constant(max(0, len(self.keys) - self.at))
 
     def rebuild(self, emit: Any) -> str:
-        if self.at > len(self.keys):
+        ordered = self.of.kind is collections.OrderedDict
+        if self.at > len(self.keys) or (ordered and self.at == len(self.keys)):
             return "iter(())"
+        if ordered and self._order_changed():
+            return f"{emit.constant(_outdated, 'outdated')}(ordered=True)"
         if self.size < 0 or (self.of.backing is None and len(self.of.entries) != self.size):
             return f"{emit.constant(_outdated, 'outdated')}()"
         of = f"{emit.value(self.of)}.{self.what}()"
@@ -217,9 +230,9 @@ class DictIterator(Iterator):
         return name
 
 
-def _outdated() -> Any:
+def _outdated(ordered: bool = False) -> Any:
     """An iterator over a dict whose size has changed since."""
-    table = {0: 0}
+    table: dict[int, int] = collections.OrderedDict({0: 0}) if ordered else {0: 0}
     made = iter(table)
     table[1] = 1
     return made

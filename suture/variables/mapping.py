@@ -231,10 +231,14 @@ class Dict(Container):
     def m_move_to_end(self, tx: Any, key: Any, last: Any = None) -> Any:
         if self.get(tx, key) is None:
             return tx.raise_with(KeyError, [key])
-        entries = self.change(tx)
         at = key.hash_key(tx)
+        to_end = last is None or last.truth(tx)
+        if at == next(reversed(self.load(tx)) if to_end else iter(self.load(tx))):
+            return Constant(None)
+        entries = self.change(tx)
         pair = entries.pop(at)
-        if last is None or last.truth(tx):
+        self.inserted += 1
+        if to_end:
             entries[at] = pair
         else:
             rest = dict(entries)

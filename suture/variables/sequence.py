@@ -80,13 +80,14 @@ class Container(Mutable):
 class Sequence(Container):
     """Common to list and tuple: `items` holds variables, or Lazy where nobody looked yet."""
 
-    __slots__ = ("items", "settled")
+    __slots__ = ("changes", "items", "settled")
     kind: type = tuple
 
     def __init__(self, items: Iterable[Any], source: Any = None) -> None:
         super().__init__(source)
         self.items: list[Any] = list(items)
         self.settled = False  # nothing in `items` is Lazy any more
+        self.changes = 0  # how often a list was about to change
 
     def python_type(self) -> type:
         return self.kind
@@ -341,6 +342,7 @@ class List(Sequence):
         """The items, about to change: all of them are looked at and noted as touched."""
         items = self.unpacked(tx)
         self.touch(tx)
+        self.changes += 1
         return items
 
     def m_append(self, tx: Any, item: Any) -> Any:
@@ -390,13 +392,12 @@ class List(Sequence):
     def m_sort(self, tx: Any, *, key: Any = None, reverse: Any = None) -> Any:
         items = list(self.change(tx))
         self.items.clear()  # as Python does: what compares finds an empty list
+        before = self.changes
         try:
-            modified = False
             tx.sort(items, key, reverse)
-            modified = bool(self.items)
         finally:
             self.items[:] = items
-        if modified:
+        if self.changes != before:
             return tx.raise_(ValueError, "list modified during sort")
         return Constant(None)
 
@@ -459,8 +460,8 @@ class Slice(Variable):
         return tx.container_attribute(self, name)
 
     def m_indices(self, tx: Any, length: Any) -> Any:
-        ends = tx.constant_value(self).indices(tx.integer(length))
-        return Tuple([Constant(e) for e in ends])
+        real, size = tx.constant_value(self), tx.integer(length)
+        return tx.folded(lambda: real.indices(size))
 
     def rebuild(self, emit: Any) -> str:
         return "slice({}, {}, {})".format(*(emit.value(p) for p in self.parts))

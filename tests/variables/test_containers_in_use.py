@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import weakref
 
+import pytest
 import torch
 
 import suture
@@ -233,3 +234,70 @@ def test_methods_of_dict_go_round_what_a_defaultdict_does():
 
     compiled = suture.compile(fn, backend="eager")
     assert compiled(torch.ones(2))[1:] == fn(torch.ones(2))[1:]
+
+
+@pytest.mark.parametrize("kind", [collections.OrderedDict, dict])
+def test_order_counts_between_ordered_dicts_alone(kind):
+    def fn(x):
+        one, other = collections.OrderedDict(a=1, b=2), kind(b=2, a=1)
+        return x + 1, one == other, one != other, other == one
+
+    check(fn, torch.ones(2))
+
+
+def test_an_ordered_dict_that_changes_under_a_loop():
+    def fn(table, x):
+        for key in table:
+            table.move_to_end(key)
+        return x
+
+    def deleting(table, x):
+        for key in table:
+            del table[key]
+        return x
+
+    def at_the_end(table, x):
+        for key in table:
+            if key == "c":
+                table["d"] = 4
+        return x + len(table)
+
+    for each in (fn, deleting, at_the_end):
+        make = lambda: (collections.OrderedDict.fromkeys("abc"), torch.ones(2))  # noqa: E731
+        check(each, make=make, breaks=None, graphs=None, recompiles=None, interpreted=None)
+
+
+def test_an_ordered_dict_changed_as_a_dict_is_left_to_python():
+    def fn(x):
+        table = collections.OrderedDict(a=1, b=2)
+        dict.__delitem__(table, "a")
+        try:
+            return x + 1, list(table)
+        except KeyError as error:
+            return x - 1, error.args
+
+    check(fn, torch.ones(2), breaks=None, graphs=None, recompiles=None, interpreted=None)
+
+
+def test_a_deque_repeated_in_place_keeps_to_its_length():
+    def fn(x):
+        line = collections.deque("abc", maxlen=4)
+        line *= 3
+        return x + len(line), line
+
+    check(fn, torch.ones(2))
+
+
+def test_a_list_that_is_changed_and_changed_back_while_it_is_sorted():
+    def fn(x):
+        items = [2, 1]
+
+        def key(item):
+            items.append(item)
+            items.pop()
+            return item
+
+        items.sort(key=key)
+        return x
+
+    check(fn, torch.ones(2), breaks=None, graphs=None, interpreted=None)

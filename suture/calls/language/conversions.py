@@ -12,6 +12,7 @@ import torch
 
 from suture.breaks import Break, builtin_calls, calls, objects
 from suture.calls.objects.attributes import MISSING
+from suture.calls.outside.instances import is_buffer
 from suture.calls.part import Part
 from suture.calls.table import handles
 from suture.variables import (
@@ -101,7 +102,8 @@ def _number_of_object(tx: Any, kind: type, method: str, value: Object) -> Any:
         return result if wanted is kind else _number(tx, kind, method, [result], {})
     if isinstance(value.storage, Constant) and isinstance(value.storage.value, (str, bytes)):
         return tx.fold(kind, [value.storage], {})
-    if known or value.storage is not None or tx.type_lookup(value.cls, "__trunc__") is not MISSING:
+    known = known or value.storage is not None or is_buffer(value.value)
+    if known or tx.type_lookup(value.cls, "__trunc__") is not MISSING:
         raise Break(calls.C_FUNCTION, function=kind.__name__)
     return tx.raise_(TypeError, _NOT_A_NUMBER[kind].format(value.cls.__name__))
 

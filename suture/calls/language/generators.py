@@ -13,6 +13,7 @@ from suture.variables import (
     Constant,
     Function,
     Generator,
+    Iterator,
     Object,
     Opaque,
     Raise,
@@ -153,10 +154,10 @@ class Generators(Part):
 
     def _delegated_turn(self, receiver: Any, value: Any) -> tuple[str, Any]:
         """One turn of an iterator that is no generator: its next element, or what it ends with."""
+        plain = value.is_constant() and value.constant() is None
         if isinstance(receiver, Object):
             if not isinstance(self.type_lookup(receiver.cls, "__next__"), types.FunctionType):
                 raise Break(control_flow.UNKNOWN_ITERATOR, iterator=receiver.describe())
-            plain = value.is_constant() and value.constant() is None
             name, args = ("__next__", []) if plain else ("send", [value])
             try:
                 return "yield", self.call_method(receiver, name, *args)
@@ -164,6 +165,8 @@ class Generators(Part):
                 if not issubclass(raised.exception.python_type(), StopIteration):
                     raise
                 return "return", self.getattr(raised.exception, "value")
+        if not plain and isinstance(receiver, Iterator):
+            return "yield", self.call_method(receiver, "send", value)
         item = self.advance(receiver)
         return ("return", Constant(None)) if item is END else ("yield", item)
 

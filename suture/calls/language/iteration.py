@@ -6,7 +6,7 @@ import collections
 import types
 from typing import Any
 
-from suture.breaks import Break, control_flow
+from suture.breaks import Break, control_flow, objects
 from suture.calls.objects.attributes import MISSING
 from suture.calls.part import Part
 from suture.sources import Source
@@ -201,9 +201,10 @@ class Iteration(Part):
         real, source = of.backing, of.source
         keys = list(dict.keys(real))
         self.guards.add(source, "keys", tuple(keys))
-        if issubclass(type(real), collections.OrderedDict) and len(keys) > 1:
-            keys = list(collections.OrderedDict.__iter__(real))  # its own order
-            self.guards.add(source, "truth", _SameOrder(keys))
+        if issubclass(type(real), collections.OrderedDict):
+            keys = _own_order(real)
+            if len(keys) > 1:
+                self.guards.add(source, "truth", _SameOrder(keys))
         entries: dict[Any, tuple[Any, Any]] = {}
         for i, key in enumerate(keys):
             variable = self._key_variable(key, source, i)
@@ -233,6 +234,20 @@ class Iteration(Part):
             of.absent.add(at)
         return None
 
+    def dicts_equal(self, left: Dict, right: Any) -> Any:
+        """`left == right`; between two OrderedDicts the order counts too."""
+        right = getattr(right, "storage", None) or right
+        if not isinstance(right, Dict):
+            return Constant(NotImplemented)
+        if len(left.load(self)) != len(right.load(self)):
+            return Constant(False)
+        for key in left.keys(self):
+            other = right.get(self, key)
+            if other is None or not self.same_or_equal(left.get(self, key), other):
+                return Constant(False)
+        ordered = left.kind is right.kind is collections.OrderedDict
+        return Constant(not ordered or list(left.entries) == list(right.entries))
+
     def is_mapping(self, value: Any) -> bool:
         if isinstance(value, Dict):
             return True
@@ -255,6 +270,18 @@ class Iteration(Part):
 
     def tuple_of(self, items: list[Any]) -> Any:
         return Tuple(items)
+
+
+def _own_order(of: collections.OrderedDict[Any, Any]) -> list[Any]:
+    """The keys in their order; Break if somebody has changed it as if it were a plain dict."""
+    try:
+        keys = list(collections.OrderedDict.__iter__(of))
+        if len(keys) == dict.__len__(of) and all(key in dict.keys(of) for key in keys):
+            return keys
+    except (KeyError, RuntimeError):
+        pass
+    what = "an OrderedDict that was changed as a dict"
+    raise Break(objects.UNKNOWN_OBJECT, operation="look into", object=what) from None
 
 
 class _SameOrder:

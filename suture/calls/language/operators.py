@@ -249,7 +249,7 @@ class Operators(Part):
     def _binary_methods(self, name: str, left: Any, right: Any) -> Any:
         forward, backward = BINARY[name]
         kinds = left.python_type(), right.python_type()
-        swapped = kinds[0] is not kinds[1] and issubclass(kinds[1], kinds[0])
+        swapped = kinds[0] is not kinds[1] and kinds[0] in kinds[1].__mro__
         order = [(left, forward, right), (right, backward, left)]
         if swapped and self._overrides(kinds, backward):
             order.reverse()
@@ -409,7 +409,7 @@ class Operators(Part):
     def _rich_compare(self, forward: str, backward: str, left: Any, right: Any) -> Any:
         kinds = left.python_type(), right.python_type()
         order = [(left, forward, right), (right, backward, left)]
-        if kinds[0] is not kinds[1] and issubclass(kinds[1], kinds[0]):
+        if kinds[0] is not kinds[1] and kinds[0] in kinds[1].__mro__:
             order.reverse()
         for obj, method, other in order:
             if isinstance(obj, Object) and self._compares_by_identity(obj, method):
@@ -430,7 +430,8 @@ class Operators(Part):
     def _compared_part(self, obj: Any, method: str) -> Any:
         """What a comparison looks at: the builtin part of an object whose class leaves it so."""
         if isinstance(obj, Object) and obj.storage is not None:
-            if isinstance(self.type_lookup(obj.cls, method), types.FunctionType):
+            found = self.type_lookup(obj.cls, method)
+            if isinstance(found, types.FunctionType) or found in _DEFAULT_COMPARE:
                 return obj
         return self.builtin_part(obj)
 
@@ -465,18 +466,6 @@ class Operators(Part):
         if self.same(left, right):
             return True
         return self.truth(self.compare("==", left, right))
-
-    def dicts_equal(self, left: Dict, right: Any) -> Any:
-        right = getattr(right, "storage", None) or right
-        if not isinstance(right, Dict):
-            return Constant(NotImplemented)
-        if len(left.load(self)) != len(right.load(self)):
-            return Constant(False)
-        for key in left.keys(self):
-            other = right.get(self, key)
-            if other is None or not self.same_or_equal(left.get(self, key), other):
-                return Constant(False)
-        return Constant(True)
 
 
 _BOUND = (Method, BuiltinMethod, ConstantMethod)

@@ -13,7 +13,7 @@ from suture.calls.table import handles
 from suture.variables import Class, Constant, Object, Opaque, Raised, Tensor, Tuple
 
 # Where metaclasses come from whose checks only compute: they are asked while tracing.
-_KNOWN = ("abc", "_py_abc", "typing", "typing_extensions", "torch", "numpy", "enum")
+_KNOWN = ("abc", "typing", "typing_extensions", "torch", "numpy", "enum")
 
 
 @handles(isinstance)

@@ -14,6 +14,7 @@ from suture.breaks import Break, calls
 from suture.calls.objects.attributes import MISSING, find_in_mro
 from suture.calls.part import Part
 from suture.calls.table import handler_of
+from suture.rules.wrapped import home
 from suture.variables import Class, Constant, Deque, Dict, List, Object, Raise, Set, Tuple
 from suture.variables.struct_tuple import StructTuple
 
@@ -34,7 +35,7 @@ class Classes(Part):
         if meta_call is not None and not isinstance(meta_call, types.WrapperDescriptorType):
             bound = self.finish(self.bind(meta_call, cls, type(real), "__call__"))
             return self.tail_call(bound, args, kwargs)  # of TypedDict: the class dict
-        if real.__module__ == "torch.return_types" and len(args) == 1 and not kwargs:
+        if home(real) == "torch.return_types" and len(args) == 1 and not kwargs:
             return StructTuple(real, self.elements(args[0]))
         verdict = rules.lookup(real)
         if verdict.kind is not rules.INLINE or verdict.target is not None:
@@ -45,7 +46,7 @@ class Classes(Part):
     def _made_here(self, real: type) -> bool:
         """Classes whose instances are plain enough to make whatever package they come from."""
         if issubclass(real, BaseException):
-            return real.__module__ == "builtins"
+            return home(real) == "builtins"
         return real is collections.Counter
 
     def make_instance(self, cls: Class, args: list[Any], kwargs: dict[str, Any]) -> Any:

@@ -31,7 +31,7 @@ class HashKey:
             return bool(self.tx.same_or_equal(self.of, other.of))
         if isinstance(other, Variable):
             return False
-        if type(other).__module__.startswith("suture."):  # an identity: never equal to a value
+        if str(type(other).__module__).startswith("suture."):  # an identity: never equal to a value
             return False
         return bool(self.tx.same_or_equal(self.of, Constant(other)))
 

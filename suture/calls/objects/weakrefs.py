@@ -39,6 +39,8 @@ class MadeReference(Variable):
 
 @special("weakref")
 def _make(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    if len(args) == 2 and args[1].is_constant() and args[1].constant() is None:
+        args = args[:1]  # no callback
     if len(args) != 1 or kwargs:
         raise Break(objects.WEAKREF, object=args[0].describe() if args else "nothing")
     kind = args[0].python_type()

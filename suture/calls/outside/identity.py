@@ -11,9 +11,11 @@ from typing import Any
 
 import torch
 
+from suture.calls.objects.weakrefs import MadeReference
 from suture.calls.part import Part
 from suture.sources import Source
 from suture.variables import Method, Mutable, Opaque, Raise, Symbol
+from suture.variables.weakrefs import WeakReference
 
 # Accessors below an object guarded by identity that keep the place just as fixed.
 _FIXED = frozenset(
@@ -38,6 +40,9 @@ class Identity(Part):
             return False
         if isinstance(left, Opaque) or isinstance(right, Opaque):
             return self._same_opaque(left, right)
+        for one, other in ((left, right), (right, left)):
+            if isinstance(one, WeakReference) and isinstance(other, MadeReference):
+                return self._same_reference(one, other)
         if isinstance(left, Symbol) or isinstance(right, Symbol):
             if left.python_type() is right.python_type() is bool:  # there are only two of them
                 return bool(self.truth(left) is self.truth(right))
@@ -45,6 +50,12 @@ class Identity(Part):
         if not one and isinstance(left, Mutable) and isinstance(right, Mutable):
             self._stay_apart(left, right)
         return one
+
+    def _same_reference(self, real: WeakReference, made: MadeReference) -> bool:
+        """An object has one weak reference without a callback, which is given out again."""
+        plain = _has_no_callback(real.value)
+        self.guards.add(real.source, "truth", _has_no_callback if plain else _has_callback)
+        return plain and self.same(real.call(self, [], {}), made.to)
 
     def _stay_apart(self, left: Any, right: Any) -> None:
         """Two objects from outside were asked whether they are one: they must stay two."""
@@ -124,6 +135,14 @@ class Identity(Part):
         if table is None or table.kind != "item" or table.arg not in ("_parameters", "_buffers"):
             return None
         return self.owner(source)
+
+
+def _has_no_callback(reference: Any) -> bool:
+    return reference.__callback__ is None
+
+
+def _has_callback(reference: Any) -> bool:
+    return reference.__callback__ is not None
 
 
 def _not_none(value: Any) -> bool:

@@ -45,6 +45,18 @@ def find_in_mro(cls: type, name: str) -> Any:
     return MISSING
 
 
+def is_buffer(value: Any) -> bool:
+    """Whether a real object gives its bytes to C. Runs no code of the program: a class that does
+    so in Python (from 3.12 on) counts as one."""
+    if value is None or find_in_mro(type(value), "__buffer__") is not MISSING:
+        return value is not None
+    try:
+        memoryview(value).release()
+    except TypeError:
+        return False
+    return True
+
+
 def put_attribute(attrs: dict[str, Any], name: str, value: Any) -> None:
     """Set an attribute: one that is there keeps its place, a deleted one comes last."""
     if attrs.get(name) is DELETED:

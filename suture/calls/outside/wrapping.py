@@ -165,7 +165,7 @@ def _maker_for(value: Any) -> Wrap:
         return _tensor
     if issubclass(kind, enum.Enum):
         return _identical_constant
-    if hasattr(kind, "__members__") and kind.__module__.startswith("torch"):
+    if hasattr(kind, "__members__") and str(kind.__module__).startswith("torch"):
         return _identical_constant  # an enum of pybind11
     if issubclass(kind, type):
         return _class
@@ -469,5 +469,6 @@ def _storage(tx: Any, value: Any, source: Any) -> Any:
         items = [Lazy(v, at(i)) for i, v in enumerate(base.__iter__(value))]
         return Tuple(items, source) if base is tuple else List(items, source)
     if issubclass(cls, collections.deque):
-        return _deque(tx, collections.deque(value, value.maxlen), source)
+        line = collections.deque.__iter__(value)  # whatever the class makes of iteration
+        return _deque(tx, collections.deque(line, value.maxlen), source)
     raise Break(tensors.SUBCLASS, tensor=source.path(), subclass=cls.__name__)
