@@ -27,6 +27,7 @@ typedef struct {
     PyObject *context;          /* borrowed from who set it; NULL outside compiled code */
     _PyErr_StackItem *exc_item; /* where the running trampoline found its exception state */
     PyObject *exc_base;         /* borrowed: the exception handled when it was entered, or NULL */
+    suture_frame *below;        /* the frame that was running when it was entered, or NULL */
 } suture_thread;
 
 extern _Thread_local suture_thread suture_this_thread;
@@ -145,7 +146,14 @@ suture_slot_count(const PyCodeObject *code)
 }
 
 /* traceback.c */
+
+/* A frame object that looks as if it stood at `unit` of `code`. Arguments borrowed (locals may be
+ * NULL), result new. */
+PyObject *suture_frame_object(PyCodeObject *code, PyObject *globals, int unit, PyObject *locals);
 extern PyMethodDef suture_traceback_methods[];
+
+/* shown.c */
+extern PyTypeObject suture_shown_type;
 
 /* hook.c */
 extern PyMethodDef suture_hook_methods[];

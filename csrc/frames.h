@@ -73,4 +73,13 @@ void suture_generator_suspend(PyObject *generator, int unit, PyObject *handled);
  * where the code has free variables. 0, or -1 with an error set. */
 int suture_frame_object_at(PyFrameObject *frame, PyCodeObject *code, int unit, PyObject *locals);
 
+/* The frame that the thread runs, and making another one pass for it while C code is running. */
+suture_frame *suture_current_frame(PyThreadState *tstate);
+void suture_set_current_frame(PyThreadState *tstate, suture_frame *frame);
+/* Makes the frame of a frame object made by PyFrame_New look like one that is being run and was
+ * called by `below`. Gives that frame, which is valid until suture_frame_object_unlink. */
+suture_frame *suture_frame_object_link(PyFrameObject *object, suture_frame *below);
+/* Ends that. Who has kept the frame object still finds its caller. 1 if nobody has. */
+int suture_frame_object_unlink(PyFrameObject *object);
+
 #endif

@@ -15,6 +15,7 @@
 #define CALLER_CLEARS 0
 #define RAISED_NEXT(code, unit) ((unit) + 1)
 #define SUSPENDED_STATE(code, unit) FRAME_SUSPENDED
+#define CURRENT_FRAME(t) ((t)->cframe->current_frame)
 
 #include "frames_shared.h"
 

@@ -62,6 +62,7 @@ raised_next(PyCodeObject *code, int unit)
 #define CALLER_CLEARS 0
 #define RAISED_NEXT(code, unit) raised_next(code, unit)
 #define SUSPENDED_STATE(code, unit) suspended_state(code, unit)
+#define CURRENT_FRAME(t) ((t)->current_frame)
 
 #include "frames_shared.h"
 

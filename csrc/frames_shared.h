@@ -10,6 +10,7 @@
  *   CALLER_CLEARS          1 if the caller of an evaluation function clears the frame
  *   RAISED_NEXT(c, u)      next unit of a frame whose unit u raised
  *   SUSPENDED_STATE(c, u)  state of a generator suspended behind the unit u of its code c
+ *   CURRENT_FRAME(t)       lvalue: the frame that a thread runs
  */
 
 PyCodeObject *
@@ -319,4 +320,45 @@ suture_frame_object_at(PyFrameObject *object, PyCodeObject *code, int unit, PyOb
         Py_XSETREF(frame->localsplus[i], value);
     }
     return 0;
+}
+
+suture_frame *
+suture_current_frame(PyThreadState *tstate)
+{
+    return CURRENT_FRAME(tstate);
+}
+
+void
+suture_set_current_frame(PyThreadState *tstate, suture_frame *frame)
+{
+    CURRENT_FRAME(tstate) = frame;
+}
+
+/* While it is linked the frame counts as the thread's, as one that is being run does: the frame
+ * object neither clears nor traverses it. */
+suture_frame *
+suture_frame_object_link(PyFrameObject *object, suture_frame *below)
+{
+    suture_frame *frame = object->f_frame;
+    frame->owner = FRAME_OWNED_BY_THREAD;
+    frame->frame_obj = object;
+    frame->previous = below;
+    return frame;
+}
+
+int
+suture_frame_object_unlink(PyFrameObject *object)
+{
+    suture_frame *frame = object->f_frame;
+    int unused = Py_REFCNT(object) == 1;
+    if (!unused && object->f_back == NULL) {
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        object->f_back = PyFrame_GetBack(object);
+        PyErr_Restore(type, value, traceback);
+    }
+    frame->previous = NULL;
+    frame->frame_obj = NULL;
+    frame->owner = FRAME_OWNED_BY_FRAME_OBJECT;
+    return unused;
 }

@@ -42,8 +42,22 @@ is_interned(PyObject *Py_UNUSED(module), PyObject *text)
     return PyBool_FromLong(PyUnicode_CheckExact(text) && PyUnicode_CHECK_INTERNED(text));
 }
 
+PyDoc_STRVAR(type_name_doc, "type_name(type, /)\n--\n\n"
+                            "What CPython calls a type in its error messages.");
+
+static PyObject *
+type_name(PyObject *Py_UNUSED(module), PyObject *type)
+{
+    if (!PyType_Check(type)) {
+        PyErr_SetString(PyExc_TypeError, "type_name() needs a type");
+        return NULL;
+    }
+    return PyUnicode_FromString(((PyTypeObject *)type)->tp_name);
+}
+
 static PyMethodDef text_methods[] = {
     {"is_interned", is_interned, METH_O, is_interned_doc},
+    {"type_name", type_name, METH_O, type_name_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -58,7 +72,7 @@ static int
 add_types(PyObject *module)
 {
     PyTypeObject *types[] = {&suture_point_type, &suture_jump_type, &suture_leave_type,
-                             &suture_compiled_type};
+                             &suture_compiled_type, &suture_shown_type};
     for (size_t i = 0; i < Py_ARRAY_LENGTH(types); i++) {
         if (PyModule_AddType(module, types[i]) < 0) {
             return -1;

@@ -14,10 +14,8 @@ first_entry(PyObject *exc)
     return entry;
 }
 
-/* A frame object that looks as if it stood at `unit`. Arguments borrowed (locals may be NULL),
- * result new. */
-static PyObject *
-frame_at(PyCodeObject *code, PyObject *globals, int unit, PyObject *locals)
+PyObject *
+suture_frame_object(PyCodeObject *code, PyObject *globals, int unit, PyObject *locals)
 {
     PyFrameObject *frame = PyFrame_New(PyThreadState_Get(), code, globals, NULL);
     if (frame == NULL) {
@@ -60,7 +58,7 @@ add_traceback(PyObject *Py_UNUSED(module), PyObject *args)
         return NULL;
     }
     Py_DECREF(empty);
-    PyObject *frame = frame_at(code, globals, offset / 2, locals);
+    PyObject *frame = suture_frame_object(code, globals, offset / 2, locals);
     if (frame == NULL) {
         return NULL;
     }

@@ -64,8 +64,10 @@ trampoline(suture_thread *thread, PyObject *point, PyObject *const *state, Py_ss
         return NULL;
     }
     suture_thread saved = *thread;
+    PyThreadState *tstate = PyThreadState_Get();
     thread->active = 0;
-    thread->exc_item = PyThreadState_Get()->exc_info;
+    thread->below = suture_current_frame(tstate);
+    thread->exc_item = tstate->exc_info;
     thread->exc_base = thread->exc_item->exc_value;
     PyObject *result = follow(point, state, n);
     if (performs && result != NULL && Py_TYPE(result) == &suture_leave_type) {
@@ -77,6 +79,7 @@ trampoline(suture_thread *thread, PyObject *point, PyObject *const *state, Py_ss
     thread->active = saved.active;
     thread->exc_item = saved.exc_item;
     thread->exc_base = saved.exc_base;
+    thread->below = saved.below;
     Py_LeaveRecursiveCall();
     return result;
 }

@@ -67,6 +67,16 @@ def handling(
 ) -> Any:
     """Like run(fn, ...), with `exc` as the exception being handled."""
 
+@final
+class Shown:
+    """Calls what it is given, with the other arguments, while the stack shows frames at `places`
+    ((code, globals, offset), outermost first) instead of what runs in the trampoline. Who looks at
+    the callers (warnings, logging, `sys._getframe`) finds the program's own; they have no locals.
+    """
+
+    def __new__(cls, places: tuple[tuple[CodeType, dict[str, Any], int], ...]) -> Shown: ...
+    def __call__(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any: ...
+
 # Points and what variants answer.
 
 @final
@@ -238,6 +248,9 @@ def strip_traceback(exc: BaseException, code: CodeType, /) -> None:
 
 def is_interned(text: Any, /) -> bool:
     """Is this very text the one that literals with these letters give?"""
+
+def type_name(type: type, /) -> str:
+    """What CPython calls a type in its error messages: of builtin types with their module."""
 
 # Guards.
 

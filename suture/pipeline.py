@@ -92,6 +92,7 @@ def trace(
     """Run the region symbolically; again from its start if it must stop earlier than it did, or
     changes what it took for a constant. Gives also who watched it, if anybody did."""
     forced = None
+    assumed: list[Any] = []
     for _ in range(_RESTARTS):
         tracer = Tracer(data.chain, state, data.history, forced, modes)
         tracer.watch = watch = messages.watcher()
@@ -104,15 +105,28 @@ def trace(
             if not tracer.learn_growth() and not _needs_sizes(data, capture):
                 unit.overworked += tracer.overworked
                 capture.tracer = tracer
+                capture.guards.entries += assumed
                 return capture, watch
             forced = None
         except Restart as restart:
             unit.overworked += tracer.overworked
             forced = (restart.step, restart.exit)
+            assumed = _assumed_by_raising(tracer, restart.exit)
         finally:
             for restore in reversed(tracer.restores):
                 restore()
     raise errors.InternalError("a region was cut again and again")
+
+
+def _assumed_by_raising(tracer: Tracer, exit: Any) -> list[Any]:
+    """What the trace looked at to find that the program raises. The next one stops before that
+    instruction and does not look; other values may not raise there."""
+    if not isinstance(exit, Interpret) or not exit.raises:
+        return []
+    from suture.guards import shapes
+
+    shapes.add(tracer.guards, tracer.graph, tracer.symbol_places)
+    return tracer.guards.entries
 
 
 def _needs_sizes(data: PointData, capture: Capture) -> bool:

@@ -91,6 +91,22 @@ RESIZE = define(
     kind=Kind.FUNDAMENTAL,
 )
 
+RESHAPED_PART = define(
+    "GB2023",
+    "In-place change of the shape of a part of a tensor",
+    message="{tensor}.{method}() changes the shape of a part of another tensor",
+    explanation=(
+        "{method}() gives the tensor object itself other sizes or strides, and this one is a part "
+        "of a larger tensor outside of the graph, or a view of one. Backends know such changes "
+        "only of tensors that stand for themselves, so Python does it."
+    ),
+    hints=(
+        "The method without the underscore gives a view and leaves the tensor as it is.",
+        "On whole tensors, and on those that the function makes itself, it is captured.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+)
+
 RESIZE_AS = define(
     "GB0127",
     "Unsupported Tensor.resize_as_() call",

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from suture import rules
+from suture._core import type_name
 from suture.breaks import Break, calls, contexts, control_flow, objects, tensors
 from suture.bytecode import decode
 from suture.calls import regions, unmodelled
@@ -32,6 +33,9 @@ _GENERATOR = 0x20
 _COROUTINE = 0x80 | 0x200  # coroutine, async generator
 
 
+_IN_PLACE = frozenset({"__iadd__", "__imul__", "__ior__"})  # they give the object itself
+
+
 class Functions(Part):
     """The part of the tracer that calls things."""
 
@@ -51,7 +55,7 @@ class Functions(Part):
         raw = self.type_lookup(cls, name)
         if raw is MISSING:
             what = "is not callable" if name == "__call__" else f"has no {name}"
-            return self.raise_(TypeError, f"'{cls.__name__}' object {what}")
+            return self.raise_(TypeError, f"'{type_name(cls)}' object {what}")
         bound = self.finish(self.bind(raw, obj, cls, name))
         return self.tail_call(bound, args, kwargs)
 
@@ -243,7 +247,8 @@ class Functions(Part):
             if target is not None and hasattr(type(target), "m_" + name):
                 if _differs(target, owner, name, target is storage):
                     return MISSING
-                return target.call_method(self, name, args[1:], kwargs)
+                done = target.call_method(self, name, args[1:], kwargs)
+                return obj if done is storage and name in _IN_PLACE else done
         value = storage if isinstance(storage, Constant) else obj
         if value.is_constant() and isinstance(value.constant(), owner):
             return self.constant_method(value, name, args[1:], kwargs)

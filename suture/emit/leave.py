@@ -56,6 +56,12 @@ def _compiles_nothing(reason: Any, inputs: list[Any]) -> bool:
     return False
 
 
+def _unpacks_plainly(inputs: list[Any]) -> bool:
+    """Whether what a call unpacks is a tuple and a dict: then a variant can write the call."""
+    kinds = [value.python_type() for value in inputs[2:]]
+    return kinds[0] is tuple and all(kind is dict for kind in kinds[1:])
+
+
 def _raises_again(inst: Any) -> bool:
     """A bare `raise`: the exception has passed this frame already, so it gets no new entry."""
     return bool(inst.op == "RAISE_VARARGS" and inst.val == 0)
@@ -223,13 +229,15 @@ class Leaving:
         live = code.live(frame.ip)
         slots = [self._text(v) if i in live else "UNBOUND" for i, v in enumerate(frame.locals)]
         stack = [self._text(v) for v in frame.stack]
+        outer = self.capture.frames[-2]
+        shown = self._shown(self.capture.frames[:-1], outer.code.instructions[outer.ip - 1])
         enter = writer.constant(_core.enter, "enter")
         place = f"{self._text(frame.fn)}, {code.instructions[frame.ip].offset}"
         handled = f", handled={self._text(frame.handled)}" if self._handles(frame) else ""
         number = exit.reason.number if exit.reason is not None else ""
         writer.line("try:")
         writer.line(
-            f"    {result} = {enter}({place}, {_tuple(slots)}, {_tuple(stack)}{handled})"
+            f"    {result} = {shown}({enter}, {place}, {_tuple(slots)}, {_tuple(stack)}{handled})"
             f"  # {number}, in the interpreter"
         )
         return result
@@ -254,17 +262,30 @@ class Leaving:
         texts = [self._text(v) for v in inputs]
         if exit.operation == "call":
             head, texts = self._plain_call(inputs, texts, inst)
+        elif exit.operation == "call_ex" and _unpacks_plainly(inputs):
+            head = texts[1] if inputs[0] is NULL else texts[0]
+            texts = [f"*{texts[2]}", *(f"**{text}" for text in texts[3:])]
         else:
             head = writer.constant(operation, exit.operation)
             if exit.operation == "import_name":
                 texts.insert(0, writer.constant(frame.fn.globals, "globals"))
+        texts.insert(0, head)
         if self._handles(frame):
-            start = f"{writer.constant(_core.handling, 'handling')}({self._text(frame.handled)}, "
-        elif exit.inside or (exit.operation == "call" and _compiles_nothing(exit.reason, inputs)):
-            return f"{head}({', '.join(texts)})"  # nothing below it is to be compiled
-        else:
-            start = f"{writer.constant(_core.run, 'run')}("
-        return start + ", ".join([head, *texts]) + ")"
+            texts[:0] = [writer.constant(_core.handling, "handling"), self._text(frame.handled)]
+        elif not exit.inside and not (
+            exit.operation == "call" and _compiles_nothing(exit.reason, inputs)
+        ):  # what it calls is to be compiled
+            texts.insert(0, writer.constant(_core.run, "run"))
+        return f"{self._shown(self.capture.frames, inst)}({', '.join(texts)})"
+
+    def _shown(self, frames: list[Any], inst: Any) -> str:
+        """Calls something while the stack shows these frames, the innermost one at `inst`."""
+        places = []
+        for frame in frames:
+            at = inst if frame is frames[-1] else frame.code.instructions[frame.ip - 1]
+            places.append((frame.code.code, frame.fn.globals, at.lasti))
+        line = frames[-1].code.line(inst.index)
+        return self.writer.constant(_core.Shown(tuple(places)), f"at_{line}")
 
     def _handles(self, frame: Any) -> bool:
         """Whether an exception is being handled there, by the frame or by one that called it."""

@@ -46,10 +46,13 @@ class GraphInput:
     made: bool = False  # by the variant, for this call
     text: str = ""  # how a variant spells it, if it is not read at the source but computed
     kept: bool = False  # though no node uses it
+    as_it_came: Any = None  # a fake tensor like it, if the graph gives it another shape
 
     def for_backend(self) -> Any:
         """The example that a backend gets: of a wrapper subclass the fake one, whose inner tensors
         have the symbols of this trace."""
+        if self.as_it_came is not None:
+            return self.as_it_came
         fake = self.node.meta["val"]
         return fake if self.kept or priv.is_traceable_wrapper_subclass(fake) else self.example
 

@@ -6,6 +6,7 @@ import inspect
 import types
 from typing import Any
 
+from suture._core import type_name
 from suture.bytecode import Instruction
 
 
@@ -106,7 +107,7 @@ def before_async_with(manager: Any) -> Any:
     for name, missed in (("__aenter__", ""), ("__aexit__", " (missed __aexit__ method)")):
         if not hasattr(kind, name):
             raise TypeError(
-                f"'{kind.__name__}' object does not support the asynchronous context manager"
+                f"'{type_name(kind)}' object does not support the asynchronous context manager"
                 f" protocol{missed}"
             )
     return types.MethodType(kind.__aexit__, manager), kind.__aenter__(manager)

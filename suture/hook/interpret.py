@@ -6,7 +6,7 @@ import inspect
 import logging
 
 # This way out must work also while the program has put something else in the place of builtins.
-from builtins import dict, enumerate, isinstance, len, max, tuple, zip  # noqa: UP029
+from builtins import dict, enumerate, isinstance, len, max, reversed, tuple, zip  # noqa: UP029
 from collections.abc import Callable
 from typing import Any
 
@@ -55,14 +55,26 @@ def _run(
         offset, slots, stack, function, exc, handled = _place(spec, part, value, error, depth > 0)
         if handled is None:
             handled = _handled_outside(chain[depth + 1 :], state)
+        shown = _core.Shown(_callers(chain[depth + 1 :], state))
         try:
-            value, error = _core.enter(function, offset, slots, stack, exc, handled), None
+            value = shown(_core.enter, function, offset, slots, stack, exc, handled)
+            error = None
         except BaseException as raised:
             _core.strip_traceback(raised, _run.__code__)
             error = raised
         if spec.deliver and error is None:
             value = part[-1]
     return state, value, error
+
+
+def _callers(chain: Chain, state: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Where these frames stand, outermost first: they wait for the one that is run."""
+    places = []
+    for spec in chain:
+        at = decode(spec.code).instructions[max(spec.index - 1, 0)].lasti
+        places.append((spec.code, state[0].__globals__, at))
+        state = state[spec.size :]
+    return tuple(reversed(places))
 
 
 class AfterFailure:

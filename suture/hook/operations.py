@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from suture import _core
+from suture._core import type_name
 from suture.bytecode import CANONICAL, Instruction, pair
 from suture.hook import async_operations
 from suture.hook.patterns import match_class
@@ -186,7 +187,7 @@ def _before_with(inst: Instruction) -> Any:
         kind = type(manager)
         for name, missed in (("__enter__", ""), ("__exit__", " (missed __exit__ method)")):
             if not hasattr(kind, name):
-                text = f"'{kind.__name__}' object does not support the context manager protocol"
+                text = f"'{type_name(kind)}' object does not support the context manager protocol"
                 raise TypeError(text + missed)
         leave = (
             types.MethodType(kind.__exit__, manager)
@@ -272,7 +273,7 @@ def _dict_merge(target: Any, more: Any) -> None:
 
 _add("call", _call)
 _add("call_ex", _call_ex)
-_add("getattr", lambda inst: lambda obj: getattr(obj, inst.val))
+_add("getattr", lambda inst: operator.attrgetter(inst.val))
 _add("load_method", _load_method)
 _add("super_attr", _super_attr)
 _add("super_method", lambda inst: lambda s, c, o: pair(getattr(s(c, o), inst.val), UNBOUND))

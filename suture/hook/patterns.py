@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from suture._core import type_name
+
 _SELF_MATCHING = (
     bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple
 )  # fmt: skip
@@ -43,7 +45,7 @@ def _positional(cls: type, count: int) -> tuple[str, ...] | None:
     name = cls.__name__
     allowed: Any = getattr(cls, "__match_args__", ())
     if type(allowed) is not tuple:
-        raise TypeError(f"{name}.__match_args__ must be a tuple (got {type(allowed).__name__})")
+        raise TypeError(f"{name}.__match_args__ must be a tuple (got {type_name(type(allowed))})")
     whole = not hasattr(cls, "__match_args__") and issubclass(cls, _SELF_MATCHING)
     most = 1 if whole else len(allowed)
     if count > most:
@@ -51,6 +53,6 @@ def _positional(cls: type, count: int) -> tuple[str, ...] | None:
         raise TypeError(f"{name}() accepts {most} positional sub-pattern{plural} ({count} given)")
     for one in allowed[:count]:
         if type(one) is not str:
-            kind = type(one).__name__
+            kind = type_name(type(one))
             raise TypeError(f"__match_args__ elements must be strings (got {kind})")
     return None if whole else tuple(allowed[:count])

@@ -1,8 +1,8 @@
 """Counts and times what variants run: graphs, and the operations that Python runs at breaks.
 
-A variant finds its graph and the core's `run` in its own namespace; a profile puts timed ones in
-their place. Time is exclusive: what a nested graph or compiling takes is not counted for the break
-below which it happened.
+A variant finds its graph, and what lets Python run something (`Shown`), in its own namespace; a
+profile puts timed ones in their place. Time is exclusive: what a nested graph or compiling takes
+is not counted for the break below which it happened.
 """
 
 from __future__ import annotations
@@ -40,27 +40,8 @@ class Profile:
         space = variant.function.__globals__
         if callable(space.get("graph")):
             space["graph"] = self._timed(space["graph"], graph)
-        runs = [
-            name for name, value in space.items() if value is _core.run or value is _core.handling
-        ]
-        for name in runs:
+        for name in [name for name, value in space.items() if type(value) is _core.Shown]:
             space[name] = self._timed(space[name], operation)
-        if not runs and variant.exit == "Run":
-            for name in [name for name, value in space.items() if value is _core.jump]:
-                space[name] = self._left(operation)
-
-    def _left(self, times: Times) -> Callable[..., Any]:
-        """A jump out of a variant that calls without the core: what it ran lies between the end of
-        its graph and the jump."""
-
-        def jump(*args: Any) -> Any:
-            times.calls += 1
-            ended, self._open.ended = getattr(self._open, "ended", 0.0), 0.0
-            if ended:
-                times.seconds += perf_counter() - ended
-            return _core.jump(*args)
-
-        return jump
 
     def exclude(self, event: events.Event) -> None:
         """A listener: compiling is nobody's time."""
@@ -87,8 +68,7 @@ class Profile:
                 _core.strip_traceback(error, timed.__code__)  # the user's stack has no such frame
                 raise
             finally:
-                self._open.ended = perf_counter()
-                took = self._open.ended - began
+                took = perf_counter() - began
                 nested = stack.pop()
                 times.calls += 1
                 times.seconds += max(took - nested, 0.0)

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from suture._core import type_name
 from suture.breaks import Break, arrays
 from suture.variables.base import Variable
 from suture.variables.constant import Constant
@@ -58,6 +59,10 @@ class Array(Variable):
         return None if self.number is None else self.number.truth(tx)
 
     def hash_key(self, tx: Any) -> Any:
+        if self.number is not None:
+            return self.number.hash_key(tx)
+        if self.is_scalar:
+            raise Break(arrays.ARRAY_ATTRIBUTE, attribute="__hash__")
         return tx.raise_(TypeError, "unhashable type: 'numpy.ndarray'")
 
     def getattr(self, tx: Any, name: str) -> Any:
@@ -79,9 +84,14 @@ class Array(Variable):
         return tx.array_setitem(self, key, value)
 
     def m___len__(self, tx: Any) -> Any:
+        if self.is_scalar:
+            kind = type_name(self.python_type())
+            return tx.raise_(TypeError, f"object of type '{kind}' has no len()")
         return tx.tensor_length(self.tensor)
 
     def m___iter__(self, tx: Any) -> Any:
+        if self.is_scalar:
+            return tx.raise_(TypeError, f"'{type_name(self.python_type())}' object is not iterable")
         count = tx.integer(tx.tensor_length(self.tensor))
         return tx.list_iterator([self.m___getitem__(tx, Constant(i)) for i in range(count)])
 

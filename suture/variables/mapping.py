@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 from typing import Any
 
+from suture._core import type_name
 from suture.breaks import Break, objects
 from suture.variables.base import Lazy
 from suture.variables.constant import Constant
@@ -111,7 +112,7 @@ class Dict(Container):
         return {k.as_proxy(): v.as_proxy() for k, v in self.entries.values()}
 
     def hash_key(self, tx: Any) -> Any:
-        return tx.raise_(TypeError, f"unhashable type: '{self.kind.__name__}'")
+        return tx.raise_(TypeError, f"unhashable type: '{type_name(self.kind)}'")
 
     # ---- methods of the real type
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from suture._core import type_name
 from suture.breaks import Break, objects
 from suture.variables.base import Lazy, Mutable, Variable
 from suture.variables.constant import Constant
 
+_SLICES_HASH = vars(slice).get("__hash__") is not None  # from Python 3.12 on
 _CONCATENATING = frozenset({"__add__", "__iadd__", "__mul__", "__imul__", "__rmul__"})
 
 
@@ -35,7 +37,7 @@ class BuiltinMethod(Variable):
         done = self.owner.call_method(tx, self.name, args, kwargs)
         if self.name in _CONCATENATING and done.is_constant():
             if done.constant() is NotImplemented:  # the operator asks the other side, a call raises
-                kind = self.owner.python_type().__name__
+                kind = type_name(self.owner.python_type())
                 other = args[0].python_type().__name__
                 text = f'can only concatenate {kind} (not "{other}") to {kind}'
                 if "mul" in self.name:
@@ -71,7 +73,7 @@ class Container(Mutable):
             if found is not None and not callable(found):
                 return tx.wrap(found, None)
             return BuiltinMethod(self, name)
-        return tx.raise_(AttributeError, f"'{kind.__name__}' object has no attribute '{name}'")
+        return tx.raise_(AttributeError, f"'{type_name(kind)}' object has no attribute '{name}'")
 
     def m___class__(self, tx: Any) -> Any:
         return tx.wrap(self.python_type(), None)
@@ -325,7 +327,7 @@ class List(Sequence):
     kind = list
 
     def hash_key(self, tx: Any) -> Any:
-        return tx.raise_(TypeError, f"unhashable type: '{self.kind.__name__}'")
+        return tx.raise_(TypeError, f"unhashable type: '{type_name(self.kind)}'")
 
     def rebuild(self, emit: Any) -> str:
         name = emit.begin(self, "[]")
@@ -458,6 +460,11 @@ class Slice(Variable):
         if name in ("start", "stop", "step"):
             return self.parts[("start", "stop", "step").index(name)]
         return tx.container_attribute(self, name)
+
+    def hash_key(self, tx: Any) -> Any:
+        if not _SLICES_HASH:
+            return tx.raise_(TypeError, "unhashable type: 'slice'")
+        return (slice, *(p.hash_key(tx) for p in self.parts))
 
     def m_indices(self, tx: Any, length: Any) -> Any:
         real, size = tx.constant_value(self), tx.integer(length)

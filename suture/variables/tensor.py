@@ -7,6 +7,7 @@ from typing import Any
 import torch
 import torch.fx
 
+from suture._core import type_name
 from suture.breaks import Break, objects, tensors
 from suture.variables.base import Variable
 from suture.variables.constant import Constant
@@ -187,7 +188,9 @@ class Symbol(GraphValue):
         if name == "__class__":
             return tx.wrap(kind, None)
         if not hasattr(kind(), name):
-            return tx.raise_(AttributeError, f"'{kind.__name__}' object has no attribute '{name}'")
+            return tx.raise_(
+                AttributeError, f"'{type_name(kind)}' object has no attribute '{name}'"
+            )
         if not callable(getattr(kind(), name)):
             return Constant(getattr(kind(tx.specialise(self)), name))
         return SymbolMethod(self, name)

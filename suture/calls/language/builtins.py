@@ -7,6 +7,7 @@ import collections
 import sys
 from typing import Any
 
+from suture._core import type_name
 from suture.breaks import Break, calls, objects, python, tensors
 from suture.calls.objects.attributes import MISSING
 from suture.calls.stdlib import library
@@ -99,7 +100,7 @@ def _attribute_name(tx: Any, variable: Any) -> str:
     """The name of an attribute, as a plain str."""
     name = tx.constant_value(variable)
     if not isinstance(name, str):
-        kind = type(name).__name__
+        kind = type_name(type(name))
         tx.raise_(TypeError, f"attribute name must be string, not '{kind}'")
     return str.__str__(name)
 
@@ -127,7 +128,7 @@ def _object_getattribute(tx: Any, args: Any, kwargs: Any) -> Any:
     if raw is not MISSING and (found is MISSING or hasattr(type(raw), "__set__")):
         return tx.bind(raw, obj, cls, name)
     if found is MISSING:
-        return tx.raise_(AttributeError, f"'{cls.__name__}' object has no attribute '{name}'")
+        return tx.raise_(AttributeError, f"'{type_name(cls)}' object has no attribute '{name}'")
     return found
 
 
@@ -251,7 +252,9 @@ def _iter(tx: Any, args: Any, kwargs: Any) -> Any:
 @handles(next)
 def _next(tx: Any, args: Any, kwargs: Any) -> Any:
     if isinstance(args[0], (Object, Opaque)) and not hasattr(args[0].python_type(), "__next__"):
-        return tx.raise_(TypeError, f"'{args[0].python_type().__name__}' object is not an iterator")
+        return tx.raise_(
+            TypeError, f"'{type_name(args[0].python_type())}' object is not an iterator"
+        )
     if isinstance(args[0], Generator) and len(args) == 1:
         return tx.generator_send(args[0], Constant(None))  # its StopIteration has a value
     item = tx.advance(args[0])
@@ -307,7 +310,7 @@ def _reversed_constant(tx: Any, value: Any) -> Any:
     if type(value) is range:
         return RangeIterator(value[::-1])
     if not hasattr(type(value), "__getitem__"):
-        return tx.raise_(TypeError, f"'{type(value).__name__}' object is not reversible")
+        return tx.raise_(TypeError, f"'{type_name(type(value))}' object is not reversible")
     return tx.list_iterator([tx.known(v) for v in reversed(value)])
 
 
@@ -406,7 +409,7 @@ def _print(tx: Any, args: Any, kwargs: Any) -> Any:
     for name in ("sep", "end"):
         kind = kwargs[name].python_type() if name in kwargs else str
         if not issubclass(kind, (str, type(None))):
-            text = f"{name} must be None or a string, not {kind.__name__}"
+            text = f"{name} must be None or a string, not {type_name(kind)}"
             return tx.raise_(TypeError, text)
     file = kwargs.get("file", Constant(None))
     usual = file.is_constant() and file.constant() is None

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from suture._core import type_name
 from suture.breaks import Break, contexts
 from suture.calls.objects.attributes import MISSING
 from suture.calls.part import Part
@@ -31,7 +32,7 @@ class Contexts(Part):
                 missed = " (missed __exit__ method)" if found else ""
                 self.raise_(
                     TypeError,
-                    f"'{cls.__name__}' object does not support the context manager protocol"
+                    f"'{type_name(cls)}' object does not support the context manager protocol"
                     f"{missed}",
                 )
             if not isinstance(raw, types.FunctionType):

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from suture._core import type_name
 from suture.breaks import Break, builtin_calls, calls, objects
 from suture.calls.objects.attributes import MISSING
 from suture.calls.outside.instances import is_buffer
@@ -105,7 +106,7 @@ def _number_of_object(tx: Any, kind: type, method: str, value: Object) -> Any:
     known = known or value.storage is not None or is_buffer(value.value)
     if known or tx.type_lookup(value.cls, "__trunc__") is not MISSING:
         raise Break(calls.C_FUNCTION, function=kind.__name__)
-    return tx.raise_(TypeError, _NOT_A_NUMBER[kind].format(value.cls.__name__))
+    return tx.raise_(TypeError, _NOT_A_NUMBER[kind].format(type_name(value.cls)))
 
 
 _NOT_A_NUMBER: dict[type, str] = {
@@ -317,7 +318,7 @@ class Conversions(Part):
     def _text_of_method(self, value: Any, name: str) -> Any:
         text = self.finish(self.call_type_method(value, name, [], {}))
         if not issubclass(text.python_type(), str):
-            kind = text.python_type().__name__
+            kind = type_name(text.python_type())
             return self.raise_(TypeError, f"{name} returned non-string (type {kind})")
         return text
 
@@ -361,14 +362,14 @@ class Conversions(Part):
         if isinstance(raw, types.FunctionType):
             text = self.finish(self.call_type_method(value, "__format__", [spec], {}))
             if not issubclass(text.python_type(), str):
-                kind = text.python_type().__name__
+                kind = type_name(text.python_type())
                 return self.raise_(TypeError, f"__format__ must return a str, not {kind}")
             return text
         how = self.constant_value(spec)
         if how == "":
             return self.convert_value(value, "str")
         if raw is object.__format__:
-            kind = value.cls.__name__
+            kind = type_name(value.cls)
             text = f"unsupported format string passed to {kind}.__format__"
             return self.raise_(TypeError, text)
         held = value.storage.value if isinstance(value.storage, Constant) else None

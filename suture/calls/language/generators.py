@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 from typing import Any
 
+from suture._core import type_name
 from suture.breaks import Break, control_flow
 from suture.calls.part import Part
 from suture.variables import (
@@ -195,7 +196,7 @@ class Generators(Part):
         kind = given.value if isinstance(given, Class) else given.python_type()
         if not issubclass(kind, BaseException):
             text = "exceptions must be classes or instances deriving from BaseException"
-            self.raise_(TypeError, f"{text}, not {given.python_type().__name__}")
+            self.raise_(TypeError, f"{text}, not {type_name(given.python_type())}")
         exc = self._instance(given)
         kind, got = self.resume(gen, Constant(None), exc)
         if kind == "yield":

@@ -6,6 +6,7 @@ import operator
 import types
 from typing import Any
 
+from suture._core import type_name
 from suture.breaks import Break, control_flow, objects
 from suture.calls.objects.attributes import MISSING
 from suture.calls.part import Part
@@ -49,7 +50,7 @@ class Items(Part):
         if own is not None:
             return own(obj, self, key)
         if self.type_lookup(obj.python_type(), "__getitem__") is MISSING:
-            kind = obj.python_type().__name__
+            kind = type_name(obj.python_type())
             return self.raise_(TypeError, f"'{kind}' object is not subscriptable")
         return self.call_type_method(obj, "__getitem__", [key], {})
 
@@ -102,7 +103,9 @@ class Items(Part):
         if isinstance(obj, Opaque):
             raise Break(objects.UNKNOWN_SUBSCRIPT, object=obj.describe(), key=key.describe())
         if self.type_lookup(obj.python_type(), method) is MISSING:
-            self.raise_(TypeError, f"'{obj.python_type().__name__}' object does not support {what}")
+            self.raise_(
+                TypeError, f"'{type_name(obj.python_type())}' object does not support {what}"
+            )
         self.finish(self.call_type_method(obj, method, args, {}))
 
     def contains(self, container: Any, item: Any) -> Any:
@@ -129,6 +132,9 @@ class Items(Part):
             return self.to_bool(
                 self.finish(self.call_type_method(container, "__contains__", [item], {}))
             )
+        if all(self.type_lookup(cls, m) is MISSING for m in ("__iter__", "__getitem__")):
+            text = f"argument of type '{type_name(cls)}' is not iterable"
+            return self.raise_(TypeError, text)
         for at in self.elements(container):
             if self.same_or_equal(at, item):
                 return Constant(True)
@@ -149,8 +155,10 @@ class Items(Part):
         if key.is_constant() and isinstance(key.constant(), slice):
             return self._with_step(key.constant())
         if not self.has_index(key):
-            kind = key.python_type().__name__
+            kind = type_name(key.python_type())
             base = what.split()[0]
+            if base == "deque":
+                self.raise_(TypeError, f"sequence index must be integer, not '{kind}'")
             self.raise_(TypeError, f"{base} indices must be integers or slices, not {kind}")
         at = self._tensor_index(key) if self.is_tensor(key) else self.integer(key)
         if not -length <= at < length:
@@ -203,7 +211,7 @@ class Items(Part):
         if own is not None:
             return own(obj, self)
         if self.type_lookup(obj.python_type(), "__len__") is MISSING:
-            kind = obj.python_type().__name__
+            kind = type_name(obj.python_type())
             return self.raise_(TypeError, f"object of type '{kind}' has no len()")
         return self.finish(self.call_type_method(obj, "__len__", [], {}))
 
@@ -214,7 +222,7 @@ class Items(Part):
         if self.type_lookup(cls.value, "__match_args__") is not MISSING:
             allowed = self.constant_value(self.getattr(cls, "__match_args__"))
             if type(allowed) is not tuple:
-                kind = type(allowed).__name__
+                kind = type_name(type(allowed))
                 self.raise_(TypeError, f"{name}.__match_args__ must be a tuple (got {kind})")
         elif issubclass(cls.value, _SELF_MATCHING):
             allowed = None
@@ -227,7 +235,7 @@ class Items(Part):
             return None
         for one in allowed[:count]:
             if type(one) is not str:
-                kind = type(one).__name__
+                kind = type_name(type(one))
                 self.raise_(TypeError, f"__match_args__ elements must be strings (got {kind})")
         return tuple(allowed[:count])
 

@@ -6,6 +6,7 @@ import collections
 import types
 from typing import Any
 
+from suture._core import type_name
 from suture.breaks import Break, control_flow, objects
 from suture.calls.objects.attributes import MISSING
 from suture.calls.part import Part
@@ -90,7 +91,7 @@ class Iteration(Part):
         if self.type_lookup(cls, "__iter__") is MISSING:
             if isinstance(value, Object) and self.type_lookup(cls, "__getitem__") is not MISSING:
                 return IndexIterator(value)
-            return self.raise_(TypeError, f"'{cls.__name__}' object is not iterable")
+            return self.raise_(TypeError, f"'{type_name(cls)}' object is not iterable")
         if self._is_c_iterator(cls):
             return value
         if isinstance(value, (Object, Class)):
@@ -108,7 +109,7 @@ class Iteration(Part):
         """What the program's own __iter__ gives."""
         made = self.finish(self.call_type_method(value, "__iter__", [], {}))
         if not hasattr(made.python_type(), "__next__"):
-            kind = made.python_type().__name__
+            kind = type_name(made.python_type())
             return self.raise_(TypeError, f"iter() returned non-iterator of type '{kind}'")
         return made
 
@@ -116,7 +117,7 @@ class Iteration(Part):
         if type(value) is range:
             return RangeIterator(value)
         if not hasattr(type(value), "__iter__"):
-            return self.raise_(TypeError, f"'{type(value).__name__}' object is not iterable")
+            return self.raise_(TypeError, f"'{type_name(type(value))}' object is not iterable")
         return ListIterator([self.known(v) for v in value], type(iter(value)))
 
     def advance(self, iterator: Any) -> Any:

@@ -7,7 +7,9 @@ import operator
 import types
 from typing import Any
 
+from suture._core import type_name
 from suture.breaks import Break, control_flow, objects
+from suture.calls.language.operands import asked_first, unsupported
 from suture.calls.objects.attributes import MISSING
 from suture.calls.part import Part
 from suture.rules.wrapped import C_CALLABLES
@@ -127,7 +129,7 @@ class Operators(Part):
             value = variable.storage
             if not isinstance(value, Constant) or not isinstance(value.value, int):
                 if self.type_lookup(variable.cls, "__index__") is MISSING:
-                    kind = variable.cls.__name__
+                    kind = type_name(variable.cls)
                     text = f"'{kind}' object cannot be interpreted as an integer"
                     return self.raise_(TypeError, text)
                 value = self.finish(self.call_type_method(variable, "__index__", [], {}))
@@ -211,7 +213,7 @@ class Operators(Part):
         if value.is_constant():
             return self.fold(real_operator(name), [value], {})
         if self.type_lookup(value.python_type(), UNARY[name]) is MISSING:
-            kind, symbol = value.python_type().__name__, _UNARY_TEXT[name]
+            kind, symbol = type_name(value.python_type()), _UNARY_TEXT[name]
             return self.raise_(TypeError, f"bad operand type for {symbol}: '{kind}'")
         return self.finish(self.call_type_method(value, UNARY[name], [], {}))
 
@@ -235,7 +237,9 @@ class Operators(Part):
         plain = name
         if name not in BINARY:
             plain = IN_PLACE[name]
-            done = self._special(left, "__" + name.rstrip("_") + "__", right)
+            done = asked_first(self, plain, left, right)
+            if done is None:
+                done = self.special_method(left, "__" + name.rstrip("_") + "__", right)
             if done is not None:
                 return done
         return self._binary_methods(plain, left, right)
@@ -254,23 +258,18 @@ class Operators(Part):
         if swapped and self._overrides(kinds, backward):
             order.reverse()
         for obj, method, other in order:
-            done = self._special(obj, method, other)
+            done = self.special_method(obj, method, other)
             if done is not None:
                 return done
         if name == "mod" and issubclass(kinds[0], (str, bytes)):
             return self.format_percent(left, right)
-        symbol = _SYMBOLS.get(name, name)
-        return self.raise_(
-            TypeError,
-            f"unsupported operand type(s) for {symbol}: '{kinds[0].__name__}' and"
-            f" '{kinds[1].__name__}'",
-        )
+        return unsupported(self, name, kinds)
 
     def _overrides(self, kinds: tuple[type, type], method: str) -> bool:
         mine = self.type_lookup(kinds[1], method)
         return mine is not MISSING and mine is not self.type_lookup(kinds[0], method)
 
-    def _special(self, obj: Any, method: str, other: Any) -> Any:
+    def special_method(self, obj: Any, method: str, other: Any) -> Any:
         """The result of a special method, or None if there is none or it does not apply."""
         own = getattr(type(obj), "m_" + method, None)
         if own is not None:
@@ -394,8 +393,8 @@ class Operators(Part):
         kinds = left.python_type(), right.python_type()
         return self.raise_(
             TypeError,
-            f"'{symbol}' not supported between instances of '{kinds[0].__name__}' and"
-            f" '{kinds[1].__name__}'",
+            f"'{symbol}' not supported between instances of '{type_name(kinds[0])}' and"
+            f" '{type_name(kinds[1])}'",
         )
 
     def _same_method(self, left: Any, right: Any) -> bool:
@@ -416,7 +415,7 @@ class Operators(Part):
                 continue
             if obj.is_constant() and not hasattr(type(obj), "m_" + method):
                 continue
-            done = self._special(obj, method, other)
+            done = self.special_method(obj, method, other)
             if done is not None:
                 return done
         return None
@@ -481,9 +480,4 @@ IN_PLACE = {
     "iadd": "add", "isub": "sub", "imul": "mul", "itruediv": "truediv", "ifloordiv": "floordiv",
     "imod": "mod", "ipow": "pow", "imatmul": "matmul", "ilshift": "lshift", "irshift": "rshift",
     "iand": "and_", "ior": "or_", "ixor": "xor",
-}  # fmt: skip
-_SYMBOLS = {
-    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
-    "pow": "** or pow()", "matmul": "@", "lshift": "<<", "rshift": ">>", "and_": "&", "or_": "|",
-    "xor": "^", "divmod": "divmod()",
 }  # fmt: skip

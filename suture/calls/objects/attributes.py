@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from suture._core import type_name
 from suture.breaks import Break, objects
 from suture.calls.objects.descriptors import is_property
 from suture.calls.outside.instances import (
@@ -224,7 +225,9 @@ class Attributes(Part):
                     return self.wrap(value, obj.source.attr(name))
             if name == "__weakref__":
                 return Constant(None)
-            return self.raise_(AttributeError, f"'{cls.__name__}' object has no attribute '{name}'")
+            return self.raise_(
+                AttributeError, f"'{type_name(cls)}' object has no attribute '{name}'"
+            )
         if isinstance(obj, Raise):
             if name in obj.attrs:
                 return obj.attrs[name]
@@ -311,7 +314,7 @@ class Attributes(Part):
 
     def no_attribute(self, obj: Any, name: str) -> Any:
         """The AttributeError of an object that has no such attribute."""
-        kind = obj.python_type().__name__
+        kind = type_name(obj.python_type())
         made = Raise(AttributeError, [Constant(f"'{kind}' object has no attribute '{name}'")])
         made.attrs.update(name=Constant(name), obj=obj)
         raise Raised(self.with_context(made))
@@ -373,7 +376,7 @@ class Attributes(Part):
                 )
         if isinstance(obj, (Raise, Object)):
             if isinstance(obj, Object) and raw is MISSING and not has_dict(cls):
-                self.raise_(AttributeError, f"'{cls.__name__}' object has no attribute '{name}'")
+                self.raise_(AttributeError, f"'{type_name(cls)}' object has no attribute '{name}'")
             if self.dict_is_held(obj):
                 raise Break(
                     objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe()
@@ -412,7 +415,7 @@ class Attributes(Part):
             )
         present = self._bind_field(raw, obj, cls, name) if slot else self.instance_value(obj, name)
         if present is MISSING:
-            self.raise_(AttributeError, f"'{cls.__name__}' object has no attribute '{name}'")
+            self.raise_(AttributeError, f"'{type_name(cls)}' object has no attribute '{name}'")
         obj.touch(self)
         on_real = obj.value is not None and really_has(obj.value, name, slot)
         if on_real:
@@ -430,7 +433,7 @@ class Attributes(Part):
         if isinstance(cls, Opaque) or isinstance(obj, Opaque):
             raise Break(objects.UNKNOWN_OBJECT, operation="super", object=cls.describe())
         if not isinstance(cls, Class):
-            kind = cls.python_type().__name__
+            kind = type_name(cls.python_type())
             return self.raise_(TypeError, f"super() argument 1 must be a type, not {kind}")
         if obj is None or (obj.is_constant() and obj.constant() is None):
             raise Break(objects.UNKNOWN_OBJECT, operation="super", object=cls.describe())
@@ -479,7 +482,7 @@ class Attributes(Part):
             if isinstance(getattr(kind, name, None), _FIELDS):
                 raise Break(objects.UNKNOWN_ATTRIBUTE, object=obj.describe(), attribute=name)
             return BuiltinMethod(obj, name)
-        return self.raise_(AttributeError, f"'{kind.__name__}' object has no attribute '{name}'")
+        return self.raise_(AttributeError, f"'{type_name(kind)}' object has no attribute '{name}'")
 
     def method(self, fn: Any, owner: Any) -> Any:
         return Method(fn, owner)

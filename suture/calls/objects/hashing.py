@@ -6,6 +6,7 @@ import builtins
 import types
 from typing import Any
 
+from suture._core import type_name
 from suture.breaks import Break, calls, objects
 from suture.bytecode import decode
 from suture.calls.outside.wrapping import is_empty_cell
@@ -66,7 +67,7 @@ class Hashing(Part):
         cls = value.python_type()
         raw = self.type_lookup(cls, "__hash__")
         if raw is None:
-            return self.raise_(TypeError, f"unhashable type: '{cls.__name__}'")
+            return self.raise_(TypeError, f"unhashable type: '{type_name(cls)}'")
         if isinstance(value, Object) and isinstance(raw, types.FunctionType):
             told = self.finish(self.call_type_method(value, "__hash__", [], {}))
             if not issubclass(told.python_type(), int):
@@ -87,7 +88,7 @@ class Hashing(Part):
         """Something hashable that compares as the object does."""
         raw = self.type_lookup(obj.cls, "__hash__")
         if raw is None:
-            return self.raise_(TypeError, f"unhashable type: '{obj.cls.__name__}'")
+            return self.raise_(TypeError, f"unhashable type: '{type_name(obj.cls)}'")
         plain = self.type_lookup(obj.cls, "__eq__") is object.__eq__
         if raw is object.__hash__ and plain:
             return obj.identity()

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from suture._core import type_name
 from suture.calls.objects.attributes import MISSING
 from suture.calls.part import Part
 from suture.variables import Constant, Dict, Object
@@ -23,7 +24,8 @@ class ModuleAttributes(Part):
             if found is not None:
                 return found
         return self.raise_(
-            AttributeError, f"'{obj.python_type().__name__}' object has no attribute '{name}'"
+            AttributeError,
+            f"'{type_name(obj.python_type())}' object has no attribute '{name}'",
         )
 
     def _in_table(self, table: Any, name: str) -> Any:

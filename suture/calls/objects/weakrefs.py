@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+from suture._core import type_name
 from suture.breaks import Break, objects
 from suture.calls.table import special
 from suture.variables import Variable
@@ -45,5 +46,5 @@ def _make(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
         raise Break(objects.WEAKREF, object=args[0].describe() if args else "nothing")
     kind = args[0].python_type()
     if not kind.__weakrefoffset__:
-        return tx.raise_(TypeError, f"cannot create weak reference to '{kind.__name__}' object")
+        return tx.raise_(TypeError, f"cannot create weak reference to '{type_name(kind)}' object")
     return MadeReference(args[0])

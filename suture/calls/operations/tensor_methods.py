@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from suture.breaks import Break, tensor_methods, tensors
+from suture.graph.reshaped import keep_shape
 from suture.variables import Class, Constant, Size, Tensor
 
 METHODS: dict[str, Callable[..., Any]] = {}
@@ -74,6 +75,24 @@ def _type(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
 @method("resize_")
 def _resize(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
     raise Break(tensor_methods.RESIZE, tensor=tensor.describe())
+
+
+def _reshape_in_place(name: str) -> Callable[..., Any]:
+    """A method that gives the tensor itself another shape, as it has from then on."""
+
+    def reshape(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+        if tensor.source is not None and not keep_shape(tx.graph, tensor.node):
+            text = tensor.describe()
+            raise Break(tensor_methods.RESHAPED_PART, tensor=text, method=name)
+        return tx.tensor_node(tensor, name, args, kwargs)
+
+    return reshape
+
+
+for _name in (
+    "as_strided_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"
+):  # fmt: skip
+    METHODS[_name] = _reshape_in_place(_name)
 
 
 @method("resize_as_")

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from suture import _core, config
+from suture._core import type_name
 from suture.breaks import (
     Break,
     calls,
@@ -265,7 +266,7 @@ class Tensors(Part):
             getter = self.type_lookup(tensor.cls, "__getattr__")
             if isinstance(getter, types.FunctionType):
                 return self.tail_call(self.wrap(getter, None), [tensor, Constant(name)], {})
-        text = f"'{tensor.cls.__name__}' object has no attribute '{name}'"
+        text = f"'{type_name(tensor.cls)}' object has no attribute '{name}'"
         return self.raise_(AttributeError, text)
 
     def autograd_attribute(self, tensor: Tensor, name: str) -> Any:
@@ -338,7 +339,7 @@ class Tensors(Part):
         found = inspect.getattr_static(tensor.cls, name, None)
         if found is None:
             return self.tail_call(self.tensor_attribute(tensor, name), args, kwargs)
-        return self._graph_method(tensor, name, args, kwargs)
+        return self.tensor_node(tensor, name, args, kwargs)
 
     def _pick(self, shape: Size, args: list[Any]) -> Any:
         at = self.integer(args[0])
@@ -367,7 +368,7 @@ class Tensors(Part):
             return Constant(result)
         return self.add_node("call_method", name, [tensor, *args], kwargs)
 
-    def _graph_method(self, tensor: Tensor, name: str, args: list[Any], kwargs: Any) -> Any:
+    def tensor_node(self, tensor: Tensor, name: str, args: list[Any], kwargs: Any) -> Any:
         method = getattr(torch.Tensor, name, None)
         verdict = self.rule_of(method) if method is not None else None
         if verdict is not None:

@@ -222,7 +222,7 @@ class Overrides(Part):
                 if not (result.is_constant() and result.constant() is NotImplemented):
                     return result
             elif other:
-                done = self._special(obj, method, other[0])
+                done = self.special_method(obj, method, other[0])
                 if done is not None:
                     return done
         raise Break(objects.UNKNOWN_OPERATOR, operator=name, operands=_names(operands))

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from suture import rules
+from suture._core import type_name
 from suture.breaks import Break, subclasses, tensors
 from suture.calls.objects.attributes import MISSING
 from suture.calls.outside.inputs import TensorPlan
@@ -175,7 +176,7 @@ class Wrappers(Part):
         if not hasattr(held, name):
             if tensor.source is not None:
                 self.guards.add(tensor.source, "no_attr", name)
-            kind = tensor.cls.__name__
+            kind = type_name(tensor.cls)
             return self.raise_(AttributeError, f"'{kind}' object has no attribute '{name}'")
         if tensor.example is not None:
             return self.wrap(getattr(held, name), tensor.source.attr(name))

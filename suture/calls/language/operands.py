@@ -1,0 +1,37 @@
+"""Operands of operators: who is asked first, and what is said when nobody answers."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from suture._core import type_name
+from suture.calls.objects.attributes import MISSING
+
+SYMBOLS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
+    "pow": "** or pow()", "matmul": "@", "lshift": "<<", "rshift": ">>", "and_": "&", "or_": "|",
+    "xor": "^", "divmod": "divmod()",
+}  # fmt: skip
+
+_REFLECTED = {"add": "__radd__", "mul": "__rmul__"}
+
+
+def asked_first(tx: Any, name: str, left: Any, right: Any) -> Any:
+    """What the right operand of `+=` or `*=` answers before the left one is asked; None if nothing.
+
+    Lists and deques are no numbers to CPython: it asks for a number's operator first, which only
+    the other side may have.
+    """
+    if name not in _REFLECTED or left.python_type() not in (list, deque) or right.is_constant():
+        return None
+    if tx.type_lookup(right.python_type(), _REFLECTED[name]) is MISSING:
+        return None
+    return tx.special_method(right, _REFLECTED[name], left)
+
+
+def unsupported(tx: Any, name: str, kinds: tuple[type, type]) -> Any:
+    """The TypeError of operands that know nothing of each other."""
+    symbol = SYMBOLS.get(name, name)
+    left, right = map(type_name, kinds)
+    return tx.raise_(TypeError, f"unsupported operand type(s) for {symbol}: '{left}' and '{right}'")
