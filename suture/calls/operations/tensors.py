@@ -11,7 +11,6 @@ from typing import Any
 import torch
 
 from suture import _core, config
-from suture._core import type_name
 from suture.breaks import (
     Break,
     calls,
@@ -266,8 +265,7 @@ class Tensors(Part):
             getter = self.type_lookup(tensor.cls, "__getattr__")
             if isinstance(getter, types.FunctionType):
                 return self.tail_call(self.wrap(getter, None), [tensor, Constant(name)], {})
-        text = f"'{type_name(tensor.cls)}' object has no attribute '{name}'"
-        return self.raise_(AttributeError, text)
+        return self.no_attribute(tensor, name)
 
     def autograd_attribute(self, tensor: Tensor, name: str) -> Any:
         if name == "grad" and tensor.example is not None and tensor.example.is_leaf:
