@@ -34,6 +34,7 @@ class History:
         "raised",
         "ranks",
         "sizes",
+        "turned",
         "strides",
         "without_data",
     )  # fmt: skip
@@ -48,7 +49,8 @@ class History:
         self.places: dict[str, str] = {}
         self.moving: dict[tuple[str, int], set[int]] = {}
         self.changing: set[str] = set()
-        self.raised: set[Any] = set()  # branches that were expected not to raise, and did
+        self.raised: set[Any] = set()  # branches that did not go as expected
+        self.turned: set[Any] = set()  # branches on what modules keep that went both ways
         self.ranks: dict[str, set[int]] = {}
         self.floats_are_data = False  # the backend has refused a float
         self.from_zero = False  # something grows that is of size 0 or 1 now

@@ -441,18 +441,22 @@ def _forget_with(obj: Any, point: Any, variant: Variant) -> None:
 
 
 def _forget_after(checks: Any, point: Any, variant: Variant) -> Any:
-    """Drop the variant when one of the checks fails, and expect it to hold no more. Called with
-    what the conditions were."""
+    """Drop the variant when one of the checks fails, and expect it to hold no more; what hangs on
+    what modules keep may change once. Called with what the conditions were."""
     ref = weakref.ref(point)
-    expected = [(check.place, check.expected) for check in checks]
+    expected = [(check.place, check.expected, check.stands) for check in checks]
 
     def forget(truths: tuple[bool, ...]) -> None:
         at = ref()
         if at is None:
             return
-        for (place, wanted), truth in zip(expected, truths):
-            if truth is not wanted:
-                at.data.history.raised.add(place)
+        history, turned = at.data.history, set()
+        for (place, wanted, stands), truth in zip(expected, truths):
+            if truth is not wanted and stands and place not in history.turned:
+                turned.add(place)
+            elif truth is not wanted:
+                history.raised.add(place)
+        history.turned |= turned
         if variant in at.data.variants:
             _drop(at, variant)
 

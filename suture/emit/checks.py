@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from suture.calls.inputs import number_in
 from suture.capture import Capture
 from suture.emit.writer import Writer
 from suture.graph import undoable
@@ -120,9 +121,10 @@ def _tests(writer: Writer, capture: Capture) -> list[str]:
                 continue
         text = writer.graph_output(check.tensor)
         texts[text if check.expected else f"not {text}"] = None
+    look = writer.constant(number_in, "number_in")
     for wanted in devices.values():
-        name = writer.graph_output_of(_joined(capture.graph, wanted))
-        texts[name if len(wanted) > 1 or all(wanted.values()) else f"not {name}"] = None
+        text = f"{look}({writer.graph_output_of(_joined(capture.graph, wanted))})"
+        texts[text if len(wanted) > 1 or all(wanted.values()) else f"not {text}"] = None
     return list(texts)
 
 

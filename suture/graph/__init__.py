@@ -7,6 +7,7 @@ result, and keeps the list of inputs with the places they are read from.
 from suture.graph._torch import forget_source, sizes_from_zero
 from suture.graph.asserts import is_scalar, put_asserts
 from suture.graph.builder import GraphBuilder, GraphInput, OpFailed
+from suture.graph.standing import standing_number
 from suture.graph.undo import undoable
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "is_scalar",
     "put_asserts",
     "sizes_from_zero",
+    "standing_number",
     "undoable",
 ]

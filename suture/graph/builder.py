@@ -362,11 +362,11 @@ class GraphBuilder:
             return False
         if any(was_written(v) for v in tensors if not v.is_inference()):
             return True
-        return any(_may_write(n) or _keeps_statistics(n) for n in self.graph.nodes)
+        return any(may_write(n) or _keeps_statistics(n) for n in self.graph.nodes)
 
     def writes(self) -> bool:
         """Whether some operation may change a tensor in place."""
-        return any(_may_write(node) for node in self.graph.nodes)
+        return any(may_write(node) for node in self.graph.nodes)
 
     def keeping_modes(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
         """The compiled graph; if it raises, the modes it switched are as they were before."""
@@ -429,7 +429,8 @@ def _keeps_statistics(node: torch.fx.Node) -> bool:
     return "norm" in node_name(node)
 
 
-def _may_write(node: torch.fx.Node) -> bool:
+def may_write(node: torch.fx.Node) -> bool:
+    """Whether an operation may change a tensor in place."""
     if node.op in ("placeholder", "get_attr", "output"):
         return False
     plain = node_name(node)

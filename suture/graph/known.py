@@ -1,6 +1,6 @@
 """Numbers that are known while tracing: those in small tensors that a module keeps.
 
-A module may keep a stride or a count in a buffer of no dimensions and compute sizes from it.
+A module may keep a stride or a count in a buffer of one number and compute sizes from it.
 Such a buffer's fake tensor carries its number, torch computes with it, and as soon as something
 is decided by a number that comes from it, the buffers above are guarded to hold what they held.
 """
@@ -39,7 +39,7 @@ def watched_mode(**options: Any) -> Any:
 def may_be_known(tensor: torch.Tensor) -> bool:
     """Whether a tensor of a module is small enough that its number may decide something."""
     return (
-        tensor.dim() == 0
+        tensor.numel() == 1
         and tensor.device.type == "cpu"
         and not tensor.requires_grad
         and not tensor.dtype.is_complex

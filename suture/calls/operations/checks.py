@@ -5,6 +5,10 @@ the condition becomes a result of the graph, and the variant looks at it before 
 back. If it is not as expected, the region runs from its start in the interpreter, and raises what
 eager raises, where eager raises it. What the graph wrote to its inputs is taken back before; where
 that is more than running statistics and the like, the branch stays a break.
+
+In the same way a branch on what modules keep (whether a codebook is initialised, whether a range is
+still empty) is expected to go as it goes now. The first time that it goes the other way it is
+expected to stay there; after that it is a break.
 """
 
 from __future__ import annotations
@@ -16,20 +20,21 @@ import torch
 
 from suture.breaks import Break, control_flow
 from suture.calls.part import Part
-from suture.graph import undoable
+from suture.graph import standing_number, undoable
 from suture.variables import Symbol, Tensor
 
 
 @dataclass(slots=True, eq=False)
 class Check:
     """A condition that a graph computes, and what it is expected to be. `place` is the branch,
-    `step` and `exit` say how to stop there instead."""
+    `step` and `exit` say how to stop there instead. `stands`: it hangs on what modules keep."""
 
     tensor: Tensor | Symbol
     expected: bool
     place: tuple[Any, int]
     step: int
     exit: Any
+    stands: bool = False
 
     @property
     def uses_cuda(self) -> bool:
@@ -44,21 +49,38 @@ class Checks(Part):
     checks: list[Check]
 
     def expected_truth(self, frame: Any, inst: Any, condition: Any) -> bool | None:
-        """What a condition is expected to be, because the other side of its branch raises; None
-        if nothing can be expected. `inst` jumps on true or on false."""
+        """What a condition is expected to be, because the other side of its branch raises, or it
+        hangs on what modules keep; None if nothing can be expected. `inst` jumps on true or on
+        false."""
         if not isinstance(condition, (Tensor, Symbol)) or len(self.graph.levels.stack) > 1:
             return None
         place = (frame.code.code, inst.index)
         if place in self.history.raised or not self._hangs_on_data(condition):
             return None
         jumped, fell = map(frame.code.only_raises, (inst.target, inst.index + 1))
-        if jumped is fell:
-            return None
         expected = fell is (inst.op == "POP_JUMP_IF_TRUE")
+        stands = jumped is fell
+        if stands:
+            now = self._standing_truth(condition)
+            if now is None:
+                return None
+            expected = now
         entry = control_flow.TENSOR_ASSERT if _is_assert(frame) else control_flow.TENSOR_BRANCH
         exit = self._exit_at(Break(entry, tensor=condition.describe()))
-        self.checks.append(Check(condition, expected, place, self.step, exit))
+        self.checks.append(Check(condition, expected, place, self.step, exit, stands))
         return expected
+
+    def _standing_truth(self, condition: Any) -> bool | None:
+        """The truth of a condition that hangs on nothing but what modules keep, as it is now."""
+        if self.whole:
+            return None
+        now = standing_number(self.graph, condition.node, lambda e: self._is_kept(e.source))
+        return None if now is None else bool(now)
+
+    def _is_kept(self, source: Any) -> bool:
+        if source is None or source.base is None:
+            return False
+        return self.is_fixed(source.base) or self.owner(source) is not None
 
     def _hangs_on_data(self, condition: Any) -> bool:
         """Whether only the running graph can tell if the condition holds."""

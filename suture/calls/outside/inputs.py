@@ -93,7 +93,7 @@ class Inputs(Part):
             self.symbol_places.append(Place(source, "storage_offset", 0, offset))
 
     def note_known(self, made: Tensor, value: torch.Tensor) -> None:
-        """A module's buffer of no dimensions: its number is known until it is seen to change."""
+        """A module's buffer of one number: that is known until it is seen to change."""
         path, number = f"{made.source.path()}.item()", value.item()
         before = self.history.numbers.setdefault(path, number)
         if before != number:
@@ -155,8 +155,8 @@ class Inputs(Part):
 
 
 def number_in(tensor: torch.Tensor) -> Any:
-    """What a guard reads of a tensor of no dimensions: where it stands in memory, if that can be
-    known without an operation of torch."""
+    """What guards and checks read of a tensor of one number: where it stands in memory, if that can
+    be known without an operation of torch."""
     kind = _IN_MEMORY.get(tensor.dtype)
     if kind is None or type(tensor) is not torch.Tensor or tensor._is_view():
         return tensor.item()

@@ -211,7 +211,7 @@ def test_checks_are_asked_of_the_graph_at_once():
         compiled(POSITIVE)
     assert len(graphs) == 1
     asked = [e for e in seen.function_events if e.name == "aten::is_nonzero"]
-    assert len(asked) == 2
+    assert not asked  # on a CPU the variant looks into memory
     both(fn, POSITIVE, POSITIVE * 8, NEGATIVE, POSITIVE * 200, POSITIVE)
 
 
