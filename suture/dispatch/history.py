@@ -34,8 +34,8 @@ class History:
         "raised",
         "ranks",
         "sizes",
-        "turned",
         "strides",
+        "turned",
         "without_data",
     )  # fmt: skip
 

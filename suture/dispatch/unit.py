@@ -442,23 +442,26 @@ def _forget_with(obj: Any, point: Any, variant: Variant) -> None:
 
 def _forget_after(checks: Any, point: Any, variant: Variant) -> Any:
     """Drop the variant when one of the checks fails, and expect it to hold no more; what hangs on
-    what modules keep may change once. Called with what the conditions were."""
+    what modules keep may change once, and the point is entered again. Called with what the
+    conditions were."""
     ref = weakref.ref(point)
     expected = [(check.place, check.expected, check.stands) for check in checks]
 
-    def forget(truths: tuple[bool, ...]) -> None:
+    def forget(truths: tuple[bool, ...]) -> Any:
         at = ref()
         if at is None:
-            return
+            return None
         history, turned = at.data.history, set()
-        for (place, wanted, stands), truth in zip(expected, truths):
-            if truth is not wanted and stands and place not in history.turned:
+        failed = [check for check, truth in zip(expected, truths) if truth is not check[1]]
+        for place, _, stands in failed:
+            if stands and place not in history.turned:
                 turned.add(place)
-            elif truth is not wanted:
+            else:
                 history.raised.add(place)
         history.turned |= turned
         if variant in at.data.variants:
             _drop(at, variant)
+        return at if failed and all(stands for _, _, stands in failed) else None
 
     return forget
 

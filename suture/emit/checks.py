@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 
-from suture.calls.inputs import number_in
+from suture import _core
+from suture.calls.outside.inputs import number_in
 from suture.capture import Capture
 from suture.emit.writer import Writer
 from suture.graph import undoable
@@ -18,16 +19,17 @@ from suture.variables import Tensor
 
 class AfterCheck:
     """The generators of random numbers go back to where they were, and the region is run in the
-    interpreter. `tell` is called with what the conditions were, one truth for each check."""
+    interpreter. `tell` is called with what the conditions were, one truth for each check; should it
+    give a point, that is entered instead."""
 
     def __init__(self, chain: Chain) -> None:
         self.chain = chain
-        self.tell: Callable[[tuple[bool, ...]], None] = _tell_nobody
+        self.tell: Callable[[tuple[bool, ...]], Any] = _tell_nobody
 
     def __call__(self, before: Any, truths: tuple[Any, ...], *state: Any) -> Any:
         set_drawn(before)
-        self.tell(tuple(bool(t) for t in truths))
-        return interpret(self.chain, state)
+        point = self.tell(tuple(bool(t) for t in truths))
+        return interpret(self.chain, state) if point is None else _core.jump(point, *state)
 
 
 def _tell_nobody(truths: tuple[bool, ...]) -> None:

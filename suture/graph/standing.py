@@ -42,7 +42,7 @@ def _run(builder: GraphBuilder, above: list[torch.fx.Node], values: dict[Any, An
         if node.op == "call_method":
             values[node] = getattr(args[0], str(node.target))(*args[1:], **kwargs)
         else:
-            values[node] = node.target(*args, **kwargs)  # type: ignore[operator]
+            values[node] = node.target(*args, **kwargs)
     found = values[above[-1]]
     if not torch.equal(drawn, torch.get_rng_state()):
         return None

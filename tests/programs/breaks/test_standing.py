@@ -65,7 +65,7 @@ def equal_calls(make, count, backend="eager", xs=None):
 
 
 def test_a_branch_on_a_buffer_that_is_set_anew_is_part_of_the_graph():
-    assert equal_calls(Ranged, 6) == [1, 2, 3, 3, 3, 3]
+    assert equal_calls(Ranged, 6) == [1, 2, 2, 2, 2, 2]
 
 
 @pytest.mark.parametrize("many", [1, 2])
