@@ -131,7 +131,7 @@ class Tensor(GraphValue):
         if asked is not None:
             return tx.truth(asked)
         number = tx.known_number(self)
-        return None if number is None else bool(number)
+        return tx.standing_truth(self) if number is None else bool(number)
 
     def rebuild(self, emit: Any) -> str:
         name = str(emit.graph_output(self))

@@ -58,24 +58,29 @@ class Checks(Part):
         if place in self.history.raised or not self._hangs_on_data(condition):
             return None
         jumped, fell = map(frame.code.only_raises, (inst.target, inst.index + 1))
+        if jumped is fell:
+            return self.standing_truth(condition)
         expected = fell is (inst.op == "POP_JUMP_IF_TRUE")
-        stands = jumped is fell
-        if stands:
-            now = self._standing_truth(condition)
-            if now is None:
-                return None
-            expected = now
         entry = control_flow.TENSOR_ASSERT if _is_assert(frame) else control_flow.TENSOR_BRANCH
         exit = self._exit_at(Break(entry, tensor=condition.describe()))
-        self.checks.append(Check(condition, expected, place, self.step, exit, stands))
+        self.checks.append(Check(condition, expected, place, self.step, exit))
         return expected
 
-    def _standing_truth(self, condition: Any) -> bool | None:
-        """The truth of a condition that hangs on nothing but what modules keep, as it is now."""
-        if self.whole:
+    def standing_truth(self, condition: Any) -> bool | None:
+        """The truth of a condition that hangs on nothing but what modules keep, as it is now; None
+        if it hangs on more."""
+        frame = self.frames[-1]
+        place = (frame.code.code, frame.ip)
+        if self.whole or len(self.graph.levels.stack) > 1 or condition.node is None:
+            return None
+        if place in self.history.raised:
             return None
         now = standing_number(self.graph, condition.node, lambda e: self._is_kept(e.source))
-        return None if now is None else bool(now)
+        if now is None:
+            return None
+        exit = self._exit_at(Break(control_flow.TENSOR_BRANCH, tensor=condition.describe()))
+        self.checks.append(Check(condition, bool(now), place, self.step, exit, True))
+        return bool(now)
 
     def _is_kept(self, source: Any) -> bool:
         if source is None or source.base is None:

@@ -118,3 +118,30 @@ def test_a_full_graph_has_no_such_branch():
     module = suture.compile(Initialised(), backend="eager", fullgraph=True)
     with pytest.raises(suture.errors.SutureError, match="GB0170"):
         module(torch.ones(2, 3))
+
+
+def test_the_average_of_a_model_is_kept_in_one_graph():
+    def make():
+        model = torch.nn.Linear(3, 3)
+        average = torch.optim.swa_utils.get_ema_multi_avg_fn(0.9)
+        return torch.nn.ModuleList([
+            model,
+            torch.optim.swa_utils.AveragedModel(model, multi_avg_fn=average),
+        ])
+
+    def update(models, x):
+        models[1].update_parameters(models[0])
+        return models[1](x)
+
+    torch.manual_seed(0)
+    eager, other = make(), make()
+    other.load_state_dict(eager.state_dict())
+    graphs = Graphs()
+    compiled = suture.compile(update, backend=graphs)
+    for i in range(4):
+        x = torch.randn(2, 3)
+        for models in (eager, other):
+            torch.nn.init.constant_(models[0].weight, i)
+        torch.testing.assert_close(compiled(other, x), update(eager, x))
+    assert len(graphs) == 2
+    torch.testing.assert_close(other.state_dict(), eager.state_dict())
