@@ -124,10 +124,12 @@ def test_the_average_of_a_model_is_kept_in_one_graph():
     def make():
         model = torch.nn.Linear(3, 3)
         average = torch.optim.swa_utils.get_ema_multi_avg_fn(0.9)
-        return torch.nn.ModuleList([
-            model,
-            torch.optim.swa_utils.AveragedModel(model, multi_avg_fn=average),
-        ])
+        return torch.nn.ModuleList(
+            [
+                model,
+                torch.optim.swa_utils.AveragedModel(model, multi_avg_fn=average),
+            ]
+        )
 
     def update(models, x):
         models[1].update_parameters(models[0])
