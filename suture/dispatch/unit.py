@@ -26,6 +26,7 @@ from suture.dispatch.binding import copy_function, follow
 from suture.dispatch.builtins_check import builtins_replaced
 from suture.dispatch.family import family_of
 from suture.dispatch.history import History
+from suture.dispatch.unexpected import forget_after
 from suture.emit.dynamo import hide
 from suture.graph import forget_source
 from suture.guards.reasons import most_frequent
@@ -380,7 +381,7 @@ class Unit:
         if emitted.checks is not None:
             variant.own = True
             if not self.options.fullgraph:  # a break instead would be an error
-                emitted.checks.tell = _forget_after(capture.checks, point, variant)
+                emitted.checks.tell = forget_after(capture.checks, point, variant, _drop)
         for guard in capture.guards.entries:
             if guard.kind == "weak":
                 _forget_with(guard.arg, point, variant)
@@ -438,32 +439,6 @@ def _forget_with(obj: Any, point: Any, variant: Variant) -> None:
             _drop(at, variant)
 
     weakref.finalize(obj, forget).atexit = False
-
-
-def _forget_after(checks: Any, point: Any, variant: Variant) -> Any:
-    """Drop the variant when one of the checks fails, and expect it to hold no more; what hangs on
-    what modules keep may change once, and the point is entered again. Called with what the
-    conditions were."""
-    ref = weakref.ref(point)
-    expected = [(check.place, check.expected, check.stands) for check in checks]
-
-    def forget(truths: tuple[bool, ...]) -> Any:
-        at = ref()
-        if at is None:
-            return None
-        history, turned = at.data.history, set()
-        failed = [check for check, truth in zip(expected, truths) if truth is not check[1]]
-        for place, _, stands in failed:
-            if stands and place not in history.turned:
-                turned.add(place)
-            else:
-                history.raised.add(place)
-        history.turned |= turned
-        if variant in at.data.variants:
-            _drop(at, variant)
-        return at if failed and all(stands for _, _, stands in failed) else None
-
-    return forget
 
 
 def _nothing() -> None:

@@ -408,10 +408,7 @@ class Tensors(Part):
             return self.folded(lambda: getattr(number, method)() if method != "item" else number)
         if method == "__bool__" or (tensor.value.dtype is torch.bool and method == "item"):
             made = self.truth_from_data(tensor) if self.whole else None
-            truth = self.standing_truth(tensor)
-            if made is not None or truth is not None:
-                return made or Constant(truth)
-            raise Break(control_flow.TENSOR_BRANCH, tensor=tensor.describe())
+            return made if made is not None else Constant(self.truth(tensor))
         keep = config.capture_scalar_outputs and not self.history.without_data
         made = self.number_from_data(tensor, method) if keep else None
         if made is None:
