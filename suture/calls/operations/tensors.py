@@ -14,7 +14,6 @@ from suture import _core, config
 from suture.breaks import (
     Break,
     calls,
-    control_flow,
     objects,
     subclasses,
     tensor_methods,
