@@ -86,6 +86,15 @@ _FRAMES = "looks at the frames on the stack"
 _SUSPENDED = "looks at variables of a suspended frame that it uses no more"
 _GETFILE = "torch puts another function in the place of inspect.getfile"
 _MODULES = "asks every module of the process for a name, and one of torch does not like that"
+_COLLECTED = "counts what the garbage collector finds, or waits for it to find it at once"
+_LINES = "asks which files linecache holds"
+_HELD_LOCALS = "looks at the variables of a frame that was left"
+_COLLECTIONS = (
+    "boom", "boom2", "boom2_new", "boom_new", "bug1055820b", "dict", "frame", "function",
+    "get_count", "get_objects_arguments", "legacy_finalizer", "legacy_finalizer_newclass", "list",
+    "newinstance", "resurrection_does_not_block_cleanup_of_other_objects",
+    "resurrection_is_transitive", "resurrection_only_happens_once_per_object", "saveall", "tuple",
+)  # fmt: skip
 _ARRAYS = (
     "Byte", "Double", "Float", "Int", "Long", "LongLong", "Short", "UnsignedByte", "UnsignedInt",
     "UnsignedLong", "UnsignedLongLong", "UnsignedShort",
@@ -108,6 +117,9 @@ EXPECTED: dict[str, str] = {
     "test.test_exceptions.ExceptionTests.test_recursion_error_cleanup": _DEPTH,
     "test.test_exceptions.ExceptionTests.test_recursion_in_except_handler": _DEPTH,
     "test.test_generators.GeneratorStackTraceTest.": "looks at the frames of callers",
+    "test.test_gc.GCCallbackTests.test_collect_garbage": _COLLECTED,
+    "test.test_gc.GCTogglingTests.test_bug1055820c": _COLLECTED,
+    "test.test_gc.GCTogglingTests.test_bug1055820d": _COLLECTED,
     "test.test_inspect.test_inspect.IsTestBase.test__all__": _GETFILE,
     "test.test_inspect.test_inspect.TestInterpreterStack.test__all__": _GETFILE,
     "test.test_inspect.test_inspect.TestPredicates.test__all__": _GETFILE,
@@ -136,6 +148,10 @@ EXPECTED: dict[str, str] = {
     "test.test_itertools.TestBasicOps.test_product_tuple_reuse": _REUSED,
     "test.test_itertools.TestBasicOps.test_zip_longest_tuple_reuse": _REUSED,
     "test.test_itertools.TestBasicOps.test_zip_tuple_reuse": _REUSED,
+    "test.test_memoryio.CBytesIOTest.test_cow_setstate": _COUNTS,
+    "test.test_memoryio.CBytesIOTest.test_cow_truncate": _COUNTS,
+    "test.test_memoryio.CBytesIOTest.test_cow_write": _COUNTS,
+    "test.test_memoryio.CBytesIOTest.test_sizeof": "asks for the size of a buffer in memory",
     "test.test_pickle.CIdPersPicklerTests.test_pickler_reference_cycle": _FREED,
     "test.test_pickle.CIdPersPicklerTests.test_unpickler_reference_cycle": _FREED,
     "test.test_pickle.CPicklerHookTests.test_reducer_override_no_reference_cycle": _FREED,
@@ -149,9 +165,18 @@ EXPECTED: dict[str, str] = {
     "test.test_set.TestFrozenSetSubclass.test_container_iterator": _FREED,
     "test.test_set.TestSet.test_container_iterator": _FREED,
     "test.test_set.TestSetSubclass.test_container_iterator": _FREED,
+    "test.test_sys.SysModuleTest.test_getallocatedblocks": "counts blocks of memory",
+    "test.test_sys.SysModuleTest.test_refcount": _COUNTS,
+    "test.test_sys.SysModuleTest.test_setrecursionlimit_to_depth": _DEPTH,
+    "test.test_sys.UnraisableHookTest.test_original_unraisablehook_err": _FREED,
     "test.test_threading.ThreadTests.test_no_refcycle_through_target": _FREED,
     "test.test_threading_local.PyThreadingLocalTest.test_cycle_collection": _FREED,
     "test.test_threading_local.ThreadLocalTest.test_cycle_collection": _FREED,
+    "test.test_traceback.MiscTracebackCases.test_clear": _HELD_LOCALS,
+    "test.test_traceback.TestStack.test_extract_stackup_deferred_lookup_lines": _LINES,
+    "test.test_traceback.TestTracebackException.test_comparison_params_variations": _HELD_LOCALS,
+    "test.test_traceback.TestTracebackException.test_lookup_lines": _LINES,
+    "test.test_traceback.TestTracebackException.test_print": _HELD_LOCALS,
     "test.test_tuple.TupleTest.test_free_after_iterating": _FREED,
     "test.test_code.CoExtra.": _FREED,
     "test.test_code.CodeWeakRefTest.test_basic": _FREED,
@@ -200,6 +225,7 @@ EXPECTED: dict[str, str] = {
     "test.test_weakset.TestWeakSet.test_weak_destroy_while_iterating": _FREED,
     "test.test_yield_from.TestPEP380Operation.test_delegator_is_visible_to_debugger": _FRAMES,
     **{f"test.test_enumerate.{n}TestCase.test_tuple_reuse": _REUSE for n in _SEQUENCES},
+    **{f"test.test_gc.GCTests.test_{n}": _COLLECTED for n in _COLLECTIONS},
     **{f"test.test_array.{n}Test.test_bug_782369": _COUNTS for n in _ARRAYS},
 }
 

@@ -211,7 +211,7 @@ class Functions(Part):
             return asked
         if isinstance(real, types.MethodWrapperType):  # bound to its object
             args = [self.wrap(real.__self__, None), *args]
-            real = find_in_mro(type(real.__self__), real.__name__)
+            real = find_in_mro(real.__objclass__, real.__name__)  # a derived class may differ
         handler = handler_of(real)
         if handler is not None:
             return self.handle(handler, real, args, kwargs)

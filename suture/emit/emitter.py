@@ -13,7 +13,7 @@ from typing import Any
 import torch.fx
 
 from suture import _core
-from suture.capture import Capture, Interpret
+from suture.capture import Capture, Interpret, Run
 from suture.emit.checks import CheckLines
 from suture.emit.draws import write_draws
 from suture.emit.dynamo import hide
@@ -56,6 +56,9 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     home = caller.fn.globals.get("__name__")  # classes made here belong to it
     if isinstance(home, str):
         writer.namespace["__name__"] = home
+    if isinstance(capture.exit, Run):  # what it runs may warn, once for each line of the program
+        registry = caller.fn.globals.setdefault("__warningregistry__", {})
+        writer.namespace["__warningregistry__"] = registry
     leaving = Leaving(writer, capture, points)
     writer.current = writer.tail
     leaving.write()

@@ -89,6 +89,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self._known: dict[int, tuple[Any, Any]] = {}
         self._pins: dict[int, Source] = {}
         self.abstract_answers: Any = None
+        self.last_traceback: Any = None  # that was asked for
         self.making: Any = None  # where the iterator of the library was made that runs now
         self._fixed: set[int] = set()
         self._loose: set[int] = set()

@@ -165,6 +165,10 @@ class Volatile(Variable):
     def truth(self, tx: Any) -> Any:
         return True
 
+    def unknown(self, operation: str) -> Break:
+        """Why something that needs the number itself is left to Python."""
+        return Break(objects.UNKNOWN_OBJECT, operation=operation, object=self.describe())
+
     def hash_key(self, tx: Any) -> Any:
         return (self.fn, *(a.identity() for a in self.args))
 

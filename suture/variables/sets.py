@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from suture.variables.address import Address
-from suture.variables.constant import Constant
+from suture.variables.constant import Constant, Volatile
 from suture.variables.sequence import Container, List, Tuple
 from suture.variables.set_tables import Recipe, recipe_for
 
@@ -16,6 +16,8 @@ def key_of(tx: Any, container: Any, key: Any) -> Any:
     """The key to look for: an id as a number where the container may hold numbers already."""
     if type(key) is Address and container.source is not None:
         return Constant(key.number(tx))
+    if type(key) is Volatile:
+        raise key.unknown("hash")
     return key
 
 
@@ -137,6 +139,7 @@ class Set(Container):
         return Constant(_member_key(tx, key_of(tx, self, item)) in self.entries)
 
     def m_add(self, tx: Any, item: Any) -> Any:
+        item = key_of(tx, self, item)
         key = item.hash_key(tx)
         self.change(tx)
         self._put(key, item)
@@ -266,6 +269,8 @@ def operand_of(tx: Any, value: Any) -> Operand:
         return Operand(entries, dict.fromkeys(entries), True)
     entries = {}
     for item in tx.unpack(value):
+        if type(item) is Volatile:
+            raise item.unknown("hash")
         entries.setdefault(item.hash_key(tx), item)
     return Operand(entries, list(entries), True)
 

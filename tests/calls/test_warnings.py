@@ -108,3 +108,26 @@ def test_recorded_warnings_are_counted_behind_the_block():
         return y, len(seen)
 
     check(fn, torch.ones(2), graphs=None, breaks=None)
+
+
+def _shown(fn):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        fn(torch.ones(2))
+    return [(w.filename, w.lineno) for w in caught if "once" in str(w.message)]
+
+
+def _old():
+    warnings.warn("once for each line", DeprecationWarning, stacklevel=2)
+
+
+def test_a_warning_is_shown_once_for_each_line_however_often_it_is_compiled():
+    def fn(x):
+        for size in range(4):
+            suture.graph_break()
+            _old()
+            x = x + torch.ones(size + 1).sum()
+        return x
+
+    want = _shown(fn)
+    assert want and _shown(suture.compile(fn, backend="eager")) == want

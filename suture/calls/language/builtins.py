@@ -169,7 +169,10 @@ def _storage_new(base: Any) -> Any:
             return tx.folded(lambda: base.__new__(cls))  # refuses, in Python's words
         if cls in _STORAGES:
             return tx.call(args[0], args[1:], kwargs)
-        return Object(None, cls, None, tx.new_storage(cls, args[1:]))
+        storage = tx.new_storage(cls, args[1:])
+        if storage is None:
+            raise Break(calls.C_FUNCTION, function=f"{base.__name__}.__new__")
+        return Object(None, cls, None, storage)
 
     return handler
 

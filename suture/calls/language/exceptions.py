@@ -29,6 +29,8 @@ def _current_exception(_: Any = None) -> Any:
 class Exceptions(Part):
     """The part of the tracer that raises."""
 
+    last_traceback: Any
+
     def raise_(self, kind: type[BaseException], *args: Any) -> Any:
         """Raise `kind(*args)` in the traced program; the arguments are plain values."""
         raise Raised(self.with_context(Raise(kind, [Constant(a) for a in args])))
@@ -148,7 +150,11 @@ class Exceptions(Part):
             return Opaque(exc.value.__traceback__, exc.source.attr("__traceback__"))
         if isinstance(exc, Raise) and not exc.traceback:
             return Constant(None)
-        return NoTraceback(exc)
+        last = self.last_traceback  # one object for as long as the exception passes no frame
+        entries = list(getattr(exc, "traceback", ()))
+        if last is None or last.of is not exc or last.entries != entries:
+            last = self.last_traceback = NoTraceback(exc)
+        return last
 
     def traceback_before(self, exc: Any, traceback: Any) -> list[Any]:
         """The entries of an exception of the trace that `traceback` stands for: none, or those

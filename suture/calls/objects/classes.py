@@ -132,7 +132,10 @@ class Classes(Part):
         return made
 
     def new_storage(self, real: type, args: list[Any]) -> Any:
-        """The builtin part of a new object of a class that derives from a builtin type."""
+        """The builtin part of a new object of a class that derives from a builtin type; None for
+        classes in C, which make their objects themselves."""
+        if not real.__flags__ & (1 << 9) and real not in _STORAGE:
+            return None
         if issubclass(real, tuple):
             return Tuple(list(self.unpack(args[0])) if args else [])
         if issubclass(real, collections.OrderedDict):
@@ -186,6 +189,13 @@ class Classes(Part):
             raise Break(calls.UNSUPPORTED_CALLABLE, callable=made.describe(), arguments="")
 
 
+# Builtin types that an object can have as its builtin part.
+_STORAGE = frozenset(
+    {
+        tuple, list, dict, set, frozenset, collections.deque, collections.OrderedDict,
+        collections.defaultdict, int, float, str, bytes, complex,
+    }
+)  # fmt: skip
 # Exceptions whose constructors do more than keep their arguments.
 _CHECKED = (OSError, BaseExceptionGroup, UnicodeError, SyntaxError)
 # Keyword arguments that builtin exceptions take.

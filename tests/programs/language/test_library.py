@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import copy
 import functools
+import io
 import operator
+import sys
+import threading
 
 import pytest
 import torch
@@ -243,3 +246,58 @@ def test_one_graph(program):
         return x + 1, program(x)
 
     check(fn, torch.randn(3), graphs=1)
+
+
+def test_the_number_of_the_thread_is_compared_and_looked_up_as_the_number_it_is():
+    here = threading.get_ident()
+    names = {here: "here"}
+
+    def fn(x):
+        now = threading.get_ident()
+        mine = {now: 1}
+        mine[here] = 2
+        told = now == here, now in names, names.get(now), now in [here], {now} == {here}
+        return x + 1, told, len(mine), len({now, here}), now == threading.get_ident()
+
+    check(fn, torch.ones(2), graphs=None, breaks=None)
+
+
+def test_a_traceback_is_one_object_while_the_exception_passes_no_frame():
+    def fn(x):
+        try:
+            raise ValueError(x.shape)
+        except ValueError as error:
+            kind, value, trace = sys.exc_info()
+            same = value is error, trace is error.__traceback__
+            return x + 1, kind, same, error.__traceback__ is error.__traceback__
+
+    check(fn, torch.ones(2), graphs=None, breaks=None)
+
+
+def test_objects_of_classes_in_c_that_nobody_makes_are_refused():
+    def fn(x):
+        said = []
+        for kind in (type(sys.flags), type(sys.version_info)):
+            for make in (kind, lambda kind=kind: kind.__new__(kind)):
+                try:
+                    make()
+                except TypeError as error:
+                    said.append(str(error))
+        return x + 1, said
+
+    check(fn, torch.ones(2), graphs=None, breaks=None, recompiles=None)
+
+
+class Buffer(io.TextIOWrapper):
+    def __init__(self, text):
+        start = super().__init__
+        start(io.BytesIO(text.encode()))
+        self.text = text
+
+
+def test_a_bound_method_in_c_is_that_of_the_class_it_was_taken_from():
+    def fn(x):
+        made = Buffer("abc")
+        return x + 1, made.read(), made.text
+
+    check(fn, torch.ones(2), graphs=None, breaks=None, recompiles=None)
