@@ -7,6 +7,7 @@ from suture.calls.functions import Functions
 from suture.calls.language import builtins, extremes, frames, operator_functions  # noqa: F401
 from suture.calls.language.contexts import Contexts
 from suture.calls.language.conversions import Conversions
+from suture.calls.language.dropped import Dropped
 from suture.calls.language.exceptions import Exceptions
 from suture.calls.language.generators import Generators
 from suture.calls.language.items import Items
@@ -74,6 +75,7 @@ PARTS = (
     Contexts,
     Conversions,
     Draws,
+    Dropped,
     Exceptions,
     FunctionModes,
     Functions,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from suture.hook import OPERATIONS, FrameSpec, clean_traceback
 from suture.hook.operations import STOP
 from suture.inference_mode import set_inference
 from suture.rules.strictness import switch
-from suture.variables import NULL, Constant
+from suture.variables import NULL, Constant, Generator
 
 # Names that mean that somebody may look at all variables of the frame, or that it matters how
 # long the frame keeps them alive.
@@ -25,6 +26,14 @@ _READERS = frozenset(
         "ref", "proxy", "finalize",
     }
 )  # fmt: skip
+
+
+def _waits(value: Any) -> bool:
+    """Whether a local variable holds a generator that has begun: its blocks are left when the frame
+    ends, and not before."""
+    if isinstance(value, Generator):
+        return value.started and value.frame is not None
+    return isinstance(getattr(value, "value", None), types.GeneratorType)
 
 
 class Raw:
@@ -141,6 +150,7 @@ class Leaving:
                 live.update(code.live(handler.target))
         if not _READERS.isdisjoint(code.code.co_names):
             live.update(i for i, value in enumerate(frame.locals) if value is not None)
+        live.update(i for i, value in enumerate(frame.locals) if _waits(value))
         slots = tuple(sorted(live))
         handling = code.handled(index) > 0
         deliver = frame.deliver is not None
@@ -226,7 +236,7 @@ class Leaving:
         name of what it returned."""
         writer, code = self.writer, frame.code
         result = writer.fresh("result")
-        live = code.live(frame.ip)
+        live = {*code.live(frame.ip), *(i for i, v in enumerate(frame.locals) if _waits(v))}
         slots = [self._text(v) if i in live else "UNBOUND" for i, v in enumerate(frame.locals)]
         stack = [self._text(v) for v in frame.stack]
         outer = self.capture.frames[-2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 from typing import Any
 
 from suture.bytecode import Code
@@ -55,3 +56,20 @@ class Pending:
 
     def __init__(self, frame: Frame) -> None:
         self.frame = frame
+
+
+_LINES: dict[tuple[int, int | None], tuple[Any, str]] = {}
+
+
+def line_text(code: Any, index: int) -> str:
+    """One entry of a stack trace, as traceback prints it."""
+    number = code.line(index)
+    found = _LINES.get((id(code), number))
+    if found is None:
+        real = code.code
+        source = linecache.getline(real.co_filename, number or 0).strip()
+        text = f'  File "{real.co_filename}", line {number}, in {real.co_name}\n    {source}\n'
+        if len(_LINES) > 4096:
+            _LINES.clear()
+        found = _LINES[(id(code), number)] = (code, text)
+    return found[1]

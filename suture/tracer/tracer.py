@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import linecache
 import math
 import sys
 from typing import Any
@@ -23,7 +22,7 @@ from suture.graph import GraphBuilder
 from suture.guards import Guards
 from suture.hook import Chain, slot_names
 from suture.sources import Source, slot
-from suture.tracer.frame import Frame, Pending
+from suture.tracer.frame import Frame, Pending, line_text
 from suture.tracer.opcodes import HANDLERS
 from suture.variables import NULL, Lazy, Opaque, Raise, Raised
 
@@ -66,6 +65,8 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.checks: list[Check] = []
         self.draws: list[Draw] = []
         self.mapped = 0
+        self.waiting: dict[int, Any] = {}  # generators in the midst of their elements
+        self.unwound: list[Frame] = []  # frames that exceptions have left
         self.transforms: list[str] = []  # of torch.func, whose bodies are being traced
         self.copied: list[Any] = []  # parameters that share their memory with something
         self.strictness = Strictness()
@@ -281,11 +282,28 @@ class Tracer(*PARTS):  # type: ignore[misc]
                     self.unwind(raised, floor)
                 if frame.ip <= inst.index:
                     self._turn(frame)
-                if self._result is not None:
-                    result, self._result = self._result, None
+                result, self._result = self._result, None
+                if self.waiting:
+                    del frame  # it may be the last that knows of them
+                    self._drop(inst, result)
+                if result is not None:
                     return result
         finally:
             self.floor = saved
+
+    def _drop(self, inst: Any, result: Any) -> None:
+        """Close the generators that the instruction, or the end of the region, has dropped."""
+        try:
+            if result is not None and self.floor == 0:
+                self.close_at_end(result)
+            else:
+                self.close_dropped()
+        except Break as reason:
+            if self.floor:
+                raise
+            run = HANDLERS[inst.op].run
+            exit = Run(inst, run, reason) if run else Interpret(False, reason)
+            raise Restart(self.step, exit) from None
 
     def _turn(self, frame: Frame) -> None:
         """A jump back: a loop that takes too many turns is left at the next chance."""
@@ -394,11 +412,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         if floor == 0:
             raise Uncaught from None
         self._note_passed(exc, passed)
-        for frame in self.frames[floor:]:
-            if frame.generator is not None:
-                frame.generator.frame = None
-                frame.generator.running = False
-        del self.frames[floor:]
+        self.leave_frames(floor)
         raise raised
 
     def _note_passed(self, exc: Any, passed: list[Any]) -> None:
@@ -411,11 +425,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
     def _handle(self, frame: Frame, inst: Any, exc: Any, depth: int) -> None:
         from suture.variables import Constant
 
-        for left in self.frames[depth:]:
-            if left.generator is not None:
-                left.generator.frame = None
-                left.generator.running = False
-        del self.frames[depth:]
+        self.leave_frames(depth)
         handler = inst.handler
         del frame.stack[handler.depth :]
         if handler.lasti:
@@ -435,7 +445,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         out = []
         for frame in self.frames:
             at = frame.ip if frame is self.frames[-1] else frame.ip - 1
-            out.append(_line_text(frame.code, at))
+            out.append(line_text(frame.code, at))
         return "".join(out)
 
     def realize_stack(self, value: Any) -> Any:
@@ -457,23 +467,6 @@ def loop_slots(code: Any) -> frozenset[int]:
 
 def _no_stack(*_: Any) -> None:
     return None
-
-
-_LINES: dict[tuple[int, int | None], tuple[Any, str]] = {}
-
-
-def _line_text(code: Any, index: int) -> str:
-    """One entry of a stack trace, as traceback prints it."""
-    number = code.line(index)
-    found = _LINES.get((id(code), number))
-    if found is None:
-        real = code.code
-        source = linecache.getline(real.co_filename, number or 0).strip()
-        text = f'  File "{real.co_filename}", line {number}, in {real.co_name}\n    {source}\n'
-        if len(_LINES) > 4096:
-            _LINES.clear()
-        found = _LINES[(id(code), number)] = (code, text)
-    return found[1]
 
 
 def _raises_again(inst: Any) -> bool:

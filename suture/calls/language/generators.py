@@ -26,6 +26,7 @@ class Generators(Part):
     """The part of the tracer that runs generators."""
 
     making: Any
+    waiting: dict[int, Generator]
 
     def advance_in_loop(self, frame: Any, iterator: Any) -> Any:
         """The next element for a `for` loop."""
@@ -66,6 +67,7 @@ class Generators(Part):
             exc = got if kind == "raise" else None
         frame.generator = gen
         gen.running = True
+        self.waiting.pop(id(gen), None)
         if not frame.code.handled(frame.ip):
             frame.handled = self.frames[-1].handled
         if gen.started and not delivered:
@@ -123,7 +125,9 @@ class Generators(Part):
             return
         value = frame.stack.pop()
         frame.ip += 1
+        frame.generator = None
         gen.running = False
+        self.waiting[id(gen)] = gen
         self.frames.pop()
         self._result = ("yield", value)
 

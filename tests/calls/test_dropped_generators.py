@@ -1,0 +1,179 @@
+"""Generators that are dropped in the midst of their elements: their blocks are left in time."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+
+import pytest
+import torch
+
+import suture
+
+LOG: list[str] = []
+X = torch.ones(2)
+
+
+def numbers():
+    try:
+        yield 1
+        yield 2
+    finally:
+        LOG.append("closed")
+
+
+def without_gradients():
+    with torch.no_grad():
+        yield 1
+        yield 2
+
+
+@contextlib.contextmanager
+def managed():
+    try:
+        yield 3
+    finally:
+        LOG.append("left")
+
+
+class Numbers:
+    def __init__(self):
+        self.inner = numbers()
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return next(self.inner)
+
+
+def left_by_break(x):
+    for i in numbers():
+        x = x + i
+        break
+    LOG.append("after")
+    return x
+
+
+def dropped_at_the_end(x):
+    made = numbers()
+    return x + next(made)
+
+
+def dropped_by_a_call(x):
+    x = dropped_at_the_end(x)
+    LOG.append("after")
+    return x
+
+
+def dropped_by_name(x):
+    made = again = numbers()
+    x = x + next(made)
+    made = None
+    LOG.append("still there")
+    del again
+    LOG.append("after")
+    return x
+
+
+def dropped_inside_another(x):
+    first = next(v for v in numbers() if v > 0)
+    LOG.append("after")
+    return x + first + any(v > 0 for v in numbers())
+
+
+def dropped_inside_an_object(x):
+    for i in Numbers():
+        return x + i
+
+
+def dropped_with_its_manager(x):
+    with contextlib.ExitStack() as stack:
+        x = x + stack.enter_context(managed())
+    entered = managed()
+    return x + entered.__enter__()
+
+
+def left_by_an_exception(x):
+    try:
+        for _ in numbers():
+            raise ValueError
+    except ValueError:
+        LOG.append("handled")
+    return x + 1
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        left_by_break,
+        dropped_at_the_end,
+        dropped_by_a_call,
+        dropped_by_name,
+        dropped_inside_another,
+        dropped_inside_an_object,
+        dropped_with_its_manager,
+        left_by_an_exception,
+    ],
+)
+def test_block_is_left_as_in_python(fn):
+    LOG.clear()
+    expected = fn(X), list(LOG)
+    compiled = suture.compile(fn, fullgraph=True, backend="eager")
+    for _ in range(2):
+        LOG.clear()
+        torch.testing.assert_close(compiled(X), expected[0])
+        assert LOG == expected[1]
+
+
+def test_mode_of_a_dropped_generator_ends():
+    def fn(x):
+        for _ in without_gradients():
+            break
+        return torch.is_grad_enabled(), x * 2
+
+    compiled = suture.compile(fn, fullgraph=True, backend="eager")
+    on, made = compiled(torch.ones(2, requires_grad=True))
+    assert on and made.requires_grad and torch.is_grad_enabled()
+
+
+def test_generator_that_is_kept_goes_on():
+    def fn(x, box):
+        made = numbers()
+        box.append(made)
+        return x + next(made), [numbers()]
+
+    LOG.clear()
+    box = []
+    _, (fresh,) = suture.compile(fn, fullgraph=True, backend="eager")(X, box)
+    assert LOG == [] and list(box[0]) == [2] and next(fresh) == 1
+
+
+def test_break_between_and_in_the_block():
+    def breaking():
+        try:
+            yield 1
+            yield 2
+        finally:
+            suture.graph_break()
+            LOG.append("closed")
+
+    def fn(x):
+        kept = numbers()
+        x = x + next(kept)
+        suture.graph_break()
+        LOG.append("between")
+        for i in breaking():
+            x = x + i
+            break
+        LOG.append("after")
+        return x
+
+    LOG.clear()
+    expected = fn(X), list(LOG)
+    compiled = suture.compile(fn, backend="eager")
+    for _ in range(2):
+        LOG.clear()
+        torch.testing.assert_close(compiled(X), expected[0])
+        gc.collect()  # what was compiled just now may hold on to what it saw
+        assert LOG == expected[1]
