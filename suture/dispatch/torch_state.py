@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from suture.dispatch import gauges
+from suture.graph import _torch as priv
 
 READERS: tuple[Any, ...] = (
     torch.is_grad_enabled,
@@ -42,6 +43,11 @@ def user_modes() -> bool:
         return True
     # or inside a transform of torch.func that Python runs
     return torch._C._functorch.maybe_current_level() is not None
+
+
+def are_fake(state: tuple[Any, ...]) -> bool:
+    """Whether another tracer has called, with tensors that stand for real ones."""
+    return any(isinstance(value, priv.FakeTensor) for value in state)
 
 
 @contextlib.contextmanager

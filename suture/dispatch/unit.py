@@ -119,7 +119,6 @@ class Unit:
         self.overworked = 0  # regions that ended because tracing them took too much
         self.fruitless = 0  # regions without an operation; -1 once there was one with some
         self.plain: dict[int, Any] = {}  # code that was offered and has nothing to capture
-        self._compiling = threading.local()
         ALL.add(self)
 
     # ---- points
@@ -201,7 +200,9 @@ class Unit:
 
     def _on_miss(self, point: Any, state: tuple[Any, ...]) -> Any:
         data = point.data
-        if data.interpret_only or data.given_up or self._is_compiling():
+        if data.interpret_only or data.given_up or _is_compiling():
+            return data.interpreting
+        if torch_state.are_fake(state):
             return data.interpreting
         if torch_state.user_modes() or builtins_replaced():
             self._tell_watched(point, data)
@@ -220,7 +221,7 @@ class Unit:
             for variant in data.variants:  # another thread may have made it meanwhile
                 if id(variant) not in seen and variant.program.check(*state):
                     return variant.function
-            self._compiling.on = True
+            _COMPILING.on = True
             try:
                 if self._over_limit(point, data, state):
                     return data.interpreting
@@ -232,7 +233,7 @@ class Unit:
                     raise
                 return _Throwing(data.chain, error)
             finally:
-                self._compiling.on = False
+                _COMPILING.on = False
         return data.interpreting if variant is None else variant.function
 
     def _adopt(self, point: Any, data: PointData, state: tuple[Any, ...]) -> Variant | None:
@@ -283,9 +284,6 @@ class Unit:
         reason = Break(contexts.MODE_AROUND, mode=mode.__name__)
         place = events.Where(function, file, line or 0)
         events.emit(events.Interpreted(place, str(reason), point=point.name))
-
-    def _is_compiling(self) -> bool:
-        return getattr(self._compiling, "on", False)
 
     def _may_compile(self, point: Any, data: PointData, state: tuple[Any, ...]) -> bool:
         """Whether the stance lets this miss compile; raises where it is an error."""
@@ -407,6 +405,11 @@ class Unit:
             point.data.history = self._history(point.data.chain)
 
 
+def _is_compiling() -> bool:
+    """Whether this call comes from a compilation in this thread, of an operator's kernel say."""
+    return getattr(_COMPILING, "on", False)
+
+
 def _holds_tensors(value: Any) -> bool:
     """Whether a value is a tensor or a module, or holds some right inside. Runs no code of the
     program: it is asked of types, since objects may say what they like of their class."""
@@ -473,4 +476,5 @@ class _Interpreting:
 _LEAST_TRACED = 2_000
 ALL: weakref.WeakSet[Unit] = weakref.WeakSet()
 _LOCK = threading.RLock()
+_COMPILING = threading.local()
 hide(Unit._on_miss.__code__)

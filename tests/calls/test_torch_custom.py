@@ -162,3 +162,36 @@ def test_sparse_make():
         return s.to_dense() + 1
 
     check(sparse_make, x, graphs=1)
+
+
+def test_an_operator_that_was_never_asked_for_is_compiled_once():
+    with torch.library._scoped_library("suture_lazy", "FRAGMENT") as library:
+        library.define("double(Tensor x) -> Tensor")
+        library.impl("double", lambda x: x * 2, "CompositeExplicitAutograd")
+        check(lambda x: torch.ops.suture_lazy.double(x), torch.randn(3), fullgraph=True)
+
+
+def test_the_kernel_of_an_operator_may_be_compiled():
+    inner = suture.compile(lambda x: x.sin().cos(), backend="eager", fullgraph=True)
+    with torch.library._scoped_library("suture_inner", "FRAGMENT") as library:
+        library.define("run(Tensor x) -> Tensor")
+        library.impl("run", lambda x: inner(x), "CompositeExplicitAutograd")
+        fn = suture.compile(
+            lambda x: torch.ops.suture_inner.run(x) + 1, backend="eager", fullgraph=True
+        )
+        x = torch.randn(3)
+        assert torch.equal(fn(x), x.sin().cos() + 1)
+        assert torch.equal(inner(x), x.sin().cos())
+
+
+def test_a_compiled_function_under_another_tracer_runs_plainly():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    fn = suture.compile(lambda x: x.sin() + 1, backend="eager", fullgraph=True)
+    with FakeTensorMode():
+        fake = torch.ones(3)
+        assert fn(fake).shape == (3,)
+    assert fn(fake).shape == (3,)
+    traced = make_fx(lambda x: fn(x) * 2)(torch.ones(2))
+    assert torch.equal(traced(x), (x.sin() + 1) * 2)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
+import suture
 from tests.harness import check
+from tests.programs.dynamic.counting import compilations
 
 torch.manual_seed(0)
 x = torch.randn(3, 4)
@@ -209,3 +212,61 @@ def test_generator():
         return torch.rand(3, generator=gen) + x[0, 0]
 
     check(generator, x, graphs=1, breaks=("GB0177", "GB0156", "GB0055"))
+
+
+def test_tensors_of_changing_numbers_are_not_compiled_for_each_number():
+    def fn(x, scale):
+        size = x.shape[0]
+        return (
+            torch.tensor([size, 2]),
+            torch.tensor([[size > 3, True]]),
+            torch.tensor([size, scale], dtype=torch.float64),
+            torch.as_tensor(size),
+            x.new_tensor([size * 2, 0.5]),
+            torch._shape_as_tensor(x),
+        )
+
+    calls = [(torch.ones(n), n / 4) for n in (4, 5, 6, 7)]
+    assert compilations(fn, *calls, fullgraph=True) == [1, 2, 2, 2]
+
+
+def test_tensors_of_numbers_that_come_from_data():
+    def fn(a):
+        count = a.nonzero().squeeze(-1).numel()
+        return a.new_tensor([[count, count + 1], [0, count * 2]]), torch.tensor([count > 2, False])
+
+    check(fn, torch.tensor([1, 0, 0, 5]), fullgraph=True)
+
+
+def test_a_tensor_of_scalars_of_numpy():
+    def fn():
+        x = np.array([1, 2, 3, 4], dtype=np.int64)
+        return torch.LongTensor([x[0], x[2]]), torch.tensor([x[1], 2.5])
+
+    check(fn, fullgraph=True)
+
+
+def test_a_size_at_the_number_in_a_tensor():
+    check(lambda x: x.reshape(-1, x.shape[torch.tensor(1)]), torch.randn(2, 3, 4), fullgraph=True)
+
+
+def test_the_gradient_of_a_computed_tensor_is_set():
+    def fn(x):
+        y = x + 10
+        y.grad = x * 2
+        return y, y.grad + 1
+
+    y, _ = suture.compile(fn, backend="aot_eager", fullgraph=True)(torch.ones(2))
+    assert torch.equal(y.grad, torch.full((2,), 2.0))
+    check(fn, torch.ones(2), fullgraph=True)
+
+
+def test_conditions_on_data_are_joined():
+    from torch.fx.experimental.symbolic_shapes import sym_and
+
+    def fn(xs):
+        a, b = xs.tolist()
+        torch._check(sym_and(a >= 3, a <= 10, b >= 2))
+        return xs.new_zeros(2) + (1 if a >= 3 else 0) + (1 if b >= 1 else 0)
+
+    check(fn, torch.tensor([5, 6]), fullgraph=True)

@@ -63,8 +63,9 @@ class Items(Part):
         return found if found is not None else self.call_type_method(obj, "__missing__", [key], {})
 
     def _constant_getitem(self, obj: Any, key: Any) -> Any:
-        if isinstance(key, Object) and isinstance(obj.constant(), _SEQUENCES):
-            key = Constant(self.integer(key)) if self.has_index(key) else key
+        if isinstance(key, (Object, Tensor)) and isinstance(obj.constant(), _SEQUENCES):
+            if isinstance(key, Tensor) or self.has_index(key):
+                key = Constant(self.integer(key))
         if isinstance(key, Slice) or key.is_constant() or isinstance(key, Symbol):
             value = obj.constant()
             return self.folded(lambda: value[self.constant_value(key)])

@@ -16,7 +16,7 @@ from suture.variables.arrays import Array
 @special("make_tensor")
 def _make_tensor(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     data = args[0] if args else kwargs.get("data", kwargs.get("obj"))
-    if data is not None and not isinstance(data, Tensor) and holds_tensor(tx, data):
+    if data is not None and not isinstance(data, (Tensor, Array)) and holds_tensor(tx, data):
         if not _is_plain(tx, data, args[1:], kwargs):
             raise Break(calls.ARGUMENT_OUTSIDE_GRAPH, function=target.__name__, argument="tensors")
         return _of_parts(tx, data, kwargs)
@@ -62,8 +62,8 @@ def _of_array(tx: Any, target: Any, array: Array, rest: Any, kwargs: Any) -> Any
 
 
 def holds_tensor(tx: Any, data: Any) -> bool:
-    """Whether a nest of lists has a tensor somewhere."""
-    if isinstance(data, Tensor):
+    """Whether a nest of lists has a tensor somewhere, or a scalar of NumPy that is one."""
+    if isinstance(data, Tensor) or (isinstance(data, Array) and data.is_scalar):
         return True
     return isinstance(data, (List, Tuple)) and any(holds_tensor(tx, i) for i in data.unpacked(tx))
 
@@ -94,6 +94,8 @@ def _of_parts(tx: Any, data: Any, kwargs: Any) -> Any:
 
 
 def _stackable(tx: Any, data: Any) -> bool:
+    if isinstance(data, Array):
+        return bool(data.is_scalar)
     if isinstance(data, Tensor):
         return data.value.dim() == 0 or data.value.numel() == 1
     if isinstance(data, (List, Tuple)):
@@ -105,6 +107,8 @@ def _stackable(tx: Any, data: Any) -> bool:
 
 
 def _common_dtype(tx: Any, data: Any) -> torch.dtype:
+    if isinstance(data, Array):
+        return _common_dtype(tx, data.tensor)
     if isinstance(data, Tensor):
         found: torch.dtype = data.value.dtype
         return found
@@ -123,6 +127,8 @@ def _common_dtype(tx: Any, data: Any) -> torch.dtype:
 
 
 def _stacked(tx: Any, data: Any, dtype: torch.dtype) -> Any:
+    if isinstance(data, Array):
+        return _stacked(tx, data.tensor, dtype)
     if isinstance(data, Tensor):
         flat = tx.add_node("call_method", "detach", [data], {})
         flat = tx.add_node("call_method", "reshape", [flat, Tuple([])], {})
@@ -132,6 +138,12 @@ def _stacked(tx: Any, data: Any, dtype: torch.dtype) -> Any:
         return tx.call_torch(torch.stack, [List(parts)], {})
     maker = torch.scalar_tensor if isinstance(data, Symbol) else torch.tensor
     return tx.call_torch(maker, [data], {"dtype": Constant(dtype)})
+
+
+@handles(torch._shape_as_tensor)
+def _shape_as_tensor(tx: Any, args: Any, kwargs: Any) -> Any:
+    cpu, (of,) = {"device": Constant(torch.device("cpu"))}, args
+    return _make_tensor(tx, torch.tensor, [List(list(tx.tensor_shape(of).items))], cpu)
 
 
 @handles(torch.quantize_per_tensor, torch.quantize_per_channel, torch.quantize_per_tensor_dynamic)

@@ -16,11 +16,14 @@ def _symbolic_shape(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     """torch answers, from the sizes as they are known; what it decides by that is guarded."""
     values = [_plain(tx, a) for a in args]
     named = {k: _plain(tx, v) for k, v in kwargs.items()}
+    answer = None
     try:
         answer = target(*values, **named)
         if isinstance(answer, priv.SymBool):
             answer = bool(answer)
     except priv.GuardOnDataDependentSymNode as error:
+        if isinstance(answer, priv.SymBool):
+            return tx.call_torch(target, args, kwargs)  # asked when the graph runs
         raise tx.unbacked_decision(error) from None
     if not is_literal(answer):
         raise Break(calls.C_FUNCTION, function=target.__name__)

@@ -162,7 +162,7 @@ def set_attribute(tx: Any, tensor: Tensor, name: str, value: Any) -> None:
         raise Break(tensor_methods.REQUIRES_GRAD_SET, tensor=tensor.describe(), value=text)
     if tensor.cls not in _PLAIN and tx.set_in_class(tensor, name, value):
         return
-    is_grad = name == "grad" and tensor.source is not None and tensor.value.is_leaf
+    is_grad = name == "grad" and tensor.value.is_leaf
     if is_grad and not _fits_as_grad(tensor, value):
         raise Break(tensor_methods.SET_ATTRIBUTE, tensor=tensor.describe(), attribute=name)
     if not is_grad and hasattr(torch.Tensor, name):

@@ -40,11 +40,14 @@ class Globals(Part):
             if any(held is namespace for held, _ in self.effects.globals.values()):
                 raise Break(objects.UNKNOWN_ATTRIBUTE, object=module.describe(), attribute=name)
             return self.wrap(namespace, source)
-        self.guards.add(source, "no_key", name)
         try:
             value = getattr(module.value, name)
         except AttributeError as error:
+            self.guards.add(source, "no_key", name)
             return self.raise_(AttributeError, *error.args)
+        if namespace.get(name) is value:  # lazy modules keep what was asked for once
+            return self.wrap(value, source.item(name))
+        self.guards.add(source, "no_key", name)
         return self.wrap(value, module.source.attr(name))
 
     def set_module_attribute(self, module: Any, name: str, value: Any) -> None:
