@@ -17,6 +17,7 @@ from suture.calls.language.set_order import SetOrder
 from suture.calls.objects import class_checks, modules, weakrefs  # noqa: F401
 from suture.calls.objects.attributes import Attributes
 from suture.calls.objects.classes import Classes
+from suture.calls.objects.handles import HookHandles
 from suture.calls.objects.hashing import Hashing
 from suture.calls.objects.instance_dict import InstanceDicts
 from suture.calls.objects.introspection import Introspection
@@ -89,6 +90,7 @@ PARTS = (
     InstanceDicts,
     Introspection,
     Hashing,
+    HookHandles,
     Items,
     Iteration,
     LibraryIterators,

@@ -363,3 +363,12 @@ def test_a_mask_of_flex_attention_reads_a_tensor_at_the_indices(inside):
         return flex_attention(q, q, q, block_mask=made() if inside else mask)
 
     check(fn, torch.randn(2, 1, 128, 16), graphs=1)
+
+
+def test_what_vmap_changes_in_place_and_returns_is_the_same_tensor():
+    def fn(x):
+        y = torch.func.vmap(lambda row: row.mul_(2))(x)
+        z, w = torch.func.vmap(lambda row: (row, row.sum()))(x)
+        return y, y is x, z is x, w
+
+    check(fn, torch.ones(3, 4))

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from suture.breaks import Break, modules
+from suture.breaks import Break, calls, modules
 from suture.calls.objects.attributes import MISSING
 from suture.calls.table import handles
 from suture.variables import Constant, Dict, Function, Object
@@ -19,6 +19,8 @@ _NAMESPACE = torch.nn.modules.module.__dict__
 def _module_call(fn: Any) -> Any:
     def handler(tx: Any, args: Any, kwargs: Any) -> Any:
         module = args[0]
+        if isinstance(module, Object):
+            _refuse_moving_hooks(tx, module)
         if isinstance(module, Object) and _is_plain(tx, module):
             return tx.tail_call(tx.getattr(module, "forward"), args[1:], kwargs)
         if isinstance(module, Object):
@@ -38,6 +40,24 @@ def _refuse_backward_hooks(tx: Any, module: Object) -> None:
         tables = (tx.instance_value(module, name), tx.load_global(_NAMESPACE, "_global" + name))
         if any(isinstance(t, Dict) and t.truth(tx) for t in tables):
             raise Break(modules.BACKWARD_HOOKS, module=module.describe())
+
+
+def _refuse_moving_hooks(tx: Any, module: Object) -> None:
+    """Hooks that are set anew before each call have other numbers each time, which no guard can
+    hold: Python calls the module, and what it calls is compiled on its own."""
+    if module.source is None or not isinstance(module.value, torch.nn.Module):
+        return
+    for name in _HOOKS[2:]:
+        for place, number in enumerate(getattr(module.value, name, ())):
+            path = f"{module.source.path()}.{name}[{place}]"
+            if tx.history.dynamic_number(path, number, fixed=True):
+                kind = type(module.value)
+                raise Break(
+                    calls.PYTHON_FUNCTION_RUN,
+                    module=kind.__module__,
+                    qualname=kind.__qualname__,
+                    reason="its hooks are others in each call",
+                )
 
 
 def _is_plain(tx: Any, module: Object) -> bool:

@@ -86,15 +86,16 @@ class Bodies(Part):
         values = [v.value for v in outputs]
         return Body(level.module(nodes), lifted, shape, values, _holds_others(shape))
 
-    def call_held(self, module: Any, name: str, nodes: list[Any]) -> Any:
-        """A node that calls a module kept in the graph."""
+    def call_held(self, module: Any, name: str, nodes: list[Any], given: Any = ()) -> Any:
+        """A node that calls a module kept in the graph. Of `given`, what comes back as it was is
+        the same object."""
         target = self.graph.hold(module, name)
-        given = tuple(self.graph.levels.lift(n) for n in nodes)
+        lifted = tuple(self.graph.levels.lift(n) for n in nodes)
         try:
-            node, value = self.graph.call("call_module", target, given, {})
+            node, value = self.graph.call("call_module", target, lifted, {})
         except OpFailed as failed:
             raise self.op_failure(failed, name) from failed.cause
-        return self.from_value(node, value)
+        return _same_as_given(self.from_value(node, value), given)
 
     def _formal(self, level: Any, i: int, old: Any, fake: Any) -> Any:
         node = level.placeholder(f"arg{i}", fake)
@@ -117,6 +118,15 @@ class Bodies(Part):
             raise Break(higher_order.BODY_SIDE_EFFECT, operator=name, object="what is printed")
         if self.effects.globals != saved.globals:
             raise Break(higher_order.BODY_SIDE_EFFECT, operator=name, object="a global variable")
+
+
+def _same_as_given(made: Any, given: Any) -> Any:
+    """A result with the tensors that were given in the places where they came back."""
+    if isinstance(made, Tensor):
+        return next((g for g in given if isinstance(g, Tensor) and g.value is made.value), made)
+    if isinstance(made, Sequence):
+        made.items = [_same_as_given(item, given) for item in made.items]
+    return made
 
 
 def _as_before(tx: Any, variable: Any) -> bool:

@@ -78,7 +78,8 @@ def apply(
     result = trees.plain(tx, body.result)
     plain = trees.plain(tx, structure)
     module = Transformed(body.module, transform, plain, result, len(leaves))
-    return tx.call_held(module, name, [leaf.node for leaf in leaves] + body.lifted)
+    nodes = [leaf.node for leaf in leaves] + body.lifted
+    return tx.call_held(module, name, nodes, leaves)
 
 
 def _is_second_order_mapped(names: list[str]) -> bool:
