@@ -169,12 +169,6 @@ def test_kinds_of_floats(x):
         same(getattr(math, name), getattr(math_polyfills, name), x)
 
 
-@pytest.mark.skipif(not hasattr(math, "sumprod"), reason="sumprod is new in Python 3.12")
-@given(items, items)
-def test_sumprod(p, q):
-    same(math.sumprod, math_polyfills.sumprod, tuple(p), tuple(q), text=False)
-
-
 @given(items, items)
 def test_counters(a, b):
     mine, theirs = {}, {}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 import collections
+import functools
+import itertools
 import sys
 from typing import Any
 
@@ -335,9 +337,32 @@ def _sum(tx: Any, args: Any, kwargs: Any) -> Any:
     for kind, text in _NOT_SUMMED.items():
         if issubclass(total.python_type(), kind):
             return tx.raise_(TypeError, f"sum() can't sum {text}")
-    for item in tx.elements(args[0]):
-        total = tx.binary("add", total, item)
-    return total
+    items = list(itertools.chain([total], tx.elements(args[0])))
+    if _CARRIES and _mixes_floats(items):
+        if not tx.whole:
+            raise Break(calls.C_FUNCTION, function="sum")
+        items = [tx.known(tx.constant_value(i)) if isinstance(i, Symbol) else i for i in items]
+    plain = list(itertools.takewhile(_is_plain_number, items))
+    if plain:
+        first, *rest = (item.constant() for item in plain)
+        items[: len(plain)] = [Constant(sum(rest, first))]
+    return functools.reduce(functools.partial(tx.binary, "add"), items)
+
+
+# From Python 3.12 on sum() carries along what adding floats loses.
+_CARRIES = sum([0.1] * 10) == 1.0
+
+
+def _mixes_floats(items: list[Any]) -> bool:
+    """Whether symbols are summed with so many floats that the order of rounding shows: the sum of
+    two is exact but for one rounding."""
+    numbers = list(itertools.takewhile(lambda i: _is_plain_number(i) or type(i) is Symbol, items))
+    floats = sum(item.python_type() is float for item in numbers)
+    return floats > 2 and any(type(item) is Symbol for item in numbers)
+
+
+def _is_plain_number(item: Any) -> bool:
+    return bool(item.is_constant()) and type(item.constant()) in (int, float, bool)
 
 
 _NOT_SUMMED = {

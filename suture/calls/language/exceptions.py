@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from typing import Any
 
@@ -165,14 +166,24 @@ class Exceptions(Part):
             return []
         raise Break(raising.SET_TRACEBACK, exception=exc.describe())
 
-    def stopiteration_error(self, exc: Any) -> Any:
+    def stopiteration_error(self, exc: Any, frame: Any) -> Any:
         """A StopIteration that leaves a generator becomes a RuntimeError."""
-        if issubclass(exc.python_type(), StopIteration):
-            made = Raise(RuntimeError, [Constant("generator raised StopIteration")])
-            made.cause = made.context = exc
-            made.suppress = True
-            return made
-        return exc
+        flags = frame.code.code.co_flags
+        ends = (StopIteration, StopAsyncIteration)[: 2 if flags & inspect.CO_ASYNC_GENERATOR else 1]
+        end = next((kind for kind in ends if issubclass(exc.python_type(), kind)), None)
+        if end is None:
+            return exc
+        who = next((name for flag, name in _GENERATORS.items() if flags & flag), "generator")
+        made = Raise(RuntimeError, [Constant(f"{who} raised {end.__name__}")])
+        made.cause = made.context = exc
+        made.suppress = True
+        return made
+
+
+_GENERATORS = {
+    inspect.CO_ASYNC_GENERATOR: "async generator",
+    inspect.CO_COROUTINE: "coroutine",
+}
 
 
 _NOTHING_HANDLED = (sys.exception, None, "the exception being handled")

@@ -10,6 +10,12 @@ from suture.breaks import Break, control_flow
 from suture.calls.table import handles
 from suture.variables import Symbol, Tensor
 
+# What max() says of nothing, in the words of this Python.
+try:
+    max(())
+except ValueError as error:
+    _EMPTY = str(error).replace("max", "{}", 1)
+
 
 def _extreme(name: str, symbol: str) -> Any:
     def handler(tx: Any, args: Any, kwargs: Any) -> Any:
@@ -17,7 +23,7 @@ def _extreme(name: str, symbol: str) -> Any:
         if not items:
             if "default" in kwargs:
                 return kwargs["default"]
-            return tx.raise_(ValueError, f"{name}() arg is an empty sequence")
+            return tx.raise_(ValueError, _EMPTY.format(name))
         key = kwargs.get("key")
         if key is not None and key.is_constant() and key.constant() is None:
             key = None

@@ -42,8 +42,6 @@ def _dir(tx: Any, args: Any, kwargs: Any) -> Any:
 @handles(globals)
 def _globals(tx: Any, args: Any, kwargs: Any) -> Any:
     namespace = tx.frames[-1].fn.globals
-    if tx.effects.globals:
-        raise Break(python.LOCALS_CALL, call="globals")
     return tx.wrap(namespace, tx.pinned(namespace, str(namespace.get("__name__", "globals"))))
 
 

@@ -83,7 +83,7 @@ class Generators(Part):
                 self._throw_into(frame, exc, floor, gen)
             return self.loop(floor)
         except Raised as raised:
-            error = self.stopiteration_error(raised.exception)
+            error = self.stopiteration_error(raised.exception, frame)
             raise raised if error is raised.exception else Raised(error) from None
         finally:
             self.making = saved

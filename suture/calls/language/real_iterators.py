@@ -7,6 +7,7 @@ body is then compiled once and Python asks for each next element.
 
 from __future__ import annotations
 
+import ast
 import gc
 import itertools
 import operator
@@ -60,13 +61,23 @@ def inners_of(iterator: Any) -> Any:
 
 
 def number_of(iterator: Any) -> Any:
-    """The number an itertools.count gives next."""
-    return iterator.__reduce__()[1][0]
+    """The number an itertools.count gives next; None if it is neither int nor float."""
+    return _told_by(iterator)[0]
 
 
 def step_of(iterator: Any) -> Any:
     """By how much an itertools.count goes on."""
-    return (*iterator.__reduce__()[1], 1)[1]
+    return _told_by(iterator)[1]
+
+
+def _told_by(iterator: Any) -> tuple[Any, Any]:
+    """Number and step of an itertools.count, which it tells in its text alone: `count(3, 2)`."""
+    text = itertools.count.__repr__(iterator)
+    try:
+        told = ast.literal_eval(text[text.index("(") :])
+    except (ValueError, SyntaxError):
+        return None, None
+    return told if isinstance(told, tuple) else (told, 1)
 
 
 def _skip(iterator: Any, count: int) -> None:
@@ -162,7 +173,7 @@ def _token(value: Any) -> Any:
         return ("enumerate", count_of(value), _token(inner_of(value)))
     if isinstance(value, zip):
         return ("zip", len(value.__reduce__()) > 2, *map(_token, inners_of(value)))
-    if isinstance(value, itertools.count):
+    if isinstance(value, itertools.count) and number_of(value) is not None:
         return "count"  # the number is one that changes
     if type(value) not in _SEQUENCES and type(value) not in _OF_DICTS:
         raise TypeError

@@ -426,10 +426,11 @@ class Attributes(Part):
 
     # ---- super, modules, other real objects
 
-    def make_super(self, sup: Any, cls: Any, obj: Any) -> Any:
-        """`super(cls, obj)`; `sup` is what the program calls super, None if that is certain."""
+    def make_super(self, sup: Any, cls: Any, obj: Any, given: bool = True) -> Any:
+        """`super(cls, obj)`; `sup` is what the program calls super, None if that is certain. The
+        program has `given` the arguments itself."""
         if sup is not None and not (isinstance(sup, Class) and sup.value is super):
-            return self.call(sup, [cls, obj], {})
+            return self.call(sup, [cls, obj] if given else [], {})
         if isinstance(cls, Opaque) or isinstance(obj, Opaque):
             raise Break(objects.UNKNOWN_OBJECT, operation="super", object=cls.describe())
         if not isinstance(cls, Class):

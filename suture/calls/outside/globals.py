@@ -8,7 +8,7 @@ import types
 from typing import Any
 
 from suture.breaks import Break, objects, python
-from suture.calls.outside.instances import find_in_mro, is_data_descriptor
+from suture.calls.outside.instances import MISSING, find_in_mro, is_data_descriptor
 from suture.calls.part import Part
 from suture.variables import Cell, Constant, Dict, Lazy, Raise, Raised
 
@@ -31,15 +31,15 @@ class Globals(Part):
         changed, value = self.effects.load_global(namespace, name)
         if not changed:
             changed, value = self._in_changed_dict(namespace, name)
-        if changed:
-            return value if value is not None else self.raise_(AttributeError, name)
+        if changed and value is not None:
+            return value
         source = self.pinned(namespace, module.describe())
+        if name == "__dict__":
+            return self.wrap(namespace, source)
+        if changed:
+            return self._without_attribute(module, name)
         if name in namespace:
             return self.wrap(namespace[name], source.item(name))
-        if name == "__dict__":
-            if any(held is namespace for held, _ in self.effects.globals.values()):
-                raise Break(objects.UNKNOWN_ATTRIBUTE, object=module.describe(), attribute=name)
-            return self.wrap(namespace, source)
         try:
             value = getattr(module.value, name)
         except AttributeError as error:
@@ -50,6 +50,14 @@ class Globals(Part):
         self.guards.add(source, "no_key", name)
         return self.wrap(value, module.source.attr(name))
 
+    def _without_attribute(self, module: Any, name: str) -> Any:
+        """An attribute of a module that the region has deleted, or that was never in its dict."""
+        by_class = find_in_mro(type(module.value), name) is not MISSING
+        if by_class or hasattr(module.value, "__getattr__"):
+            raise Break(objects.UNKNOWN_ATTRIBUTE, object=module.describe(), attribute=name)
+        own = module.value.__name__
+        return self.raise_(AttributeError, f"module {own!r} has no attribute {name!r}")
+
     def set_module_attribute(self, module: Any, name: str, value: Any) -> None:
         """`module.name = value`: in its dict, or as a descriptor in the module's class does it."""
         kind: Any = type(module.value)
@@ -57,7 +65,7 @@ class Globals(Part):
         plain = kind.__setattr__ is types.ModuleType.__setattr__
         if plain and not hasattr(kind, name):
             namespace = types.ModuleType.__getattribute__(module.value, "__dict__")
-            self.effects.store_global(namespace, name, value)
+            self.store_global(namespace, name, value)
             return
         setter = find_in_mro(type(raw), "__set__")
         if not plain or not isinstance(setter, types.FunctionType):
@@ -88,13 +96,33 @@ class Globals(Part):
         made.attrs["name"] = Constant(name)
         raise Raised(self.with_context(made))
 
+    def store_global(self, namespace: dict[str, Any], name: str, value: Any) -> None:
+        """Set a global variable; value None deletes it. Where the program has the namespace as a
+        dict, that dict is changed."""
+        held = self._as_dict(namespace)
+        if held is None:
+            self.effects.store_global(namespace, name, value)
+        else:
+            _store(self, held, name, value)
+
+    def move_globals(self, namespace: dict[str, Any], held: Dict) -> None:
+        """What the region has set of a namespace goes into the dict that stands for it from now."""
+        moved = [key for key, (space, _) in self.effects.globals.items() if space is namespace]
+        for key in moved:
+            _store(self, held, key[1], self.effects.globals.pop(key)[1])
+
     def _in_changed_dict(self, namespace: dict[str, Any], name: str) -> tuple[bool, Any]:
         """The same where the program has changed the namespace as a dict: globals()["x"] = 1."""
-        known = self._known.get(id(namespace))
-        held = known[1] if known is not None else None
-        if not isinstance(held, Dict) or not held.changed:
+        held = self._as_dict(namespace)
+        if held is None or not held.changed:
             return False, None
         return True, held.get(self, Constant(name))
+
+    def _as_dict(self, namespace: dict[str, Any]) -> Dict | None:
+        """The variable of a namespace that the program has looked at as a dict."""
+        known = self._known.get(id(namespace))
+        held = known[1] if known is not None else None
+        return held if isinstance(held, Dict) else None
 
     def frame_cell(self, frame: Any, slot: int) -> Cell:
         cell = frame.locals[slot]
@@ -167,3 +195,10 @@ class Globals(Part):
 
     def none(self) -> Constant:
         return Constant(None)
+
+
+def _store(tx: Any, namespace: Dict, name: str, value: Any) -> None:
+    if value is None:
+        namespace.m___delitem__(tx, Constant(name))
+    else:
+        namespace.m___setitem__(tx, Constant(name), value)

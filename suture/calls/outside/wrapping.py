@@ -293,7 +293,9 @@ def _dict(tx: Any, value: Any, source: Any) -> Any:
     if owner is not None:
         tx.guards.add(source, "same", owner.source.instance_dict())
         return tx.instance_dict(owner)
-    return Dict(None, source, type(value), value)
+    made = Dict(None, source, type(value), value)
+    tx.move_globals(value, made)
+    return made
 
 
 @wraps(collections.defaultdict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -27,18 +28,42 @@ def all(iterable: Iterable[Any], /) -> bool:
     return True
 
 
+# From Python 3.12 on sum() carries along what adding floats loses.
+_CARRIES = builtins.sum([0.1] * 10) == 1.0
+
+
 @substitute(builtins.sum)
 def sum(iterable: Iterable[Any], /, start: Any = 0) -> Any:
-    """Left to right. Floats are added as they come, without the correction of later Pythons."""
+    """Left to right."""
     if isinstance(start, str):
         raise TypeError("sum() can't sum strings [use ''.join(seq) instead]")
     if isinstance(start, (bytes, bytearray)):
         kind = "bytes" if isinstance(start, bytes) else "bytearray"
         raise TypeError(f"sum() can't sum {kind} [use b''.join(seq) instead]")
-    total = start
+    total, lost = start, 0.0
+    carries = _CARRIES and type(total) in (int, float)
     for item in iterable:
+        if carries and type(total) is type(item) is float:
+            new = total + item
+            larger, smaller = (total, item) if abs(total) >= abs(item) else (item, total)
+            total, lost = new, lost + ((larger - new) + smaller)
+            continue
+        if carries and type(total) is float and not isinstance(item, int):
+            total, carries = _with_lost(total, lost), False
         total = total + item
-    return total
+        carries = carries and type(total) in (int, float)
+    return _with_lost(total, lost) if carries else total
+
+
+def _with_lost(total: Any, lost: float) -> Any:
+    return total + lost if lost and math.isfinite(lost) else total
+
+
+# What max() says of nothing, in the words of this Python.
+try:
+    builtins.max(())
+except ValueError as error:
+    _EMPTY = str(error).replace("max", "{}", 1)
 
 
 def _extreme(
@@ -56,7 +81,7 @@ def _extreme(
     best = next(iterator, _MISSING)
     if best is _MISSING:
         if default is _MISSING:
-            raise ValueError(f"{name}() arg is an empty sequence")
+            raise ValueError(_EMPTY.format(name))
         return default
     if key is None:
         for item in iterator:

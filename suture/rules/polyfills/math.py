@@ -1,7 +1,7 @@
 """math: the functions that are loops or formulas over operators.
 
 Symbolic sizes and floats have the operators, not the C functions. What the originals round better
-than a formula does (fsum, hypot, dist) is run by Python.
+than a formula does (fsum, hypot, dist, sumprod) is run by Python.
 """
 
 from __future__ import annotations
@@ -128,13 +128,3 @@ def isinf(x: Any, /) -> bool:
 @substitute(math.isfinite)
 def isfinite(x: Any, /) -> bool:
     return bool(x == x and abs(x) != math.inf)
-
-
-if hasattr(math, "sumprod"):
-
-    @substitute(math.sumprod)
-    def sumprod(p: Iterable[Any], q: Iterable[Any], /) -> Any:
-        total: Any = 0
-        for a, b in zip(p, q, strict=True):
-            total = total + a * b
-        return total

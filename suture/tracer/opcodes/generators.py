@@ -45,7 +45,7 @@ def end_send(tx: Any, inst: Any, receiver: Any, value: Any) -> Any:
 
 @op("STOPITERATION_ERROR")
 def stopiteration_error(tx: Any, inst: Any, exc: Any) -> Any:
-    return tx.stopiteration_error(exc)
+    return tx.stopiteration_error(exc, tx.frames[-1])
 
 
 @op("ASYNC_GEN_WRAP")

@@ -160,14 +160,14 @@ def load_global(tx: Any, frame: Any, inst: Any) -> None:
 
 @op("STORE_GLOBAL", raw=True)
 def store_global(tx: Any, frame: Any, inst: Any) -> None:
-    tx.effects.store_global(frame.fn.globals, inst.val, frame.stack.pop())
+    tx.store_global(frame.fn.globals, inst.val, frame.stack.pop())
     frame.ip += 1
 
 
 @op("DELETE_GLOBAL", raw=True)
 def delete_global(tx: Any, frame: Any, inst: Any) -> None:
     tx.load_global(frame.fn.globals, inst.val)
-    tx.effects.store_global(frame.fn.globals, inst.val, None)
+    tx.store_global(frame.fn.globals, inst.val, None)
     frame.ip += 1
 
 

@@ -21,12 +21,12 @@ def load_method(tx: Any, inst: Any, obj: Any) -> Any:
 
 @op("LOAD_SUPER_ATTR", run="super_attr")
 def load_super_attr(tx: Any, inst: Any, sup: Any, cls: Any, obj: Any) -> Any:
-    return tx.getattr(tx.make_super(sup, cls, obj), inst.val)
+    return tx.getattr(tx.make_super(sup, cls, obj, bool(inst.arg & 2)), inst.val)
 
 
 @op("LOAD_SUPER_METHOD", run="super_method")
 def load_super_method(tx: Any, inst: Any, sup: Any, cls: Any, obj: Any) -> Any:
-    return pair(tx.getattr(tx.make_super(sup, cls, obj), inst.val), NULL)
+    return pair(tx.getattr(tx.make_super(sup, cls, obj, bool(inst.arg & 2)), inst.val), NULL)
 
 
 @op("STORE_ATTR", run="setattr")

@@ -1,0 +1,68 @@
+"""A namespace that the program has as a dict, as a module and as its global variables."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.harness import check
+
+SPACE: dict[str, object] = {}
+exec(
+    "x = 1\ndef outer():\n    def inner():\n        global x\n        x = 2\n    return inner",
+    SPACE,
+)
+
+
+def test_a_global_that_is_set_shows_in_the_dict():
+    def fn():
+        SPACE["x"] = 1
+        SPACE["outer"]()()
+        return SPACE["x"]
+
+    check(fn, graphs=0)
+
+
+def test_globals_that_were_set_before_are_in_the_dict():
+    def fn():
+        global COUNT
+        COUNT = 5
+        space = globals()
+        space["COUNT"] += 1
+        return COUNT, space["COUNT"]
+
+    check(fn, graphs=0)
+
+
+def test_a_global_that_is_deleted_is_no_longer_in_the_dict():
+    def fn():
+        global COUNT
+        space = globals()
+        COUNT = 7
+        del COUNT
+        return "COUNT" in space
+
+    check(fn, graphs=0)
+
+
+def test_attributes_of_a_module_and_its_dict_are_one():
+    def fn():
+        module = sys.modules[__name__]
+        module.SHARED = 3
+        before = vars(module)["SHARED"]
+        vars(module)["SHARED"] = 4
+        return before, SHARED, module.SHARED  # noqa: F821  (the module's own)
+
+    check(fn, graphs=0)
+
+
+def test_a_deleted_attribute_of_a_module_is_missing():
+    def fn():
+        module = sys.modules[__name__]
+        module.SHARED = 3
+        del vars(module)["SHARED"]
+        try:
+            return module.SHARED
+        except AttributeError as error:
+            return str(error)
+
+    check(fn, graphs=0)

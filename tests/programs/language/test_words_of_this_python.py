@@ -1,0 +1,120 @@
+"""What differs between versions of Python is as the running one has it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+
+import pytest
+import torch
+
+from tests.harness import check
+
+
+def test_floats_are_summed_as_python_sums_them():
+    def fn(x):
+        parts = [0.1] * 10
+        return x + sum(parts), sum(parts), sum([1, *parts, 2], 0.5), sum([*parts, True])
+
+    check(fn, torch.ones(2))
+
+
+def test_floats_that_change_are_summed_as_python_sums_them():
+    def fn(x, a):
+        return x * sum([a, 0.1, 0.2])
+
+    for a in (0.3, 0.7, 1e16):
+        check(fn, torch.ones(2, dtype=torch.float64), a, graphs=None, breaks=None)
+
+
+def test_floats_before_a_tensor_are_summed_first():
+    def fn(x):
+        return sum([0.1] * 10 + [x, 0.1, 0.2])
+
+    check(fn, torch.ones(2, dtype=torch.float64))
+
+
+@pytest.mark.skipif(not hasattr(math, "sumprod"), reason="sumprod is new in Python 3.12")
+def test_sums_of_products_are_as_exact_as_pythons():
+    def fn(x):
+        return x + math.sumprod([0.1] * 10, [1] * 10)
+
+    check(fn, torch.ones(2, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("extreme", [max, min])
+def test_the_greatest_of_nothing(extreme):
+    def fn():
+        try:
+            extreme([])
+        except ValueError as error:
+            return str(error)
+
+    check(fn, graphs=0)
+
+
+def test_a_coroutine_that_raises_stop_iteration():
+    async def inner():
+        raise StopIteration
+
+    def fn():
+        try:
+            inner().send(None)
+        except RuntimeError as error:
+            return str(error), repr(error.__cause__)
+
+    check(fn, graphs=0, breaks=None)
+
+
+def test_an_async_generator_that_raises_its_end():
+    async def inner(end):
+        yield 1
+        raise end
+
+    async def outer(end):
+        try:
+            async for _ in inner(end):
+                pass
+        except RuntimeError as error:
+            return str(error)
+
+    def fn(end):
+        try:
+            outer(end).send(None)
+        except StopIteration as stop:
+            return stop.value
+
+    for end in (StopIteration, StopAsyncIteration):
+        check(fn, end, graphs=0, breaks=None)
+
+
+class Shadow:
+    greeting = "not super"
+
+
+def test_what_is_called_super_is_called_as_written():
+    super = Shadow
+
+    class Child:
+        def hello(self):
+            return super().greeting
+
+    check(lambda: Child().hello(), graphs=0)
+
+
+def test_a_count_from_outside_warns_of_nothing():
+    def fn(x):
+        for number in itertools.count(3, 2):
+            if number > 8:
+                return x
+            x = x + number
+
+    def with_iterator(x, counts):
+        return x + next(counts) + next(counts)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)
+        check(fn, torch.ones(2))
+        check(with_iterator, make=lambda: (torch.ones(2), itertools.count(3, 2)), graphs=None)
+        check(with_iterator, make=lambda: (torch.ones(2), itertools.count(0.5)), graphs=None)
