@@ -26,7 +26,7 @@ import torch
 from suture._core import UNBOUND
 from suture.bytecode import decode
 from suture.calls.language.real_iterators import Real
-from suture.calls.outside.instances import MISSING, find_in_mro
+from suture.calls.outside.instances import MISSING, find_in_mro, hides_dict
 from suture.calls.part import Part
 from suture.rules.wrapped import home
 from suture.variables import (
@@ -246,6 +246,8 @@ class _Reach:
     def _object(self, value: Any) -> bool:
         kind = type(value)
         if _is_torch(kind.__module__) and not issubclass(kind, torch.nn.Module):
+            return False
+        if hides_dict(kind):
             return False
         self.objects.append(value)
         return True

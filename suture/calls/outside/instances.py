@@ -15,6 +15,13 @@ def has_dict(cls: type) -> bool:
     return cls.__dictoffset__ != 0
 
 
+def hides_dict(cls: type) -> bool:
+    """Whether instances have a dict that nobody can read: that of a class in C which keeps it for
+    itself, such as asyncio's futures."""
+    first = next((b for b in reversed(_MRO(cls)) if b.__dictoffset__), None)
+    return first is not None and "__dict__" not in _CONTENTS(first)
+
+
 def really_has(value: Any, name: str, slot: bool) -> bool:
     """Whether a real object holds the attribute itself, in a slot or in its dict."""
     if slot:

@@ -18,7 +18,7 @@ from suture.breaks import Break, objects, readable, tensors
 from suture.calls.language.iteration import RawItem, reads_itself
 from suture.calls.language.real_iterators import is_builtin_iterator, wrap_iterator
 from suture.calls.objects.bound_builtins import BOUND, bound_builtin, is_bound
-from suture.calls.outside.instances import qualname_of
+from suture.calls.outside.instances import hides_dict, qualname_of
 from suture.calls.part import Part
 from suture.calls.table import handler_of
 from suture.sources import Source, pinned
@@ -435,6 +435,8 @@ def _object(tx: Any, value: Any, source: Any) -> Any:
     cls = type(value)
     if qualname_of(cls).startswith(tx.own_names):
         return Unknown(value, source)  # of a class that is defined anew in each call
+    if hides_dict(cls):
+        return _opaque(tx, value, source)
     if issubclass(cls, torch.nn.Module) or tx.is_fixed(source):
         if source.kind != "const" and not tx.is_general(source, value) and tx.stays(source, value):
             tx.fix(source, value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import functools
 import io
@@ -301,3 +302,32 @@ def test_a_bound_method_in_c_is_that_of_the_class_it_was_taken_from():
         return x + 1, made.read(), made.text
 
     check(fn, torch.ones(2), graphs=None, breaks=None, recompiles=None)
+
+
+class Counting:
+    def __init__(self, *args, **kwargs):
+        self.calls = {}
+        super().__init__(*args, **kwargs)
+
+    def add_done_callback(self, *args, **kwargs):
+        self.calls["add"] = self.calls.get("add", 0) + 1
+        return super().add_done_callback(*args, **kwargs)
+
+
+class CountingFuture(Counting, asyncio.Future):
+    pass
+
+
+def test_objects_that_hide_their_dict_are_left_to_python():
+    loop = asyncio.new_event_loop()
+
+    def fn(x):
+        future = CountingFuture(loop=loop)
+        future.add_done_callback(print)
+        future.more = 3
+        return x + 1, future.calls, future.more, hasattr(future, "less"), future.done()
+
+    try:
+        check(fn, torch.ones(2), graphs=None, breaks=None, recompiles=None)
+    finally:
+        loop.close()
