@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import keyword
 import logging
 from typing import Any
 
 from suture import backends, config, errors, events, messages, repro
-from suture.breaks import Break, internal
+from suture.breaks import Break, calls, internal
 from suture.capture import Capture, Interpret, Return, Run, Yield
 from suture.dispatch import PointData, Unit, Variant, beside, torch_state
 from suture.emit import emit
@@ -33,8 +34,9 @@ def compile_point(
             return _compile(unit, point, data, state, modes)
     except (errors.SutureError, KeyboardInterrupt, SystemExit):
         raise
-    except RecursionError:
-        return None  # the program is near the end of the stack, and will come to it by itself
+    except RecursionError as error:
+        _out_of_room(data, point, error)  # the program will come to the end of the stack by itself
+        return None
     except Exception as error:
         _fault(data, point, error)
         _tell_repro(repro.function_failed(state[0], state, error))
@@ -243,6 +245,15 @@ def _nowhere() -> None:
 def _tell_repro(path: str) -> None:
     if path:
         _log.warning("a script that shows the failure was written: %s", path)
+
+
+def _out_of_room(data: PointData, point: Any, error: RecursionError) -> None:
+    """The stack is nearly full: say so, if there is room for that."""
+    with contextlib.suppress(RecursionError):
+        function, file, line = where(data.chain)
+        reason = Break(calls.TRACING_OUT_OF_ROOM, error=type(error).__name__)
+        place = events.Where(function, file, line or 0)
+        events.emit(events.Interpreted(place, str(reason), point=point.name))
 
 
 def _fault(data: PointData, point: Any, error: Exception) -> None:

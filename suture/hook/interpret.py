@@ -13,7 +13,7 @@ from typing import Any
 from suture import _core
 from suture.bytecode import decode
 from suture.errors import InternalError, SutureError
-from suture.hook.chain import Chain, FrameSpec
+from suture.hook.chain import Chain, FrameSpec, where
 from suture.hook.tracebacks import clean_traceback
 
 _log = logging.getLogger("suture.hook")
@@ -88,6 +88,7 @@ class AfterFailure:
         self.chain = chain
         self.writes = writes
         self.watched = watched
+        self.told = False
 
     def __call__(self, exc: BaseException, *state: Any) -> Any:
         if isinstance(exc, SutureError):
@@ -95,7 +96,7 @@ class AfterFailure:
         watched = self.watched()
         if isinstance(exc, Exception) and not self.writes and not watched:
             _log.debug("a graph raised; its region is run in the interpreter", exc_info=exc)
-            return interpret(self.chain, state)
+            return _core.jump(_AGAIN, self, exc, state)
         clean_traceback(exc)
         if isinstance(exc, Exception) and not watched:
             exc.add_note(
@@ -103,6 +104,33 @@ class AfterFailure:
                 " of the graph's start; the inputs may have been written to already"
             )
         return interpret(self.chain, state, exc)
+
+    def tell(self, exc: BaseException) -> None:
+        """Say once that the program went on where the graph raised."""
+        if not self.told:
+            self.told = True
+            function, file, line = where(self.chain)
+            text = "%s (%s:%s): a graph raised %s, and the program, run by the interpreter, went on"
+            _log.warning(text, function, file, line, repr(exc), exc_info=exc)
+
+
+def _again(failure: AfterFailure, exc: BaseException, state: tuple[Any, ...]) -> Any:
+    """Run a region whose graph raised. Called by the core: the variant is off the stack by then,
+    and what comes up here goes up from the program's frames."""
+    chain = failure.chain
+    if chain[-1].resumed or decode(chain[-1].code).is_generator:
+        return interpret(chain, state)
+    _, value, error = _run(chain, len(chain), state, None)
+    if error is None:
+        failure.tell(exc)
+        return value
+    try:
+        raise error
+    finally:
+        _core.strip_traceback(error, _again.__code__)
+
+
+_AGAIN = _core.Point("after a graph that raised", lambda point, state: _again)
 
 
 def call_from_slots(function: Any, slots: tuple[Any, ...]) -> Any:
