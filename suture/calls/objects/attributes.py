@@ -55,6 +55,12 @@ def _unknown(obj: Any, name: str) -> Break:
     return Break(objects.UNKNOWN_ATTRIBUTE, object=obj.describe(), attribute=name)
 
 
+def _is_builtin(method: Any, name: str) -> bool:
+    """Whether this is a builtin type's own `name`, and not another method that stands in for it:
+    `__setattr__ = dict.__setitem__`."""
+    return type(method) is types.WrapperDescriptorType and method.__name__ == name
+
+
 class Attributes(Part):
     """The part of the tracer that reads, writes and deletes attributes."""
 
@@ -263,7 +269,7 @@ class Attributes(Part):
         custom = self.type_lookup(cls, "__getattribute__")
         if isinstance(custom, types.FunctionType):
             return self._custom_getattribute(obj, custom, name)
-        if custom is not MISSING and type(custom) is not types.WrapperDescriptorType:
+        if not _is_builtin(custom, "__getattribute__"):
             raise Break(objects.CUSTOM_GETATTRIBUTE, type=cls.__name__, attribute=name)
         return self.plain_attribute(obj, name)
 
@@ -348,8 +354,8 @@ class Attributes(Part):
         setter = self.type_lookup(cls, "__setattr__")
         if setter is torch.nn.Module.__setattr__ and not self.nn_special(obj, name, value):
             setter = object.__setattr__
-        if isinstance(setter, types.FunctionType):
-            self.call(self.wrap(setter, None), [obj, Constant(name), value], {})
+        if not _is_builtin(setter, "__setattr__"):
+            self.finish(self.call_type_method(obj, "__setattr__", [Constant(name), value], {}))
             return
         if issubclass(cls, threading.local):  # holds something else in each thread
             raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe())
@@ -389,8 +395,8 @@ class Attributes(Part):
     def instance_delete_attribute(self, obj: Any, name: str) -> None:
         cls = obj.python_type()
         deleter = self.type_lookup(cls, "__delattr__")
-        if isinstance(deleter, types.FunctionType):
-            self.call(self.wrap(deleter, None), [obj, Constant(name)], {})
+        if not _is_builtin(deleter, "__delattr__"):
+            self.finish(self.call_type_method(obj, "__delattr__", [Constant(name)], {}))
             return
         self.plain_delete_attribute(obj, name)
 
