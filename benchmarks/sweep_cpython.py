@@ -97,9 +97,15 @@ _COLLECTIONS = (
 )  # fmt: skip
 _ARRAYS = (
     "Byte", "Double", "Float", "Int", "Long", "LongLong", "Short", "UnsignedByte", "UnsignedInt",
-    "UnsignedLong", "UnsignedLongLong", "UnsignedShort",
+    "Unicode", "UnsignedLong", "UnsignedLongLong", "UnsignedShort",
 )  # fmt: skip
 _SEQUENCES = ("Enumerate", "EnumerateStart", "Subclass")
+_VIEWS = [
+    f"test.test_memoryview.{of}Memory{kind}Test.test_"
+    for of in ("Array", "Bytes")
+    for kind in ("view", "Slice", "SliceSlice")
+]
+_VIEWED = ("getbuffer", "getitem", "setitem_readonly", "setitem_writable")
 
 # test id (or a prefix that ends in ".") -> why the test itself cannot pass when compiled
 EXPECTED: dict[str, str] = {
@@ -178,6 +184,8 @@ EXPECTED: dict[str, str] = {
     "test.test_traceback.TestTracebackException.test_lookup_lines": _LINES,
     "test.test_traceback.TestTracebackException.test_print": _HELD_LOCALS,
     "test.test_tuple.TupleTest.test_free_after_iterating": _FREED,
+    "test.test_abc.test_factory.<locals>.TestABC.test_registration_builtins": _HELD,
+    "test.test_bytes.ByteArrayTest.test_resize_forbidden": _HELD,
     "test.test_code.CoExtra.": _FREED,
     "test.test_code.CodeWeakRefTest.test_basic": _FREED,
     "test.test_coroutines.CoroutineTest.test_for_2": _COUNTS,
@@ -226,6 +234,8 @@ EXPECTED: dict[str, str] = {
     "test.test_yield_from.TestPEP380Operation.test_delegator_is_visible_to_debugger": _FRAMES,
     **{f"test.test_enumerate.{n}TestCase.test_tuple_reuse": _REUSE for n in _SEQUENCES},
     **{f"test.test_gc.GCTests.test_{n}": _COLLECTED for n in _COLLECTIONS},
+    **{view + name: _COUNTS for view in _VIEWS for name in _VIEWED},
+    **{view + "gc": _FREED for view in _VIEWS},
     **{f"test.test_array.{n}Test.test_bug_782369": _COUNTS for n in _ARRAYS},
 }
 

@@ -249,7 +249,7 @@ class Functions(Part):
                     return MISSING
                 done = target.call_method(self, name, args[1:], kwargs)
                 return obj if done is storage and name in _IN_PLACE else done
-        value = storage if isinstance(storage, Constant) else obj
+        value = storage if isinstance(storage, Constant) and owner is not object else obj
         if value.is_constant() and isinstance(value.constant(), owner):
             return self.constant_method(value, name, args[1:], kwargs)
         return MISSING

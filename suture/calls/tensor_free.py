@@ -38,6 +38,7 @@ from suture.variables import (
     Dict,
     Enumerate,
     Function,
+    GrowingDeque,
     GrowingList,
     Lazy,
     List,
@@ -308,6 +309,7 @@ _STRUCTURE = (
     "training", "__class__", "__dict__",
 )  # fmt: skip
 _VARIABLES: dict[type, Any] = {
+    GrowingDeque: lambda v: v.items if v.loaded() else v.added,
     GrowingList: lambda v: v.items if v.loaded() else v.added,
     List: lambda v: v.items,
     Tuple: lambda v: v.items,

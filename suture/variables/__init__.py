@@ -13,7 +13,7 @@ from suture.variables.functions import (
     Partial,
 )
 from suture.variables.generators import Generator, MadeByPython
-from suture.variables.growing import GrowingList, GrowingSet
+from suture.variables.growing import GrowingDeque, GrowingList, GrowingSet
 from suture.variables.held import Held, RealIdentity
 from suture.variables.iterators import (
     END,
@@ -77,6 +77,7 @@ __all__ = [
     "Function",
     "Generator",
     "GraphValue",
+    "GrowingDeque",
     "GrowingList",
     "GrowingSet",
     "Held",

@@ -1,4 +1,4 @@
-"""Lists and sets from outside that only grow: what they hold is not looked at, nor guarded.
+"""Lists, deques and sets from outside that only grow: what they hold is not looked at, nor guarded.
 
 A loop that collects results appends to one list in every turn. If the region needed to know what
 the list holds, each turn would need a variant of its own. So the contents are loaded, with their
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from suture.variables.constant import Constant
+from suture.variables.deques import Deque
 from suture.variables.sequence import List
 from suture.variables.sets import Set
 
@@ -71,6 +72,69 @@ class GrowingList(List):
 
     def made_like(self, items: list[Any]) -> Any:
         return List(items)
+
+
+class GrowingDeque(Deque):
+    """The same for a deque: `size` says how many items there are. What is added drops others at
+    the other end if there is a maximal length, and the real deque knows how."""
+
+    __slots__ = ("_items", "_load", "_size", "added")
+
+    def __init__(
+        self, load: Callable[[], list[Any]], size: int, source: Any, maxlen: int | None
+    ) -> None:
+        self._load = load
+        self._size = size
+        self._items: list[Any] | None = None
+        self.added: list[Any] = []
+        super().__init__((), source, maxlen)
+        self._items = None
+
+    @property
+    def items(self) -> list[Any]:
+        if self._items is None:
+            self._items = [*self._load(), *self.added]
+            self._trim(left=False)
+        return self._items
+
+    @items.setter
+    def items(self, value: list[Any]) -> None:
+        self._items = value
+
+    def loaded(self) -> bool:
+        """Whether somebody has asked for the items."""
+        return self._items is not None
+
+    def m_append(self, tx: Any, item: Any) -> Any:
+        if self._items is not None:
+            return super().m_append(tx, item)
+        self.touch(tx)
+        self.moves += 1
+        self.added.append(item)
+        return Constant(None)
+
+    def m_extend(self, tx: Any, more: Any) -> Any:
+        if self._items is not None or not tx.is_settled(more):
+            return super().m_extend(tx, more)
+        for item in tx.unpack(more):
+            self.m_append(tx, item)
+        return Constant(None)
+
+    def m___len__(self, tx: Any) -> Any:
+        if self._items is not None or self.added:
+            return super().m___len__(tx)
+        tx.guards.add(self.source.call(len), "equals", self._size)
+        return Constant(self._size)
+
+    def truth(self, tx: Any) -> Any:
+        return bool(self.m___len__(tx).constant())
+
+    def write_back(self, emit: Any, name: str) -> None:
+        if self._items is not None:
+            super().write_back(emit, name)
+        else:
+            inner = ", ".join(emit.value(i) for i in self.added)
+            emit.line(f"{name}.extend([{inner}])")
 
 
 class GrowingSet(Set):

@@ -98,7 +98,7 @@ class Sequence(Container):
         """All items, looked at."""
         items = self.items
         if not self.settled:
-            if self.source is not None and len(items) > _MOST_GUARDED:
+            if self.source is not None and len(items) > MOST_GUARDED:
                 what = f"{len(items)} items"
                 raise Break(objects.UNKNOWN_OBJECT, operation="look into", object=what)
             for i, item in enumerate(items):
@@ -202,7 +202,7 @@ def _repeated(items: list[Any], times: int) -> list[Any]:
 
 
 _MOST_ITEMS = 1_000_000
-_MOST_GUARDED = 5_000  # a guard for each item of a longer sequence costs more than it gives
+MOST_GUARDED = 5_000  # a guard for each item of a longer sequence costs more than it gives
 
 
 def _proxy(item: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import array
 import collections
+import copy
 import weakref
 
 import torch
@@ -94,6 +95,25 @@ def test_sending_into_an_iterator_that_is_no_generator():
             return x - 1, error.args
 
     check(fn, torch.ones(2))
+
+
+class Word(str):
+    pass
+
+
+class Count(int):
+    pass
+
+
+def test_copies_of_strings_and_numbers_of_an_own_class():
+    def fn(x):
+        word, count = Word("ab"), Count(3)
+        word.size, count.parts = 2, [word]
+        shallow, deep = copy.copy(word), copy.deepcopy(count)
+        kinds = [type(made).__name__ for made in (shallow, deep, deep.parts[0])]
+        return x + shallow.size, kinds, shallow == word, deep == 3
+
+    check(fn, torch.ones(2), breaks=None, graphs=None, recompiles=None)
 
 
 class Hidden(collections.deque):

@@ -301,3 +301,39 @@ def test_a_list_that_is_changed_and_changed_back_while_it_is_sorted():
         return x
 
     check(fn, torch.ones(2), breaks=None, graphs=None, interpreted=None)
+
+
+@pytest.mark.parametrize("limit", [None, 3])
+def test_a_deque_from_outside_that_only_grows_is_compiled_once(limit):
+    suture.reset()
+    line = collections.deque([0, 1], maxlen=limit)
+
+    def fn(x):
+        line.append(x.shape[0])
+        line.extend([7, 8])
+        return x + 1
+
+    compiled = suture.compile(fn, backend="eager", fullgraph=True)
+    for _ in range(4):
+        compiled(torch.ones(2))
+    wanted = collections.deque([0, 1, *[2, 7, 8] * 4], maxlen=limit)
+    assert line == wanted
+    assert suture.stats().variants == 1
+
+
+def test_a_deque_from_outside_is_looked_at_after_it_grew():
+    def fn(line, x):
+        before = len(line)
+        line.append(5)
+        return x + line[-1] + line[0], before, len(line), list(line), 5 in line, bool(line)
+
+    check(fn, make=lambda: (collections.deque([1, 2, 3], 3), torch.ones(2)))
+
+
+def test_a_long_deque_is_appended_to_and_measured():
+    def fn(line, x):
+        size = len(line)
+        line.append(5)
+        return x + size
+
+    check(fn, make=lambda: (collections.deque(range(20_000)), torch.ones(2)))

@@ -13,7 +13,7 @@ import torch
 
 from suture.calls.part import Part
 from suture.variables import Constant, Dict, List, Object, Symbol, Tensor
-from suture.variables.growing import GrowingList
+from suture.variables.growing import GrowingDeque, GrowingList
 
 
 class Growth(Part):
@@ -46,7 +46,8 @@ class Growth(Part):
         """(place, new value) of what changed in objects that exist outside."""
         for changed in list(self.effects.touched.values()):
             source = changed.source
-            if source is None or (isinstance(changed, GrowingList) and not changed.loaded()):
+            grows = isinstance(changed, (GrowingDeque, GrowingList)) and not changed.loaded()
+            if source is None or grows:
                 continue
             if isinstance(changed, Object):
                 for name, value in changed.attrs.items():

@@ -21,6 +21,7 @@ from suture.variables import Symbol, Tensor
 
 _CPU = torch.device("cpu")
 _LARGEST = 2**62  # symbolic arithmetic is in 64 bits; numbers near its end stay constants
+_MOST_SYMBOLS = 256  # more numbers than this are data: comparing them as symbols takes too long
 
 
 @dataclass(slots=True)
@@ -126,7 +127,7 @@ class Inputs(Part):
             return None
         if type(value) is float:
             return self._symbolic_float(value, source)
-        if abs(value) >= _LARGEST:
+        if abs(value) >= _LARGEST or len(self.symbol_places) >= _MOST_SYMBOLS:
             return None
         symint = self.graph.shape_env.create_unspecified_symint_and_symbol(
             value, TorchName(source.path()), priv.DimDynamic.DYNAMIC

@@ -29,6 +29,7 @@ from suture.variables import (
     Constant,
     Deque,
     Dict,
+    GrowingDeque,
     GrowingList,
     GrowingSet,
     Lazy,
@@ -47,6 +48,7 @@ from suture.variables import (
 )
 from suture.variables.constant import PLAIN_VALUE
 from suture.variables.frozen import is_form
+from suture.variables.sequence import MOST_GUARDED
 from suture.variables.weakrefs import WeakReference
 
 Wrap = Callable[[Any, Any, Any], Variable]
@@ -277,10 +279,15 @@ def _list(tx: Any, value: Any, source: Any) -> Any:
 def _deque(tx: Any, value: Any, source: Any) -> Any:
     source = source if source is not None else tx.pinned(value, "a deque")
     tx.guards.add(source, "type", collections.deque)
-    tx.guards.add(source.call(len), "equals", len(value))
     tx.guards.add(source.attr("maxlen"), "equals", value.maxlen)
-    items = [Lazy(v, source.child("getitem", i)) for i, v in enumerate(value)]
-    return Deque(items, source, value.maxlen)
+    return GrowingDeque(lambda: _deque_items(tx, value, source), len(value), source, value.maxlen)
+
+
+def _deque_items(tx: Any, value: Any, source: Any) -> list[Any]:
+    if len(value) > MOST_GUARDED:
+        raise Break(objects.UNKNOWN_OBJECT, operation="look into", object=f"{len(value)} items")
+    tx.guards.add(source.call(len), "equals", len(value))
+    return [Lazy(v, source.child("getitem", i)) for i, v in enumerate(value)]
 
 
 @wraps(dict, collections.OrderedDict)
@@ -473,6 +480,7 @@ def _storage(tx: Any, value: Any, source: Any) -> Any:
         items = [Lazy(v, at(i)) for i, v in enumerate(base.__iter__(value))]
         return Tuple(items, source) if base is tuple else List(items, source)
     if issubclass(cls, collections.deque):
-        line = collections.deque.__iter__(value)  # whatever the class makes of iteration
-        return _deque(tx, collections.deque(line, value.maxlen), source)
+        line = collections.deque(collections.deque.__iter__(value))  # whatever its class says
+        tx.guards.add(source.attr("maxlen"), "equals", value.maxlen)
+        return Deque(_deque_items(tx, line, source), source, value.maxlen)
     raise Break(tensors.SUBCLASS, tensor=source.path(), subclass=cls.__name__)

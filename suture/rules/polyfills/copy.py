@@ -128,11 +128,9 @@ def _anew(x: Any, memo: dict[int, Any] | None) -> Any:
         cls.__getattribute__ is object.__getattribute__
         or getattr(x, "__reduce_ex__", None) is not None
     ):
-        made = cls.__new__(cls)
-        if memo is not None:
-            memo[id(x)] = made
-        _give_state(made, x.__getstate__(), memo)
-        return made
+        return _with_state(x, cls.__new__(cls), memo)
+    elif _is_value(cls):
+        return _with_state(x, cls.__new__(cls, *x.__getnewargs__()), memo)
     else:
         reduction = _reduced(x, "shallow" if memo is None else "deep")
     if isinstance(reduction, str):
@@ -140,6 +138,13 @@ def _anew(x: Any, memo: dict[int, Any] | None) -> Any:
     if not 2 <= len(reduction) <= 5:
         raise TypeError(f"an object is made of 2 to 5 parts, not {len(reduction)}")
     return _rebuild(x, reduction, memo)
+
+
+def _with_state(x: Any, made: Any, memo: dict[int, Any] | None) -> Any:
+    if memo is not None:
+        memo[id(x)] = made
+    _give_state(made, x.__getstate__(), memo)
+    return made
 
 
 def _reduced(x: Any, how: str) -> Any:
@@ -161,6 +166,16 @@ def _is_plain(cls: Any) -> bool:
         and not hasattr(cls, "__getnewargs__")
         and not hasattr(cls, "__getnewargs_ex__")
         and not any(issubclass(cls, base) for base in (list, dict, set, tuple, BaseException))
+    )
+
+
+def _is_value(cls: Any) -> bool:
+    """Whether instances are a number or a text, and their attributes."""
+    return (
+        cls.__reduce_ex__ is object.__reduce_ex__
+        and cls.__reduce__ is object.__reduce__
+        and not hasattr(cls, "__getnewargs_ex__")
+        and any(issubclass(cls, base) for base in (str, bytes, int, float, complex))
     )
 
 
