@@ -219,6 +219,32 @@ def test_a_hook_whose_handle_is_kept_is_set_by_python():
     check(fn, x, graphs=None, breaks=["GB0029"], recompiles=None, calls=1)
 
 
+@pytest.mark.parametrize("backend", [None, "aot_eager"])
+def test_hooks_on_a_leaf_from_outside_may_do_anything(backend):
+    seen = []
+
+    def fn(x):
+        y = x.sin()
+        x.register_hook(lambda grad: grad * y.detach())
+        x.register_post_accumulate_grad_hook(lambda leaf: seen.append(leaf.grad.sum().item()))
+        return y * 3
+
+    check(fn, torch.randn(4, requires_grad=True), backend=backend, fullgraph=True)
+    assert len(seen) == 4 and seen[0] == pytest.approx(seen[1])
+
+
+def test_the_handle_of_a_hook_on_a_leaf_is_removed_and_returned():
+    def fn(x):
+        kept = x.register_hook(lambda grad: grad * 2)
+        gone = x.register_hook(lambda grad: grad * 5)
+        y = x * 3
+        gone.remove()
+        gone.remove()
+        return y, kept, gone, kept is gone
+
+    check(fn, torch.randn(4, requires_grad=True), fullgraph=True)
+
+
 @dataclasses.dataclass
 class Weights:
     scale: int

@@ -8,6 +8,7 @@ import pytest
 import torch
 import torch.utils.checkpoint as C
 
+import suture
 from tests.harness import check
 
 torch.manual_seed(0)
@@ -268,6 +269,42 @@ def test_a_checkpoint_with_a_policy(backend):
         return C.checkpoint(torch.sin, y, use_reentrant=False, context_fn=C.noop_context_fn)
 
     check(fn, torch.randn(4, 4, requires_grad=True), backend=backend)
+
+
+def _keep(kept, ctx, op, *args, **kwargs):
+    return C.CheckpointPolicy.MUST_SAVE if op in kept else C.CheckpointPolicy.PREFER_RECOMPUTE
+
+
+def test_a_policy_that_is_given_is_compiled_for_what_it_holds():
+    def fn(x, contexts):
+        return C.checkpoint(lambda z: (z @ z).sin(), x, use_reentrant=False, context_fn=contexts)
+
+    def contexts(*kept):
+        policy = functools.partial(_keep, set(kept))
+        return functools.partial(C.create_selective_checkpoint_contexts, policy)
+
+    mm, sin = torch.ops.aten.mm.default, torch.ops.aten.sin.default
+    suture.reset()
+    compiled = suture.compile(fn, backend="aot_eager", fullgraph=True)
+    x = torch.randn(4, 4)
+    for kept, variants in (((mm, sin), 1), ((sin, mm), 1), ((mm,), 2)):
+        assert torch.allclose(compiled(x, contexts(*kept)), (x @ x).sin())
+        assert suture.stats().variants == variants
+
+
+def test_a_policy_made_beside_its_checkpoint():
+    mm = torch.ops.aten.mm.default
+
+    def fn(x):
+        def policy(ctx, op, *args, **kwargs):
+            return _keep((mm,), ctx, op)
+
+        def contexts():
+            return C.create_selective_checkpoint_contexts(policy)
+
+        return C.checkpoint(lambda z: (z @ z).sin(), x, use_reentrant=False, context_fn=contexts)
+
+    check(fn, torch.randn(4, 4, requires_grad=True), backend="aot_eager", fullgraph=True)
 
 
 @pytest.mark.parametrize("reentrant", [True, False])

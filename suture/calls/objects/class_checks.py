@@ -11,6 +11,7 @@ from suture.calls.objects.abstract import guard_abstract
 from suture.calls.outside.instances import MISSING, find_in_mro, has_dict
 from suture.calls.table import handles
 from suture.variables import Class, Constant, Object, Opaque, Raised, Tensor, Tuple
+from suture.variables.weakrefs import WeakProxy
 
 # Where metaclasses come from whose checks only compute: they are asked while tracing.
 _KNOWN = ("abc", "typing", "typing_extensions", "torch", "numpy", "enum")
@@ -65,6 +66,8 @@ def _is_known(check: Any) -> bool:
 
 
 def _instance_of(tx: Any, obj: Any, classes: Any) -> bool:
+    if isinstance(obj, WeakProxy) and _instance_of(tx, obj.target(tx), classes):
+        return True
     several = _several(tx, classes)
     if several is not None:
         return any(_instance_of(tx, obj, one) for one in several)

@@ -49,7 +49,7 @@ from suture.variables import (
 from suture.variables.constant import PLAIN_VALUE
 from suture.variables.frozen import is_form
 from suture.variables.sequence import MOST_GUARDED
-from suture.variables.weakrefs import WeakReference
+from suture.variables.weakrefs import WeakProxy, WeakReference, shows_target
 
 Wrap = Callable[[Any, Any, Any], Variable]
 WRAPPERS: dict[type, Wrap] = {}
@@ -190,7 +190,7 @@ def _maker_for(value: Any) -> Wrap:
     if issubclass(kind, (super, types.GenericAlias)):
         return _opaque  # its attributes are those of another object
     if issubclass(kind, weakref.ProxyTypes):
-        return _opaque  # every use of it goes to an object that may be gone
+        return _weak_proxy
     if kind.__module__ == "builtins" and kind.__name__.endswith(("iterator", "generator")):
         return _opaque
     return _object
@@ -360,6 +360,12 @@ def _slice(tx: Any, value: Any, source: Any) -> Any:
         for p in ("start", "stop", "step")
     ]
     return Slice(*parts, source=source)  # type: ignore[misc]
+
+
+def _weak_proxy(tx: Any, value: Any, source: Any) -> Any:
+    source = source if source is not None else tx.pinned(value, "a weak proxy")
+    tx.guards.add(source, "type", type(value))
+    return WeakProxy(value, source) if shows_target(value) else Opaque(value, source)
 
 
 @wraps(weakref.ref)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import types
 from typing import Any
 
 import torch
@@ -15,7 +16,17 @@ from suture.calls.subgraphs.bodies import Body
 from suture.calls.table import handles, special
 from suture.graph import OpFailed
 from suture.graph.builder import version_of
-from suture.variables import Constant, GraphValue, Partial, Symbol, Tensor, Tuple
+from suture.variables import (
+    Constant,
+    GraphValue,
+    List,
+    MadeFunction,
+    Partial,
+    Set,
+    Symbol,
+    Tensor,
+    Tuple,
+)
 
 
 def _refuse(operator: str, reason: str) -> Break:
@@ -246,7 +257,7 @@ def _checkpoint(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     ours = {"use_reentrant", "preserve_rng_state", "determinism_check", "debug", "early_stop"}
     options = {k: tx.constant_value(kwargs[k]) for k in ours if k in kwargs}
     named = {k: v for k, v in kwargs.items() if k not in ours and k != "context_fn"}
-    context = _real_function(kwargs["context_fn"]) if "context_fn" in kwargs else None
+    context = _real_function(tx, kwargs["context_fn"]) if "context_fn" in kwargs else None
     leaves: list[Any] = []
     structure = tuple(trees.flatten(tx, a, leaves) for a in given)
     before = {node: _version(node) for node in tx.graph.graph.nodes}
@@ -281,22 +292,46 @@ def _version_at_start(node: torch.fx.Node) -> int:
     return int(getattr(node.meta.get("example_value"), "version_at_start", 0))
 
 
-def _real_function(variable: Any) -> Any:
-    """The function behind a variable, or a partial of one, that exists outside of the region."""
+def _real_function(tx: Any, variable: Any) -> Any:
+    """The function behind a variable, or a partial of one, as it is outside of the region."""
     try:
-        if isinstance(variable, Partial) and variable.value is None:
-            given = [_real_value(a) for a in variable.args]
-            named = {k: _real_value(v) for k, v in variable.keywords.items()}
-            return functools.partial(_real_function(variable.fn), *given, **named)
-        return variable.real()
+        return _real_value(tx, variable)
     except LookupError:
         raise Break(calls.PYTHON_FUNCTION_RUN, module="torch.utils.checkpoint",
                     qualname="checkpoint",
                     reason="its context function is made here") from None  # fmt: skip
 
 
-def _real_value(variable: Any) -> Any:
-    return variable.constant() if variable.is_constant() else variable.real()
+def _real_value(tx: Any, variable: Any) -> Any:
+    """What stays the same as long as the guards hold: a constant, something that exists, or a
+    partial or a container of such."""
+    variable = tx.realize(variable)
+    if isinstance(variable, Partial):
+        given = [_real_value(tx, a) for a in variable.args]
+        named = {k: _real_value(tx, v) for k, v in variable.keywords.items()}
+        return functools.partial(_real_value(tx, variable.fn), *given, **named)
+    if variable.is_constant():
+        return variable.constant()
+    if isinstance(variable, MadeFunction):
+        return _made_function(tx, variable)
+    if isinstance(variable, Set):
+        return variable.kind(_real_value(tx, v) for v in variable.entries.values())
+    if isinstance(variable, (List, Tuple)):
+        return variable.python_type()(_real_value(tx, v) for v in tx.unpack(variable))
+    return variable.real()
+
+
+def _made_function(tx: Any, variable: MadeFunction) -> Any:
+    """A function like one made in the region, whose closure nothing can change."""
+    held = [tx.realize(cell.contents) for cell in variable.closure]
+    plain = not (variable._defaults or variable.kwdefaults or variable.attrs)
+    if not plain or any(isinstance(v, _CHANGEABLE) for v in held):
+        raise LookupError
+    cells = tuple(types.CellType(_real_value(tx, v)) for v in held)
+    return types.FunctionType(variable.code, variable.globals, variable.code.co_name, None, cells)
+
+
+_CHANGEABLE = (List, Set, type(None))
 
 
 @special("higher_order.associative_scan")

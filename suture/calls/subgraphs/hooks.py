@@ -2,7 +2,8 @@
 
 A hook on a tensor that the region computes goes into the graph: it is traced on a gradient that
 looks like the tensor, and a node sets what was traced as the hook. That is the same only if the
-hook does nothing but compute, and if nobody keeps the handle. The others Python sets.
+hook does nothing but compute, and if nobody keeps the handle. A hook on a leaf that comes from
+outside is set when the region ends, whatever it does. The others Python sets.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch.utils.hooks import RemovableHandle
 
 from suture.breaks import Break, autograd
 from suture.calls.subgraphs import trees
 from suture.calls.table import special
-from suture.variables import Constant, Tensor
+from suture.calls.tensor_classes.subclasses import PLAIN
+from suture.variables import BuiltinMethod, Constant, Tensor
+from suture.variables.base import Mutable
 
 
 def set_hook_(tensor: torch.Tensor, body: Any, *lifted: Any) -> None:
@@ -28,10 +32,64 @@ def set_hook_(tensor: torch.Tensor, body: Any, *lifted: Any) -> None:
     tensor.register_hook(hook)
 
 
+class Handle(Mutable):
+    """The handle of a hook on a leaf, which the variant sets."""
+
+    __slots__ = ("hook", "leaf", "method", "removed")
+
+    def __init__(self, leaf: Tensor, method: str, hook: Any) -> None:
+        super().__init__(None)
+        self.leaf = leaf
+        self.method = method
+        self.hook = hook
+        self.removed = False
+
+    def python_type(self) -> type:
+        return RemovableHandle
+
+    def describe(self) -> str:
+        return "the handle of a hook"
+
+    def getattr(self, tx: Any, name: str) -> Any:
+        return BuiltinMethod(self, name) if name == "remove" else super().getattr(tx, name)
+
+    def m_remove(self, tx: Any) -> Any:
+        self.touch(tx)
+        self.removed = True
+        return Constant(None)
+
+    def rebuild(self, emit: Any) -> str:
+        made = f"{emit.value(self.leaf)}.{self.method}({emit.value(self.hook)})"
+        name = str(emit.begin(self, made))
+        if self.removed:
+            emit.line(f"{name}.remove()")
+        return name
+
+
+def keep_hook(handle: Any) -> None:
+    """Called by variants so that a hook is set whose handle nobody keeps."""
+
+
+def _on_leaf(tx: Any, method: str, args: Any, kwargs: Any) -> Handle | None:
+    """The handle of a hook on a leaf from outside; None for other tensors."""
+    if len(args) != 2 or kwargs or not isinstance(args[0], Tensor) or args[0].source is None:
+        return None
+    tensor, hook = args
+    real = tensor.example
+    if real is None or tensor.cls not in PLAIN or not (real.is_leaf and real.requires_grad):
+        return None
+    handle = Handle(tensor, method, hook)
+    tx.effects.call(keep_hook, [handle], {})
+    return handle
+
+
 @special("register_hook")
 def _register_hook(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     tensor = args[0]
     refused = Break(autograd.TENSOR_HOOK, tensor=tensor.describe(), method=target.__name__)
+    handle = _on_leaf(tx, target.__name__, args, kwargs)
+    if handle is not None:
+        return handle
     plain = target is torch.Tensor.register_hook and len(args) == 2 and not kwargs
     if not plain or not isinstance(tensor, Tensor) or tensor.source is not None:
         raise refused
