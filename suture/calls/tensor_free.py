@@ -40,6 +40,7 @@ from suture.variables import (
     Function,
     GrowingDeque,
     GrowingList,
+    GrowingTuple,
     Lazy,
     List,
     ListIterator,
@@ -311,6 +312,7 @@ _STRUCTURE = (
 _VARIABLES: dict[type, Any] = {
     GrowingDeque: lambda v: v.items if v.loaded() else v.added,
     GrowingList: lambda v: v.items if v.loaded() else v.added,
+    GrowingTuple: lambda v: v.items if v.loaded() else v.added,
     List: lambda v: v.items,
     Tuple: lambda v: v.items,
     Dict: lambda v: [Lazy(v.backing, None), *(value for _, value in v.entries.values())],

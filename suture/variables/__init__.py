@@ -13,7 +13,7 @@ from suture.variables.functions import (
     Partial,
 )
 from suture.variables.generators import Generator, MadeByPython
-from suture.variables.growing import GrowingDeque, GrowingList, GrowingSet
+from suture.variables.growing import GrowingDeque, GrowingList, GrowingSet, GrowingTuple
 from suture.variables.held import Held, RealIdentity
 from suture.variables.iterators import (
     END,
@@ -80,6 +80,7 @@ __all__ = [
     "GrowingDeque",
     "GrowingList",
     "GrowingSet",
+    "GrowingTuple",
     "Held",
     "Identity",
     "IndexIterator",

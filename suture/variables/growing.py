@@ -1,8 +1,8 @@
-"""Lists, deques and sets from outside that only grow: what they hold is not looked at, nor guarded.
+"""Containers from outside that only grow: what they hold is not looked at, nor guarded.
 
-A loop that collects results appends to one list in every turn. If the region needed to know what
-the list holds, each turn would need a variant of its own. So the contents are loaded, with their
-guards, when something first asks for them; until then additions are kept apart.
+A loop that collects results appends to one list in every turn, or makes a longer tuple. If the
+region needed to know what it holds, each turn would need a variant of its own. So the contents are
+loaded, with their guards, when something first asks for them; until then additions are kept apart.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from suture.variables.constant import Constant
 from suture.variables.deques import Deque
-from suture.variables.sequence import List
+from suture.variables.sequence import List, Tuple
 from suture.variables.sets import Set
 
 
@@ -135,6 +135,62 @@ class GrowingDeque(Deque):
         else:
             inner = ", ".join(emit.value(i) for i in self.added)
             emit.line(f"{name}.extend([{inner}])")
+
+
+class GrowingTuple(Tuple):
+    """`load()` gives the items of a tuple from outside, and guards them. With `base` it is such a
+    tuple and what was `added` to it."""
+
+    __slots__ = ("_items", "_load", "added", "base")
+
+    def __init__(
+        self,
+        load: Callable[[], list[Any]],
+        source: Any,
+        base: GrowingTuple | None = None,
+        added: list[Any] | None = None,
+    ) -> None:
+        self._load = load
+        self._items: list[Any] | None = None
+        self.base = base
+        self.added = added or []
+        super().__init__((), source)
+        self._items = None
+
+    @property
+    def items(self) -> list[Any]:
+        if self._items is None:
+            self._items = [*self._load(), *self.added]
+        return self._items
+
+    @items.setter
+    def items(self, value: list[Any]) -> None:
+        self._items = value
+
+    def loaded(self) -> bool:
+        """Whether somebody has asked for the items."""
+        return self._items is not None
+
+    def truth(self, tx: Any) -> Any:
+        return True if self.added else super().truth(tx)
+
+    def is_constant(self) -> bool:
+        return self.loaded() and super().is_constant()
+
+    def identity(self) -> Any:
+        return super(Tuple, self).identity()
+
+    def m___add__(self, tx: Any, other: Any) -> Any:
+        more = tx.builtin_part(other)
+        if self.loaded() or type(more) is not Tuple or not more.items:
+            return super().m___add__(tx, other)
+        base = self.base or self
+        added = [*self.added, *more.unpacked(tx)]
+        return GrowingTuple(lambda: base.items, None, base, added)
+
+    def rebuild(self, emit: Any) -> str:
+        inner = ", ".join(emit.value(i) for i in self.added)
+        return f"({emit.value(self.base)} + ({inner},))" if self.added else super().rebuild(emit)
 
 
 class GrowingSet(Set):

@@ -32,6 +32,7 @@ from suture.variables import (
     GrowingDeque,
     GrowingList,
     GrowingSet,
+    GrowingTuple,
     Lazy,
     List,
     Module,
@@ -250,6 +251,9 @@ _MOST_ITEMS = 200_000  # a longer sequence is only passed around
 def _tuple(tx: Any, value: Any, source: Any) -> Any:
     if len(value) > _MOST_ITEMS:
         return _opaque(tx, value, source)
+    if source is not None and source.kind == "slot":  # a loop may make a longer one of it
+        tx.guards.add(source, "type", tuple)
+        return GrowingTuple(lambda: _items(tx, value, source), source)
     return Tuple(_items(tx, value, source), source)
 
 
