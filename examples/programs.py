@@ -22,7 +22,9 @@ class CausalBlock(nn.Module):
         super().__init__()
         self.heads = heads
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.mix, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        # Without a bias: the gradient of the keys' is rounding alone, and Adam makes steps of it.
+        self.mix = nn.Linear(width, 3 * width, bias=False)
+        self.out = nn.Linear(width, width)
         self.feed = nn.Sequential(
             nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width)
         )

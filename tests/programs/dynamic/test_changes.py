@@ -76,7 +76,7 @@ def with_number(x, k):
 
 
 def with_schedule(x, k):
-    return x * (0.5 * (1 + math.cos(math.pi * k / 20))) + round(k / 2) + min(k, 3)
+    return x * (0.5 * (1 + math.cos(math.pi * k / 20))) + round(k / 2) + min(k, type(k)(3))
 
 
 def with_count(x, k):
