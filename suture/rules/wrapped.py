@@ -35,8 +35,9 @@ def canonical(obj: Any) -> Any:
 
 
 def _descriptor(owner: Any, name: str) -> Any:
-    bases = owner.__mro__ if isinstance(owner, type) else ()
-    for base in (*bases, *type(owner).__mro__):
+    """What defines a C method of `owner`; a class that is being made has no bases yet."""
+    bases = owner.__mro__ if isinstance(owner, type) else None
+    for base in (*(bases or ()), *type(owner).__mro__):
         found = base.__dict__.get(name)
         if found is not None:
             return found

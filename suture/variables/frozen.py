@@ -35,6 +35,15 @@ def is_form(value: Any) -> bool:
     return kind.__module__ == "collections.abc" and issubclass(kind, types.GenericAlias)
 
 
+# What type variables and aliases compute, by code of the program, when they are first asked for it:
+# those of the syntax that came with Python 3.12.
+_COMPUTED = (
+    ("__bound__", "__constraints__", "__default__", "__value__")
+    if hasattr(typing, "TypeAliasType")
+    else ()
+)
+
+
 class Frozen(Held):
     """A real object that is never changed once made. Its attributes are read while tracing, and
     its methods called, without a guard: what they say follows from the object's identity."""
@@ -52,6 +61,8 @@ class Frozen(Held):
         return bool(self.value)
 
     def getattr(self, tx: Any, name: str) -> Any:
+        if name in _COMPUTED and type(self.value).__module__ == "typing":
+            raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
         try:
             found = getattr(self.value, name)
         except AttributeError as error:

@@ -458,6 +458,9 @@ class Attributes(Part):
             if variable.source is not None:
                 self.guards.add(variable.source, "no_attr", name)
             return self.raise_(AttributeError, *error.args)
+        except Exception:  # it is computed by code that fails
+            who = variable.describe()
+            raise Break(objects.UNKNOWN_ATTRIBUTE, object=who, attribute=name) from None
         if isinstance(value, types.GetSetDescriptorType) and name in ("__get__", "__set__"):
             return self.wrap(found, None)
         if isinstance(found, types.MethodWrapperType) or (

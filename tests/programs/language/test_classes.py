@@ -222,3 +222,21 @@ def test_one_graph(program):
         return x + 1, program(x)
 
     check(fn, torch.randn(3), graphs=1)
+
+
+def test_methods_of_a_metaclass_run_while_a_class_is_made():
+    def fn():
+        seen = []
+
+        class Meta(type):
+            def mro(self):
+                self.__dict__["look"]()
+                return super().mro()
+
+        class Made(metaclass=Meta):
+            def look():
+                seen.append(__class__)
+
+        return seen == [Made]
+
+    check(fn, graphs=0, breaks=None, recompiles=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import typing
 import warnings
 
 import pytest
@@ -118,3 +119,21 @@ def test_a_count_from_outside_warns_of_nothing():
         check(fn, torch.ones(2))
         check(with_iterator, make=lambda: (torch.ones(2), itertools.count(3, 2)), graphs=None)
         check(with_iterator, make=lambda: (torch.ones(2), itertools.count(0.5)), graphs=None)
+
+
+@pytest.mark.skipif(not hasattr(typing, "TypeAliasType"), reason="syntax of Python 3.12")
+def test_bounds_of_type_parameters_are_computed_when_asked_for():
+    space = {}
+    exec(
+        "def fn():\n"
+        "    class Box[T: late]: pass\n"
+        "    parameter = Box.__type_params__[0]\n"
+        "    try:\n"
+        "        parameter.__bound__\n"
+        "    except NameError as error:\n"
+        "        text = str(error)\n"
+        "    late = 'now'\n"
+        "    return text, parameter.__bound__\n",
+        space,
+    )
+    check(space["fn"], graphs=0, breaks=None, recompiles=None)
