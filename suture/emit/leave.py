@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+import weakref
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ import torch
 from suture import _core
 from suture.breaks import calls
 from suture.bytecode import CANONICAL
+from suture.calls.outside.wrapping import is_empty_cell
 from suture.capture import Capture, Interpret, Return, Run, Yield
 from suture.emit.writer import Writer
 from suture.hook import OPERATIONS, FrameSpec, clean_traceback
@@ -29,11 +31,23 @@ _READERS = frozenset(
 
 
 def _waits(value: Any) -> bool:
-    """Whether a local variable holds a generator that has begun: its blocks are left when the frame
-    ends, and not before."""
+    """Whether a local variable holds an object that does something when it is freed, which is when
+    the frame ends and not before: a generator that has begun, an open file, a temporary folder."""
     if isinstance(value, Generator):
         return value.started and value.frame is not None
-    return isinstance(getattr(value, "value", None), types.GeneratorType)
+    real = getattr(value, "value", None)
+    if type(real) is types.CellType:
+        real = None if is_empty_cell(real) else real.cell_contents
+    kind = type(real)
+    if real is None or issubclass(kind, _LASTING):
+        return False
+    if issubclass(kind, types.GeneratorType) or hasattr(kind, "__del__"):
+        return True
+    return bool(kind.__weakrefoffset__) and weakref.getweakrefcount(real) > 0
+
+
+# Objects whose end nobody waits for, though there may be weak references to them.
+_LASTING = (torch.Tensor, torch.nn.Module, types.FunctionType, types.ModuleType, type)
 
 
 class Raw:
@@ -207,7 +221,10 @@ class Leaving:
     def _to_generator(self, inst: Any, offset: int, stack: list[Any]) -> None:
         """The generator's own frame goes on in CPython, which yields or returns."""
         writer, frame = self.writer, self.capture.frames[0]
-        live = frame.code.live(inst.index)
+        live = {
+            *frame.code.live(inst.index),
+            *(i for i, v in enumerate(frame.locals) if _waits(v)),
+        }
         slots = [self._text(v) if i in live else "UNBOUND" for i, v in enumerate(frame.locals)]
         handled = "None"
         if frame.code.handled(inst.index):

@@ -39,9 +39,11 @@ def must_raise(chain: Chain, *state: Any) -> Any:
     if error is None:
         kind = type(value).__name__
         raise InternalError(f"a program that was expected to raise returned a value ({kind})")
+    context = error.__context__
     try:
         raise error
     finally:
+        error.__context__ = context  # what the caller handles is not what it was raised in
         _core.strip_traceback(error, must_raise.__code__)
 
 

@@ -67,8 +67,11 @@ class Object(Mutable):
         return tx.object_truth(self)
 
     def getattr(self, tx: Any, name: str) -> Any:
-        if name == "__traceback__" and issubclass(self.cls, BaseException):
-            return tx.traceback_of(self)
+        if issubclass(self.cls, BaseException):
+            if name == "__traceback__":
+                return tx.traceback_of(self)
+            if name == "__context__" and tx.raises_set_contexts():
+                raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
         return tx.instance_attribute(self, name)
 
     def setattr(self, tx: Any, name: str, value: Any) -> None:

@@ -74,6 +74,10 @@ class Exceptions(Part):
             self.effects.passed.append((exc, None, handled, 0))
         return exc
 
+    def raises_set_contexts(self) -> bool:
+        """Whether real exceptions were raised whose contexts are set only behind the region."""
+        return any(code is None for _, code, _, _ in self.effects.passed)
+
     def handled_now(self) -> Any:
         """The exception being handled in the innermost frame; what the caller of the region
         handles is looked at, and guarded."""

@@ -415,3 +415,44 @@ def test_a_graph_that_wrote_to_its_inputs_says_so():
     assert "writes to its inputs" in caught.value.__notes__[0]
     files = [str(entry.path) for entry in caught.traceback]
     assert not any("<suture" in name for name in files)
+
+
+def _nested(inner, outer):
+    try:
+        raise inner
+    finally:
+        raise outer
+
+
+def _contexts(error):
+    found = []
+    while error is not None:
+        found.append(error.args)
+        error = error.__context__
+    return found
+
+
+def test_contexts_of_exceptions_from_outside_are_set_when_they_are_read():
+    errors = [Exception(i) for i in range(5)]
+
+    def fn(x):
+        told = []
+        try:
+            raise errors[0]
+        except Exception:
+            for inner, outer in ((errors[1], errors[2]), (errors[3], errors[4])):
+                try:
+                    _nested(inner, outer)
+                except Exception as error:
+                    told.append(_contexts(error))
+        return x + 1, told
+
+    def fresh(call):
+        for error in errors:
+            error.__context__ = None
+        return call(torch.ones(2))[1]
+
+    want = fresh(fn)
+    with suture.config.patch(strict=True):
+        compiled = suture.compile(fn, backend="eager")
+        assert fresh(compiled) == fresh(compiled) == want

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import collections
+import os
+import tempfile
 
 import pytest
 import torch
@@ -318,3 +320,19 @@ def test_traceback_and_context_of_a_caught_exception():
     assert error.__suppress_context__
     assert isinstance(error.__context__, KeyError)
     assert error.__traceback__.tb_frame.f_code is fn.__code__
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_what_ends_with_its_owner_lasts_as_long_as_the_variable():
+    def fn(x):
+        folder = tempfile.TemporaryDirectory()
+        path = folder.name
+        file = tempfile.TemporaryFile()
+        number = file.fileno()
+        x = x + 1
+        suture.graph_break()
+        seen = os.path.exists(path), os.fstat(number).st_size
+        suture.graph_break()
+        return x * 2, seen, os.path.exists(path)
+
+    check(fn, torch.ones(2), graphs=None, breaks=None, recompiles=None)
