@@ -54,8 +54,9 @@ UNKNOWN_OBJECT = define(
     "Opaque object",
     message="{operation} needs to look into {object}",
     explanation=(
-        "`{object}` is of a type that suture has no model of. It may be carried around freely, but "
-        "this operation needs to know what is inside."
+        "`{object}` is of a type that suture has no model of, or it grows in each turn of a loop "
+        "that breaks. It may be carried around freely, but this operation needs to know what is "
+        "inside."
     ),
     hints=(
         "Take out what is needed before the compiled function.",

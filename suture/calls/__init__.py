@@ -40,7 +40,7 @@ from suture.calls.operations.indexing import Indexing
 from suture.calls.operations.parameters import MadeLeaves
 from suture.calls.operations.symbols import Symbols
 from suture.calls.operations.tensors import Tensors
-from suture.calls.outside import wrapping_functions  # noqa: F401
+from suture.calls.outside import wrapping_functions, wrapping_sequences  # noqa: F401
 from suture.calls.outside.aliasing import Aliasing
 from suture.calls.outside.globals import Globals
 from suture.calls.outside.growth import Growth

@@ -26,6 +26,7 @@ class History:
         "constant",
         "dynamic",
         "floats_are_data",
+        "forms",
         "from_zero",
         "moving",
         "numbers",
@@ -33,6 +34,7 @@ class History:
         "places",
         "raised",
         "ranks",
+        "resumed",
         "sizes",
         "strides",
         "turned",
@@ -58,6 +60,8 @@ class History:
         self.becomes = False  # a lazy module is to see its first input
         self.by_python: set[Any] = set()  # calls (code, index) that Python runs
         self.constant: set[str] = set()  # numbers that the backend cannot take as symbols
+        self.resumed = False  # the point stands inside of a function
+        self.forms: dict[str, set[Any]] = {}
 
     def dynamic_number(self, path: str, value: Any, fixed: bool = False) -> bool:
         """Whether the number at `path` is to be a symbol. `fixed`: it belongs to an object that
@@ -192,6 +196,16 @@ class History:
             return True
         self.places[path] = ""  # it moves: never steady again
         return False
+
+    def is_restless(self, path: str, form: Any, most: int) -> bool:
+        """Whether what a point inside of a function finds at `path` has come in more than `most`
+        forms, such as the lengths of a list to which each turn of a loop adds: another variant for
+        another form would not be the last one."""
+        if not self.resumed:
+            return False
+        seen = self.forms.setdefault(path, set())
+        seen.add(form)
+        return len(seen) > most
 
     def same_object(self, path: str, value: Any) -> bool:
         """Whether the object at `path` has been one and the same so far."""

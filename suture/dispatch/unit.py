@@ -139,6 +139,7 @@ class Unit:
         is a symbol from the start."""
         made = History(self.options.dynamic)
         spec = chain[0]
+        made.resumed = spec.index > 0 or len(chain) > 1
         code = decode(spec.code).instructions
         if spec.depth and 0 < spec.index < len(code) and code[spec.index - 1].op == "FOR_ITER":
             made.changing.add(f"L['stack_{spec.depth - 1}']")

@@ -31,7 +31,17 @@ from suture.variables.iterators import (
     Zip,
 )
 from suture.variables.mapping import Dict
-from suture.variables.objects import DELETED, Class, Module, Object, Opaque, Raise, Super, Unknown
+from suture.variables.objects import (
+    DELETED,
+    Class,
+    Module,
+    Object,
+    Opaque,
+    Raise,
+    Restless,
+    Super,
+    Unknown,
+)
 from suture.variables.proxy import Proxy
 from suture.variables.refused import Refused
 from suture.variables.sequence import (
@@ -104,6 +114,7 @@ __all__ = [
     "RangeIterator",
     "RealIdentity",
     "Refused",
+    "Restless",
     "Sequence",
     "SequenceIterator",
     "Set",

@@ -337,6 +337,15 @@ class Unknown(Opaque):
         return Variable.python_type(self)
 
 
+class Restless(Opaque):
+    """A text that has been another one each time: nothing but its type is known."""
+
+    __slots__ = ()
+
+    def describe(self) -> str:
+        return f"{super().describe()}, which is different each time"
+
+
 class Module(Held):
     """A Python module."""
 

@@ -201,6 +201,8 @@ class Iteration(Part):
         """All entries of a dict that came from outside; its keys are guarded."""
         real, source = of.backing, of.source
         keys = list(dict.keys(real))
+        if self.is_restless(source, len(keys)):
+            raise self.restless(source)
         self.guards.add(source, "keys", tuple(keys))
         if issubclass(type(real), collections.OrderedDict):
             keys = _own_order(real)

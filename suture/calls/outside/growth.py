@@ -1,7 +1,9 @@
 """What the region itself changes will be different at the next call: symbols at once.
 
 A region that reads `self.step` and writes `self.step + 1`, or reads a cache and writes a longer
-one, says so while it is traced; there is no need to wait for the second value.
+one, says so while it is traced; there is no need to wait for the second value. A container to
+which each turn of a loop that breaks adds something is never the same twice: after a few lengths
+the body of the loop does without looking into it.
 """
 
 from __future__ import annotations
@@ -11,13 +13,29 @@ from typing import Any
 
 import torch
 
+from suture.breaks import Break, objects
 from suture.calls.part import Part
+from suture.sources import Source
 from suture.variables import Constant, Dict, List, Object, Symbol, Tensor
 from suture.variables.growing import GrowingDeque, GrowingList
+
+_MOST_LENGTHS = 3  # of a container that grows in a loop; then the loop's body knows none
 
 
 class Growth(Part):
     """The part of the tracer that compares what was read with what is written back."""
+
+    def is_restless(self, source: Source | None, form: Any, most: int = _MOST_LENGTHS) -> bool:
+        """Whether what is there takes another form each time the region is reached, so that the
+        region had better know nothing of it. A break would be an error: then it is known."""
+        if source is None or self.whole:
+            return False
+        return bool(self.history.is_restless(source.path(), form, most))
+
+    def restless(self, source: Source) -> Break:
+        """Why such a thing is not looked into."""
+        grown = f"{source.path()}, which is different each time"
+        return Break(objects.UNKNOWN_OBJECT, operation="this", object=grown)
 
     def learn_growth(self) -> bool:
         """Tell the history which places this region changes; True if that was news."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from suture import _core
+from suture import _core, config
 from suture._core import UNBOUND
 from suture.breaks import Break, objects, readable, tensors
 from suture.calls.language.iteration import RawItem, reads_itself
@@ -30,17 +30,15 @@ from suture.variables import (
     Deque,
     Dict,
     GrowingDeque,
-    GrowingList,
     GrowingSet,
-    GrowingTuple,
     Lazy,
     List,
     Module,
     Object,
     Opaque,
     Refused,
+    Restless,
     Set,
-    Size,
     Slice,
     Tuple,
     Unknown,
@@ -181,19 +179,19 @@ def _maker_for(value: Any) -> Wrap:
     if issubclass(kind, (torch._ops.HigherOrderOperator,)):
         return _builtin
     if issubclass(kind, (torch.SymInt, torch.SymFloat, torch.SymBool)):
-        return _opaque
+        return opaque
     if is_builtin_iterator(value):
         return wrap_iterator
     if is_form(value):
         return WRAPPERS[typing.TypeVar]
     if issubclass(kind, (types.CoroutineType, types.AsyncGeneratorType)):
-        return _opaque
+        return opaque
     if issubclass(kind, (super, types.GenericAlias)):
-        return _opaque  # its attributes are those of another object
+        return opaque  # its attributes are those of another object
     if issubclass(kind, weakref.ProxyTypes):
         return _weak_proxy
     if kind.__module__ == "builtins" and kind.__name__.endswith(("iterator", "generator")):
-        return _opaque
+        return opaque
     return _object
 
 
@@ -207,6 +205,9 @@ def _literal(tx: Any, value: Any, source: Any) -> Any:
             symbolic = tx.wrap_number(value, source)
             if symbolic is not None:
                 return symbolic
+        elif kind is str and tx.is_restless(source, value, config.recompile_limit - 2):
+            tx.guards.add(source, "type", str)
+            return Restless(value, source)
         tx.guards.add(source, "equals", value)
     return Constant(value, source)
 
@@ -244,41 +245,6 @@ class Equals:
         return bool(self.value == other)
 
 
-_MOST_ITEMS = 200_000  # a longer sequence is only passed around
-
-
-@wraps(tuple)
-def _tuple(tx: Any, value: Any, source: Any) -> Any:
-    if len(value) > _MOST_ITEMS:
-        return _opaque(tx, value, source)
-    if source is not None and source.kind == "slot":  # a loop may make a longer one of it
-        tx.guards.add(source, "type", tuple)
-        return GrowingTuple(lambda: _items(tx, value, source), source)
-    return Tuple(_items(tx, value, source), source)
-
-
-def _items(tx: Any, value: Any, source: Any) -> list[Any]:
-    if len(value) > _MOST_ITEMS and type(value) is list:
-        raise Break(objects.UNKNOWN_OBJECT, operation="look into", object=f"{len(value)} items")
-    if source is None:
-        return [Lazy(v, None) for v in value]
-    tx.guards.add(source, "type", type(value))
-    tx.guards.add(source, "len", len(value))
-    return [Lazy(v, source.index(i)) for i, v in enumerate(value)]
-
-
-@wraps(torch.Size)
-def _size(tx: Any, value: Any, source: Any) -> Any:
-    return Size(_items(tx, value, source), source)
-
-
-@wraps(list)
-def _list(tx: Any, value: Any, source: Any) -> Any:
-    source = source if source is not None else tx.pinned(value, "a list")
-    tx.guards.add(source, "type", list)
-    return GrowingList(lambda: _items(tx, value, source), source)
-
-
 @wraps(collections.deque)
 def _deque(tx: Any, value: Any, source: Any) -> Any:
     source = source if source is not None else tx.pinned(value, "a deque")
@@ -298,7 +264,7 @@ def _deque_items(tx: Any, value: Any, source: Any) -> list[Any]:
 def _dict(tx: Any, value: Any, source: Any) -> Any:
     source = source if source is not None else tx.pinned(value, "a dict")
     if not tx.plain_keys(dict.keys(value)):
-        return _opaque(tx, value, source)
+        return opaque(tx, value, source)
     tx.guards.add(source, "type", type(value))
     owner = tx.changed_owner(value)
     if owner is not None:
@@ -412,10 +378,10 @@ def _bound_tensor_method(tx: Any, value: Any, source: Any) -> Any:
 
 def _class(tx: Any, value: Any, source: Any) -> Any:
     if value.__mro__ is None:
-        return _opaque(tx, value, source)  # its metaclass is about to make it
+        return opaque(tx, value, source)  # its metaclass is about to make it
     if source is not None:
         if qualname_of(value).startswith(tx.own_names):
-            return _opaque(tx, value, source)  # defined anew in each call
+            return opaque(tx, value, source)  # defined anew in each call
         tx.fix(source, value)
     return Class(value, source if source is not None else tx.pinned(value))
 
@@ -426,7 +392,7 @@ def _module(tx: Any, value: Any, source: Any) -> Any:
     return Module(value, source if source is not None else tx.pinned(value))
 
 
-def _opaque(tx: Any, value: Any, source: Any) -> Any:
+def opaque(tx: Any, value: Any, source: Any) -> Any:
     if source is not None:
         tx.guards.add(source, "type", type(value))
     return Opaque(value, source if source is not None else tx.pinned(value))
@@ -453,7 +419,7 @@ def _object(tx: Any, value: Any, source: Any) -> Any:
     if qualname_of(cls).startswith(tx.own_names):
         return Unknown(value, source)  # of a class that is defined anew in each call
     if hides_dict(cls):
-        return _opaque(tx, value, source)
+        return opaque(tx, value, source)
     if issubclass(cls, torch.nn.Module) or tx.is_fixed(source):
         if source.kind != "const" and not tx.is_general(source, value) and tx.stays(source, value):
             tx.fix(source, value)

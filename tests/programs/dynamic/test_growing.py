@@ -197,3 +197,60 @@ def test_a_size_of_one_that_the_program_broadcasts_is_seen():
         return keys + x[: max(keys.shape[0], 3)] if keys.shape[0] in (1, 3) else keys * 2
 
     both(dict, step, *(rand(3, 4) for _ in range(6)))
+
+
+def _collects_in_a_list(x, w):
+    steps, ids = [], []
+    for _ in range(12):
+        x = torch.tanh(x @ w)
+        steps.append(x)
+        ids.append(x.argmax(1))
+        if torch.stack(ids, 1).eq(99).any(-1).all():
+            break
+    return torch.stack(steps, 1)
+
+
+def _looks_at_the_last(x, w):
+    steps = []
+    for _ in range(12):
+        x = torch.tanh(x @ w)
+        steps.append(x)
+        if steps[-1].sum() > 100 or len(steps) > 10:
+            break
+    return torch.cat(steps)
+
+
+def _adds_to_a_tuple(x, w):
+    steps = ()
+    for _ in range(12):
+        x = torch.tanh(x @ w)
+        steps = steps + (x,)
+        if torch.stack(steps).sum() > 1000:
+            break
+    return steps
+
+
+def _writes_a_text(x, w):
+    text = ""
+    for i in range(12):
+        x = torch.tanh(x @ w)
+        text += f"{i},"
+        if x.sum() > 1000:
+            break
+    return x * len(text)
+
+
+@pytest.mark.parametrize(
+    "program", [_collects_in_a_list, _looks_at_the_last, _adds_to_a_tuple, _writes_a_text]
+)
+def test_what_a_loop_that_breaks_collects_keeps_it_compiled(program):
+    suture.reset()
+    x, w = rand(2, 4), rand(4, 4)
+    compiled = suture.compile(program, backend="eager")
+    for _ in range(3):
+        with suture.config.patch(strict=True):
+            torch.testing.assert_close(compiled(x, w), program(x, w))
+    assert not suture.stats().interpreted
+    known = suture.stats().variants
+    compiled(x, w)
+    assert suture.stats().variants == known
