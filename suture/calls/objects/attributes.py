@@ -33,10 +33,8 @@ from suture.variables import (
     Function,
     Method,
     Object,
-    Opaque,
     Raise,
     Raised,
-    Super,
     Tuple,
 )
 
@@ -431,24 +429,6 @@ class Attributes(Part):
             obj.attrs.pop(name, None)
 
     # ---- super, modules, other real objects
-
-    def make_super(self, sup: Any, cls: Any, obj: Any, given: bool = True) -> Any:
-        """`super(cls, obj)`; `sup` is what the program calls super, None if that is certain. The
-        program has `given` the arguments itself."""
-        if sup is not None and not (isinstance(sup, Class) and sup.value is super):
-            return self.call(sup, [cls, obj] if given else [], {})
-        if isinstance(cls, Opaque) or isinstance(obj, Opaque):
-            raise Break(objects.UNKNOWN_OBJECT, operation="super", object=cls.describe())
-        if not isinstance(cls, Class):
-            kind = type_name(cls.python_type())
-            return self.raise_(TypeError, f"super() argument 1 must be a type, not {kind}")
-        if obj is None or (obj.is_constant() and obj.constant() is None):
-            raise Break(objects.UNKNOWN_OBJECT, operation="super", object=cls.describe())
-        of_class = isinstance(obj, Class) and issubclass(obj.value, cls.value)
-        if not of_class and not issubclass(obj.python_type(), cls.value):
-            text = "super(type, obj): obj must be an instance or subtype of type"
-            return self.raise_(TypeError, text)
-        return Super(cls.value, obj)
 
     def object_attribute(self, variable: Any, value: Any, name: str) -> Any:
         """An attribute of a real object that is known by identity (function, C object)."""
