@@ -47,10 +47,9 @@ class Model:
     def call(self, fn: Callable[..., Any], around: Any = None) -> tuple[Record, float]:
         """What a call on fresh inputs gave and did, and the CPU seconds of the forward, which
         alone runs under `around`."""
+        seed()  # a model may make its inputs with its own layers, which drop values
         args, kwargs = self.inputs()
-        torch.manual_seed(1)
-        numpy.random.seed(1)
-        random.seed(1)
+        seed()
         self.module.zero_grad(set_to_none=True)
         with torch.set_grad_enabled(self.train), around or contextlib.nullcontext():
             start = time.process_time()
@@ -62,6 +61,13 @@ class Model:
             grads = {name: p.grad for name, p in self.module.named_parameters()}
             seen += record(grad=grads)
         return seen, spent
+
+
+def seed() -> None:
+    """Start all generators of random numbers anew."""
+    torch.manual_seed(1)
+    numpy.random.seed(1)
+    random.seed(1)
 
 
 def backward(out: Any) -> None:
