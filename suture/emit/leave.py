@@ -20,14 +20,8 @@ from suture.inference_mode import set_inference
 from suture.rules.strictness import switch
 from suture.variables import NULL, Constant, Generator
 
-# Names that mean that somebody may look at all variables of the frame, or that it matters how
-# long the frame keeps them alive.
-_READERS = frozenset(
-    {
-        "locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe",
-        "ref", "proxy", "finalize",
-    }
-)  # fmt: skip
+# Names that mean that it matters how long the frame keeps its variables alive.
+_WATCHERS = frozenset({"ref", "proxy", "finalize"})
 
 
 def _waits(value: Any) -> bool:
@@ -162,7 +156,7 @@ class Leaving:
             handler = code.instructions[index - 1].handler
             if handler is not None:
                 live.update(code.live(handler.target))
-        if not _READERS.isdisjoint(code.code.co_names):
+        if not _WATCHERS.isdisjoint(code.code.co_names):
             live.update(i for i, value in enumerate(frame.locals) if value is not None)
         live.update(i for i, value in enumerate(frame.locals) if _waits(value))
         slots = tuple(sorted(live))
