@@ -16,6 +16,7 @@ import torch.fx
 from suture import config
 from suture.graph import _torch as priv
 from suture.graph.asserts import bind_unbacked
+from suture.graph.compiling import state_for
 from suture.graph.derivatives import Derivatives
 from suture.graph.known import known_above, watched_mode
 from suture.graph.levels import Levels
@@ -382,7 +383,7 @@ class GraphBuilder:
 
     def compiling(self) -> Any:
         """The state of torch in which a backend compiles the graph."""
-        return priv.DisableTorchFunctionSubclass() if self.quiet else nullcontext()
+        return state_for(self.graph, self.quiet)
 
     # ---- the end
 

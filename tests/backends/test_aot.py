@@ -126,3 +126,29 @@ def test_lstm():
 @pytest.mark.parametrize("fn", [lambda x: x.sin().exp().sum(), lambda x: F.layer_norm(x, (4,))])
 def test_inductor(fn):
     check(fn, leaf(3, 4), graphs=None, breaks=None, backend="inductor")
+
+
+@pytest.mark.parametrize("train", [True, False])
+def test_an_lstm_is_trained_by_its_graph(train, monkeypatch):
+    from suture import hook
+
+    failures = []
+    called = hook.AfterFailure.__call__
+
+    def noted(self, error, *state):
+        failures.append(error)
+        return called(self, error, *state)
+
+    monkeypatch.setattr(hook.AfterFailure, "__call__", noted)
+    torch.manual_seed(0)
+    lstm = torch.nn.LSTM(3, 4, 2, batch_first=True, bidirectional=True).train(train)
+    compiled = suture.compile(lambda x: lstm(x)[0], backend="aot_eager")
+    x = torch.randn(2, 5, 3)
+    gradients = []
+    for function in (lambda x: lstm(x)[0], compiled):
+        lstm.zero_grad()
+        function(x).sum().backward()
+        gradients.append([p.grad.clone() for p in lstm.parameters()])
+    torch.testing.assert_close(*gradients)
+    assert not failures
+    assert torch._C._get_mkldnn_enabled()

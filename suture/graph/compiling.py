@@ -1,0 +1,42 @@
+"""The state of torch in which a backend compiles a graph."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import torch
+import torch.fx
+
+from suture.graph import _torch as priv
+
+
+@contextlib.contextmanager
+def state_for(graph: torch.fx.Graph, quiet: bool) -> Iterator[None]:
+    """`quiet`: no `__torch_function__` is asked."""
+    with contextlib.ExitStack() as stack:
+        if quiet:
+            stack.enter_context(priv.DisableTorchFunctionSubclass())
+        if any(_is_trained_lstm(node) for node in graph.nodes):
+            stack.enter_context(_without_mkldnn())
+        yield
+
+
+def _is_trained_lstm(node: torch.fx.Node) -> bool:
+    """An LSTM whose derivative is wanted. The fused kernel of processors keeps what backward needs
+    in a tensor that is not there when the graph runs without autograd, as compiled graphs do."""
+    if node.op != "call_function" or getattr(node.target, "__name__", "") != "lstm":
+        return False
+    made = priv.pytree.tree_leaves(node.meta.get("example_value"))
+    return any(isinstance(v, torch.Tensor) and v.requires_grad for v in made)
+
+
+@contextlib.contextmanager
+def _without_mkldnn() -> Iterator[None]:
+    """Operations are taken apart as if there were no fused kernels."""
+    before = torch._C._get_mkldnn_enabled()
+    torch._C._set_mkldnn_enabled(False)
+    try:
+        yield
+    finally:
+        torch._C._set_mkldnn_enabled(before)
