@@ -8,7 +8,7 @@ loaded, with their guards, when something first asks for them; until then additi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from suture.variables.constant import Constant
 from suture.variables.deques import Deque
@@ -16,7 +16,35 @@ from suture.variables.sequence import List, Tuple
 from suture.variables.sets import Set
 
 
-class GrowingList(List):
+class _OnDemand:
+    """What the sequences here have in common: `items` is made when somebody asks for it. The slots
+    are theirs, since two bases with slots do not go together."""
+
+    __slots__ = ()
+
+    _items: list[Any] | None
+    _load: Callable[[], list[Any]]
+    added: list[Any]
+
+    @property
+    def items(self) -> list[Any]:
+        if self._items is None:
+            self.load()
+        return cast("list[Any]", self._items)
+
+    @items.setter
+    def items(self, value: list[Any]) -> None:
+        self._items = value  # type: ignore[misc]
+
+    def load(self) -> None:
+        self._items = [*self._load(), *self.added]  # type: ignore[misc]
+
+    def loaded(self) -> bool:
+        """Whether somebody has asked for the items."""
+        return self._items is not None
+
+
+class GrowingList(_OnDemand, List):
     """`load()` gives the items that are there already, and guards them. `added` holds what was
     appended before anybody asked for them."""
 
@@ -28,20 +56,6 @@ class GrowingList(List):
         self.added: list[Any] = []
         super(List, self).__init__((), source)
         self._items = None
-
-    @property
-    def items(self) -> list[Any]:
-        if self._items is None:
-            self._items = [*self._load(), *self.added]
-        return self._items
-
-    @items.setter
-    def items(self, value: list[Any]) -> None:
-        self._items = value
-
-    def loaded(self) -> bool:
-        """Whether somebody has asked for the items."""
-        return self._items is not None
 
     def m_append(self, tx: Any, item: Any) -> Any:
         if self._items is not None:
@@ -74,7 +88,7 @@ class GrowingList(List):
         return List(items)
 
 
-class GrowingDeque(Deque):
+class GrowingDeque(_OnDemand, Deque):
     """The same for a deque: `size` says how many items there are. What is added drops others at
     the other end if there is a maximal length, and the real deque knows how."""
 
@@ -90,20 +104,9 @@ class GrowingDeque(Deque):
         super().__init__((), source, maxlen)
         self._items = None
 
-    @property
-    def items(self) -> list[Any]:
-        if self._items is None:
-            self._items = [*self._load(), *self.added]
-            self._trim(left=False)
-        return self._items
-
-    @items.setter
-    def items(self, value: list[Any]) -> None:
-        self._items = value
-
-    def loaded(self) -> bool:
-        """Whether somebody has asked for the items."""
-        return self._items is not None
+    def load(self) -> None:
+        super().load()
+        self._trim(left=False)
 
     def m_append(self, tx: Any, item: Any) -> Any:
         if self._items is not None:
@@ -137,7 +140,7 @@ class GrowingDeque(Deque):
             emit.line(f"{name}.extend([{inner}])")
 
 
-class GrowingTuple(Tuple):
+class GrowingTuple(_OnDemand, Tuple):
     """`load()` gives the items of a tuple from outside, and guards them. With `base` it is such a
     tuple and what was `added` to it."""
 
@@ -156,20 +159,6 @@ class GrowingTuple(Tuple):
         self.added = added or []
         super().__init__((), source)
         self._items = None
-
-    @property
-    def items(self) -> list[Any]:
-        if self._items is None:
-            self._items = [*self._load(), *self.added]
-        return self._items
-
-    @items.setter
-    def items(self, value: list[Any]) -> None:
-        self._items = value
-
-    def loaded(self) -> bool:
-        """Whether somebody has asked for the items."""
-        return self._items is not None
 
     def truth(self, tx: Any) -> Any:
         return True if self.added else super().truth(tx)
