@@ -28,7 +28,7 @@ from torch._subclasses.fake_tensor import (
     UnsupportedOperatorException,
 )
 from torch.utils import _pytree as pytree
-from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+from torch.utils._python_dispatch import TorchDispatchMode, is_traceable_wrapper_subclass
 
 __all__ = [
     "DataDependentOutputException",
@@ -38,6 +38,7 @@ __all__ = [
     "FakeTensorMode",
     "SymBool",
     "SymInt",
+    "TorchDispatchMode",
     "TorchSource",
     "TracingContext",
     "UnsupportedOperatorException",

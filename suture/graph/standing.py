@@ -8,6 +8,7 @@ from typing import Any
 import torch
 import torch.fx
 
+from suture.graph import _torch as priv
 from suture.graph.builder import GraphBuilder, GraphInput, may_write, tree_leaves, was_written
 
 _MOST_NODES = 64
@@ -23,18 +24,23 @@ def standing_number(
     above = _above(node)
     if above is None or not all(_may_run(n, inputs) for n in above):
         return None
-    drawn = torch.get_rng_state()
     try:
-        with torch.no_grad():
-            return _run(builder, above, inputs)
+        with torch.no_grad(), _WithoutDraws():
+            return _run(above, inputs)
     except Exception:
         return None  # the program will raise it by itself, if it comes to that
-    finally:
-        torch.set_rng_state(drawn)
 
 
-def _run(builder: GraphBuilder, above: list[torch.fx.Node], values: dict[Any, Any]) -> Any:
-    drawn = torch.get_rng_state()
+class _WithoutDraws(priv.TorchDispatchMode):
+    """Refuses operations that draw random numbers, before they have drawn any."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if torch.Tag.nondeterministic_seeded in func.tags:
+            raise RuntimeError(f"{func} draws random numbers")
+        return func(*args, **(kwargs or {}))
+
+
+def _run(above: list[torch.fx.Node], values: dict[Any, Any]) -> Any:
     for node in above:
         if node in values:
             continue
@@ -44,8 +50,6 @@ def _run(builder: GraphBuilder, above: list[torch.fx.Node], values: dict[Any, An
         else:
             values[node] = node.target(*args, **kwargs)
     found = values[above[-1]]
-    if not torch.equal(drawn, torch.get_rng_state()):
-        return None
     return found.item() if isinstance(found, torch.Tensor) else found
 
 
