@@ -26,9 +26,28 @@ def bind_unbacked(shape_env: Any, node: torch.fx.Node, value: Any) -> list[Any]:
 
 def put_asserts(module: torch.fx.GraphModule, shape_env: Any) -> None:
     """Put what was assumed of numbers from data into the graph, as assertions."""
-    if any(shape_env.deferred_runtime_asserts.values()):
-        priv.insert_deferred_runtime_asserts(module, shape_env, "region")
-        module.recompile()
+    if not any(shape_env.deferred_runtime_asserts.values()):
+        return
+    known = _numbers_as_found(module, shape_env)
+    priv.insert_deferred_runtime_asserts(module, shape_env, "region")
+    for node, value in known.items():
+        node.meta["example_value"] = node.meta["val"] = value
+    module.recompile()
+
+
+def _numbers_as_found(module: torch.fx.GraphModule, shape_env: Any) -> dict[torch.fx.Node, Any]:
+    """Let the numbers from data that were found to equal something else be numbers of their own
+    again; gives the values they had. Else torch takes the number itself for what it must be
+    compared with."""
+    known = {}
+    for node in module.graph.nodes:
+        value = node.meta.get("example_value")
+        found = node.meta.get("unbacked_bindings")
+        if found and isinstance(value, priv.SymInt) and value.node.expr not in found:
+            known[node] = value
+            node.meta["example_value"] = node.meta["val"] = shape_env.create_unbacked_symint()
+            shape_env.pending_fresh_unbacked_symbols.pop()
+    return known
 
 
 def is_scalar(module: torch.fx.GraphModule) -> bool:

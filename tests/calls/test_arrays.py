@@ -315,3 +315,26 @@ def test_a_number_of_an_array_is_an_index_of_a_tensor():
         return x[steps[i]], x[numpy.int64(2)], x[None, steps[i] - 1], written
 
     check(fn, torch.arange(12.0), 1)
+
+
+def test_the_array_to_fill_is_what_a_function_gives():
+    def fn():
+        x = numpy.arange(5.0)
+        out = numpy.empty((5, 5))
+        other = numpy.empty(5)
+        given = numpy.sin(x, out=out)
+        return (
+            given is out,
+            given,
+            numpy.add(x, 1, other) is other,
+            numpy.cos(x, out=(other,)) is other,
+        )
+
+    check(fn, graphs=None)
+
+
+def test_an_array_from_outside_is_filled_by_python():
+    def fn(x, out):
+        return numpy.add(x, 1, out) is out, out
+
+    check(fn, numpy.arange(3.0), numpy.zeros(3), graphs=None, breaks=None)

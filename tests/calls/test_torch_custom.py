@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
+from typing import NamedTuple
 
 import numpy as np
+import pytest
 import torch
 from torch.library import custom_op
 
@@ -195,3 +198,48 @@ def test_a_compiled_function_under_another_tracer_runs_plainly():
     assert fn(fake).shape == (3,)
     traced = make_fx(lambda x: fn(x) * 2)(torch.ones(2))
     assert torch.equal(traced(x), (x.sin() + 1) * 2)
+
+
+class Pair(NamedTuple):
+    first: torch.Tensor
+    times: int = 3
+
+    def scaled(self):
+        return self.first * self.times
+
+
+@dataclasses.dataclass(frozen=True)
+class Fixed:
+    first: torch.Tensor
+    second: torch.Tensor
+    shift: list = dataclasses.field(default_factory=lambda: [5])
+
+    def total(self):
+        return self.first + self.second + self.shift[0]
+
+
+@suture.allow_in_graph
+def of_pair(pair):
+    return pair.scaled()
+
+
+@suture.allow_in_graph
+def of_fixed(fixed):
+    return fixed.total()
+
+
+@pytest.mark.parametrize("backend", [None, "aot_eager"])
+def test_records_go_to_functions_in_the_graph_as_what_they_are(backend):
+    given = Fixed(torch.ones(3), torch.ones(3))
+
+    def fn(x):
+        return of_pair(Pair(x)) + of_fixed(Fixed(x, x + 1)) + of_fixed(given)
+
+    check(fn, torch.randn(3), backend=backend, fullgraph=True)
+
+
+def test_named_tuples_go_to_operations():
+    def fn(x):
+        return torch.stack(Pair(x, x + 1)), x[None][Pair(0, 1)], x.new_zeros(Pair(2, 3))
+
+    check(fn, torch.randn(3), fullgraph=True)

@@ -77,11 +77,28 @@ class Arrays(Part):
             args = [self.tensor_method(args[0], "numpy", [], {}), *args[1:]]
         if name not in _MADE and not any(_holds_array(self, v) for v in (*args, *kwargs.values())):
             return self._fold_numpy(real, name, args, kwargs)
-        if "out" in kwargs:
-            self.write_array(name)
+        if isinstance(real, numpy.ufunc) and len(args) > real.nin:
+            args, kwargs = args[: real.nin], {**kwargs, "out": Tuple(args[real.nin :])}
+        kwargs, out = self._array_to_fill(name, kwargs)
         if not nodes.counterpart(name):
             raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy.{name}")
-        return self._array_node(nodes.array_function, [Constant(name), *args], kwargs, name)
+        made = self._array_node(nodes.array_function, [Constant(name), *args], kwargs, name)
+        return made if out is None else out
+
+    def _array_to_fill(
+        self, name: str, kwargs: dict[str, Any]
+    ) -> tuple[dict[str, Any], Array | None]:
+        """The array that a function of NumPy writes its result to, and gives; None if none."""
+        out = kwargs.get("out")
+        if isinstance(out, Tuple) and len(out.items) == 1:
+            (out,) = out.unpacked(self)
+            kwargs = {**kwargs, "out": out}
+        if out is None or (out.is_constant() and out.constant() is None):
+            return kwargs, None
+        if not isinstance(out, Array) or out.is_scalar:
+            raise Break(arrays.ARRAY_METHOD, method=name)
+        self.write_array(name)
+        return kwargs, out
 
     def _fold_numpy(self, real: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A function of numbers, called now: it gives a scalar, or an array that is made of what it

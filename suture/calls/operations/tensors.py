@@ -23,6 +23,7 @@ from suture.calls.language.operators import COMPARE, IN_PLACE
 from suture.calls.objects.attributes import MISSING
 from suture.calls.operations.constructors import holds_tensor
 from suture.calls.operations.missing_kernels import no_fake_kernel
+from suture.calls.operations.records import record_proxy
 from suture.calls.operations.tensor_methods import METHODS, set_attribute
 from suture.calls.part import Part
 from suture.calls.tensor_classes.subclasses import PLAIN
@@ -105,6 +106,9 @@ class Tensors(Part):
     def proxy_other(self, variable: Any) -> Any:
         if isinstance(variable, Dict):
             return {self.constant_value(k): self.proxy(v) for k, v in self.dict_pairs(variable)}
+        record = record_proxy(self, variable) if isinstance(variable, Object) else None
+        if record is not None:
+            return record
         if isinstance(variable, Object) and isinstance(variable.storage, (List, Tuple)):
             items = [self.proxy(i) for i in variable.storage.unpacked(self)]
             return tuple(items) if isinstance(variable.storage, Tuple) else items

@@ -145,3 +145,18 @@ def test_whether_a_number_from_data_is_one_is_asked_of_the_number(fn, backend):
     calls = [(torch.full((3,), value),) for value in (1.0, math.nan, math.inf, -math.inf)]
     compilations(fn, *calls, backend=backend)
     assert {record.number for record in suture.stats().breaks} == {"GB2010"}
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_number_from_data_that_must_equal_a_size_is_checked_in_each_call(backend):
+    def fn(x, z):
+        count = (z + 7).item()
+        torch._check(count == x.shape[0] * 2)
+        return x + count
+
+    suture.reset()
+    compiled = suture.compile(fn, backend=backend, fullgraph=True, dynamic=True)
+    assert torch.equal(compiled(torch.ones(16), torch.tensor(25)), torch.full((16,), 33.0))
+    with pytest.raises(RuntimeError):
+        compiled(torch.ones(16), torch.tensor(26))
+    assert torch.equal(compiled(torch.ones(8), torch.tensor(9)), torch.full((8,), 17.0))
