@@ -231,7 +231,7 @@ def _another_way(
         _log.info("%s: %s; numbers from data stay outside the graph", point.name, failed)
         history.without_data = True
         return True
-    if not capture.places or history.dynamic is not None:
+    if not capture.places or history.dynamic is False:
         return False
     _log.info("%s: %s; its sizes and numbers become constants", point.name, failed)
     history.dynamic = False

@@ -189,9 +189,15 @@ class GraphBuilder:
 
     def fake_tensor(self, tensor: torch.Tensor, source: Source, dims: Any) -> torch.Tensor:
         """The fake counterpart of an input; `dims` says which sizes are symbolic (or None)."""
+        fresh = self.shape_env.pending_fresh_unbacked_symbols
+        known, fake = len(fresh), self._fake_tensor(tensor, source, dims)
+        del fresh[known:]  # sizes that the program marks as unbacked come from no operation
+        return fake
+
+    def _fake_tensor(self, tensor: torch.Tensor, source: Source, dims: Any) -> torch.Tensor:
         if torch.is_inference_mode_enabled() is not self.inference:
             with torch.inference_mode(self.inference):  # it was there before the mode was switched
-                return self.fake_tensor(tensor, source, dims)
+                return self._fake_tensor(tensor, source, dims)
         if priv.is_traceable_wrapper_subclass(tensor) and dims is not None:
             place = TorchName(source.path())
             return self.fake.from_tensor(tensor, symbolic_context=dims, source=place)

@@ -152,3 +152,28 @@ def test_an_lstm_is_trained_by_its_graph(train, monkeypatch):
     torch.testing.assert_close(*gradients)
     assert not failures
     assert torch._C._get_mkldnn_enabled()
+
+
+def test_overlapping_inputs_that_change_with_symbolic_sizes():
+    def fn(a, b, c):
+        a.mul_(2)
+        return a + b + c
+
+    compiled = suture.compile(fn, backend="aot_eager", dynamic=True)
+    for parts in ((0, 4, 10), (0, 4, 8), (0, 5, 10)):
+        ours, eager = torch.arange(20.0), torch.arange(20.0)
+        given = compiled(*(ours[i : i + 5] for i in parts))
+        assert torch.equal(given, fn(*(eager[i : i + 5] for i in parts)))
+        assert torch.equal(ours, eager)
+
+
+def test_sizes_marked_as_unbacked_belong_to_no_operation():
+    def fn(x):
+        return torch.concat([x, x], dim=0) + 1
+
+    x = torch.randn(6, 4, requires_grad=True)
+    torch._dynamo.decorators.mark_unbacked(x, 0)
+    made = suture.compile(fn, backend="aot_eager", fullgraph=True)(x)
+    assert torch.equal(made, fn(x))
+    made.sum().backward()
+    assert torch.equal(x.grad, torch.full_like(x, 2))
