@@ -53,14 +53,17 @@ def _compile(
             capture, watch = trace(unit, data, state, torch_state.asked(modes))
         if unit.options.fullgraph and data.history.becomes:
             data.history.becomes = False
+            capture.forget()
             return None  # this call makes modules what they are; the next one is compiled
         if told != data.history.without_data and not unit.worth_compiling(data, capture, state):
+            capture.forget()
             return None
         try:
             with events.phase("emit", name):
                 emitted = emit(capture, data.chain, name_of(data.chain), unit.point)
         except MadeByPython as wanted:
             data.history.by_python.add(wanted.place)
+            capture.forget()
             continue
         except RecursionError:  # too deep to be written down: the break is told all the same
             tell(unit, point, data, capture)
@@ -117,6 +120,7 @@ def trace(
         finally:
             for restore in reversed(tracer.restores):
                 restore()
+        tracer.__dict__.clear()  # what it knows of the program goes at once
     raise errors.InternalError("a region was cut again and again")
 
 

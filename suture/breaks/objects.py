@@ -111,6 +111,21 @@ CUSTOM_GETATTRIBUTE = define(
     note="following __getattribute__ with its side effects where it is not plain Python",
 )
 
+FINALIZED = define(
+    "GB2036",
+    "Object with a finalizer",
+    message="{type} has a __del__",
+    explanation=(
+        "{type}.__del__ runs when nothing refers to the object any more. An object that only the "
+        "trace knows is never made, so its finalizer would never run: Python makes this one."
+    ),
+    hints=(
+        "Use a context manager (`with`) for what has to be given back at a certain place.",
+        "Make such objects outside of the compiled function.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+)
+
 WEAKREF = define(
     "GB2035",
     "Weak reference to a value of the graph",

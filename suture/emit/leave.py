@@ -18,7 +18,7 @@ from suture.hook import OPERATIONS, FrameSpec, clean_traceback
 from suture.hook.operations import STOP
 from suture.inference_mode import set_inference
 from suture.rules.strictness import switch
-from suture.variables import NULL, Constant, Generator
+from suture.variables import NULL, Constant, Generator, Lazy, Object, Opaque
 
 # Names that mean that it matters how long the frame keeps its variables alive.
 _WATCHERS = frozenset({"ref", "proxy", "finalize"})
@@ -77,6 +77,15 @@ def _unpacks_plainly(inputs: list[Any]) -> bool:
     """Whether what a call unpacks is a tuple and a dict: then a variant can write the call."""
     kinds = [value.python_type() for value in inputs[2:]]
     return kinds[0] is tuple and all(kind is dict for kind in kinds[1:])
+
+
+def _is_finalized(value: Any) -> bool:
+    """Whether it matters how long the frame keeps an object of the program: its class says what
+    happens when it goes."""
+    if isinstance(value, Lazy):
+        return isinstance(getattr(type(value.value), "__del__", None), types.FunctionType)
+    held = isinstance(value, (Object, Opaque))
+    return held and isinstance(getattr(value.python_type(), "__del__", None), types.FunctionType)
 
 
 def _raises_again(inst: Any) -> bool:
@@ -159,6 +168,7 @@ class Leaving:
         if not _WATCHERS.isdisjoint(code.code.co_names):
             live.update(i for i, value in enumerate(frame.locals) if value is not None)
         live.update(i for i, value in enumerate(frame.locals) if _waits(value))
+        live.update(i for i, value in enumerate(frame.locals) if _is_finalized(value))
         slots = tuple(sorted(live))
         handling = code.handled(index) > 0
         deliver = frame.deliver is not None

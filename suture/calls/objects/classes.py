@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from suture import rules
-from suture.breaks import Break, calls
+from suture.breaks import Break, calls, objects
 from suture.calls.objects.attributes import MISSING, find_in_mro
 from suture.calls.part import Part
 from suture.calls.table import handler_of
@@ -54,6 +54,8 @@ class Classes(Part):
         real = cls.value
         if issubclass(real, torch.Tensor):
             return self.make_tensor_instance(cls, args, kwargs)
+        if isinstance(find_in_mro(real, "__del__"), types.FunctionType):
+            raise Break(objects.FINALIZED, type=real.__qualname__)
         if real.__flags__ & (1 << 7):  # it says itself that nobody makes instances
             return self.folded(real)
         new = self.type_lookup(real, "__new__")

@@ -1,0 +1,139 @@
+"""Objects with a `__del__`: it runs, and not before the function is done with the object."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+import torch
+
+import suture
+from tests.harness import check
+
+LOG: list[str] = []
+
+
+class Handle:
+    def __init__(self, name):
+        self.name = name
+        LOG.append(f"made {name}")
+
+    def __del__(self):
+        LOG.append(f"gone {self.name}")
+
+
+@pytest.fixture(autouse=True)
+def fresh_log():
+    LOG.clear()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def logged(fn, calls=3):
+    """What `fn` logs in plain calls and in compiled ones."""
+    compiled = suture.compile(fn, backend="eager")
+    found = []
+    for call in (fn, *[compiled] * calls):
+        LOG.clear()
+        call(torch.ones(2))
+        found.append(list(LOG))
+    return found
+
+
+def same_in_all(fn):
+    plain, *others = logged(fn)
+    assert others == [plain] * len(others)
+
+
+def test_a_finalizer_runs_at_the_end_of_the_function():
+    def fn(x):
+        handle = Handle("a")
+        y = x + 1
+        LOG.append("at work")
+        return y * len(handle.name)
+
+    same_in_all(fn)
+
+
+def test_an_object_that_is_read_no_more_lives_until_the_end():
+    def fn(x):
+        handle = Handle("a")  # noqa: F841
+        y = x + 1
+        torch._dynamo.graph_break()
+        LOG.append("behind a break")
+        torch._dynamo.graph_break()
+        return y * 2
+
+    same_in_all(fn)
+
+
+def test_one_of_an_inlined_call_goes_before_the_function_returns():
+    def inner(x):
+        handle = Handle("inner")
+        return x + len(handle.name)
+
+    def fn(x):
+        y = inner(x)
+        LOG.append("behind the call")
+        return y * 2
+
+    plain, *others = logged(fn)
+    assert list(map(sorted, others)) == [sorted(plain)] * len(others)
+
+
+def test_an_object_that_is_returned_lives_on():
+    def fn(x):
+        handle = Handle("kept")
+        return handle, x + 1
+
+    compiled = suture.compile(fn, backend="eager")
+    handle, _ = compiled(torch.ones(2))
+    assert LOG == ["made kept"]
+    del handle
+    assert LOG == ["made kept", "gone kept"]
+
+
+def test_a_temporary_object():
+    def fn(x):
+        y = x + len(Handle("t").name)
+        LOG.append("behind it")
+        return y
+
+    plain, *others = logged(fn)
+    assert list(map(sorted, others)) == [sorted(plain)] * len(others)
+
+
+def test_a_derived_class():
+    class Deeper(Handle):
+        pass
+
+    check(lambda x: x + len(Deeper("d").name), torch.ones(2), breaks=["GB2036"])
+
+
+def test_compiling_keeps_nothing_of_the_first_call():
+    class Plain:
+        pass
+
+    seen = []
+
+    @torch._dynamo.disable
+    def make():
+        made = Plain()
+        seen.append(weakref.ref(made))
+        return made
+
+    class Wrapped:
+        def __init__(self, held):
+            self.held = held
+            seen.append(weakref.ref(self))
+
+    def fn(x):
+        held = Wrapped(make())
+        torch._dynamo.graph_break()
+        return x + 1, held.held is not None
+
+    compiled = suture.compile(fn, backend="eager")
+    compiled(torch.ones(2))
+    assert [ref() for ref in seen] == [None] * len(seen)
