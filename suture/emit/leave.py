@@ -82,10 +82,10 @@ def _unpacks_plainly(inputs: list[Any]) -> bool:
 def _is_finalized(value: Any) -> bool:
     """Whether it matters how long the frame keeps an object of the program: its class says what
     happens when it goes."""
-    if isinstance(value, Lazy):
-        return isinstance(getattr(type(value.value), "__del__", None), types.FunctionType)
-    held = isinstance(value, (Object, Opaque))
-    return held and isinstance(getattr(value.python_type(), "__del__", None), types.FunctionType)
+    kind = value.cls if isinstance(value, Object) else None
+    if isinstance(value, (Lazy, Opaque)):
+        kind = type(value.value)
+    return isinstance(getattr(kind, "__del__", None), types.FunctionType)
 
 
 def _raises_again(inst: Any) -> bool:
