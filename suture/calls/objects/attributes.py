@@ -15,8 +15,10 @@ from suture.breaks import Break, objects
 from suture.calls.objects.descriptors import is_property
 from suture.calls.outside.instances import (
     MISSING,
+    answers_in_c,
     find_in_mro,
     has_dict,
+    is_builtin_method,
     is_data_descriptor,
     is_slot,
     put_attribute,
@@ -51,12 +53,6 @@ _FIELDS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 
 def _unknown(obj: Any, name: str) -> Break:
     return Break(objects.UNKNOWN_ATTRIBUTE, object=obj.describe(), attribute=name)
-
-
-def _is_builtin(method: Any, name: str) -> bool:
-    """Whether this is a builtin type's own `name`, and not another method that stands in for it:
-    `__setattr__ = dict.__setitem__`."""
-    return type(method) is types.WrapperDescriptorType and method.__name__ == name
 
 
 class Attributes(Part):
@@ -267,7 +263,7 @@ class Attributes(Part):
         custom = self.type_lookup(cls, "__getattribute__")
         if isinstance(custom, types.FunctionType):
             return self._custom_getattribute(obj, custom, name)
-        if not _is_builtin(custom, "__getattribute__"):
+        if not is_builtin_method(custom, "__getattribute__"):
             raise Break(objects.CUSTOM_GETATTRIBUTE, type=cls.__name__, attribute=name)
         return self.plain_attribute(obj, name)
 
@@ -295,6 +291,8 @@ class Attributes(Part):
             return found
         if raw is not MISSING:
             return self.bind(raw, obj, cls, name)
+        if answers_in_c(obj, name):
+            raise Break(objects.CUSTOM_GETATTRIBUTE, type=cls.__name__, attribute=name)
         return self._fallback(obj, name)
 
     def _property(self, raw: Any, obj: Any, cls: type, name: str) -> Any:
@@ -352,7 +350,7 @@ class Attributes(Part):
         setter = self.type_lookup(cls, "__setattr__")
         if setter is torch.nn.Module.__setattr__ and not self.nn_special(obj, name, value):
             setter = object.__setattr__
-        if not _is_builtin(setter, "__setattr__"):
+        if not is_builtin_method(setter, "__setattr__"):
             self.finish(self.call_type_method(obj, "__setattr__", [Constant(name), value], {}))
             return
         if issubclass(cls, threading.local):  # holds something else in each thread
@@ -379,21 +377,21 @@ class Attributes(Part):
                     objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe()
                 )
         if isinstance(obj, (Raise, Object)):
-            if isinstance(obj, Object) and raw is MISSING and not has_dict(cls):
-                self.raise_(AttributeError, f"'{type_name(cls)}' object has no attribute '{name}'")
-            if self.dict_is_held(obj):
-                raise Break(
-                    objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe()
-                )
-            obj.touch(self)
-            put_attribute(obj.attrs, name, value)
-            return
+            closed = isinstance(obj, Object) and not is_slot(raw) and not has_dict(cls)
+            if closed and find_in_mro(cls, "__setattr__") is object.__setattr__:
+                what = f"has no attribute '{name}'"
+                what = what if raw is MISSING else f"attribute '{name}' is read-only"
+                self.raise_(AttributeError, f"'{type_name(cls)}' object {what}")
+            if not closed and not self.dict_is_held(obj):
+                obj.touch(self)
+                put_attribute(obj.attrs, name, value)
+                return
         raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe())
 
     def instance_delete_attribute(self, obj: Any, name: str) -> None:
         cls = obj.python_type()
         deleter = self.type_lookup(cls, "__delattr__")
-        if not _is_builtin(deleter, "__delattr__"):
+        if not is_builtin_method(deleter, "__delattr__"):
             self.finish(self.call_type_method(obj, "__delattr__", [Constant(name)], {}))
             return
         self.plain_delete_attribute(obj, name)

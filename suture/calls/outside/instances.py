@@ -52,6 +52,26 @@ def find_in_mro(cls: type, name: str) -> Any:
     return MISSING
 
 
+def answers_in_c(obj: Any, name: str) -> bool:
+    """Whether the class of a real object, in C, gives an attribute that neither it nor the object
+    holds: `traps` of decimal.Context."""
+    value = getattr(obj, "value", None)
+    own = find_in_mro(type(value), "__getattribute__")
+    if value is None or getattr(own, "__objclass__", object) is object:
+        return False
+    try:
+        own(value, name)
+    except AttributeError:
+        return False
+    return name not in getattr(obj, "attrs", ())
+
+
+def is_builtin_method(method: Any, name: str) -> bool:
+    """Whether this is a builtin type's own `name`, and not another method that stands in for it:
+    `__setattr__ = dict.__setitem__`."""
+    return type(method) is types.WrapperDescriptorType and method.__name__ == name
+
+
 def is_buffer(value: Any) -> bool:
     """Whether a real object gives its bytes to C. Runs no code of the program: a class that does
     so in Python (from 3.12 on) counts as one."""

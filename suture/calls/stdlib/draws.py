@@ -87,12 +87,20 @@ def as_tensor(value: float) -> torch.Tensor:
     return torch.scalar_tensor(value, dtype=kind, device=_CPU)
 
 
+def _may_be_large(function: Any, values: tuple[Any, ...]) -> bool:
+    """Whether a number may be drawn that does not fit into the 64 bits of a tensor's element."""
+    most = 62 if function.__name__ == "getrandbits" else 2**62
+    return any(type(v) is int and abs(v) > most for v in values)
+
+
 def _handler(function: Any) -> Any:
     def handler(tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         outermost = len(tx.graph.levels.stack) == 1
         if outermost and tx.all_known(args, kwargs):
             values = tuple(a.constant() for a in args)
             named = {name: value.constant() for name, value in kwargs.items()}
+            if _may_be_large(function, (*values, *named.values())):
+                raise unmodelled.reason(function, rules.lookup(function), args)
             try:
                 return tx.draw(function, values, named)
             except (TypeError, ValueError):

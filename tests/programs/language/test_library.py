@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import decimal
 import functools
 import io
 import operator
+import random
 import sys
 import threading
 
@@ -331,3 +333,41 @@ def test_objects_that_hide_their_dict_are_left_to_python():
         check(fn, torch.ones(2), graphs=None, breaks=None, recompiles=None)
     finally:
         loop.close()
+
+
+class Closed:
+    __slots__ = ("size",)
+
+    def grow(self):
+        return 1
+
+
+def test_attributes_that_a_class_in_c_answers_for_are_read_and_set():
+    def fn(x):
+        context = decimal.Context(prec=5, traps=[])
+        context.traps[decimal.Inexact] = True
+        told = context.traps[decimal.Inexact], context.flags[decimal.Inexact], context.prec
+        context.clear_traps()
+        return x + 1, told, context.traps[decimal.Inexact], context.prec
+
+    check(fn, torch.ones(2), graphs=None, breaks=None, recompiles=None)
+
+
+def test_objects_without_a_dict_refuse_attributes_as_python_does():
+    def fn(x):
+        said = []
+        for obj, name in ((decimal.Decimal(3), "conjugate"), (Closed(), "grow"), (Closed(), "no")):
+            try:
+                setattr(obj, name, 3)
+            except AttributeError as error:
+                said.append(str(error))
+        return x + 1, said
+
+    check(fn, torch.ones(2), graphs=None, breaks=None, recompiles=None)
+
+
+def test_large_random_numbers_are_drawn():
+    def fn(x):
+        return x + 1, random.randrange(10**30), random.randint(0, 2**70), random.randint(1, 2**40)
+
+    check(fn, torch.ones(2), graphs=None, breaks=None, recompiles=None)
