@@ -52,7 +52,15 @@ class Yield:
     reason: Break
 
 
-Exit = Return | Run | Interpret | Yield
+@dataclass(slots=True)
+class Again:
+    """What the region has changed must be there before the innermost frame's next instruction:
+    capture begins anew with that instruction."""
+
+    reason: Break
+
+
+Exit = Return | Run | Interpret | Yield | Again
 
 
 @dataclass(slots=True)

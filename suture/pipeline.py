@@ -9,7 +9,7 @@ from typing import Any
 
 from suture import backends, config, errors, events, messages, repro
 from suture.breaks import Break, calls, internal
-from suture.capture import Capture, Interpret, Return, Run, Yield
+from suture.capture import Again, Capture, Interpret, Return, Run, Yield
 from suture.dispatch import PointData, Unit, Variant, beside, torch_state
 from suture.emit import emit
 from suture.graph import is_scalar, put_asserts, sizes_from_zero
@@ -146,7 +146,7 @@ def _needs_sizes(data: PointData, capture: Capture) -> bool:
 def tell(unit: Unit, point: Any, data: PointData, capture: Capture) -> None:
     """Tell of a break; raise if there may be none."""
     exit = capture.exit
-    reason = exit.reason if isinstance(exit, (Run, Interpret, Yield)) else None
+    reason = exit.reason if isinstance(exit, (Run, Interpret, Yield, Again)) else None
     if reason is None or _is_next_turn(data, exit):
         return
     messages.broke(unit, point, capture, reason)

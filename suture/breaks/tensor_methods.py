@@ -76,6 +76,23 @@ REQUIRES_GRAD_SET = define(
     kind=Kind.FUNDAMENTAL,
 )
 
+SWITCHED_BEFORE = define(
+    "GB2024",
+    "Parameter that was switched and is used",
+    message="{tensor} takes part in autograd differently from here on",
+    explanation=(
+        "The function has set requires_grad of `{tensor}`, and now computes with it. A graph is "
+        "compiled for what requires gradients when it starts: so the graph ends, the parameter is "
+        "switched, and the next graph begins with this operation."
+    ),
+    hints=(
+        "Freeze and unfreeze parameters outside the compiled function.",
+        "detach() a parameter, or use torch.func.functional_call with detached ones, where no "
+        "gradient is wanted.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+)
+
 RESIZE = define(
     "GB0126",
     "Unsupported Tensor.resize_() call",

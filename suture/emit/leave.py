@@ -12,7 +12,7 @@ from suture import _core
 from suture.breaks import calls
 from suture.bytecode import CANONICAL
 from suture.calls.outside.wrapping import is_empty_cell
-from suture.capture import Capture, Interpret, Return, Run, Yield
+from suture.capture import Again, Capture, Interpret, Return, Run, Yield
 from suture.emit.writer import Writer
 from suture.hook import OPERATIONS, FrameSpec, clean_traceback
 from suture.hook.operations import STOP
@@ -113,6 +113,9 @@ class Leaving:
             self._return(exit)
         elif isinstance(exit, Run):
             self._run(exit)
+        elif isinstance(exit, Again):
+            frame = self.capture.frames[-1]
+            self.writer.line(self._jump(self.capture.frames, frame.ip, frame.stack))
         else:
             self._interpret(exit)
 

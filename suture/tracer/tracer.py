@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from suture import _core, config
-from suture.breaks import Break, calls, control_flow, internal
+from suture.breaks import Break, calls, control_flow, internal, tensor_methods
 from suture.bytecode import decode
 from suture.calls import PARTS
 from suture.calls.language.exceptions import Ambient
@@ -16,7 +16,7 @@ from suture.calls.operations.checks import Check
 from suture.calls.stdlib.draws import Draw
 from suture.calls.strictness import Strictness
 from suture.calls.tensor_classes.overrides import torch_functions_on
-from suture.capture import Capture, Interpret, Return, Run, Yield
+from suture.capture import Again, Capture, Interpret, Return, Run, Yield
 from suture.effects import Effects
 from suture.graph import GraphBuilder
 from suture.guards import Guards
@@ -250,7 +250,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
             exit = Interpret(False, reason)
         if reason.type is control_flow.GENERATOR_YIELD:
             exit = Yield(inst, reason)
-        return exit
+        return Again(reason) if reason.type is tensor_methods.SWITCHED_BEFORE else exit
 
     def _must_be_clean(self, exit: Any) -> None:
         """Nothing may have changed since the instruction began; else trace again up to it."""

@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from suture.breaks import Break, tensor_methods
 from suture.variables.constant import Constant
 from suture.variables.tensor import Tensor
+
+
+class SwitchedLeaf(Tensor):
+    """A parameter from outside whose requires_grad the program has set (`attrs` holds it): that is
+    done when the region ends, so nothing in it may compute with the parameter any more."""
+
+    __slots__ = ()
+
+    @property
+    def node(self) -> Any:
+        raise Break(tensor_methods.SWITCHED_BEFORE, tensor=self.describe())
 
 
 class MadeLeaf(Tensor):

@@ -10,6 +10,7 @@ import torch
 from suture.breaks import Break, tensor_methods, tensors
 from suture.graph.reshaped import keep_shape
 from suture.variables import Class, Constant, Size, Tensor
+from suture.variables.parameters import SwitchedLeaf
 
 METHODS: dict[str, Callable[..., Any]] = {}
 
@@ -44,7 +45,7 @@ def _requires_grad(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
     if len(args) + len(kwargs) > 1 or not kwargs.keys() <= {"requires_grad"}:
         return tx.add_node("call_method", "requires_grad_", [tensor, *args], kwargs)  # raises
     given = args[0] if args else kwargs.get("requires_grad", Constant(True))
-    if bool(tensor.value.requires_grad) == tx.truth(given):
+    if _switch(tx, tensor, given) or bool(tensor.value.requires_grad) == tx.truth(given):
         return tensor
     if tensor.source is None and tensor.value.is_leaf and not torch.is_grad_enabled():
         return tx.add_node("call_method", "requires_grad_", [tensor, given], {})
@@ -53,6 +54,28 @@ def _requires_grad(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
         raise refused
     tx.become_leaf(tensor, refused)
     return tensor
+
+
+def _switch(tx: Any, tensor: Tensor, given: Any) -> bool:
+    """Set requires_grad of a parameter from outside when the region ends; False if that is no
+    parameter, or if there is nothing to do."""
+    wanted = given.constant() if given.is_constant() else None
+    if type(tensor) is SwitchedLeaf and tensor.attrs is not None and isinstance(wanted, bool):
+        tx.effects.touch(tensor)
+        tensor.attrs["requires_grad"] = given
+        return True
+    if type(tensor) is not Tensor or tensor.cls is not torch.nn.Parameter:
+        return False
+    value = tensor.value
+    changes = isinstance(wanted, bool) and wanted is not bool(value.requires_grad)
+    number = value.is_floating_point() or value.is_complex()
+    if not changes or tensor.source is None or not value.is_leaf or not number:
+        return False
+    tx.guard_history(tensor)
+    tx.effects.touch(tensor)
+    tensor.attrs = {**(tensor.attrs or {}), "requires_grad": given}
+    tensor.__class__ = SwitchedLeaf
+    return True
 
 
 @method("new")
@@ -156,6 +179,8 @@ def set_attribute(tx: Any, tensor: Tensor, name: str, value: Any) -> None:
         raise Break(tensor_methods.SET_DATA, tensor=tensor.describe())
     if name == "requires_grad":
         known = value.is_constant() and isinstance(value.constant(), bool)
+        if _switch(tx, tensor, value):
+            return
         if known and value.constant() == bool(tensor.value.requires_grad):
             return
         text = str(value.constant()) if known else value.describe()

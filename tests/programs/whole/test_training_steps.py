@@ -132,3 +132,42 @@ def test_gradients_are_accumulated_over_several_calls():
 
     _, _, counts = train(make_step, turns=6)
     assert counts[2:] == [counts[2]] * 4, counts
+
+
+@pytest.mark.parametrize("backend", [None, "aot_eager"])
+def test_freezing_parameters_for_a_part_of_a_step_is_one_break(backend):
+    def make_step(net):
+        def step(x, target):
+            for p in net.parameters():
+                p.requires_grad_(False)
+            inside = x.clone().requires_grad_()
+            penalty = net(inside).pow(2).mean()
+            for p in net[0].parameters():
+                p.requires_grad = True
+            flags = [p.requires_grad for p in net.parameters()]
+            loss = F.mse_loss(net(x), target) + penalty
+            for p in net.parameters():
+                p.requires_grad_()
+            assert flags == [True, True] + [False] * (len(flags) - 2)
+            return loss
+
+        return step
+
+    numbers, _, counts = train(make_step, backend=backend)
+    assert numbers[:2] == ["GB2024", "GB2024"], numbers
+    assert counts[1:] == [counts[1]] * 4, counts
+
+
+def test_what_was_computed_before_a_parameter_is_frozen_keeps_its_gradient():
+    weight = torch.nn.Parameter(torch.randn(3))
+
+    def fn(x):
+        before = x * weight
+        weight.requires_grad_(False)
+        after = x * weight
+        weight.requires_grad_(True)
+        flags = [before.requires_grad, after.requires_grad, weight.requires_grad]
+        return before, after, flags
+
+    check(fn, torch.randn(3), graphs=2, breaks=("GB2024",))
+    assert weight.requires_grad
