@@ -52,7 +52,6 @@ def _compile(
         with events.phase("trace", name):
             capture, watch = trace(unit, data, state, torch_state.asked(modes))
         if unit.options.fullgraph and data.history.becomes:
-            data.history.becomes = False
             capture.forget()
             return None  # this call makes modules what they are; the next one is compiled
         if told != data.history.without_data and not unit.worth_compiling(data, capture, state):

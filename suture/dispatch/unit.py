@@ -31,7 +31,16 @@ from suture.emit.dynamo import hide
 from suture.graph import forget_source
 from suture.guards.reasons import most_frequent
 from suture.guards.reasons import reason as reason_of
-from suture.hook import Chain, chain_key, entry_chain, interpret, must_raise, resumed_chain, where
+from suture.hook import (
+    Chain,
+    call_plainly,
+    chain_key,
+    entry_chain,
+    interpret,
+    must_raise,
+    resumed_chain,
+    where,
+)
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -235,6 +244,9 @@ class Unit:
                 return _Throwing(data.chain, error)
             finally:
                 _COMPILING.on = False
+        if variant is None and data.history.becomes:
+            data.history.becomes = False
+            return call_plainly if data.chain[0].index == 0 else data.interpreting
         return data.interpreting if variant is None else variant.function
 
     def _adopt(self, point: Any, data: PointData, state: tuple[Any, ...]) -> Variant | None:

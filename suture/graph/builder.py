@@ -472,8 +472,7 @@ def _quietly(compiled: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _views_a_wrapper(tensor: torch.Tensor) -> bool:
-    """Whether a tensor is a view of one whose own sizes may be symbols (the values of a nested
-    tensor)."""
+    """Whether a tensor views one whose own sizes may be symbols (the values of a nested tensor)."""
     return tensor._is_view() and priv.is_traceable_wrapper_subclass(tensor._base)
 
 

@@ -10,7 +10,7 @@ from suture.hook.chain import (
     slot_names,
     where,
 )
-from suture.hook.interpret import AfterFailure, call_from_slots, interpret, must_raise
+from suture.hook.interpret import AfterFailure, call_from_slots, call_plainly, interpret, must_raise
 from suture.hook.operations import OPERATIONS, Operation
 from suture.hook.tracebacks import VARIANT, clean_traceback, is_variant, placed, set_context
 
@@ -22,6 +22,7 @@ __all__ = [
     "FrameSpec",
     "Operation",
     "call_from_slots",
+    "call_plainly",
     "chain_key",
     "chain_size",
     "clean_traceback",

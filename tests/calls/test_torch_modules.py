@@ -155,3 +155,22 @@ def test_lazy_modules_are_made_by_their_first_call_and_compiled_at_the_next():
         assert torch.equal(compiled(x), wanted)
         assert len(graphs) == min(i, 1)
     assert type(compiled[0]) is nn.Linear
+
+
+def test_lazy_module_is_made_in_python_whatever_its_own_code_does():
+    class Scale(nn.modules.lazy.LazyModuleMixin, nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.UninitializedParameter()
+
+        def initialize_parameters(self, x):
+            suture.graph_break()
+            self.weight.materialize(x.shape)
+            nn.init.ones_(self.weight)
+
+        def forward(self, x):
+            return x * self.weight
+
+    compiled = suture.compile(Scale(), fullgraph=True, backend="eager")
+    for _ in range(2):
+        assert torch.equal(compiled(SEQUENCE), SEQUENCE)
