@@ -14,6 +14,7 @@ import torch
 
 from suture import _core, backends, rules, stance
 from suture.calls.operations.tensors import configure_core
+from suture.calls.table import handler_of
 from suture.compiled_module import compile_module, compiled_of
 from suture.dispatch import Options, Stats, Unit
 from suture.dispatch import stats as stats_
@@ -145,7 +146,7 @@ def _plain(fn: Any) -> types.FunctionType:
     a small one that calls it."""
     if isinstance(fn, _core.Compiled):
         return fn.function  # type: ignore[return-value]
-    if isinstance(fn, types.FunctionType):
+    if isinstance(fn, types.FunctionType) and handler_of(fn) is None:
         return fn
     if not callable(fn):
         raise UserError(f"suture.compile takes functions, callables and modules, not {fn!r}")

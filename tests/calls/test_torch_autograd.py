@@ -366,3 +366,12 @@ def test_a_function_that_the_program_allows_in_graphs_is_not_looked_into():
 
     suture.allow_in_graph(Allowed)
     check(lambda x: Allowed.apply(x), torch.randn(3, requires_grad=True), fullgraph=True)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_apply_of_a_function_is_compiled_by_itself(backend):
+    suture.reset()
+    x = torch.randn(3, requires_grad=True)
+    suture.compile(Sq.apply, backend=backend, fullgraph=True)(x).sum().backward()
+    assert torch.allclose(x.grad, 6 * x)
+    assert suture.stats().graphs == 1
