@@ -12,6 +12,7 @@ import torch
 
 from suture._core import type_name
 from suture.breaks import Break, objects
+from suture.calls.objects import cached
 from suture.calls.objects.descriptors import is_property
 from suture.calls.outside.instances import (
     MISSING,
@@ -286,6 +287,8 @@ class Attributes(Part):
             if is_property(raw):
                 return self._property(raw, obj, cls, name)
             return self.bind(raw, obj, cls, name)
+        if type(raw) is functools.cached_property:
+            cached.fill(self, raw, obj)
         found = self.instance_value(obj, name)
         if found is not MISSING:
             return found
