@@ -95,6 +95,8 @@ def _compile(model: Any, settings: Options) -> Any:
         return _compile_class(model, settings)
     if isinstance(model, types.MethodType):
         owner = model.__self__ if isinstance(model.__self__, torch.nn.Module) else None
+        if owner is None and handler_of(model.__func__) is not None:
+            return _compile_function(_calling(model), settings)  # Function.apply: not looked into
         made = _compile_function(_plain(model.__func__), settings, owner)
         return types.MethodType(made, model.__self__)
     return _compile_function(_plain(model), settings)
@@ -146,10 +148,15 @@ def _plain(fn: Any) -> types.FunctionType:
     a small one that calls it."""
     if isinstance(fn, _core.Compiled):
         return fn.function  # type: ignore[return-value]
-    if isinstance(fn, types.FunctionType) and handler_of(fn) is None:
+    if isinstance(fn, types.FunctionType):
         return fn
     if not callable(fn):
         raise UserError(f"suture.compile takes functions, callables and modules, not {fn!r}")
+    return _calling(fn)
+
+
+def _calling(fn: Any) -> types.FunctionType:
+    """A small Python function that calls another callable."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return fn(*args, **kwargs)
