@@ -70,7 +70,8 @@ sweep-cpython: build
 	$(BIN)/python benchmarks/sweep_cpython.py $(MODULES) $(ARGS)
 
 fuzz: build
-	SUTURE_FUZZ=5000 $(BIN)/python -m pytest tests/programs/language/test_random_programs.py $(ARGS)
+	SUTURE_FUZZ=5000 $(BIN)/python -m pytest tests/programs/language/test_random_programs.py \
+	    tests/programs/language/test_random_changes.py $(ARGS)
 
 bench: $(BENCHMARKS:%=bench-%)
 

@@ -58,6 +58,13 @@ def helper(t, *args, scale=2, **more):
 class Maker:
     """Writes one function. `tensors`, `numbers`, `lists` are names bound so far."""
 
+    prelude = PRELUDE
+    head = "def fn(x, n, items, table, box):"
+    kinds = (
+        "tensor tensor number list dict box break print if if for for while try with closure"
+        " generator tensor_branch comprehension unpack text jump delete walrus match"
+    ).split()
+
     def __init__(self, draw: Any) -> None:
         self.draw = draw
         self.tensors = ["x"]
@@ -147,11 +154,7 @@ class Maker:
         return out or [f"{indent}pass"]
 
     def statement(self, indent: str) -> list[str]:
-        kinds = (
-            "tensor tensor number list dict box break print if if for for while try with closure"
-            " generator tensor_branch comprehension unpack text jump delete walrus match"
-        ).split()
-        return [*getattr(self, "s_" + self.pick(*kinds))(indent)]
+        return [*getattr(self, "s_" + self.pick(*self.kinds))(indent)]
 
     def s_tensor(self, i: str) -> list[str]:
         line = f"{self.tensor()}"
@@ -353,7 +356,7 @@ class Maker:
     def function(self) -> str:
         lines = self.block("    ", 6)
         tail = "    return x, n, items, table, box"
-        return "\n".join([PRELUDE, "", "def fn(x, n, items, table, box):", *lines, tail, ""])
+        return "\n".join([self.prelude, "", self.head, *lines, tail, ""])
 
 
 @st.composite
