@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 
 import torch
 
+import suture
 from tests.harness import check
 
 
@@ -81,3 +83,25 @@ def test_looking_at_an_object_asks_no_code_of_its_class():
         return x + 1, type(held) is Claims, Claims.asked
 
     check(fn, torch.ones(2), graphs=None, breaks=None)
+
+
+def test_a_module_that_loads_when_it_is_looked_at_is_not_loaded_by_looking():
+    loads = []
+
+    class Late(types.ModuleType):
+        def __getattribute__(self, name):
+            loads.append(name)
+            return super().__getattribute__(name)
+
+    late = Late("late")
+    late.value = 3
+
+    def fn(x, module):
+        suture.graph_break()
+        x = x + 1
+        suture.graph_break()
+        return x, module is late
+
+    loads.clear()
+    suture.compile(fn, backend="eager")(torch.ones(2), late)
+    assert not loads
