@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from suture import config
 from suture.breaks import Break, control_flow
 from suture.calls.language.operators import COMPARE, real_operator
 from suture.calls.part import Part
@@ -21,8 +22,12 @@ class Symbols(Part):
     """The part of the tracer that computes with symbolic numbers."""
 
     def specialise(self, symbol: Symbol) -> Any:
-        """The value of a symbol, guarded to stay that; Break if it comes from data."""
+        """The value of a symbol, guarded to stay that; Break if it comes from data, or if too many
+        values have been asked for here, as in a loop that numbers its results."""
         value = symbol.value
+        if isinstance(value, torch.SymInt) and value.node.hint is not None:
+            if self.is_restless(symbol.source, value.node.hint, config.recompile_limit - 2):
+                raise self.restless(symbol.source)
         try:
             if isinstance(value, torch.SymInt):
                 return int(value)

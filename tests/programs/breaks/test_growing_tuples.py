@@ -21,6 +21,7 @@ def collected(x, layers, all_states=True):
 
 
 def test_collecting_states_compiles_a_turn_once():
+    suture.reset()
     compiled = suture.compile(collected, backend="eager")
     for layers in (12, 20):
         x = torch.randn(3)

@@ -240,12 +240,54 @@ def _writes_a_text(x, w):
     return x * len(text)
 
 
+def _keys_by_number(x, w):
+    steps = {}
+    for i in range(12):
+        x = torch.tanh(x @ w)
+        steps[i] = x
+        if torch.stack(list(steps.values())).sum() > 1000:
+            break
+    return steps
+
+
+def _keys_by_name(x, w):
+    steps = {}
+    for i in range(12):
+        x = torch.tanh(x @ w)
+        steps[f"step {i}"] = x
+        if x.sum() > 1000:
+            break
+    return steps
+
+
+class _TakesLayersByNumber(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(4, 4) for _ in range(12))
+
+    def forward(self, x, w):
+        for i in range(len(self.layers)):
+            x = self.layers[i](x) @ w
+            if x.sum() > 1000:
+                break
+        return x
+
+
 @pytest.mark.parametrize(
-    "program", [_collects_in_a_list, _looks_at_the_last, _adds_to_a_tuple, _writes_a_text]
+    "program",
+    [
+        _collects_in_a_list,
+        _looks_at_the_last,
+        _adds_to_a_tuple,
+        _writes_a_text,
+        _keys_by_number,
+        _keys_by_name,
+        _TakesLayersByNumber(),
+    ],
 )
-def test_what_a_loop_that_breaks_collects_keeps_it_compiled(program):
+def test_what_a_loop_that_breaks_collects_and_counts_keeps_it_compiled(program):
     suture.reset()
-    x, w = rand(2, 4), rand(4, 4)
+    x, w = rand(2, 4), rand(4, 4) / 4
     compiled = suture.compile(program, backend="eager")
     for _ in range(3):
         with suture.config.patch(strict=True):
