@@ -149,7 +149,8 @@ def operator_verdict(obj: Any) -> Verdict | None:
     from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
 
     if isinstance(obj, HigherOrderOperator):
-        return replace(HIGHER_ORDER, name=f"higher_order.{obj._name}")
+        alike = any(base.__name__ == "BaseHOP" for base in type(obj).__mro__)  # they differ in name
+        return replace(HIGHER_ORDER, name=f"higher_order.{'base_hop' if alike else obj._name}")
     if isinstance(obj, (OpOverload, OpOverloadPacket)):
         return replace(OVERLOAD, name=f"torch.ops.{obj!s}")
     return None

@@ -338,3 +338,10 @@ def test_an_array_from_outside_is_filled_by_python():
         return numpy.add(x, 1, out) is out, out
 
     check(fn, numpy.arange(3.0), numpy.zeros(3), graphs=None, breaks=None)
+
+
+def test_array_like_a_tensor():
+    def fn(x):
+        return numpy.ones_like(x, dtype=numpy.float64), numpy.full_like(x, 2.5)
+
+    check(fn, torch.randn(2, 3), graphs=1)

@@ -409,3 +409,24 @@ def test_what_vmap_changes_in_place_and_returns_is_the_same_tensor():
         return y, y is x, z is x, w
 
     check(fn, torch.ones(3, 4))
+
+
+def test_map_over_rows_with_a_number():
+    def mapped(x):
+        return torch._higher_order_ops.map(lambda row, k: row * k, x, 3)
+
+    check(mapped, x, graphs=1)
+
+
+def test_operators_that_mark_a_call():
+    foreach_map = torch._higher_order_ops.foreach_map
+
+    def fn(x, rows):
+        marked = torch._higher_order_ops.invoke_quant(lambda a: a.sin() + 1, x, scheme="nf4")
+        return marked, foreach_map(torch.mul, rows, rows)
+
+    for backend in ("eager", "aot_eager"):
+        compiled = suture.compile(fn, fullgraph=True, backend=backend)
+        marked, products = compiled(x, [x, x + 1])
+        torch.testing.assert_close(marked, x.sin() + 1)
+        torch.testing.assert_close(list(products), [x * x, (x + 1) * (x + 1)])

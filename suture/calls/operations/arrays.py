@@ -73,7 +73,7 @@ class Arrays(Part):
         name = _numpy_name(real)
         if name is None:
             return None
-        if name in ("array", "asarray") and args and isinstance(args[0], Tensor):
+        if (name in ("array", "asarray") or name.endswith("_like")) and _begins_with_tensor(args):
             args = [self.tensor_method(args[0], "numpy", [], {}), *args[1:]]
         if name not in _MADE and not any(_holds_array(self, v) for v in (*args, *kwargs.values())):
             return self._fold_numpy(real, name, args, kwargs)
@@ -231,6 +231,10 @@ class Arrays(Part):
                 raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of a scalar")
             return Constant(value.value.item())
         return value
+
+
+def _begins_with_tensor(args: list[Any]) -> bool:
+    return bool(args) and isinstance(args[0], Tensor)
 
 
 def _dtype_asked(result: Any) -> dict[str, Any]:

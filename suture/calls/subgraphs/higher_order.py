@@ -116,10 +116,17 @@ def _give_one(module: torch.fx.GraphModule) -> None:
     module.recompile()
 
 
-def _emit(tx: Any, name: str, op: Any, args: tuple[Any, ...], value: Any) -> Any:
+def _emit(
+    tx: Any,
+    name: str,
+    op: Any,
+    args: tuple[Any, ...],
+    value: Any,
+    marks: dict[str, Any] | None = None,
+) -> Any:
     """The node of an operator whose fake result is known from its bodies."""
     lifted = torch.fx.map_arg(args, tx.graph.levels.lift)
-    node = tx.graph.node("call_function", op, lifted, {}, value)
+    node = tx.graph.node("call_function", op, lifted, marks or {}, value)
     return tx.from_value(node, value)
 
 
@@ -208,10 +215,15 @@ def _while_loop(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
 @special("higher_order.map_impl")
 def _map(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     fn, mapped, rest = _named(args, kwargs, "f xs pos_args")
-    xs, others = _operands(tx, "map", mapped), _operands(tx, "map", rest)
+    xs = _operands(tx, "map", mapped)
+    given = list(xs)
+    structure = [trees.flatten(tx, r, given) for r in tx.unpack(rest)]
+    structure = [*(trees.Leaf(i) for i in range(len(xs))), *structure]
+    others = given[len(xs) :]
     with tx.graph.fake:
         rows = [x.value.select(0, 0) for x in xs]
-    body = _body(tx, "map", fn, [*xs, *others], [*rows, *(o.value for o in others)])
+    fakes = [*rows, *(o.value for o in others)]
+    body = _body(tx, "map", fn, given, fakes, tuple(structure))
     length = xs[0].value.shape[0]
     with tx.graph.fake:
         values = tuple(_stacked(v, length) for v in body.values)
@@ -370,16 +382,27 @@ for _name in ("map", "scan", "associative_scan", "while_loop"):
 @special("higher_order.wrap")
 def _wrap(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     """A call that stays one node, with the function's graph inside."""
+    return _around(tx, target, args, kwargs, {})
+
+
+@special("higher_order.base_hop")
+def _marked(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
+    """The same with keywords that say something of the call, to passes over the graph."""
+    return _around(tx, target, args, {}, {k: tx.constant_value(v) for k, v in kwargs.items()})
+
+
+def _around(tx: Any, target: Any, args: Any, kwargs: Any, marks: dict[str, Any]) -> Any:
     fn, *given = args
+    name = target.name()
     leaves: list[Any] = []
     structure = tuple(trees.flatten(tx, a, leaves) for a in given)
     values = [v.value for v in leaves]
-    body = tx.trace_body("wrap", fn, structure, leaves, values, kwargs)
+    body = tx.trace_body(name, fn, structure, leaves, values, kwargs)
     nodes = [*(v.node for v in leaves), *body.lifted]
     _refuse_aliases([n.meta["example_value"] for n in nodes], body.values)
     outcome = tuple(_fresh(tx, body, nodes))
-    held = tx.graph.held_module(body.module, "wrap_body")
-    flat = _emit(tx, "wrap", target, (held, *nodes), outcome)
+    held = tx.graph.held_module(body.module, f"{name}_body")
+    flat = _emit(tx, name, target, (held, *nodes), outcome, marks)
     return trees.build(tx, body.result, list(tx.unpack(flat)))
 
 
