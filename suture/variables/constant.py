@@ -45,6 +45,14 @@ def is_literal(value: Any) -> bool:
     return isinstance(value, enum.Enum)
 
 
+def is_plain(value: Any) -> bool:
+    """Whether a value is a number or a text, or a tuple of such: its operations run no code of
+    the program."""
+    if type(value) is tuple:
+        return all(is_plain(v) for v in value)
+    return type(value) in LITERALS
+
+
 class Constant(Variable):
     """A value that is known. Two constants are one object if their values are interned alike."""
 

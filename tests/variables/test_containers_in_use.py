@@ -337,3 +337,24 @@ def test_a_long_deque_is_appended_to_and_measured():
         return x + size
 
     check(fn, make=lambda: (collections.deque(range(20_000)), torch.ones(2)))
+
+
+def test_many_items_from_outside_are_sorted_by_python():
+    def fn(pairs, x):
+        return x + 1, sorted(pairs, key=lambda p: p[1])[0], sorted(pairs, reverse=True)[0]
+
+    pairs = [(i * 37 % 1000, i * 11 % 1000) for i in range(1000)]
+    check(fn, pairs, torch.ones(2), graphs=None, breaks=("GB2033", "GB2033"))
+
+
+def test_known_keys_are_put_in_order_at_once():
+    def fn(x):
+        pairs = [(i * 37 % 400, str(i)) for i in range(400)]
+        mixed = [(1, None), (1, 2)]
+        try:
+            mixed.sort()
+        except TypeError as error:
+            text = str(error)
+        return x + 1, sorted(pairs)[:3], sorted(pairs, key=lambda p: -p[0], reverse=True)[:3], text
+
+    check(fn, torch.ones(2))

@@ -32,6 +32,7 @@ from suture.variables import (
     is_literal,
 )
 from suture.variables.arrays import Array
+from suture.variables.constant import is_plain
 from suture.variables.text import Text, field
 
 
@@ -394,8 +395,15 @@ class Conversions(Part):
         are left as far as Python has come."""
         if key is not None and key.is_constant() and key.constant() is None:
             key = None
+        if key is not None and not all(i.is_constant() for i in items):
+            _refuse_many(items)
         keys = items if key is None else [self.call(key, [i], {}) for i in items]
         backwards = reverse is not None and self.truth(reverse)
+        known = _known_order(keys, backwards)
+        if known is not None:
+            items[:] = [items[i] for i in known]
+            return
+        _refuse_many(items)
         wrapped = [_Sortable(self, k, i) for k, i in zip(keys, items)]
         try:
             wrapped.sort(reverse=backwards)
@@ -405,6 +413,28 @@ class Conversions(Part):
 
 # Exceptions whose text is made of more than their arguments.
 _OWN_TEXT = (OSError, SyntaxError, UnicodeError, ImportError, BaseExceptionGroup)
+
+
+_MOST_SORTED = 256  # items that are compared one by one, each time with a guard
+
+
+def _refuse_many(items: list[Any]) -> None:
+    if len(items) > _MOST_SORTED:
+        what = f"{len(items)} items"
+        raise Break(objects.UNKNOWN_OBJECT, operation="sort", object=what)
+
+
+def _known_order(keys: list[Any], backwards: bool) -> list[int] | None:
+    """The order of keys that are all plain values, for which nobody needs to be asked."""
+    if not all(k.is_constant() for k in keys):
+        return None
+    values = [k.constant() for k in keys]
+    if not all(is_plain(v) for v in values):
+        return None
+    try:
+        return sorted(range(len(keys)), key=values.__getitem__, reverse=backwards)
+    except TypeError:  # the program's own, to be found where it comes up
+        return None
 
 
 class _Sortable:
