@@ -97,7 +97,7 @@ def test_slices_as_keys():
         except TypeError as error:
             return x + 1, str(error)
 
-    check(fn, torch.ones(2), slice(1, 2))
+    check(fn, torch.ones(2), slice(1, 2), graphs=None)  # from Python 3.12 on they are keys
 
 
 def test_numpy_numbers_as_keys():

@@ -22,6 +22,7 @@ from suture.calls.outside.instances import (
     is_builtin_method,
     is_data_descriptor,
     is_slot,
+    no_new_attribute,
     put_attribute,
     qualname_of,
     really_has,
@@ -382,9 +383,12 @@ class Attributes(Part):
         if isinstance(obj, (Raise, Object)):
             closed = isinstance(obj, Object) and not is_slot(raw) and not has_dict(cls)
             if closed and find_in_mro(cls, "__setattr__") is object.__setattr__:
-                what = f"has no attribute '{name}'"
-                what = what if raw is MISSING else f"attribute '{name}' is read-only"
-                self.raise_(AttributeError, f"'{type_name(cls)}' object {what}")
+                text = (
+                    no_new_attribute
+                    if raw is MISSING
+                    else "'{}' object attribute '{}' is read-only"
+                )
+                self.raise_(AttributeError, text.format(type_name(cls), name))
             if not closed and not self.dict_is_held(obj):
                 obj.touch(self)
                 put_attribute(obj.attrs, name, value)

@@ -9,6 +9,12 @@ from suture.variables import DELETED
 
 MISSING = object()
 
+# What this Python says where {}, a class without a dict, is to have a new attribute {}.
+try:
+    object.__setattr__(object(), "name", None)
+except AttributeError as error:
+    no_new_attribute = str(error).replace("'object'", "'{}'").replace("'name'", "'{}'")
+
 
 def has_dict(cls: type) -> bool:
     """Whether instances of a class have attributes beside its slots."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 from suture.tracer.opcodes.table import op
@@ -107,7 +108,10 @@ def delete_fast(tx: Any, frame: Any, inst: Any) -> None:
 
 @op("LOAD_CLOSURE", raw=True)
 def load_closure(tx: Any, frame: Any, inst: Any) -> None:
-    frame.stack.append(tx.frame_cell(frame, inst.val))
+    """The cell; or the value, while a comprehension that needs no cell uses the slot."""
+    held = frame.locals[inst.val]
+    is_cell = isinstance(held.value if type(held) is Lazy else held, (Cell, types.CellType))
+    frame.stack.append(tx.frame_cell(frame, inst.val) if is_cell else tx.realize(held))
     frame.ip += 1
 
 
