@@ -1,4 +1,4 @@
-"""Builtins that go over an iterable, as loops."""
+"""Builtins that go over an iterable, as loops; notes of exceptions."""
 
 from __future__ import annotations
 
@@ -244,3 +244,12 @@ def _backwards(sequence: Sequence[Any], index: int) -> Iterator[Any]:
             return
         yield item
         index -= 1
+
+
+@substitute(BaseException.add_note)
+def add_note(self: Any, note: Any) -> None:
+    if not isinstance(note, str):
+        raise TypeError(f"note must be a str, not '{type(note).__name__}'")
+    if not hasattr(self, "__notes__"):
+        self.__notes__ = []
+    self.__notes__.append(note)

@@ -8,6 +8,7 @@ import math
 import pytest
 import torch
 
+import suture
 from tests.harness import check
 
 
@@ -312,3 +313,34 @@ def test_locals_behind_a_break_hold_values_and_not_cells():
         return sorted(name for name in locals()), type(locals()["y"]), inner()
 
     check(fn, torch.ones(2), graphs=None, breaks=None)
+
+
+def test_notes_of_exceptions():
+    def fn(x):
+        made = ValueError("shape")
+        made.add_note("first")
+        try:
+            raise made
+        except ValueError as caught:
+            caught.add_note("second")
+            notes = caught.__notes__
+        try:
+            made.add_note(3)
+        except TypeError as refused:
+            return x + len(notes), notes, str(refused)
+
+    check(fn, torch.ones(2), graphs=1)
+
+
+def test_exception_leaves_with_its_note():
+    def fn(x):
+        try:
+            return x + {}["missing"]
+        except KeyError as caught:
+            caught.add_note("while adding")
+            raise
+
+    for called in (fn, suture.compile(fn, backend="eager", fullgraph=True)):
+        with pytest.raises(KeyError) as info:
+            called(torch.ones(2))
+        assert info.value.__notes__ == ["while adding"]
