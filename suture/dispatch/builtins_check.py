@@ -9,8 +9,9 @@ _BUILTINS = {
     name: value
     for name, value in vars(builtins).items()
     if isinstance(value, type) or name in (
-        "abs", "all", "any", "callable", "getattr", "hasattr", "hash", "id", "isinstance",
-        "issubclass", "iter", "len", "max", "min", "next", "repr", "setattr", "sorted", "sum",
+        "__import__", "abs", "all", "any", "callable", "getattr", "hasattr", "hash", "id",
+        "isinstance", "issubclass", "iter", "len", "max", "min", "next", "repr",
+        "setattr", "sorted", "sum",
     )
 }  # fmt: skip
 

@@ -102,6 +102,14 @@ def end_async_for(iterator: Any, exc: BaseException) -> None:
         raise exc
 
 
+def special(obj: Any, name: str) -> Any:
+    """A special method as CPython finds it: in the class alone, bound if it can be bound."""
+    kind = type(obj)
+    raw = next(base.__dict__[name] for base in kind.__mro__ if name in base.__dict__)
+    bind = getattr(type(raw), "__get__", None)
+    return raw if bind is None else bind(raw, obj, kind)
+
+
 def before_async_with(manager: Any) -> Any:
     kind = type(manager)
     for name, missed in (("__aenter__", ""), ("__aexit__", " (missed __aexit__ method)")):
@@ -110,7 +118,8 @@ def before_async_with(manager: Any) -> Any:
                 f"'{type_name(kind)}' object does not support the asynchronous context manager"
                 f" protocol{missed}"
             )
-    return types.MethodType(kind.__aexit__, manager), kind.__aenter__(manager)
+    enter, leave = special(manager, "__aenter__"), special(manager, "__aexit__")
+    return leave, enter()
 
 
 def cleanup_throw(inst: Instruction) -> Any:

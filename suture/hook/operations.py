@@ -10,7 +10,6 @@ from __future__ import annotations
 import builtins
 import operator
 import sys
-import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -185,20 +184,17 @@ def _format_value(inst: Instruction) -> Any:
 
 
 def _before_with(inst: Instruction) -> Any:
-    def enter(manager: Any) -> Any:
+    def begin(manager: Any) -> Any:
         kind = type(manager)
         for name, missed in (("__enter__", ""), ("__exit__", " (missed __exit__ method)")):
             if not hasattr(kind, name):
                 text = f"'{type_name(kind)}' object does not support the context manager protocol"
                 raise TypeError(text + missed)
-        leave = (
-            types.MethodType(kind.__exit__, manager)
-            if isinstance(kind.__exit__, types.FunctionType)
-            else manager.__exit__
-        )
-        return leave, kind.__enter__(manager)
+        enter = async_operations.special(manager, "__enter__")
+        leave = async_operations.special(manager, "__exit__")
+        return leave, enter()
 
-    return enter
+    return begin
 
 
 def _with_except_start(inst: Instruction) -> Any:

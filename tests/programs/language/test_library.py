@@ -11,10 +11,12 @@ import operator
 import random
 import sys
 import threading
+import unittest.mock
 
 import pytest
 import torch
 
+import suture
 from tests.harness import check
 
 
@@ -371,3 +373,35 @@ def test_large_random_numbers_are_drawn():
         return x + 1, random.randrange(10**30), random.randint(0, 2**70), random.randint(1, 2**40)
 
     check(fn, torch.ones(2), graphs=None, breaks=None, recompiles=None)
+
+
+def test_a_program_that_replaces_import_is_run_meanwhile():
+    def fn(x):
+        with unittest.mock.patch("builtins.__import__", return_value=None):
+            import nowhere
+
+            x = x + 1
+        return x, nowhere
+
+    check(fn, torch.ones(2), graphs=None, breaks=None, interpreted=None, recompiles=None)
+
+
+def test_special_methods_that_are_no_functions_are_called_without_the_object():
+    calls = []
+
+    class Manager:
+        __enter__ = functools.partial(calls.append, "enter")
+        __exit__ = functools.partial(lambda *args: calls.append(len(args)))
+
+    def fn(x, manager):
+        with manager:
+            x = x + 1
+        with unittest.mock.MagicMock() as mock:
+            mock.use(3)
+        return x, mock.mock_calls == [unittest.mock.call.use(3)]
+
+    def told(call):
+        calls.clear()
+        return call(torch.ones(2), Manager())[1], list(calls)
+
+    assert told(suture.compile(fn, backend="eager")) == told(fn)
