@@ -25,8 +25,9 @@ class Symbols(Part):
         """The value of a symbol, guarded to stay that; Break if it comes from data, or if too many
         values have been asked for here, as in a loop that numbers its results."""
         value = symbol.value
-        if isinstance(value, torch.SymInt) and value.node.hint is not None:
-            if self.is_restless(symbol.source, value.node.hint, config.recompile_limit - 2):
+        hint = getattr(value.node, "hint", None) if isinstance(value, torch.SymInt) else None
+        if type(hint) is int:  # not one of data, nor the length of a ragged dimension
+            if self.is_restless(symbol.source, hint, config.recompile_limit - 2):
                 raise self.restless(symbol.source)
         try:
             if isinstance(value, torch.SymInt):
