@@ -67,7 +67,10 @@ WIDER = (
     " test_global test_funcattrs test_call test_code test_string_literals test_type_annotations"
     " test_typechecks test_type_cache test_iterlen test_print test_structseq"
     " test_abstract_numbers test_numeric_tower test_cmath test_fractions test_struct test_array"
-    " test_copyreg test_reprlib test_pprint test_textwrap test_format test_dynamic"
+    " test_copyreg test_reprlib test_pprint test_textwrap test_format test_dynamic test_typing"
+    " test_random test_re test_json test_inspect.test_inspect test_pickle test_queue"
+    " test_threading test_threading_local test_logging test_warnings test_argparse test_datetime"
+    " test_decimal test_csv test_configparser test_traceback test_memoryio test_unittest"
 )
 
 QUIET_S = 60  # a test that takes so much processor time, or ten times as long, is stopped
@@ -95,6 +98,15 @@ _COLLECTIONS = (
     "newinstance", "resurrection_does_not_block_cleanup_of_other_objects",
     "resurrection_is_transitive", "resurrection_only_happens_once_per_object", "saveall", "tuple",
 )  # fmt: skip
+_SPECIALISED = "looks at how CPython has specialised the bytecode of a function that ran"
+_STREAMS = (
+    "CBufferedReader",
+    "CBufferedWriter",
+    "CBufferedRandom",
+    "CTextIOWrapper",
+    "CIO",
+    "PyIO",
+)
 _ARRAYS = (
     "Byte", "Double", "Float", "Int", "Long", "LongLong", "Short", "UnsignedByte", "UnsignedInt",
     "Unicode", "UnsignedLong", "UnsignedLongLong", "UnsignedShort",
@@ -154,6 +166,15 @@ EXPECTED: dict[str, str] = {
     "test.test_itertools.TestBasicOps.test_product_tuple_reuse": _REUSED,
     "test.test_itertools.TestBasicOps.test_zip_longest_tuple_reuse": _REUSED,
     "test.test_itertools.TestBasicOps.test_zip_tuple_reuse": _REUSED,
+    "test.test_ast.AST_Tests.test_AST_garbage_collection": _FREED,
+    "test.test_io.CIOTest.test_IOBase_finalize": _FREED,
+    "test.test_optparse.TestOptionParser.test_refleak": _COUNTS,
+    "test.test_tempfile.TestMktemp.test_basic": _FREED,
+    "test.test_tempfile.TestTemporaryDirectory.test_del_on_collection": _FREED,
+    "test.test_tempfile.TestTemporaryDirectory.test_del_on_collection_ignore_errors": _FREED,
+    "test.test_trace.": "follows the lines of a frame with sys.settrace",
+    "unittest.test.test_case.Test_TestCase.testAssertRaisesRefcount": _COUNTS,
+    "unittest.test.test_case.Test_TestCase.testNoCycles": _FREED,
     "test.test_memoryio.CBytesIOTest.test_cow_setstate": _COUNTS,
     "test.test_memoryio.CBytesIOTest.test_cow_truncate": _COUNTS,
     "test.test_memoryio.CBytesIOTest.test_cow_write": _COUNTS,
@@ -234,6 +255,17 @@ EXPECTED: dict[str, str] = {
     "test.test_weakset.TestWeakSet.test_weak_destroy_while_iterating": _FREED,
     "test.test_yield_from.TestPEP380Operation.test_delegator_is_visible_to_debugger": _FRAMES,
     **{f"test.test_enumerate.{n}TestCase.test_tuple_reuse": _REUSE for n in _SEQUENCES},
+    **{
+        f"test.test_dis.{n}.test_{t}": _SPECIALISED
+        for n in ("DisTests", "DisWithFileTests")
+        for t in ("loop_quicken", "super_instructions")
+    },
+    **{f"test.test_io.{n}Test.test_garbage_collection": _FREED for n in _STREAMS},
+    **{
+        f"test.test_io.{n}MiscIOTest.test_{t}": _FREED
+        for n in ("C", "Py")
+        for t in ("blockingioerror", "warn_on_dealloc", "warn_on_dealloc_fd")
+    },
     **{f"test.test_gc.GCTests.test_{n}": _COLLECTED for n in _COLLECTIONS},
     **{view + name: _COUNTS for view in _VIEWS for name in _VIEWED},
     **{view + "gc": _FREED for view in _VIEWS},
