@@ -71,6 +71,7 @@ WIDER = (
     " test_random test_re test_json test_inspect.test_inspect test_pickle test_queue"
     " test_threading test_threading_local test_logging test_warnings test_argparse test_datetime"
     " test_decimal test_csv test_configparser test_traceback test_memoryio test_unittest"
+    " test_memoryview"
 )
 
 QUIET_S = 60  # a test that takes so much processor time, or ten times as long, is stopped
