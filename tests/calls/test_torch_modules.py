@@ -174,3 +174,25 @@ def test_lazy_module_is_made_in_python_whatever_its_own_code_does():
     compiled = suture.compile(Scale(), fullgraph=True, backend="eager")
     for _ in range(2):
         assert torch.equal(compiled(SEQUENCE), SEQUENCE)
+
+
+@pytest.mark.parametrize("fullgraph", [True, False])
+def test_layers_with_hooks_that_are_compiled_one_by_one(fullgraph):
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = nn.Linear(8, 8)
+            self.inner.register_forward_hook(lambda *given: None, with_kwargs=True)
+
+        def forward(self, x):
+            return self.inner(x)
+
+    graphs = []
+    for block in [Block() for _ in range(4)]:
+        compiled = suture.compile(
+            block,
+            fullgraph=fullgraph,
+            backend=lambda gm, _: (graphs.append(gm), gm.forward)[1],
+        )
+        assert torch.equal(compiled(SEQUENCE), block(SEQUENCE))
+    assert len(graphs) == 4

@@ -44,12 +44,13 @@ def _refuse_backward_hooks(tx: Any, module: Object) -> None:
 
 def _refuse_moving_hooks(tx: Any, module: Object) -> None:
     """Hooks that are set anew before each call have other numbers each time, which no guard can
-    hold: Python calls the module, and what it calls is compiled on its own."""
-    if module.source is None or not isinstance(module.value, torch.nn.Module):
+    hold: Python calls the module, and what it calls is compiled on its own, unless all must be one
+    graph. Another module in the same place has hooks of its own."""
+    if tx.whole or module.source is None or not isinstance(module.value, torch.nn.Module):
         return
     for name in _HOOKS[2:]:
         for place, number in enumerate(getattr(module.value, name, ())):
-            path = f"{module.source.path()}.{name}[{place}]"
+            path = f"{module.source.path()}.{name}[{place}] of {id(module.value)}"
             if tx.history.dynamic_number(path, number, fixed=True):
                 kind = type(module.value)
                 raise Break(
