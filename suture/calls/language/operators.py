@@ -123,6 +123,8 @@ class Operators(Part):
     def integer(self, variable: Any) -> int:
         """The value of something used as an index or count."""
         if isinstance(variable, Symbol):
+            if variable.python_type() is float:
+                self.raise_(TypeError, "'float' object cannot be interpreted as an integer")
             return int(self.specialise(variable))
         value = variable
         if isinstance(variable, Object):

@@ -137,3 +137,14 @@ def test_a_backend_that_fails_on_numbers_from_data_gets_the_graph_without_them()
     assert [record.number for record in suture.stats().breaks] == ["GB0124"]
     with pytest.raises(suture.exc.BackendFailed):
         suture.compile(fn, backend=picky, fullgraph=True)(rand(3), torch.tensor(2))
+
+
+def test_a_float_that_changes_is_no_count():
+    def count(x, n):
+        return x + len(range(n % 3))
+
+    compiled = suture.compile(count, backend="eager")
+    assert compiled(torch.ones(1), 4) == 2
+    for number in (1.5, 2.5, 7.5):
+        with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+            compiled(torch.ones(1), number)
