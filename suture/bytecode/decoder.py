@@ -93,8 +93,9 @@ class Walk:
     def absorb(self) -> Instruction:
         """Take back the instruction emitted last: it is a prefix of the one that stands here."""
         last = self.instructions.pop()
+        for offset in range(self.start, self.lasti + 2, 2):
+            self.starts[offset] = last.index
         self.start = last.offset
-        self.starts[self.lasti] = last.index
         return last
 
     def resolve(self) -> None:

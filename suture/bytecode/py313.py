@@ -59,8 +59,21 @@ def compare(walk: Walk, arg: int) -> None:
     walk.emit("COMPARE_TEST" if arg & 16 else "COMPARE_OP", arg, COMPARE[arg >> 5])
 
 
+def test(op: str) -> Rule:
+    """A branch asks for the truth itself: TO_BOOL, which stands before it, is a part of it."""
+    jump = forward(op)
+
+    def rule(walk: Walk, arg: int) -> None:
+        if walk.instructions[-1].op == "TO_BOOL":
+            walk.absorb()
+        jump(walk, arg)
+
+    return rule
+
+
 RULES: dict[str, Rule] = {
     **{op: rule for op, rule in py312.RULES.items() if op not in GONE},
+    **{op: test(op) for op in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE")},
     "TO_BOOL": plain("TO_BOOL"),
     "LOAD_GLOBAL": load_global,
     "LOAD_FAST": load_fast,
