@@ -345,3 +345,15 @@ def test_array_like_a_tensor():
         return numpy.ones_like(x, dtype=numpy.float64), numpy.full_like(x, 2.5)
 
     check(fn, torch.randn(2, 3), graphs=1)
+
+
+def test_a_number_of_numpy_is_compared_with_each_item_of_a_list():
+    def fn(x, number, items):
+        return x + 1, number == items, items == number
+
+    for number, items in (
+        (numpy.bool_(True), [1, 0]),
+        (numpy.float64(2), [2.0, 3]),
+        (numpy.int64(2), (2, 3)),
+    ):
+        check(fn, torch.ones(1), number, items, graphs=None, breaks=None)

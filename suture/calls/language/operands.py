@@ -7,6 +7,8 @@ from typing import Any
 
 from suture._core import type_name
 from suture.calls.objects.attributes import MISSING
+from suture.variables import Constant, Sequence
+from suture.variables.arrays import Array
 
 SYMBOLS = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
@@ -28,6 +30,15 @@ def asked_first(tx: Any, name: str, left: Any, right: Any) -> Any:
     if tx.type_lookup(right.python_type(), _REFLECTED[name]) is MISSING:
         return None
     return tx.special_method(right, _REFLECTED[name], left)
+
+
+def spreads_over(number: Any, items: Any) -> bool:
+    """Whether NumPy compares a number of its own with each of these items."""
+    if not isinstance(items, Sequence):
+        return False
+    if isinstance(number, Array):
+        return number.is_scalar
+    return type(number) is Constant and type(number.value).__module__ == "numpy"
 
 
 def unsupported(tx: Any, name: str, kinds: tuple[type, type]) -> Any:

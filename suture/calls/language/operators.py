@@ -9,7 +9,7 @@ from typing import Any
 
 from suture._core import type_name
 from suture.breaks import Break, control_flow, objects
-from suture.calls.language.operands import asked_first, unsupported
+from suture.calls.language.operands import asked_first, spreads_over, unsupported
 from suture.calls.objects.attributes import MISSING
 from suture.calls.part import Part
 from suture.rules.wrapped import C_CALLABLES
@@ -379,6 +379,9 @@ class Operators(Part):
             return Constant(self._same_method(left, right) is (symbol == "=="))
         if isinstance(left, Builtin) and isinstance(right, Builtin) and symbol in ("==", "!="):
             return Constant(bool(real(left.value, right.value)))
+        if spreads_over(left, right) or spreads_over(right, left):
+            operands = f"{left.describe()}, {right.describe()}"
+            raise Break(objects.UNKNOWN_OPERATOR, operator=symbol, operands=operands)
         ours, theirs = self._compared_part(left, forward), self._compared_part(right, backward)
         if isinstance(ours, Sequence) and isinstance(theirs, Sequence):
             done = self.compare_sequences(symbol, ours, theirs)
