@@ -207,6 +207,7 @@ EXPECTED: dict[str, str] = {
     "test.test_traceback.TestTracebackException.test_print": _HELD_LOCALS,
     "test.test_tuple.TupleTest.test_free_after_iterating": _FREED,
     "test.test_abc.test_factory.<locals>.TestABC.test_registration_builtins": _HELD,
+    "test.test_abc.test_factory.<locals>.TestABC.test_registration_transitiveness": _HELD,
     "test.test_asyncgen.AsyncGenAsyncioTest.test_async_gen_asyncio_gc_aclose_09": _FREED,
     "test.test_bytes.ByteArrayTest.test_resize_forbidden": _HELD,
     "test.test_code.CoExtra.": _FREED,
