@@ -236,7 +236,8 @@ def _another_way(
         return True
     if not capture.places or history.dynamic is False:
         return False
-    _log.info("%s: %s; its sizes and numbers become constants", point.name, failed)
+    level = logging.WARNING if history.dynamic else logging.INFO  # symbols were asked for
+    _log.log(level, "%s: %s; its sizes and numbers become constants", point.name, failed)
     history.dynamic = False
     return True
 
