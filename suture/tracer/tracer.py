@@ -279,7 +279,8 @@ class Tracer(*PARTS):  # type: ignore[misc]
                 try:
                     self.execute(frame, inst)
                 except Raised as raised:
-                    self.unwind(raised, floor)
+                    if not self.unwind(raised.exception, floor):
+                        raise
                 if frame.ip <= inst.index:
                     self._turn(frame)
                 result, self._result = self._result, None
@@ -393,9 +394,9 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.frames.pop()
         self.frames[-1].stack.append(value)
 
-    def unwind(self, raised: Raised, floor: int) -> None:
-        """Find the handler of an exception; frames without one are left."""
-        exc = raised.exception
+    def unwind(self, exc: Any, floor: int) -> bool:
+        """Find the handler of an exception; frames without one are left. False if there is none
+        above `floor`."""
         depth = len(self.frames)
         passed = []
         while depth > floor:
@@ -407,13 +408,13 @@ class Tracer(*PARTS):  # type: ignore[misc]
             if inst.handler is not None:
                 self._note_passed(exc, passed)
                 self._handle(frame, inst, exc, depth)
-                return
+                return True
             depth -= 1
         if floor == 0:
             raise Uncaught from None
         self._note_passed(exc, passed)
         self.leave_frames(floor)
-        raise raised
+        return False
 
     def _note_passed(self, exc: Any, passed: list[Any]) -> None:
         """Entries of the exception's traceback, innermost first."""

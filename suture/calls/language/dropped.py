@@ -77,6 +77,8 @@ class Dropped(Part):
             self.generator_close(gen)
         except Raised:  # which Python only prints
             raise Break(control_flow.UNKNOWN_ITERATOR, iterator=gen.describe()) from None
+        if frame in self.unwound:  # nobody has the traceback of what closed it
+            self.unwound.remove(frame)
 
     def _kept(self) -> list[Any]:
         """What outlives the region: objects from outside that it has changed, and what it calls."""

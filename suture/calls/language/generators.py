@@ -115,7 +115,8 @@ class Generators(Part):
         """An exception at the yield the generator is suspended at. What was sent stays on the
         stack, where the handler of a `yield from` expects it; others cut the stack anyway."""
         frame.ip -= 1
-        self.unwind(Raised(exc), floor)
+        if not self.unwind(exc, floor):
+            raise Raised(exc)
 
     def yield_frame(self, frame: Any) -> None:
         """YIELD_VALUE in a generator's frame: back to whoever asked for the value."""

@@ -254,7 +254,7 @@ def test_numbers_that_change_grow_beyond_sixty_four_bits():
             made.append((n, 2**i > n - 1, i * 2**60, n * n, (-i) ** 21))
         return x + 1, made
 
-    check(fn, torch.ones(2), graphs=None, breaks=None, recompiles=None)
+    check(fn, torch.ones(2), graphs=None, breaks=None, recompiles=None, interpreted=None)
 
 
 def test_truth_values_of_numbers_that_change_count_as_numbers():
