@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterator
 
 import torch
@@ -17,7 +18,7 @@ def state_for(graph: torch.fx.Graph, quiet: bool) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         if quiet:
             stack.enter_context(priv.DisableTorchFunctionSubclass())
-        if any(_is_trained_lstm(node) for node in graph.nodes):
+        if any(_is_trained_lstm(node) for node in graph.nodes) and _takes_lstm_apart():
             stack.enter_context(_without_mkldnn())
         yield
 
@@ -29,6 +30,17 @@ def _is_trained_lstm(node: torch.fx.Node) -> bool:
         return False
     made = priv.pytree.tree_leaves(node.meta.get("example_value"))
     return any(isinstance(v, torch.Tensor) and v.requires_grad for v in made)
+
+
+@functools.cache
+def _takes_lstm_apart() -> bool:
+    """Whether torch keeps the shape of the states where it takes an LSTM apart: 2.11 does not."""
+    from torch._decomp.decompositions import lstm_impl
+
+    state, weight = torch.zeros(1, 2, 1), torch.zeros(4, 1)
+    with _without_mkldnn(), torch.no_grad():
+        made = lstm_impl(state, (state, state), (weight, weight), False, 1, 0.0, *3 * [False])
+    return bool(made[1].shape == state.shape)
 
 
 @contextlib.contextmanager
