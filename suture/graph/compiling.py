@@ -18,7 +18,7 @@ def state_for(graph: torch.fx.Graph, quiet: bool) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         if quiet:
             stack.enter_context(priv.DisableTorchFunctionSubclass())
-        if any(_is_trained_lstm(node) for node in graph.nodes) and _takes_lstm_apart():
+        if any(_is_trained_lstm(node) for node in graph.nodes) and takes_lstm_apart():
             stack.enter_context(_without_mkldnn())
         yield
 
@@ -33,7 +33,7 @@ def _is_trained_lstm(node: torch.fx.Node) -> bool:
 
 
 @functools.cache
-def _takes_lstm_apart() -> bool:
+def takes_lstm_apart() -> bool:
     """Whether torch keeps the shape of the states where it takes an LSTM apart: 2.11 does not."""
     from torch._decomp.decompositions import lstm_impl
 

@@ -9,7 +9,7 @@ import torch.utils.checkpoint
 from torch import nn
 
 import suture
-from suture.graph.compiling import _takes_lstm_apart
+from suture.graph.compiling import takes_lstm_apart
 from tests.harness import check
 
 
@@ -129,7 +129,7 @@ def test_inductor(fn):
     check(fn, leaf(3, 4), graphs=None, breaks=None, backend="inductor")
 
 
-@pytest.mark.skipif(not _takes_lstm_apart(), reason="torch 2.11 takes LSTMs apart wrongly")
+@pytest.mark.skipif(not takes_lstm_apart(), reason="torch 2.11 takes LSTMs apart wrongly")
 @pytest.mark.parametrize("train", [True, False])
 def test_an_lstm_is_trained_by_its_graph(train, monkeypatch):
     from suture import hook
