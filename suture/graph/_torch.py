@@ -72,6 +72,7 @@ _LAZY = {
     "constrain_range": _SHAPES,
     "insert_deferred_runtime_asserts": "torch.fx.passes.runtime_assert",
     "int_oo": "torch.utils._sympy.numbers",
+    "lstm_impl": "torch._decomp.decompositions",
     "ValueRanges": "torch.utils._sympy.value_ranges",
 }
 

@@ -35,11 +35,9 @@ def _is_trained_lstm(node: torch.fx.Node) -> bool:
 @functools.cache
 def takes_lstm_apart() -> bool:
     """Whether torch keeps the shape of the states where it takes an LSTM apart: 2.11 does not."""
-    from torch._decomp.decompositions import lstm_impl
-
     state, weight = torch.zeros(1, 2, 1), torch.zeros(4, 1)
     with _without_mkldnn(), torch.no_grad():
-        made = lstm_impl(state, (state, state), (weight, weight), False, 1, 0.0, *3 * [False])
+        made = priv.lstm_impl(state, (state, state), (weight, weight), False, 1, 0.0, *3 * [False])
     return bool(made[1].shape == state.shape)
 
 

@@ -250,6 +250,9 @@ def _backwards(sequence: Sequence[Any], index: int) -> Iterator[Any]:
 def add_note(self: Any, note: Any) -> None:
     if not isinstance(note, str):
         raise TypeError(f"note must be a str, not '{type(note).__name__}'")
-    if not hasattr(self, "__notes__"):
-        self.__notes__ = []
-    self.__notes__.append(note)
+    notes = getattr(self, "__notes__", None)
+    if notes is None and not hasattr(self, "__notes__"):
+        notes = self.__notes__ = []
+    if not isinstance(notes, list):
+        raise TypeError("Cannot add note: __notes__ is not a list")
+    list.append(notes, note)

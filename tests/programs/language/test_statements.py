@@ -344,3 +344,15 @@ def test_exception_leaves_with_its_note():
         with pytest.raises(KeyError) as info:
             called(torch.ones(2))
         assert info.value.__notes__ == ["while adding"]
+
+
+def test_notes_that_are_no_list_refuse_more():
+    def fn(x):
+        error = ValueError("bad")
+        error.__notes__ = 42
+        try:
+            error.add_note("more")
+        except TypeError as refused:
+            return x + 1, str(refused), error.__notes__
+
+    check(fn, torch.ones(2))
