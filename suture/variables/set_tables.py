@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 _TRIES = 720
@@ -39,12 +40,19 @@ class Recipe:
 def recipe_for(order: list[Any], first: list[Any], kind: type) -> Recipe | None:
     """How to put members into a new set so that it has this order: as they came in, where none has
     left; else some sequences are tried, for it matters which of two on one place comes first."""
-    ways = [(False, 0), (True, 0)]
-    if kind is set:
-        ways += [(False, again) for again in range(1, len(order) + 1)]
-    for tried in itertools.chain((first,), itertools.islice(itertools.permutations(order), _TRIES)):
-        for presized, again in ways:
-            recipe = Recipe(list(tried), presized, again)
-            if list(recipe.follow(recipe.members, kind)) == order:
-                return recipe
+    for recipe in _recipes(order, first, kind):
+        if list(recipe.follow(recipe.members, kind)) == order:
+            return recipe
     return None
+
+
+def _recipes(order: list[Any], first: list[Any], kind: type) -> Iterator[Recipe]:
+    """Recipes to try, the likely ones first."""
+    for members in (first, order):
+        yield Recipe(members)
+        yield Recipe(members, presized=True)
+        if kind is set:
+            yield from (Recipe(members, again=n) for n in range(1, len(order) + 1))
+    for tried in itertools.islice(itertools.permutations(order), _TRIES):
+        yield Recipe(list(tried))
+        yield Recipe(list(tried), presized=True)
