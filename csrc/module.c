@@ -32,7 +32,6 @@ static PyTypeObject unbound_type = {
     .tp_methods = unbound_methods,
 };
 
-/* Single-phase: the interpreter has one evaluation function, so there is one of us. */
 PyDoc_STRVAR(is_interned_doc, "is_interned(text, /)\n--\n\n"
                               "Is this very text the one that literals with these letters give?");
 
@@ -61,6 +60,7 @@ static PyMethodDef text_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+/* Single-phase: the interpreter has one evaluation function, so there is one of us. */
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "suture._core",

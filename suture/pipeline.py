@@ -75,6 +75,8 @@ def _compile(
         with events.phase("backend", name):
             if install_graph(unit, point, data, capture, emitted):
                 break
+    else:
+        raise RuntimeError("a region was refused again and again")
     with events.phase("guard", name):
         from suture.guards import shapes  # needs sympy, which takes a while to import
 
@@ -120,7 +122,7 @@ def trace(
             for restore in reversed(tracer.restores):
                 restore()
         tracer.__dict__.clear()  # what it knows of the program goes at once
-    raise errors.InternalError("a region was cut again and again")
+    raise RuntimeError("a region was cut again and again")
 
 
 def _assumed_by_raising(tracer: Tracer, exit: Any) -> list[Any]:

@@ -118,24 +118,21 @@ for _name in (
     METHODS[_name] = _reshape_in_place(_name)
 
 
-@method("resize_as_")
-def _resize_as(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
-    raise Break(tensor_methods.RESIZE_AS, tensor=tensor.describe())
+def _left_to_python(entry: Any) -> Callable[..., Any]:
+    """A method that breaks, always for the same reason."""
+
+    def refuse(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+        raise Break(entry, tensor=tensor.describe())
+
+    return refuse
 
 
-@method("set_")
-def _set(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
-    raise Break(tensor_methods.SET, tensor=tensor.describe())
-
-
-@method("sparse_resize_")
-def _sparse_resize(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
-    raise Break(tensor_methods.SPARSE_RESIZE, tensor=tensor.describe())
-
-
-@method("sparse_resize_and_clear_")
-def _sparse_clear(tx: Any, tensor: Tensor, args: Any, kwargs: Any) -> Any:
-    raise Break(tensor_methods.SPARSE_CLEAR, tensor=tensor.describe())
+METHODS |= {
+    "resize_as_": _left_to_python(tensor_methods.RESIZE_AS),
+    "set_": _left_to_python(tensor_methods.SET),
+    "sparse_resize_": _left_to_python(tensor_methods.SPARSE_RESIZE),
+    "sparse_resize_and_clear_": _left_to_python(tensor_methods.SPARSE_CLEAR),
+}
 
 
 @method("__deepcopy__")
