@@ -18,10 +18,16 @@ from suture.hook import OPERATIONS, FrameSpec, clean_traceback
 from suture.hook.operations import STOP
 from suture.inference_mode import set_inference
 from suture.rules.strictness import switch
-from suture.variables import NULL, Constant, Generator, Lazy, Object, Opaque
+from suture.variables import NULL, Constant, Generator
 
 # Names that mean that it matters how long the frame keeps its variables alive.
 _WATCHERS = frozenset({"ref", "proxy", "finalize"})
+
+
+def _needed(frame: Any, index: int) -> set[int]:
+    """The slots of a frame that goes on at an instruction which must keep their values."""
+    waiting = (i for i, value in enumerate(frame.locals) if _waits(value))
+    return {*frame.code.live(index), *waiting}
 
 
 def _waits(value: Any) -> bool:
@@ -77,15 +83,6 @@ def _unpacks_plainly(inputs: list[Any]) -> bool:
     """Whether what a call unpacks is a tuple and a dict: then a variant can write the call."""
     kinds = [value.python_type() for value in inputs[2:]]
     return kinds[0] is tuple and all(kind is dict for kind in kinds[1:])
-
-
-def _is_finalized(value: Any) -> bool:
-    """Whether it matters how long the frame keeps an object of the program: its class says what
-    happens when it goes."""
-    kind = value.cls if isinstance(value, Object) else None
-    if isinstance(value, (Lazy, Opaque)):
-        kind = type(value.value)
-    return isinstance(getattr(kind, "__del__", None), types.FunctionType)
 
 
 def _raises_again(inst: Any) -> bool:
@@ -163,15 +160,13 @@ class Leaving:
         self, frame: Any, index: int, stack: list[Any], waiting: bool
     ) -> tuple[FrameSpec, list[Any]]:
         code = frame.code
-        live = set(code.live(index))
+        live = _needed(frame, index)
         if waiting:
             handler = code.instructions[index - 1].handler
             if handler is not None:
                 live.update(code.live(handler.target))
         if not _WATCHERS.isdisjoint(code.code.co_names):
             live.update(i for i, value in enumerate(frame.locals) if value is not None)
-        live.update(i for i, value in enumerate(frame.locals) if _waits(value))
-        live.update(i for i, value in enumerate(frame.locals) if _is_finalized(value))
         slots = tuple(sorted(live))
         handling = code.handled(index) > 0
         deliver = frame.deliver is not None
@@ -228,10 +223,7 @@ class Leaving:
     def _to_generator(self, inst: Any, offset: int, stack: list[Any]) -> None:
         """The generator's own frame goes on in CPython, which yields or returns."""
         writer, frame = self.writer, self.capture.frames[0]
-        live = {
-            *frame.code.live(inst.index),
-            *(i for i, v in enumerate(frame.locals) if _waits(v)),
-        }
+        live = _needed(frame, inst.index)
         slots = [self._text(v) if i in live else "UNBOUND" for i, v in enumerate(frame.locals)]
         handled = "None"
         if frame.code.handled(inst.index):
@@ -260,7 +252,7 @@ class Leaving:
         name of what it returned."""
         writer, code = self.writer, frame.code
         result = writer.fresh("result")
-        live = {*code.live(frame.ip), *(i for i, v in enumerate(frame.locals) if _waits(v))}
+        live = _needed(frame, frame.ip)
         slots = [self._text(v) if i in live else "UNBOUND" for i, v in enumerate(frame.locals)]
         stack = [self._text(v) for v in frame.stack]
         outer = self.capture.frames[-2]
