@@ -9,6 +9,7 @@ from typing import Any
 from suture._core import type_name
 from suture.breaks import Break, control_flow, objects
 from suture.calls.objects.attributes import MISSING
+from suture.calls.outside.instances import RawItem, reads_itself
 from suture.calls.part import Part
 from suture.sources import Source
 from suture.variables import (
@@ -33,34 +34,6 @@ from suture.variables import (
     Tuple,
     is_literal,
 )
-
-
-class RawItem:
-    """Reads an item of a container, whatever the program's class of it does."""
-
-    __slots__ = ("__name__", "base", "key")
-
-    def __init__(self, base: type, key: Any) -> None:
-        self.base = base
-        self.key = key
-        self.__name__ = f"item {key!r} of"
-
-    def __call__(self, container: Any) -> Any:
-        read: Any = vars(self.base)["__getitem__"]
-        return read(container, self.key)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, RawItem) or type(other.key) is not type(self.key):
-            return False
-        return self.base is other.base and bool(self.key == other.key)
-
-    def __hash__(self) -> int:
-        return hash((RawItem, self.key))
-
-
-def reads_itself(cls: type) -> bool:
-    """Whether a class says itself what an item of its objects is."""
-    return isinstance(getattr(cls, "__getitem__", None), types.FunctionType)
 
 
 def item_source(of: Dict, key: Any) -> Source:

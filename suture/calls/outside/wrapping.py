@@ -15,10 +15,9 @@ import torch
 from suture import _core, config
 from suture._core import UNBOUND
 from suture.breaks import Break, objects, readable, tensors
-from suture.calls.language.iteration import RawItem, reads_itself
 from suture.calls.language.real_iterators import is_builtin_iterator, wrap_iterator
 from suture.calls.objects.bound_builtins import BOUND, bound_builtin, is_bound
-from suture.calls.outside.instances import hides_dict, qualname_of
+from suture.calls.outside.instances import RawItem, hides_dict, qualname_of, reads_itself
 from suture.calls.part import Part
 from suture.calls.table import handler_of
 from suture.sources import Source, pinned
