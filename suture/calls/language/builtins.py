@@ -157,8 +157,8 @@ def _object_new(tx: Any, args: Any, kwargs: Any) -> Any:
     if len(args) > 1 or kwargs:  # Python says whether the class takes more
         extra = [None] * (len(args) + len(kwargs) - 1)
         tx.folded(lambda: object.__new__(cls, *extra) is None)
-    heap, abstract = cls.__flags__ & (1 << 9), cls.__flags__ & (1 << 20)
-    if cls is not object and (not heap or abstract):
+    heap, is_abstract = cls.__flags__ & (1 << 9), cls.__flags__ & (1 << 20)
+    if cls is not object and (not heap or is_abstract):
         return tx.folded(lambda: object.__new__(cls))  # raises, in Python's words
     return Object(None, cls)
 
