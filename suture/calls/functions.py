@@ -40,14 +40,30 @@ class Functions(Part):
     """The part of the tracer that calls things."""
 
     def tail_call(self, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return fn.call(self, list(args), kwargs)
+        """Call as the last act of an instruction: the result, or a frame to go on with."""
+        given = list(args)
+        done = fn.call(self, given, kwargs)
+        if done is None:
+            return self.call_type_method(fn, "__call__", given, kwargs)
+        return done
 
     def call(self, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call and come back with the result."""
-        return self.finish(fn.call(self, list(args), kwargs))
+        return self.finish(self.tail_call(fn, args, kwargs))
+
+    def tail_call_method(self, obj: Any, name: str, args: list[Any], kwargs: Any) -> Any:
+        """`obj.name(...)` as the last act of an instruction."""
+        done = obj.call_method(self, name, args, kwargs)
+        if done is not None:
+            return done
+        method = getattr(type(obj), "m_" + name, None)
+        if method is not None:
+            return self.builtin_method(method, obj, name, args, kwargs)
+        return self.tail_call(self.getattr(obj, name), args, kwargs)
 
     def call_method(self, obj: Any, name: str, *args: Any) -> Any:
-        return self.finish(obj.call_method(self, name, list(args), {}))
+        """`obj.name(*args)`, done."""
+        return self.finish(self.tail_call_method(obj, name, list(args), {}))
 
     def call_type_method(self, obj: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call `type(obj).name(obj, ...)`, as operators and calls do."""
@@ -247,7 +263,7 @@ class Functions(Part):
             if target is not None and hasattr(type(target), "m_" + name):
                 if _differs(target, owner, name, target is storage):
                     return MISSING
-                done = target.call_method(self, name, args[1:], kwargs)
+                done = self.tail_call_method(target, name, args[1:], kwargs)
                 return obj if done is storage and name in _IN_PLACE else done
         value = storage if isinstance(storage, Constant) and owner is not object else obj
         if value.is_constant() and isinstance(value.constant(), owner):

@@ -82,14 +82,13 @@ class Variable:
         raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"delete {name}", object=self.describe())
 
     def call(self, tx: Tracer, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return tx.call_type_method(self, "__call__", args, kwargs)  # type: ignore[attr-defined]
+        """Call the object; may leave a frame. None: its class says what a call does."""
+        return None
 
     def call_method(self, tx: Tracer, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        """Call method `name`; may leave a frame (see Tracer.tail_call)."""
-        method = getattr(type(self), "m_" + name, None)
-        if method is not None:
-            return tx.builtin_method(method, self, name, args, kwargs)  # type: ignore[attr-defined]
-        return tx.tail_call(tx.getattr(self, name), args, kwargs)  # type: ignore[attr-defined]
+        """Call method `name`; may leave a frame. None: it is the `m_` method or the attribute of
+        that name."""
+        return None
 
     def truth(self, tx: Tracer) -> Any:
         """True, False, or None if only Python can tell."""

@@ -49,7 +49,7 @@ class RefusedMethod(Variable):
         self.name = name
 
     def call(self, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return self.owner.call_method(tx, self.name, args, kwargs)
+        return tx.tail_call_method(self.owner, self.name, args, kwargs)
 
     def rebuild(self, emit: Any) -> str:
         return f"{emit.value(self.owner)}.{self.name}"

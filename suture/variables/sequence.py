@@ -34,7 +34,7 @@ class BuiltinMethod(Variable):
                 operation=f"call method {self.name} of",
                 object=self.owner.describe(),
             )
-        done = self.owner.call_method(tx, self.name, args, kwargs)
+        done = tx.tail_call_method(self.owner, self.name, args, kwargs)
         if self.name in _CONCATENATING and done.is_constant():
             if done.constant() is NotImplemented:  # the operator asks the other side, a call raises
                 kind = type_name(self.owner.python_type())

@@ -84,7 +84,7 @@ class Text(Variable):
         return tx.getattr(Constant(self.settle(tx)), name)
 
     def call_method(self, tx: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return Constant(self.settle(tx)).call_method(tx, name, args, kwargs)
+        return tx.tail_call_method(Constant(self.settle(tx)), name, args, kwargs)
 
     def m___add__(self, tx: Any, other: Any) -> Any:
         return joined(tx, [self, other]) if other.python_type() is str else Constant(NotImplemented)
