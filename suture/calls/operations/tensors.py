@@ -376,7 +376,7 @@ class Tensors(Part):
             return verdict(self, [tensor, *args], kwargs)
         return self.add_node("call_method", name, [tensor, *args], kwargs)
 
-    def fold_torch(self, verdict: Any, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def fold_torch(self, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call a function whose result is a fact, of tensors or of torch's settings."""
         if any(holds_tensor(self, a) for a in (*args, *kwargs.values())):
             given = torch.fx.map_arg([self.proxy(a) for a in args], _fake_of)
@@ -384,7 +384,7 @@ class Tensors(Part):
             with self.graph.fake:
                 return self.folded(lambda: real(*given, **named))
         result = self.fold(real, args, kwargs)
-        setting = isinstance(real, types.BuiltinFunctionType) and verdict.rule != "builtin"
+        setting = isinstance(real, types.BuiltinFunctionType)
         if setting and not args and not kwargs and result.is_constant() and not self.modes:
             self.guards.add(None, "torch_state", (real, result.constant(), real.__name__))
         return result
