@@ -39,8 +39,10 @@ from suture.hook import (
     interpret,
     must_raise,
     resumed_chain,
+    slot_names,
     where,
 )
+from suture.sources import slot
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -150,9 +152,11 @@ class Unit:
         spec = chain[0]
         made.resumed = spec.index > 0 or len(chain) > 1
         code = decode(spec.code).instructions
-        if spec.depth and 0 < spec.index < len(code) and code[spec.index - 1].op == "FOR_ITER":
-            made.changing.add(f"L['stack_{spec.depth - 1}']")
-            made.places[f"L['stack_{spec.depth - 2}']"] = ""  # the loop is run as a loop
+        if spec.depth > 1 and 0 < spec.index < len(code) and code[spec.index - 1].op == "FOR_ITER":
+            names = slot_names(chain)  # the innermost frame comes first: its slots are the state's
+            iterator, element = (spec.stack_slot(spec.depth - n) for n in (2, 1))
+            made.changing.add(slot(element, names[element]).path())
+            made.places[slot(iterator, names[iterator]).path()] = ""  # the loop is run as a loop
         return made
 
     def entry(self, code: Any) -> Any:
