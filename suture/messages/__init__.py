@@ -92,7 +92,7 @@ def broke(unit: Any, point: Any, capture: Capture, reason: Break) -> None:
 
 def in_users_words(reason: Break, at: events.Where) -> Break:
     """The break with the expression at its place instead of the name of a graph's node."""
-    if reason.type.fields != ("tensor",) or not reason.fields["tensor"].startswith("the tensor "):
+    if reason.type.fields != ("tensor",) or "tensor" not in reason.nodes:
         return reason
     text = expression(at)
     return reason if text is None else Break(reason.type, tensor=text)

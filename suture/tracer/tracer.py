@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 from suture import _core, config
-from suture.breaks import Break, calls, control_flow, internal, tensor_methods
+from suture.breaks import Break, Leaves, calls, internal
 from suture.bytecode import decode
 from suture.calls import PARTS
 from suture.calls.language.exceptions import Ambient
@@ -34,6 +34,14 @@ class Restart(Exception):
         super().__init__(step)
         self.step = step
         self.exit = exit
+
+
+class Mark(NamedTuple):
+    """What had been done when an instruction of the region's own frames began."""
+
+    changes: int
+    operations: int
+    depth: int  # frames
 
 
 class Uncaught(Exception):
@@ -97,7 +105,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.general: dict[int, Source] = {}
         self._cells: dict[int, tuple[Any, Any]] = {}
         self._type_lookups: dict[Any, Any] = {}
-        self._mark = (0, 0, 0)
+        self._mark = Mark(0, 0, 0)
         self._passed = 0
         self._turns: dict[tuple[int, int], int] = {}
         self._tired: Break | None = None  # why the region should end at the next chance
@@ -220,9 +228,9 @@ class Tracer(*PARTS):  # type: ignore[misc]
     def _leave_call(self, reason: Break) -> None:
         """If the break came up in a call that can meet no tensor, stop before that call; if only
         the rest of a call cannot, Python runs that rest."""
-        depth = min(self._mark[2], len(self.frames))
+        depth = min(self._mark.depth, len(self.frames))
         found = self.tensor_free_frame(depth)
-        if found is None or reason.type is control_flow.GENERATOR_YIELD:
+        if found is None or reason.type.leaves is Leaves.YIELD:
             return
         place, whole = found
         at = [(f.code, f.ip - 1) for f in self.frames[:-1]]
@@ -242,22 +250,26 @@ class Tracer(*PARTS):  # type: ignore[misc]
 
     def _exit_at(self, reason: Break) -> Any:
         """Leave before the instruction that runs now: Python runs it."""
-        frame = self.frames[min(self._mark[2], len(self.frames)) - 1]
+        frame = self.frames[min(self._mark.depth, len(self.frames)) - 1]
         inst = frame.code.instructions[frame.ip]
+        match reason.type.leaves:
+            case Leaves.YIELD:
+                return Yield(inst, reason)
+            case Leaves.NOTHING:
+                return Again(reason)
+            case Leaves.FRAME:
+                return Interpret(False, reason)
         operation = HANDLERS[inst.op].run if inst.op in HANDLERS else None
-        exit: Any = Run(inst, operation, reason) if operation else Interpret(False, reason)
-        if reason.type.number in _INTERPRET_FRAME:
-            exit = Interpret(False, reason)
-        if reason.type is control_flow.GENERATOR_YIELD:
-            exit = Yield(inst, reason)
-        return Again(reason) if reason.type is tensor_methods.SWITCHED_BEFORE else exit
+        return Run(inst, operation, reason) if operation else Interpret(False, reason)
 
     def _must_be_clean(self, exit: Any) -> None:
         """Nothing may have changed since the instruction began; else trace again up to it."""
-        effects, ops, depth = self._mark
-        if (self.effects.count, self.graph.ops, len(self.frames)) != (effects, ops, depth):
+        if self._now() != self._mark:
             raise Restart(self.step, exit)
         del self.effects.passed[self._passed :]
+
+    def _now(self) -> Mark:
+        return Mark(self.effects.changes, self.graph.ops, len(self.frames))
 
     def loop(self, floor: int) -> Any:
         """Run frames until the one above `floor` has returned; gives its value."""
@@ -269,7 +281,7 @@ class Tracer(*PARTS):  # type: ignore[misc]
                 inst = frame.code.instructions[frame.ip]
                 if floor == 0:
                     self.step += 1
-                    self._mark = (self.effects.count, self.graph.ops, len(frames))
+                    self._mark = self._now()
                     self._passed = len(self.effects.passed)
                     if self.step == self.forced_step:
                         raise _Stop(self.forced_exit)
@@ -484,7 +496,5 @@ class _Stop(Exception):
 
 
 _PER_OPERATION = 500  # instructions that one operation of the graph accounts for
-# Breaks after which this frame, and only this one, is interpreted.
-_INTERPRET_FRAME = frozenset({"GB2000", "GB2050", "GB2051", "GB2052"})
 
 __all__ = ["Restart", "Tracer"]

@@ -303,8 +303,8 @@ class Tensors(Part):
         if isinstance(size, torch.SymInt):
             known = size.node.maybe_as_int()
             if known is None:
-                node = self.graph.node("call_method", "size", (tensor.node, i), {}, size)
-                self.graph.ops -= 1
+                at = (tensor.node, i)
+                node = self.graph.node("call_method", "size", at, {}, size, counted=False)
                 return Symbol(node, size)
             size = known
         return Constant(int(size))

@@ -149,8 +149,9 @@ class Inputs(Part):
         fake.item_memo = symfloat
         self.guards.add(source, "float")
         node = self.graph.add_input(source, real, fake, convert=as_double)
-        item = self.graph.node("call_method", "item", (node,), {}, symfloat, outermost=True)
-        self.graph.ops -= 1
+        item = self.graph.node(
+            "call_method", "item", (node,), {}, symfloat, outermost=True, counted=False
+        )
         self.symbol_places.append(Place(source, "float", 0, symfloat))
         return Symbol(item, symfloat, source)
 
