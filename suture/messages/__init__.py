@@ -123,6 +123,11 @@ def _tell(reason: Break, stack: tuple[events.Where, ...], outcome: str) -> None:
         _log.log(level, "%s at %s: %d times so far", reason.number, at, before + 1)
 
 
+def retried(point: Any, data: Any, reason: str, tries: int) -> None:
+    """A region is traced again."""
+    events.emit(events.Retried(point_place(data), reason, tries, point=point.name))
+
+
 def captured(point: Any, data: Any, capture: Capture, emitted: Any) -> None:
     """A graph was handed to the backend."""
     graph = emitted.module.graph
@@ -181,6 +186,7 @@ __all__ = [
     "place_of",
     "probe",
     "reset",
+    "retried",
     "stack_of",
     "trace_file",
     "traced",

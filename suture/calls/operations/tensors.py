@@ -133,7 +133,7 @@ class Tensors(Part):
             return Break(tensors.DATA_DEPENDENT_OP, operator=name)
         if failed.reason == "shape":
             entry = tensors.DYNAMIC_SHAPE_NO_META
-            if not config.capture_dynamic_output_shape_ops or self.history.without_data:
+            if not config.capture_dynamic_output_shape_ops or self.plan.without_data:
                 entry = tensors.DYNAMIC_SHAPE_OP
             return Break(entry, operator=name)
         if failed.reason == "kernel":
@@ -412,7 +412,7 @@ class Tensors(Part):
         if method == "__bool__" or (tensor.value.dtype is torch.bool and method == "item"):
             made = self.truth_from_data(tensor) if self.whole else None
             return made if made is not None else Constant(self.truth(tensor))
-        keep = config.capture_scalar_outputs and not self.history.without_data
+        keep = config.capture_scalar_outputs and not self.plan.without_data
         made = self.number_from_data(tensor, method) if keep else None
         if made is None:
             raise Break(tensors.ITEM, tensor=tensor.describe(), method=method)
