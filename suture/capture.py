@@ -10,14 +10,14 @@ from suture.breaks import Break
 from suture.bytecode import Instruction
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Return:
     """The outermost frame returns `value`."""
 
     value: Any
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Run:
     """Python runs instruction `inst` of the innermost frame; capture goes on behind it.
 
@@ -30,7 +30,7 @@ class Run:
     inside: list[Any] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Interpret:
     """The frames go on in CPython's interpreter at the innermost frame's next instruction.
 
@@ -43,7 +43,7 @@ class Interpret:
     inside: list[Any] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Yield:
     """The outermost frame is a generator's: CPython runs its instruction `inst`, which yields.
     Capture goes on when the generator is resumed."""
@@ -52,7 +52,7 @@ class Yield:
     reason: Break
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Again:
     """What the region has changed must be there before the innermost frame's next instruction:
     capture begins anew with that instruction."""
@@ -63,35 +63,44 @@ class Again:
 Exit = Return | Run | Interpret | Yield | Again
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Capture:
-    """One traced region. `frames` is the state at the exit, outermost first; a frame's stack is
-    as it is before the instruction the exit names."""
+    """One traced region, as the tracer found it. `frames` is the state at the exit, outermost
+    first; a frame's stack is as it is before the instruction the exit names.
+
+    graph, guards, effects  what was collected
+    slots        the sources of the state's slots, in order
+    modes        (setter, value) calls that bring torch's modes to their state at the exit
+    functions    modes of torch functions: before the region, at the exit
+    strictness   whether a break is an error, at the start and at the exit
+    places       of symbolic numbers (guards.Place)
+    checks       what is expected of data (Check)
+    draws        numbers that the variant draws (Draw)
+    steps        instructions traced
+    general      it fits states for which other variants were made
+    initializes  it came to a call that makes modules what they are
+    """
 
     frames: list[Any]
     exit: Exit
     graph: Any
     guards: Any
     effects: Any
-    slots: list[Any]  # the sources of the state's slots, in order
-    modes: list[Any]  # (setter, value) calls that bring torch's modes to their state at the exit
-    lines: tuple[int, int] | None = None
-    steps: int = 0
-    places: list[Any] = field(default_factory=list)  # of symbolic numbers: guards.shapes.Place
-    strictness: Any = None  # whether a break is an error, at the start and at the exit
-    checks: list[Any] = field(default_factory=list)  # Check: what is expected
-    functions: Any = ((), ())  # modes of torch functions: before the region, at the exit
-    draws: list[Any] = field(default_factory=list)  # Draw: numbers for the variant
-    general: bool = False  # it fits states for which other variants were made
-    tracer: Any = None  # who made it
+    slots: list[Any]
+    modes: list[Any]
+    functions: tuple[Any, Any]
+    strictness: Any
+    places: list[Any]
+    checks: list[Any]
+    draws: list[Any]
+    steps: int
+    general: bool
+    initializes: bool
 
-    def forget(self) -> None:
-        """The tracer is not needed any more: what was captured, and the values it holds, go when
-        nobody uses them, and not only when a garbage collector comes by. What the program itself
-        is handling at this time is the context of all that was raised here, and stays as it is."""
-        if self.tracer is not None:
-            self.tracer.__dict__.clear()
-            self.tracer = None
+    def drop_tracebacks(self) -> None:
+        """Nothing is raised any more: what the tracebacks of the break hold goes when nobody uses
+        it, and not only when a garbage collector comes by. What the program itself is handling at
+        this time is the context of all that was raised here, and stays as it is."""
         outside = sys.exception()
         reason = getattr(self.exit, "reason", None)
         while reason is not None and reason is not outside and reason.__traceback__ is not None:

@@ -98,14 +98,26 @@ fruitless_limit: Annotated[
         minimum=0,
     ),
 ] = 64
+retry_limit: Annotated[
+    int,
+    Option(
+        "How often one region may be traced again because something it took for granted does not"
+        " hold; then it runs in the interpreter.",
+        minimum=0,
+    ),
+] = 64
 
 # Faults.
 
 suppress_errors: Annotated[
-    bool, Option("After a fault of suture itself, run the frame in the interpreter and warn.")
-] = True
+    bool,
+    Option(
+        "After a failure of the backend, run the frame in the interpreter and warn, as is always"
+        " done after a fault of suture itself. Errors of fullgraph=True are raised all the same."
+    ),
+] = False
 strict: Annotated[
-    bool, Option("Raise on a fault of suture itself, whatever `suppress_errors` says.")
+    bool, Option("Raise on a fault of suture itself, so that a debugger stops there.")
 ] = False
 verify: Annotated[
     bool, Option("Run eager beside each new variant on its first call and compare the results.")

@@ -161,6 +161,16 @@ class Interpreted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Retried(Event):
+    """A try to compile a region was not the last: something that was taken for granted does not
+    hold, or the region must end earlier. `reason` says which; `tries` counts those made so far."""
+
+    where: Where
+    reason: str
+    tries: int
+
+
+@dataclass(frozen=True, slots=True)
 class PhaseTimed(Event):
     """One phase of compiling ("decode", "trace", "guard", "backend", "emit", "install") ended.
 

@@ -24,6 +24,7 @@ from suture import config
 TOPICS: Mapping[str, str] = {
     "breaks": "graph breaks: line, reason, hint",
     "recompiles": "why a call compiled again",
+    "retries": "why a region was traced again",
     "guards": "the guard tree of each variant",
     "graphs": "each graph as Python",
     "code": "each variant as Python",

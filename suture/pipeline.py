@@ -5,78 +5,159 @@ from __future__ import annotations
 import contextlib
 import keyword
 import logging
+from dataclasses import dataclass
 from typing import Any
 
 from suture import backends, config, errors, events, messages, repro
 from suture.breaks import Break, calls, internal
-from suture.capture import Again, Capture, Interpret, Return, Run, Yield
-from suture.dispatch import PointData, Unit, Variant, beside, torch_state
+from suture.capture import Again, Capture, Interpret, Run, Yield
+from suture.dispatch import (
+    INTERPRET,
+    THIS_CALL_PLAINLY,
+    PointData,
+    Uncompiled,
+    Unit,
+    Variant,
+    beside,
+    torch_state,
+)
 from suture.emit import emit
 from suture.graph import is_scalar, put_asserts, sizes_from_zero
 from suture.guards import finish
 from suture.hook import where
-from suture.tracer import Restart, Tracer
+from suture.plan import Plan, Retry
+from suture.tracer import Tracer
 from suture.variables import MadeByPython
 
 _log = logging.getLogger("suture.pipeline")
-_RESTARTS = 64  # a region that must be cut more often than this is interpreted
+
+
+@dataclass(slots=True)
+class Miss:
+    """A state for which a point has no variant, while it is being compiled. `modes` are those of
+    torch functions that were active. `told`: the break of the region was told, under a plan that
+    is `without_data` or not; None: nothing was told yet."""
+
+    unit: Unit
+    point: Any
+    data: PointData
+    state: tuple[Any, ...]
+    modes: list[Any]
+    told: bool | None = None
+    watch: Any = None  # who looked over the tracer's shoulder, if anybody did
+    tracer: Tracer | None = None  # of the try that goes on
+
+    def release(self) -> None:
+        """The tracer is not needed any more: what it knows of the program goes at once."""
+        if self.tracer is not None:
+            self.tracer.__dict__.clear()
+            self.tracer = None
 
 
 def compile_point(
     unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]
-) -> Variant | None:
-    """Trace, guard, emit, compile and install a variant for this state. None: interpret."""
+) -> Variant | Uncompiled:
+    """Trace, guard, emit, compile and install a variant for this state."""
     try:
         with (
             torch_state.without_saved_tensor_hooks(),
             torch_state.without_function_modes() as modes,
         ):
-            return _compile(unit, point, data, state, modes)
+            return settle(Miss(unit, point, data, state, modes))
+    except errors.BackendFailed as error:
+        if not config.suppress_errors or unit.options.fullgraph:
+            raise
+        _suppressed(data, point, error)
+        return INTERPRET
     except (errors.SutureError, KeyboardInterrupt, SystemExit):
         raise
     except RecursionError as error:
         _out_of_room(data, point, error)  # the program will come to the end of the stack by itself
-        return None
+        return INTERPRET
     except Exception as error:
         _fault(data, point, error)
         _tell_repro(repro.function_failed(state[0], state, error))
-        return None
+        return INTERPRET
 
 
-def _compile(
-    unit: Unit, point: Any, data: PointData, state: tuple[Any, ...], modes: list[Any]
-) -> Variant | None:
-    name = point.name
-    told = None
-    for _ in range(_RESTARTS):
-        with events.phase("trace", name):
-            capture, watch = trace(unit, data, state, torch_state.asked(modes))
-        if unit.options.fullgraph and data.history.becomes:
-            capture.forget()
-            return None  # this call makes modules what they are; the next one is compiled
-        if told != data.history.without_data and not unit.worth_compiling(data, capture, state):
-            capture.forget()
-            return None
+def settle(miss: Miss) -> Variant | Uncompiled:
+    """Try until a plan holds: each try that fails gives the next plan."""
+    history = miss.data.history
+    plan = history.plan()
+    tries = 0
+    while True:
         try:
-            with events.phase("emit", name):
-                emitted = emit(capture, data.chain, name_of(data.chain), unit.point)
-        except MadeByPython as wanted:
-            data.history.by_python.add(wanted.place)
-            capture.forget()
-            continue
-        except RecursionError:  # too deep to be written down: the break is told all the same
-            tell(unit, point, data, capture)
-            raise
-        if told != data.history.without_data:
-            told = data.history.without_data
-            messages.traced(point, data, capture, watch)
-            tell(unit, point, data, capture)
-        torch_state.guard(capture.guards, modes)
-        with events.phase("backend", name):
-            if install_graph(unit, point, data, capture, emitted):
-                break
-    else:
-        raise RuntimeError("a region was refused again and again")
+            result = attempt(miss, plan)
+        finally:
+            miss.release()
+        if not isinstance(result, Retry):
+            return result
+        tries += 1
+        messages.retried(miss.point, miss.data, result.reason, tries)
+        plan = result.plan
+        history.keep(plan)
+        if tries > config.retry_limit:
+            return _unsettled(miss, result.reason, tries)
+
+
+def attempt(miss: Miss, plan: Plan) -> Variant | Uncompiled | Retry:
+    """One try, from the trace to the installed variant."""
+    with events.phase("trace", miss.point.name):
+        capture = trace(miss, plan)
+    if isinstance(capture, Retry):
+        return capture
+    result = finish_capture(miss, plan, capture)
+    capture.drop_tracebacks()
+    return result
+
+
+def finish_capture(miss: Miss, plan: Plan, capture: Capture) -> Variant | Uncompiled | Retry:
+    """From what was captured to the installed variant."""
+    unit, point, data = miss.unit, miss.point, miss.data
+    name = point.name
+    if unit.options.fullgraph and capture.initializes:
+        return THIS_CALL_PLAINLY
+    untold = miss.told is not plan.without_data
+    if untold and not unit.worth_compiling(data, capture, miss.state):
+        return INTERPRET
+    try:
+        with events.phase("emit", name):
+            emitted = emit(capture, data.chain, name_of(data.chain), unit.point)
+    except MadeByPython as wanted:
+        reason = f"{wanted.what} leaves the region: Python makes it"
+        return Retry(plan.leaving(frozenset({wanted.place})), reason)
+    except RecursionError:  # too deep to be written down: the break is told all the same
+        tell(unit, point, data, capture)
+        raise
+    if untold:
+        miss.told = plan.without_data
+        messages.traced(point, data, capture, miss.watch)
+        tell(unit, point, data, capture)
+    torch_state.guard(capture.guards, miss.modes)
+    with events.phase("backend", name):
+        refused = install_graph(miss, plan, capture, emitted)
+    return refused or install(miss, capture, emitted)
+
+
+def trace(miss: Miss, plan: Plan) -> Capture | Retry:
+    """Run the region symbolically, once."""
+    unit = miss.unit
+    whole = unit.options.fullgraph
+    asked = torch_state.asked(miss.modes)
+    tracer = Tracer(miss.data.chain, miss.state, miss.data.history, plan, asked, whole=whole)
+    miss.tracer, miss.watch = tracer, messages.watcher()
+    tracer.watch = miss.watch
+    if plan.stop is None:
+        tracer.allowed = tracer.allowance = unit.trace_allowance()
+    result = tracer.run()
+    if not isinstance(result, Retry) or result.plan.stop is not None:
+        unit.overworked += tracer.overworked
+    return result
+
+
+def install(miss: Miss, capture: Capture, emitted: Any) -> Variant:
+    """Finish the guards and add the variant to its point."""
+    name = miss.point.name
     with events.phase("guard", name):
         from suture.guards import shapes  # needs sympy, which takes a while to import
 
@@ -84,64 +165,11 @@ def _compile(
         shapes.add(capture.guards, capture.graph, capture.places)
         capture.graph.decisions.where = _nowhere
         program = finish(capture.guards)
-    if config.verify and beside.can_run_twice(data, capture, emitted.parameters):
+    if config.verify and beside.can_run_twice(miss.data, capture, emitted.parameters):
         emitted.function = beside.Beside(emitted, name, config.strict)
-    variant = unit.install(point, data, capture, emitted, program)
-    messages.installed(point, data, variant, state)
-    capture.forget()
+    variant = miss.unit.install(miss.point, miss.data, capture, emitted, program)
+    messages.installed(miss.point, miss.data, variant, miss.state)
     return variant
-
-
-def trace(
-    unit: Unit, data: PointData, state: tuple[Any, ...], modes: list[Any] | None = None
-) -> tuple[Capture, Any]:
-    """Run the region symbolically; again from its start if it must stop earlier than it did, or
-    changes what it took for a constant. Gives also who watched it, if anybody did."""
-    forced = None
-    assumed: list[Any] = []
-    for _ in range(_RESTARTS):
-        tracer = Tracer(data.chain, state, data.history, forced, modes)
-        tracer.watch = watch = messages.watcher()
-        if forced is None:
-            tracer.allowed = tracer.allowance = unit.trace_allowance()
-        tracer.whole = unit.options.fullgraph
-        try:
-            with sizes_from_zero(data.history.from_zero):
-                capture = tracer.run()
-            if not tracer.learn_growth() and not _needs_sizes(data, capture):
-                unit.overworked += tracer.overworked
-                capture.tracer = tracer
-                capture.guards.entries += assumed
-                return capture, watch
-            forced = None
-        except Restart as restart:
-            unit.overworked += tracer.overworked
-            forced = (restart.step, restart.exit)
-            assumed = _assumed_by_raising(tracer, restart.exit)
-        finally:
-            for restore in reversed(tracer.restores):
-                restore()
-        tracer.__dict__.clear()  # what it knows of the program goes at once
-    raise RuntimeError("a region was cut again and again")
-
-
-def _assumed_by_raising(tracer: Tracer, exit: Any) -> list[Any]:
-    """What the trace looked at to find that the program raises. The next one stops before that
-    instruction and does not look; other values may not raise there."""
-    if not isinstance(exit, Interpret) or not exit.raises:
-        return []
-    from suture.guards import shapes
-
-    shapes.add(tracer.guards, tracer.graph, tracer.symbol_places)
-    return tracer.guards.entries
-
-
-def _needs_sizes(data: PointData, capture: Capture) -> bool:
-    """Whether the trace failed because it took sizes of 0 and 1 for any size."""
-    if not data.history.from_zero or isinstance(capture.exit, Return):
-        return False
-    data.history.from_zero = False
-    return True
 
 
 def tell(unit: Unit, point: Any, data: PointData, capture: Capture) -> None:
@@ -170,21 +198,21 @@ def name_of(chain: Any) -> str:
     return plain if chain[0].index == 0 and len(chain) == 1 else f"{plain}_at_{line}"
 
 
-def install_graph(unit: Unit, point: Any, data: PointData, capture: Capture, emitted: Any) -> bool:
-    """Hand the graph to the backend. False if it could not take some number as a symbol: the
-    region is to be traced again, and the history says how."""
-    module = emitted.module
+def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Retry | None:
+    """Hand the graph to the backend. Gives the next plan if the backend could not take some
+    number as a symbol."""
+    unit, point, module = miss.unit, miss.point, emitted.module
     if module is None:
-        return True
+        return None
     put_asserts(module, capture.graph.shape_env)
     if is_scalar(module):
         emitted.set_graph(module.forward)
-        return True
-    if data.history.floats_are_data:
+        return None
+    if plan.floats_as_data:
         capture.graph.floats_as_data()
     static = [i for i, entry in enumerate(emitted.inputs) if entry.rank() < 2]
     try:
-        with capture.graph.compiling(), sizes_from_zero(data.history.from_zero):
+        with capture.graph.compiling(), sizes_from_zero(plan.from_zero):
             compiled = backends.compile_graph(
                 unit.options.backend,
                 module,
@@ -193,12 +221,13 @@ def install_graph(unit: Unit, point: Any, data: PointData, capture: Capture, emi
                 static=static,
                 aside=capture.graph.floats_aside(),
                 symbolic=bool(capture.places),
-                function=where(data.chain)[0],
+                function=where(miss.data.chain)[0],
                 point=point.name,
             )
     except errors.BackendFailed as failed:
-        if _another_way(unit, point, data, capture, failed):
-            return False
+        retry = without_refused(miss, plan, capture, failed)
+        if retry is not None:
+            return retry
         inputs = [entry.example for entry in emitted.inputs]
         _tell_repro(repro.graph_failed(module, inputs, unit.options.backend.name, failed))
         raise
@@ -208,40 +237,49 @@ def install_graph(unit: Unit, point: Any, data: PointData, capture: Capture, emi
     if capture.functions[0]:
         compiled = torch_state.running_without_modes(compiled)
     emitted.set_graph(compiled)
-    messages.captured(point, data, capture, emitted)
-    return True
+    messages.captured(point, miss.data, capture, emitted)
+    return None
 
 
-def _another_way(
-    unit: Unit, point: Any, data: PointData, capture: Capture, failed: errors.BackendFailed
-) -> bool:
-    """Whether the backend may succeed with fewer symbols; then the history says which. In turn:
-    derivatives by Python, floats as data, floats as constants, numbers from data outside the graph,
-    no symbols at all."""
-    history = data.history
-    if capture.graph.derivatives.places - history.by_python:
-        history.by_python |= capture.graph.derivatives.places
-        return True
-    if history.from_zero:
-        history.from_zero = False
-        return True
+def without_refused(
+    miss: Miss, plan: Plan, capture: Capture, failed: errors.BackendFailed
+) -> Retry | None:
+    """A plan under which the backend may succeed, if there is one. In turn: derivatives by Python,
+    sizes as they are now, floats as data, floats as constants, numbers from data outside the
+    graph, no symbols at all."""
+    graph, said = capture.graph, f"the backend refuses the graph ({failed})"
+    derivatives = frozenset(graph.derivatives.places)
+    if derivatives - plan.by_python:
+        return Retry(plan.leaving(derivatives), f"{said}; Python computes derivatives")
+    if plan.from_zero:
+        return Retry(plan.having(from_zero=False), f"{said}; sizes are not 0 or 1")
     names = backends.wanted_constants(failed)
-    floats = {p.source.path() for p in capture.places if p.kind == "float"} - history.constant
-    if names is not None or (floats and history.floats_are_data):
+    floats = {p.source.path() for p in capture.places if p.kind == "float"} - plan.constants
+    if names is not None or (floats and plan.floats_as_data):
         from suture.guards import shapes
 
-        history.refused(shapes.paths_of(names or set(), capture.places))
-        return True
-    if capture.graph.origins and not history.without_data and not unit.options.fullgraph:
-        _log.info("%s: %s; numbers from data stay outside the graph", point.name, failed)
-        history.without_data = True
-        return True
-    if not capture.places or history.dynamic is False:
-        return False
-    level = logging.WARNING if history.dynamic else logging.INFO  # symbols were asked for
-    _log.log(level, "%s: %s; its sizes and numbers become constants", point.name, failed)
-    history.dynamic = False
-    return True
+        paths = frozenset(shapes.paths_of(names or set(), capture.places))
+        now = "constants" if plan.floats_as_data else "data"
+        return Retry(plan.refusing(paths), f"{said}; floats are {now}")
+    if graph.origins and not plan.without_data and not miss.unit.options.fullgraph:
+        return Retry(plan.having(without_data=True), f"{said}; numbers from data stay outside it")
+    if not capture.places or plan.dynamic is False:
+        return None
+    level = logging.WARNING if plan.dynamic else logging.INFO  # symbols were asked for
+    _log.log(level, "%s: %s; its sizes and numbers become constants", miss.point.name, failed)
+    return Retry(plan.having(dynamic=False), f"{said}; sizes and numbers are constants")
+
+
+def _unsettled(miss: Miss, reason: str, tries: int) -> Uncompiled:
+    """The limit on tries is reached: the point is interpreted from now on."""
+    function, file, line = where(miss.data.chain)
+    limit = Break(internal.RETRY_LIMIT, function=function, count=str(tries), reason=reason)
+    place = events.Where(function, file, line or 0)
+    events.emit(events.Interpreted(place, str(limit), point=miss.point.name))
+    miss.data.given_up = True
+    if miss.unit.options.fullgraph:
+        raise messages.unsupported(limit, (place,))
+    return INTERPRET
 
 
 def _nowhere() -> None:
@@ -251,6 +289,14 @@ def _nowhere() -> None:
 def _tell_repro(path: str) -> None:
     if path:
         _log.warning("a script that shows the failure was written: %s", path)
+
+
+def _suppressed(data: PointData, point: Any, error: errors.BackendFailed) -> None:
+    """The backend failed, and the user has asked to go on without it."""
+    function, file, line = where(data.chain)
+    place = events.Where(function, file, line or 0)
+    events.emit(events.Interpreted(place, str(error), point=point.name))
+    data.given_up = True
 
 
 def _out_of_room(data: PointData, point: Any, error: RecursionError) -> None:

@@ -10,7 +10,16 @@ A family of breaks is a module of this package; a raise site names an entry and 
 
 from __future__ import annotations
 
-from suture.breaks.exception import Break, readable
-from suture.breaks.registry import BreakType, Kind, RegistryError, Status
+from suture.breaks.exception import Break, NodeText, readable
+from suture.breaks.registry import BreakType, Kind, Leaves, RegistryError, Status
 
-__all__ = ["Break", "BreakType", "Kind", "RegistryError", "Status", "readable"]
+__all__ = [
+    "Break",
+    "BreakType",
+    "Kind",
+    "Leaves",
+    "NodeText",
+    "RegistryError",
+    "Status",
+    "readable",
+]

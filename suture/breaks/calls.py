@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suture.breaks.registry import Kind, captured, define, not_applicable, user_error
+from suture.breaks.registry import Kind, Leaves, captured, define, not_applicable, user_error
 
 PYTHON_FUNCTION_RUN = define(
     "GB0007",
@@ -75,6 +75,7 @@ SKIP_FRAME = define(
         "Put the lines that must run in Python into a function wrapped with suture.disable.",
     ),
     kind=Kind.BY_REQUEST,
+    leaves=Leaves.FRAME,
 )
 
 FORBIDDEN = define(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suture.breaks.registry import Kind, captured, define, user_error
+from suture.breaks.registry import Kind, Leaves, captured, define, user_error
 
 TENSOR_BRANCH = define(
     "GB0170",
@@ -83,6 +83,7 @@ GENERATOR_YIELD = define(
         "Return a list if all items are needed anyway.",
     ),
     kind=Kind.FUNDAMENTAL,
+    leaves=Leaves.YIELD,
 )
 
 UNBACKED_DECISION = define(

@@ -58,17 +58,6 @@ NO_REAL_VALUE = captured(
     hints=("Nothing to change. Arithmetic with the number itself is a break, GB0141.",),
 )
 
-RESTARTS = not_applicable(
-    "GB0052",
-    "Excessive RestartAnalysis() calls",
-    explanation=(
-        "TorchDynamo starts tracing a frame again whenever it learns that an assumption was wrong, "
-        "and gives up after many times."
-    ),
-    hints=("Nothing to change.",),
-    note="a break leaves what was traced before it as it is; nothing is traced again",
-)
-
 NESTED_BREAK = not_applicable(
     "GB0065",
     "Graph break in inlined function",

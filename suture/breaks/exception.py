@@ -10,12 +10,19 @@ from suture.breaks.registry import BreakType
 _LIMIT = 200  # characters of a field that a message shows
 
 
+class NodeText(str):
+    """A text that names a value by its node in the graph. People know such a value by the
+    expression that makes it, and messages show that where they can."""
+
+    __slots__ = ()
+
+
 class Break(Exception):
     """A graph break, as `raise Break(control_flow.TENSOR_BRANCH, tensor="y")`.
 
     There is none without an entry of the registry, and the fields are exactly those that the entry
     names. Field values are turned into text at once, so that a break keeps no tensor and no frame
-    of the user's alive.
+    of the user's alive. `nodes` are the names of the fields that were given as NodeText.
     """
 
     def __init__(self, type: BreakType, /, **fields: object) -> None:
@@ -24,6 +31,7 @@ class Break(Exception):
         _check_fields(type, fields)
         self.type = type
         self.fields = {name: _text(fields[name]) for name in type.fields}
+        self.nodes = frozenset(n for n, value in fields.items() if isinstance(value, NodeText))
         super().__init__(type.number)
 
     @property
@@ -54,7 +62,8 @@ class Break(Exception):
         return f"{self.type.number} {self.type.type}: {self.message()}"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (self.type.number, dict(self.fields))
+        fields = {n: NodeText(v) if n in self.nodes else v for n, v in self.fields.items()}
+        return _rebuild, (self.type.number, fields)
 
 
 def _rebuild(number: str, fields: dict[str, str]) -> Break:

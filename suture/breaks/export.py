@@ -32,6 +32,7 @@ def export_plain() -> list[dict[str, object]]:
             "explanation": entry.explanation,
             "hints": list(entry.hints),
             "note": entry.note,
+            "leaves": entry.leaves.value,
         }
         for entry in entries()
     ]

@@ -51,6 +51,22 @@ RECOMPILE_LIMIT = define(
     kind=Kind.RESOURCE_LIMIT,
 )
 
+RETRY_LIMIT = define(
+    "GB0052",
+    "Excessive RestartAnalysis() calls",
+    message="{function} was traced again and again, {count} times; the last time because {reason}",
+    explanation=(
+        "Tracing takes things for granted, and starts again with another plan where one of them "
+        "does not hold. After {count} tries the function runs in the plain interpreter from here."
+    ),
+    hints=(
+        "SUTURE_LOGS=retries shows why each try was not the last.",
+        "Raise suture.config.retry_limit if the tries come to an end.",
+        "Wrap the function with suture.disable to be rid of the tries.",
+    ),
+    kind=Kind.RESOURCE_LIMIT,
+)
+
 UNROLL_LIMIT = define(
     "GB2091",
     "Loop too long to unroll",

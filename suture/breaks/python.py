@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suture.breaks.registry import Kind, Status, captured, define, user_error
+from suture.breaks.registry import Kind, Leaves, Status, captured, define, user_error
 
 UNKNOWN_INSTRUCTION = define(
     "GB0082",
@@ -31,6 +31,7 @@ IMPORT = define(
     ),
     hints=("Import at module level.",),
     kind=Kind.FUNDAMENTAL,
+    leaves=Leaves.FRAME,
 )
 
 LOCALS_CALL = define(
@@ -43,6 +44,7 @@ LOCALS_CALL = define(
     ),
     hints=("Hand over what is needed by name: eval(text, {{}}, dict(x=x, y=y)).",),
     kind=Kind.FUNDAMENTAL,
+    leaves=Leaves.FRAME,
 )
 
 FRAME_ACCESS = define(
@@ -58,6 +60,7 @@ FRAME_ACCESS = define(
         "Put the inspection into a function wrapped with suture.disable.",
     ),
     kind=Kind.FUNDAMENTAL,
+    leaves=Leaves.FRAME,
 )
 
 EXEC_EVAL = define(

@@ -34,6 +34,15 @@ class Status(enum.Enum):
     NOT_APPLICABLE = "not applicable"  # only TorchDynamo's machinery has it; the note says why
 
 
+class Leaves(enum.Enum):
+    """What a break leaves to Python, and so how the region ends."""
+
+    OPERATION = "the operation"  # Python runs the one instruction; capture goes on behind it
+    FRAME = "the rest of the frame"  # the interpreter runs it; what it calls is compiled
+    YIELD = "the yield"  # Python hands the value out; capture goes on when the frame is resumed
+    NOTHING = "nothing"  # changes are written back; the next region begins with the instruction
+
+
 class RegistryError(ValueError):
     """An entry that cannot be right. Raised at import, so that no broken table is ever used."""
 
@@ -42,9 +51,10 @@ class RegistryError(ValueError):
 class BreakType:
     """One numbered situation.
 
-    `fields` holds the names that a raise site gives, in the order of first use. `kind` is None
-    where nothing breaks (captured, not applicable). `note` is never empty for a kind NOT_YET (what
-    it would take) and a status NOT_APPLICABLE (why the situation cannot arise).
+    `leaves` is what is left to Python where the situation comes up. `fields` holds the names that a
+    raise site gives, in the order of first use. `kind` is None where nothing breaks (captured, not
+    applicable). `note` is never empty for a kind NOT_YET (what it would take) and a status
+    NOT_APPLICABLE (why the situation cannot arise).
     """
 
     number: str
@@ -57,6 +67,7 @@ class BreakType:
     kind: Kind | None
     status: Status
     note: str
+    leaves: Leaves = Leaves.OPERATION
 
     @property
     def page(self) -> str:
@@ -84,6 +95,7 @@ def define(
     kind: Kind | None = Kind.NOT_YET,
     status: Status = Status.BREAK,
     note: str = "",
+    leaves: Leaves = Leaves.OPERATION,
 ) -> BreakType:
     """Add an entry to the table and return it.
 
@@ -93,7 +105,17 @@ def define(
     """
     fields = placeholders(message + "\n" + context)
     entry = BreakType(
-        number, type, message, context, fields, explanation, tuple(hints), kind, status, note
+        number,
+        type,
+        message,
+        context,
+        fields,
+        explanation,
+        tuple(hints),
+        kind,
+        status,
+        note,
+        leaves,
     )
     _validate(entry)
     _by_number[number] = _by_type[type] = entry

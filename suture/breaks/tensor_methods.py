@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suture.breaks.registry import Kind, captured, define, user_error
+from suture.breaks.registry import Kind, Leaves, captured, define, user_error
 
 TOLIST = captured(
     "GB0109",
@@ -91,6 +91,7 @@ SWITCHED_BEFORE = define(
         "gradient is wanted.",
     ),
     kind=Kind.FUNDAMENTAL,
+    leaves=Leaves.NOTHING,
 )
 
 RESIZE = define(

@@ -107,23 +107,24 @@ class Functions(Part):
             if verdict.name == "assume_constant_result":
                 return regions.assumed_constant(self, real, args, kwargs)
             if target is None or self.all_known(args, kwargs):
-                return self.fold_torch(verdict, real, args, kwargs)
+                return self.fold_torch(real, args, kwargs)
             kind = rules.INLINE
         if kind is rules.IN_GRAPH:
+            binding = verdict.origin is rules.Origin.TORCH_BINDING
             if self.asks:
                 self.refuse_in_graph(real, args, kwargs)
-            if verdict.rule == "torch C function" and real.__name__.startswith(_SWITCHES):
+            if binding and real.__name__.startswith(_SWITCHES):
                 raise Break(calls.C_FUNCTION, function=real.__name__)
             try:
                 made = self.call_torch(target if target is not None else real, args, kwargs)
-                if verdict.rule == "torch C function" and made.is_constant() and not args:
+                if binding and made.is_constant() and not args:
                     if not kwargs:  # a setting of torch
                         held = (real, made.constant(), real.__name__)
                         self.guards.add(None, "torch_state", held)
                 return made
             except Break as reason:
-                inside = reason.type in _INSIDE
-                if not (inside and verdict.rule == "torch function" and target is None):
+                has_body = verdict.origin is rules.Origin.TORCH_FUNCTION and target is None
+                if not (has_body and reason.type in _INSIDE):
                     raise
                 return self.inline(fn, args, kwargs)  # what it gets, a graph cannot hold
         if kind is rules.INLINE:
@@ -134,7 +135,7 @@ class Functions(Part):
                 return self.tail_call(substitute, args, kwargs)
             if isinstance(real, types.FunctionType):
                 return self.inline(fn, args, kwargs)
-        if verdict.rule == "package numpy":
+        if verdict.origin is rules.Origin.NUMPY:
             done = self.call_numpy(real, args, kwargs)
             if done is not None:
                 return done

@@ -31,7 +31,7 @@ def _skip_frame(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
 @special("become_module")
 def _become_module(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     """A lazy module sees its first input; all later calls find another module."""
-    tx.history.becomes = True
+    tx.initializes = True
     verdict = rules.lookup(target)
     raise Break(
         calls.PYTHON_FUNCTION_RUN,

@@ -29,7 +29,7 @@ def _switch(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
         tx.guards.add(None, "torch_state", (breaks_are_errors, state.before, "breaks_are_errors"))
         state.known = True
     before, state.now = state.now, value
-    tx.effects.count += 1
+    tx.effects.note_change()
     return Constant(before)
 
 

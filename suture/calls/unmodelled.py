@@ -22,6 +22,7 @@ from suture.breaks import (
     tensors,
 )
 from suture.calls.language.operators import BINARY, COMPARE, UNARY
+from suture.rules import Origin
 
 Reason = Callable[[Any, list[Any]], Break]
 
@@ -56,9 +57,9 @@ def reason(real: Any, verdict: Any, args: list[Any]) -> Break:
     found = _BY_IDENTITY.get(id(real))
     if found is not None:
         return found[1](real, args)
-    if "disable" in verdict.rule:
+    if verdict.origin is Origin.DISABLED:
         return Break(calls.DISABLED, function=name_of(real), reason=verdict.reason)
-    if "forbid" in verdict.rule:
+    if verdict.origin is Origin.FORBIDDEN:
         return Break(calls.FORBIDDEN, function=name_of(real))
     if isinstance(real, types.FunctionType):
         return _python_function(real, verdict)

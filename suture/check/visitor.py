@@ -10,20 +10,29 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from suture import rules
+from suture.breaks import calls, control_flow, objects, python, tensors
 from suture.calls import unmodelled
 from suture.check.finding import Finding, make
 from suture.check.scope import File, Function
 from suture.check.types import NUMBER, TENSOR, Types
 
-BRANCH, ASSERT, NUMBER_DECISION, BUILTIN = "GB0170", "GB0034", "GB2010", "GB0059"
-_METHODS = {"backward": "GB0123", "data_ptr": "GB2020", "allclose": "GB0033", "equal": "GB0033"}
+BRANCH = control_flow.TENSOR_BRANCH.number
+ASSERT = control_flow.TENSOR_ASSERT.number
+NUMBER_DECISION = control_flow.UNBACKED_DECISION.number
+BUILTIN = tensors.PRINT_TENSOR.number
+_METHODS = {
+    "backward": tensors.BACKWARD_CALL.number,
+    "data_ptr": tensors.TENSOR_ATTRIBUTE.number,
+    "allclose": tensors.DATA_DEPENDENT_OP.number,
+    "equal": tensors.DATA_DEPENDENT_OP.number,
+}
 _NAMED = {
-    "torch._dynamo.graph_break": "GB0025",
-    "suture.graph_break": "GB0025",
-    "torch.equal": "GB0033",
-    "torch.allclose": "GB0033",
-    "eval": "GB2053",
-    "exec": "GB2051",
+    "torch._dynamo.graph_break": calls.GRAPH_BREAK_CALL.number,
+    "suture.graph_break": calls.GRAPH_BREAK_CALL.number,
+    "torch.equal": tensors.DATA_DEPENDENT_OP.number,
+    "torch.allclose": tensors.DATA_DEPENDENT_OP.number,
+    "eval": python.EXEC_EVAL.number,
+    "exec": python.LOCALS_CALL.number,
 }
 _COMPARING = {"max", "min", "sorted"}
 Known = dict[str, set[str]]  # for each function the parameters that are known to be tensors
@@ -254,7 +263,7 @@ def _ask(name: str) -> tuple[str | None, str]:
 def _number(real: Callable[..., Any], verdict: Any) -> str:
     owner = getattr(real, "__self__", None)
     if owner is not None and not isinstance(owner, (types_.ModuleType, type)):
-        return "GB0156"  # a method of an object that lives outside
+        return objects.UNKNOWN_METHOD.number  # a method of an object that lives outside
     return unmodelled.reason(real, verdict, []).number
 
 

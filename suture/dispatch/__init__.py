@@ -3,6 +3,19 @@
 from suture.dispatch import torch_state
 from suture.dispatch.history import History
 from suture.dispatch.stats import Record, Stats
+from suture.dispatch.uncompiled import INTERPRET, THIS_CALL_PLAINLY, Uncompiled
 from suture.dispatch.unit import Options, PointData, Unit, Variant
 
-__all__ = ["History", "Options", "PointData", "Record", "Stats", "Unit", "Variant", "torch_state"]
+__all__ = [
+    "INTERPRET",
+    "THIS_CALL_PLAINLY",
+    "History",
+    "Options",
+    "PointData",
+    "Record",
+    "Stats",
+    "Uncompiled",
+    "Unit",
+    "Variant",
+    "torch_state",
+]

@@ -37,7 +37,7 @@ class Family:
         """Before the first variant of a point is traced: is it for one module, and did enough
         others compile the same that what differs between them is a symbol?"""
         alone = len(self.modules) < 2
-        history.bound = weakref.ref(module) if module is not None and alone else None
+        history.bind(module if alone else None)
         others = self.other_points(unit, key)
         if len(others) >= _ENOUGH:
             for point in others:

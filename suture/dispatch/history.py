@@ -13,216 +13,245 @@ from typing import Any
 import torch
 
 from suture import config
+from suture.plan import Place, Plan
 
 
 class History:
-    """The memory of one point."""
+    """The memory of one point. Others ask and tell it by its methods only; how the next region is
+    to be traced, as far as earlier tries and calls have shown, is `plan()`."""
 
     __slots__ = (
-        "becomes",
-        "bound",
-        "by_python",
-        "changing",
-        "constant",
-        "dynamic",
-        "floats_are_data",
-        "forms",
-        "from_zero",
-        "moving",
-        "numbers",
-        "objects",
-        "places",
-        "raised",
-        "ranks",
-        "resumed",
-        "sizes",
-        "strides",
-        "turned",
-        "without_data",
+        "_bound",
+        "_changing",
+        "_forms",
+        "_moving",
+        "_numbers",
+        "_objects",
+        "_places",
+        "_plan",
+        "_ranks",
+        "_resumed",
+        "_sizes",
+        "_strides",
+        "_turned",
     )  # fmt: skip
 
-    def __init__(self, dynamic: bool | None) -> None:
-        self.dynamic = dynamic
-        self.bound: Any = None  # gives the one module that this is compiled for, if there is one
-        self.numbers: dict[str, Any] = {}
-        self.sizes: dict[tuple[str, int], tuple[int, ...]] = {}
-        self.strides: dict[tuple[str, int], Any] = {}
-        self.objects: dict[str, Any] = {}
-        self.places: dict[str, str] = {}
-        self.moving: dict[tuple[str, int], set[int]] = {}
-        self.changing: set[str] = set()
-        self.raised: set[Any] = set()  # branches that did not go as expected
-        self.turned: set[Any] = set()  # branches on what modules keep that went both ways
-        self.ranks: dict[str, set[int]] = {}
-        self.floats_are_data = False  # the backend has refused a float
-        self.from_zero = False  # something grows that is of size 0 or 1 now
-        self.without_data = False  # the backend has refused numbers that come from tensors
-        self.becomes = False  # a lazy module is to see its first input
-        self.by_python: set[Any] = set()  # calls (code, index) that Python runs
-        self.constant: set[str] = set()  # numbers that the backend cannot take as symbols
-        self.resumed = False  # the point stands inside of a function
-        self.forms: dict[str, set[Any]] = {}
+    def __init__(self, dynamic: bool | None, resumed: bool = False) -> None:
+        self._plan = Plan(dynamic=dynamic)
+        self._resumed = resumed  # the point stands inside of a function
+        self._bound: Any = None  # gives the one module that this is compiled for, if there is one
+        self._numbers: dict[str, Any] = {}
+        self._sizes: dict[tuple[str, int], tuple[int, ...]] = {}
+        self._strides: dict[tuple[str, int], Any] = {}
+        self._objects: dict[str, Any] = {}
+        self._places: dict[str, str] = {}
+        self._moving: dict[tuple[str, int], set[int]] = {}
+        self._changing: set[str] = set()
+        self._turned: set[Place] = set()  # branches on what modules keep that went both ways
+        self._ranks: dict[str, set[int]] = {}
+        self._forms: dict[str, set[Any]] = {}
 
-    def dynamic_number(self, path: str, value: Any, fixed: bool = False) -> bool:
+    # ---- the plan
+
+    def plan(self) -> Plan:
+        """How to trace the next region of this point."""
+        return self._plan
+
+    def keep(self, plan: Plan) -> None:
+        """What a try has found out counts for later ones too, except for where it had to stop."""
+        self._plan = plan.having()
+
+    def unexpected(self, failed: list[tuple[Place, bool]]) -> None:
+        """Branches that did not go as their variant expected, each with whether it hangs on what
+        modules keep: such a one may turn once, and is expected to stay there."""
+        turned = {place for place, kept in failed if kept and place not in self._turned}
+        others = frozenset(p for p, kept in failed if not kept or p not in turned)
+        self._plan = self._plan.having(unexpected=self._plan.unexpected | others)
+        self._turned |= turned
+
+    # ---- what is told before the first trace
+
+    def bind(self, module: Any) -> None:
+        """This is compiled for `module` alone; None: for any."""
+        self._bound = weakref.ref(module) if module is not None else None
+
+    def is_for(self, module: Any) -> bool:
+        """Whether this is compiled for one module alone, and it is `module`."""
+        return self._bound is not None and self._bound() is module
+
+    def in_loop(self, iterator: str, element: str) -> None:
+        """The point stands behind the instruction that takes an element (at path `element`) from
+        an iterator: the element changes, and the loop is run as a loop."""
+        self._changing.add(element)
+        self._places[iterator] = ""
+
+    def learn(self, other: History) -> None:
+        """Take over what another memory of the same place has seen, where this one has not."""
+        for path, number in other._numbers.items():
+            self._numbers.setdefault(path, number)
+        for place, shape in other._sizes.items():
+            self._sizes.setdefault(place, shape)
+        for key, moving in other._moving.items():
+            self._moving.setdefault(key, set()).update(moving)
+        self._changing |= other._changing
+        self._plan = self._plan.having(
+            constants=self._plan.constants | other._plan.constants,
+            floats_as_data=self._plan.floats_as_data or other._plan.floats_as_data,
+        )
+
+    # ---- numbers
+
+    def dynamic_number(self, plan: Plan, path: str, value: Any, fixed: bool = False) -> bool:
         """Whether the number at `path` is to be a symbol. `fixed`: it belongs to an object that
         stays the same, such as a module's stride: not before it has changed."""
-        if path in self.constant:
+        if path in plan.constants:
             return False
         if config.specialize_float if type(value) is float else config.specialize_int:
             return False
-        if self._listed(path):
+        if _listed(path):
             return True
-        if self.dynamic is False:
+        if plan.dynamic is False:
             return False
-        if path in self.changing or ((self.dynamic or not config.assume_static) and not fixed):
+        if path in self._changing or ((plan.dynamic or not config.assume_static) and not fixed):
             return True
-        before = self.numbers.setdefault(path, value)
+        before = self._numbers.setdefault(path, value)
         if config.automatic_dynamic and (before != value or type(before) is not type(value)):
-            self.changing.add(path)
+            self._changing.add(path)
             return True
         return False
+
+    def changes(self, path: str) -> None:
+        """The number at `path` is known to change."""
+        self._changing.add(path)
+
+    def same_number(self, path: str, number: Any) -> bool:
+        """Whether the number at `path` has been the same in all calls so far."""
+        if self._numbers.setdefault(path, number) != number:
+            self._changing.add(path)
+        return path not in self._changing
 
     def turn(self, numbers: dict[str, Any]) -> None:
         """The numbers that the turns of a loop change, by path, at a point inside it: as soon as
         one of them is seen to change, all of them are symbols."""
         if config.automatic_dynamic and any(
-            path in self.numbers and self.numbers[path] != value for path, value in numbers.items()
+            path in self._numbers and self._numbers[path] != value
+            for path, value in numbers.items()
         ):
-            self.changing.update(numbers)
+            self._changing.update(numbers)
         for path, value in numbers.items():
-            self.numbers.setdefault(path, value)
+            self._numbers.setdefault(path, value)
 
-    def dynamic_sizes(self, path: str, value: torch.Tensor) -> set[int]:
+    def dynamic_sizes(self, plan: Plan, path: str, value: torch.Tensor) -> set[int]:
         """Which sizes of the tensor at `path` are to be symbols, marks aside."""
         shape = tuple(value.shape)
         every = set(range(len(shape)))
-        if self._listed(path):
+        if _listed(path):
             return every
-        if self.dynamic is False or isinstance(value, torch.nn.Parameter):
+        if plan.dynamic is False or isinstance(value, torch.nn.Parameter):
             return set()
-        if self.dynamic or not config.assume_static:
+        if plan.dynamic or not config.assume_static:
             return every
         key = (path, len(shape))
-        ranks = self.ranks.setdefault(path, set())
+        ranks = self._ranks.setdefault(path, set())
         ranks.add(len(shape))
-        before = self.sizes.setdefault(key, shape)
-        moving = self.moving.setdefault(key, set())
+        before = self._sizes.setdefault(key, shape)
+        moving = self._moving.setdefault(key, set())
         if config.automatic_dynamic and len(ranks) > 1:
             moving |= every
         elif config.automatic_dynamic:
             moving |= {i for i, (a, b) in enumerate(zip(before, shape)) if a != b}
         return set(moving)
 
-    def dynamic_strides(self, path: str, value: torch.Tensor) -> bool:
+    def dynamic_strides(self, plan: Plan, path: str, value: torch.Tensor) -> bool:
         """Whether the strides of the tensor at `path`, whose sizes stay, are to be symbols: the
         order of its dimensions in memory has stayed while the distances changed."""
-        if not self._automatic() or isinstance(value, torch.nn.Parameter):
+        if not _automatic(plan) or isinstance(value, torch.nn.Parameter):
             return False
         strides = value.stride()
-        before = self.strides.setdefault((path, len(strides)), strides)
+        before = self._strides.setdefault((path, len(strides)), strides)
         if before is not _MANY and before != strides and _order(before) == _order(strides):
-            before = self.strides[path, len(strides)] = _MANY
+            before = self._strides[path, len(strides)] = _MANY
         return before is _MANY
 
-    def writes_tensor(self, path: str, shape: list[int | None]) -> bool:
-        """A region writes a tensor of this shape (None: a symbol) where it read one. True if a
-        size becomes a symbol by that."""
-        before = self.sizes.get((path, len(shape)))
-        if before is None or not self._automatic():
-            return False
-        moving = self.moving.setdefault((path, len(shape)), set())
+    def writes_tensor(self, plan: Plan, path: str, shape: list[int | None]) -> tuple[int, ...]:
+        """A region writes a tensor of this shape (None: a symbol) where it read one. Gives what
+        those sizes were that become symbols by that."""
+        before = self._sizes.get((path, len(shape)))
+        if before is None or not _automatic(plan):
+            return ()
+        moving = self._moving.setdefault((path, len(shape)), set())
         new = {i for i, (a, b) in enumerate(zip(before, shape)) if a != b} - moving
         moving |= new
-        self.from_zero |= any(before[i] in (0, 1) for i in new)
-        return bool(new)
+        return tuple(before[i] for i in new)
 
-    def writes_number(self, path: str, kind: type, value: Any) -> bool:
+    def writes_number(self, plan: Plan, path: str, kind: type, value: Any) -> bool:
         """A region writes a number (None: a symbol) where it read one. True if it becomes a
         symbol by that."""
-        before = self.numbers.get(path)
-        if type(before) is not kind or before == value or not self._automatic():
+        before = self._numbers.get(path)
+        if type(before) is not kind or before == value or not _automatic(plan):
             return False
-        if path in self.changing or path in self.constant:
+        if path in self._changing or path in plan.constants:
             return False
-        self.changing.add(path)
+        self._changing.add(path)
         return True
 
-    def refused(self, paths: set[str]) -> None:
-        """The backend cannot take these numbers as symbols: first floats are handed to it as
-        data, of which it knows nothing, and if that does not help they are constants."""
-        if self.floats_are_data:
-            self.constant.update(paths)
-        self.floats_are_data = True
-
-    def is_for(self, module: Any) -> bool:
-        """Whether this is compiled for one module alone, and it is `module`."""
-        return self.bound is not None and self.bound() is module
-
-    def learn(self, other: History) -> None:
-        """Take over what another memory of the same place has seen, where this one has not."""
-        for path, number in other.numbers.items():
-            self.numbers.setdefault(path, number)
-        for place, shape in other.sizes.items():
-            self.sizes.setdefault(place, shape)
-        for key, moving in other.moving.items():
-            self.moving.setdefault(key, set()).update(moving)
-        self.changing |= other.changing
-        self.constant |= other.constant
-        self.floats_are_data |= other.floats_are_data
+    # ---- objects, iterators, containers
 
     def replaces_object(self, path: str) -> bool:
         """A region puts another object where it read one. True if it took it to stay the same."""
-        if path not in self.objects or self.objects[path] is _MANY:
+        if path not in self._objects or self._objects[path] is _MANY:
             return False
-        self.objects[path] = _MANY
+        self._objects[path] = _MANY
         return True
-
-    def _automatic(self) -> bool:
-        return self.dynamic is None and config.automatic_dynamic and config.assume_static
-
-    def _listed(self, path: str) -> bool:
-        """Whether config.dynamic_sources names the place, as text or as a regular expression."""
-        if not config.dynamic_sources:
-            return False
-        return any(
-            path == entry or _matches(entry, path)
-            for entry in map(str.strip, config.dynamic_sources.split(","))
-            if entry
-        )
 
     def steady(self, path: str, token: str) -> bool:
         """Whether an iterator has always stood at the same place when the point was reached."""
-        if self.places.setdefault(path, token) == token:
+        if self._places.setdefault(path, token) == token:
             return True
-        self.places[path] = ""  # it moves: never steady again
+        self._places[path] = ""  # it moves: never steady again
         return False
 
     def is_restless(self, path: str, form: Any, most: int) -> bool:
         """Whether what a point inside of a function finds at `path` has come in more than `most`
         forms, such as the lengths of a list to which each turn of a loop adds: another variant for
         another form would not be the last one."""
-        if not self.resumed:
+        if not self._resumed:
             return False
-        seen = self.forms.setdefault(path, set())
+        seen = self._forms.setdefault(path, set())
         seen.add(form)
         return len(seen) > most
 
     def same_object(self, path: str, value: Any) -> bool:
         """Whether the object at `path` has been one and the same so far."""
-        known = self.objects.get(path)
+        known = self._objects.get(path)
         if known is None:
             try:
-                self.objects[path] = weakref.ref(value)
+                self._objects[path] = weakref.ref(value)
             except TypeError:
-                self.objects[path] = _Id(value)
+                self._objects[path] = _Id(value)
             return True
         if known is _MANY:
             return False
         seen = known()
         if seen is value or (type(seen) is _Id and seen == value):
             return True
-        self.objects[path] = _MANY
+        self._objects[path] = _MANY
         return False
+
+
+def _automatic(plan: Plan) -> bool:
+    return plan.dynamic is None and config.automatic_dynamic and config.assume_static
+
+
+def _listed(path: str) -> bool:
+    """Whether config.dynamic_sources names the place, as text or as a regular expression."""
+    if not config.dynamic_sources:
+        return False
+    return any(
+        path == entry or _matches(entry, path)
+        for entry in map(str.strip, config.dynamic_sources.split(","))
+        if entry
+    )
 
 
 def _order(strides: tuple[int, ...]) -> list[int]:

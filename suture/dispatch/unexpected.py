@@ -18,16 +18,14 @@ def forget_after(checks: Any, point: Any, variant: Any, drop: Callable[[Any, Any
         at = ref()
         if at is None:
             return None
-        history, turned = at.data.history, set()
-        failed = [check for check, truth in zip(expected, truths) if truth is not check[1]]
-        for place, _, stands in failed:
-            if stands and place not in history.turned:
-                turned.add(place)
-            else:
-                history.raised.add(place)
-        history.turned |= turned
+        failed = [
+            (place, stands)
+            for (place, wanted, stands), truth in zip(expected, truths)
+            if truth is not wanted
+        ]
+        at.data.history.unexpected(failed)
         if variant in at.data.variants:
             drop(at, variant)
-        return at if failed and all(stands for _, _, stands in failed) else None
+        return at if failed and all(stands for _, stands in failed) else None
 
     return forget

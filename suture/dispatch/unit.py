@@ -26,6 +26,7 @@ from suture.dispatch.binding import copy_function, follow
 from suture.dispatch.builtins_check import builtins_replaced
 from suture.dispatch.family import family_of
 from suture.dispatch.history import History
+from suture.dispatch.uncompiled import THIS_CALL_PLAINLY
 from suture.dispatch.unexpected import forget_after
 from suture.emit.dynamo import hide
 from suture.graph import forget_source
@@ -39,8 +40,10 @@ from suture.hook import (
     interpret,
     must_raise,
     resumed_chain,
+    slot_names,
     where,
 )
+from suture.sources import slot
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -114,7 +117,8 @@ class Options:
 
 class Unit:
     """All points of one compiled function. `compiler(unit, point, data, state)` gives a Variant,
-    or None to interpret. `code` is what the user compiled, `module` what it is a method of."""
+    or says what happens without one. `code` is what the user compiled, `module` what it is a
+    method of."""
 
     def __init__(
         self, options: Options, compiler: Callable[..., Any], code: Any, module: Any = None
@@ -146,13 +150,13 @@ class Unit:
     def _history(self, chain: Chain) -> History:
         """A new memory. The element a loop has just taken is a value that changes: a number there
         is a symbol from the start."""
-        made = History(self.options.dynamic)
         spec = chain[0]
-        made.resumed = spec.index > 0 or len(chain) > 1
+        made = History(self.options.dynamic, resumed=spec.index > 0 or len(chain) > 1)
         code = decode(spec.code).instructions
-        if spec.depth and 0 < spec.index < len(code) and code[spec.index - 1].op == "FOR_ITER":
-            made.changing.add(f"L['stack_{spec.depth - 1}']")
-            made.places[f"L['stack_{spec.depth - 2}']"] = ""  # the loop is run as a loop
+        if spec.depth > 1 and 0 < spec.index < len(code) and code[spec.index - 1].op == "FOR_ITER":
+            names = slot_names(chain)  # the innermost frame comes first: its slots are the state's
+            iterator, element = (spec.stack_slot(spec.depth - n) for n in (2, 1))
+            made.in_loop(*(slot(i, names[i]).path() for i in (iterator, element)))
         return made
 
     def entry(self, code: Any) -> Any:
@@ -244,10 +248,9 @@ class Unit:
                 return _Throwing(data.chain, error)
             finally:
                 _COMPILING.on = False
-        if variant is None and data.history.becomes:
-            data.history.becomes = False
-            return call_plainly if data.chain[0].index == 0 else data.interpreting
-        return data.interpreting if variant is None else variant.function
+        if variant is THIS_CALL_PLAINLY and data.chain[0].index == 0:
+            return call_plainly
+        return variant.function if isinstance(variant, Variant) else data.interpreting
 
     def _adopt(self, point: Any, data: PointData, state: tuple[Any, ...]) -> Variant | None:
         """A variant that another unit made of the same code, if it holds here."""

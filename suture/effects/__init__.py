@@ -1,7 +1,7 @@
 """Mutations seen while tracing, in order, to put back when the region ends.
 
-Nothing real is changed while tracing: abstract values change, and are noted here the first
-time they do. The emitter asks each to write itself back. Global variables have no abstract
+No object of the program is changed while tracing: abstract values change, and are noted here the
+first time they do. The emitter asks each to write itself back. Global variables have no abstract
 container of their own; their new values are kept here.
 """
 
@@ -15,29 +15,34 @@ class Effects:
     global variables by (id of the globals dict, name). `calls`: functions to call with values that
     never change, in order. `passed`: (exception, code, globals, offset) for each frame that an
     exception from outside went through; (exception, None, context, 0) where it was raised.
-    `count` grows with every change."""
+    `changes` counts every change: an instruction that has made one cannot be left to Python as if
+    it had not begun, so a break in it traces the region again and stops before it."""
 
-    __slots__ = ("calls", "count", "globals", "passed", "touched")
+    __slots__ = ("calls", "changes", "globals", "passed", "touched")
 
     def __init__(self) -> None:
         self.touched: dict[int, Any] = {}
         self.globals: dict[tuple[int, str], tuple[dict[str, Any], Any]] = {}
         self.calls: list[tuple[Any, list[Any], dict[str, Any]]] = []
         self.passed: list[tuple[Any, Any, Any, int]] = []
-        self.count = 0
+        self.changes = 0
+
+    def note_change(self) -> None:
+        """The instruction that runs now has changed something of the trace or of the process."""
+        self.changes += 1
 
     def touch(self, variable: Any) -> None:
-        self.count += 1
+        self.changes += 1
         self.touched.setdefault(id(variable), variable)
 
     def call(self, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
         """Call `fn` when the region ends."""
-        self.count += 1
+        self.changes += 1
         self.calls.append((fn, args, kwargs))
 
     def store_global(self, namespace: dict[str, Any], name: str, value: Any) -> None:
         """Set global `name`; value None deletes it."""
-        self.count += 1
+        self.changes += 1
         key = (id(namespace), name)
         self.globals.pop(key, None)  # the last store decides the order
         self.globals[key] = (namespace, value)

@@ -159,7 +159,7 @@ def _refuse_spent(writer: Writer, builder: Any) -> None:
     nodes = (*writer.outputs, *(entry.node for entry in builder.inputs))
     place = builder.derivatives.spent_by(node.meta.get("example_value") for node in nodes)
     if place is not None:
-        raise MadeByPython(place)
+        raise MadeByPython(place, "a tensor whose derivative is used up, or a leaf")
 
 
 def _attempt(

@@ -246,7 +246,9 @@ class GraphBuilder:
         value: Any,
         *,
         outermost: bool = False,
+        counted: bool = True,
     ) -> torch.fx.Node:
+        """Not `counted`: it only reads a part of a value, which is no operation."""
         graph = self.graph
         if len(self.levels.stack) > 1 and not outermost:
             graph = self.levels.top.graph
@@ -259,7 +261,7 @@ class GraphBuilder:
         trace = self.stack()
         if trace is not None:
             node.meta["stack_trace"] = trace
-        self.ops += 1
+        self.ops += counted
         return node
 
     def run_fake(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
@@ -349,9 +351,7 @@ class GraphBuilder:
 
     def getitem(self, node: torch.fx.Node, i: Any, value: Any) -> torch.fx.Node:
         """A node for one element of a node's result."""
-        item = self.node("call_function", operator.getitem, (node, i), {}, value)
-        self.ops -= 1
-        return item
+        return self.node("call_function", operator.getitem, (node, i), {}, value, counted=False)
 
     def _unique(self, name: str) -> str:
         candidate, n = name, 1

@@ -35,6 +35,10 @@ class FrameSpec:
     def size(self) -> int:
         return 1 + len(self.live) + self.depth + self.handling + self.deliver
 
+    def stack_slot(self, i: int) -> int:
+        """Where the value at place `i` of the stack stands in the frame's part of the state."""
+        return 1 + len(self.live) + i
+
     def key(self) -> tuple[object, ...]:
         return (
             id(self.code),

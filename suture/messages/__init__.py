@@ -92,7 +92,7 @@ def broke(unit: Any, point: Any, capture: Capture, reason: Break) -> None:
 
 def in_users_words(reason: Break, at: events.Where) -> Break:
     """The break with the expression at its place instead of the name of a graph's node."""
-    if reason.type.fields != ("tensor",) or not reason.fields["tensor"].startswith("the tensor "):
+    if reason.type.fields != ("tensor",) or "tensor" not in reason.nodes:
         return reason
     text = expression(at)
     return reason if text is None else Break(reason.type, tensor=text)
@@ -121,6 +121,11 @@ def _tell(reason: Break, stack: tuple[events.Where, ...], outcome: str) -> None:
         _log.log(level, "%s", break_text(reason, stack, outcome))
     elif str(before + 1).strip("0") == "1":
         _log.log(level, "%s at %s: %d times so far", reason.number, at, before + 1)
+
+
+def retried(point: Any, data: Any, reason: str, tries: int) -> None:
+    """A region is traced again."""
+    events.emit(events.Retried(point_place(data), reason, tries, point=point.name))
 
 
 def captured(point: Any, data: Any, capture: Capture, emitted: Any) -> None:
@@ -181,6 +186,7 @@ __all__ = [
     "place_of",
     "probe",
     "reset",
+    "retried",
     "stack_of",
     "trace_file",
     "traced",

@@ -15,7 +15,7 @@ from suture.messages import guards
 
 _LOGGERS = {
     name: logging.getLogger(f"suture.{name}")
-    for name in ("recompiles", "guards", "graphs", "code", "breaks")
+    for name in ("recompiles", "guards", "graphs", "code", "breaks", "retries")
 }
 
 
@@ -54,6 +54,8 @@ class Teller:
                 reasons = "".join(f"\n  {reason}" for reason in event.reasons)
                 count = f"{event.variants} variant{'s' * (event.variants != 1)} did not fit"
                 self._tell("recompiles", f"{event.where}: {count}{reasons}")
+            case events.Retried():
+                self._tell("retries", f"{event.where}: try {event.tries} failed: {event.reason}")
             case events.Interpreted():
                 self._interpreted(event)
 

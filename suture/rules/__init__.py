@@ -29,7 +29,17 @@ from suture.rules.marks import (
 )
 from suture.rules.strictness import breaks_are_errors, error_on_graph_break
 from suture.rules.substitutes import substitute_of
-from suture.rules.verdict import CONSTANT, IN_GRAPH, INLINE, RUN, SPECIAL, Kind, Step, Verdict
+from suture.rules.verdict import (
+    CONSTANT,
+    IN_GRAPH,
+    INLINE,
+    RUN,
+    SPECIAL,
+    Kind,
+    Origin,
+    Step,
+    Verdict,
+)
 
 __all__ = [
     "CONSTANT",
@@ -40,6 +50,7 @@ __all__ = [
     "ConflictingMarks",
     "ConflictingRules",
     "Kind",
+    "Origin",
     "RuleError",
     "SignatureMismatch",
     "Step",

@@ -6,7 +6,7 @@ from typing import Any
 
 from suture.breaks import calls
 from suture.breaks.registry import BreakType
-from suture.rules.verdict import RUN, SPECIAL, Verdict
+from suture.rules.verdict import RUN, SPECIAL, Origin, Verdict
 from suture.rules.wrapped import canonical, has_code
 
 _BY_HANDLER = {
@@ -22,7 +22,7 @@ def break_of(obj: Any, verdict: Verdict) -> BreakType | None:
         return _BY_HANDLER.get(verdict.name)
     if verdict.kind is not RUN:
         return None
-    if "disable" in verdict.rule:
+    if verdict.origin is Origin.DISABLED:
         return calls.DISABLED
     if isinstance(obj, type) or has_code(canonical(obj)):
         return calls.PYTHON_FUNCTION_RUN

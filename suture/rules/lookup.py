@@ -31,6 +31,7 @@ from suture.rules.verdict import (
     INLINE,
     RUN,
     SPECIAL,
+    Origin,
     Step,
     Verdict,
     place,
@@ -101,7 +102,13 @@ def lookup_frame(code: types.CodeType, globals: Mapping[str, Any]) -> Verdict:
         if verdict is not None:
             return verdict
     if module.partition(".")[0] == "torch":
-        return Verdict(RUN, "torch's own code, called by code that Python runs", "torch", _HERE)
+        return Verdict(
+            RUN,
+            "torch's own code, called by code that Python runs",
+            "torch",
+            _HERE,
+            origin=Origin.TORCH,
+        )
     return _default(_Home(module))
 
 
@@ -179,7 +186,13 @@ def _substitute(obj: Any) -> Verdict | None:
         return builtin.with_target(found.replacement)
     reason = "written in C; a Python version of it is traced instead"
     return Verdict(
-        INLINE, reason, f"substitute {found.name}", found.where, found.name, found.replacement
+        INLINE,
+        reason,
+        f"substitute {found.name}",
+        found.where,
+        found.name,
+        found.replacement,
+        origin=Origin.SUBSTITUTE,
     )
 
 
@@ -220,17 +233,31 @@ def _builtin(obj: Any) -> Verdict | None:
     name = _builtin_names().get(id(obj))
     if name is not None:
         reason = "a builtin of Python, which the tracer models"
-        return Verdict(SPECIAL, reason, "builtin", _HERE, name)
+        return Verdict(SPECIAL, reason, "builtin", _HERE, name, origin=Origin.BUILTIN)
     owner = getattr(obj, "__objclass__", None) if isinstance(obj, wrapped.C_CALLABLES) else None
     if owner is not None and owner.__module__ in ("builtins", "collections"):
         reason = "a method of a builtin type, which the tracer models"
-        return Verdict(SPECIAL, reason, "builtin method", _HERE, f"{owner.__name__}.{obj.__name__}")
+        return Verdict(
+            SPECIAL,
+            reason,
+            "builtin method",
+            _HERE,
+            f"{owner.__name__}.{obj.__name__}",
+            origin=Origin.BUILTIN_METHOD,
+        )
     if isinstance(obj, type) or wrapped.has_code(obj):
         return None
     module = getattr(obj, "__module__", None)
     if module in _FOLDABLE:
         reason = "numbers in, numbers out; folded where the arguments are constants"
-        return Verdict(CONSTANT, reason, f"module {module}", _HERE, f"{module}.{obj.__name__}")
+        return Verdict(
+            CONSTANT,
+            reason,
+            f"module {module}",
+            _HERE,
+            f"{module}.{obj.__name__}",
+            origin=Origin.FOLDABLE,
+        )
     return None
 
 
@@ -268,7 +295,13 @@ def _generated(obj: Any) -> Verdict | None:
     """Methods that dataclasses and namedtuples write belong to no file, whatever package asked."""
     if not wrapped.has_code(obj) or obj.__code__.co_filename != "<string>":
         return None
-    return Verdict(INLINE, "generated code that sets and reads fields", "generated", _HERE)
+    return Verdict(
+        INLINE,
+        "generated code that sets and reads fields",
+        "generated",
+        _HERE,
+        origin=Origin.GENERATED,
+    )
 
 
 def _run_packages(obj: Any) -> Verdict | None:
@@ -284,17 +317,25 @@ def _run_packages(obj: Any) -> Verdict | None:
 def _torch(obj: Any) -> Verdict | None:
     if _module_of(obj).partition(".")[0] != "torch":
         return None
-    return Verdict(RUN, "a part of torch that is no operation on tensors", "torch", _HERE)
+    return Verdict(
+        RUN, "a part of torch that is no operation on tensors", "torch", _HERE, origin=Origin.TORCH
+    )
 
 
 def _no_code(obj: Any) -> Verdict | None:
     if _traceable(obj):
         return None
-    return Verdict(RUN, "not written in Python: there is nothing to trace", "no code", _HERE)
+    return Verdict(
+        RUN,
+        "not written in Python: there is nothing to trace",
+        "no code",
+        _HERE,
+        origin=Origin.NO_CODE,
+    )
 
 
 def _default(obj: Any) -> Verdict:
-    return Verdict(INLINE, "no rule says otherwise", "default", _HERE)
+    return Verdict(INLINE, "no rule says otherwise", "default", _HERE, origin=Origin.DEFAULT)
 
 
 CHAIN: tuple[tuple[str, Rule], ...] = (

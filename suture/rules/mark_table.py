@@ -22,6 +22,7 @@ from suture.rules.verdict import (
     RUN,
     SPECIAL,
     Kind,
+    Origin,
     Verdict,
     place,
 )
@@ -54,6 +55,12 @@ MEANING: dict[str, tuple[Kind, str, str]] = {
     ),
     "substitute_in_graph": (INLINE, "the program gives a function to trace instead", ""),
     "ignore": (SPECIAL, "the program says that its calls do nothing while tracing", "ignored"),
+}
+
+_ORIGINS = {
+    "disable": Origin.DISABLED,
+    "disallow_in_graph": Origin.DISALLOWED,
+    "forbid_in_graph": Origin.FORBIDDEN,
 }
 
 _marks: dict[int, tuple[Callable[[], Any], Mark]] = {}
@@ -123,7 +130,13 @@ def verdict_of(obj: Any) -> Verdict | None:
     kind, reason, handler = MEANING[mark.name]
     said = f"{reason}: {mark.reason}" if mark.reason else reason
     return Verdict(
-        kind, said, f"mark {mark.name}", mark.where, handler or describe(obj), mark.target
+        kind,
+        said,
+        f"mark {mark.name}",
+        mark.where,
+        handler or describe(obj),
+        mark.target,
+        origin=_origin(mark),
     )
 
 
@@ -135,7 +148,14 @@ def verdict_of_code(code: CodeType) -> Verdict | None:
         return None
     mark = entry[1]
     kind = INLINE if MEANING[mark.name][0] is INLINE else RUN
-    return Verdict(kind, MEANING[mark.name][1], f"mark {mark.name}", mark.where, code.co_qualname)
+    rule = f"mark {mark.name}"
+    return Verdict(
+        kind, MEANING[mark.name][1], rule, mark.where, code.co_qualname, origin=_origin(mark)
+    )
+
+
+def _origin(mark: Mark) -> Origin:
+    return _ORIGINS.get(mark.name, Origin.MARK)
 
 
 def describe(obj: Any) -> str:

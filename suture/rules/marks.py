@@ -120,12 +120,12 @@ def disallow_in_graph(fn: Any) -> Any:
     """
     where = place()
     from suture.rules.lookup import lookup
-    from suture.rules.verdict import CONSTANT, IN_GRAPH, SPECIAL
+    from suture.rules.verdict import CONSTANT, IN_GRAPH, SPECIAL, Origin
 
     for one in fn if isinstance(fn, (list, tuple)) else (fn,):
         _require_callable(one, "disallow_in_graph", where)
         verdict = lookup(one)
-        marked = verdict.rule == "mark disallow_in_graph"
+        marked = verdict.origin is Origin.DISALLOWED
         if verdict.kind not in (IN_GRAPH, CONSTANT, SPECIAL) and not marked:
             raise RuleError(
                 f"disallow_in_graph at {where}: {describe(one)} goes into no graph anyway "

@@ -12,7 +12,7 @@ import os
 import sys
 from dataclasses import dataclass
 
-from suture.rules.verdict import INLINE, RUN, Kind, Verdict, place
+from suture.rules.verdict import INLINE, RUN, Kind, Origin, Verdict, place
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +24,14 @@ class PackageRule:
     reason: str
     where: str
     but_not: tuple[str, ...] = ()
+    origin: Origin = Origin.PACKAGE
 
     def covers(self, module: str) -> bool:
         return _under(module, self.name) and not any(_under(module, out) for out in self.but_not)
 
     def verdict(self) -> Verdict:
-        return Verdict(self.kind, self.reason, f"package {self.name}", self.where)
+        rule = f"package {self.name}"
+        return Verdict(self.kind, self.reason, rule, self.where, origin=self.origin)
 
 
 def _under(module: str, package: str) -> bool:
@@ -63,10 +65,10 @@ def _inline(names: str, *, because: str, but_not: tuple[str, ...] = ()) -> None:
         to_inline.rules[name] = PackageRule(INLINE, name, because, where, but_not)
 
 
-def _run(names: str, *, because: str) -> None:
+def _run(names: str, *, because: str, origin: Origin = Origin.PACKAGE) -> None:
     where = place()
     for name in names.split():
-        to_run.rules[name] = PackageRule(RUN, name, because, where)
+        to_run.rules[name] = PackageRule(RUN, name, because, where, origin=origin)
 
 
 # Python's own library: what computes on its arguments only, in Python.
@@ -164,7 +166,12 @@ _inline(
 # Third-party packages: work on data that no graph holds.
 
 _run(
-    "numpy pandas polars pyarrow scipy sklearn xgboost lightgbm xarray numba dask h5py",
+    "numpy",
+    because="works on arrays outside of torch; what has a model on tensors is captured",
+    origin=Origin.NUMPY,
+)
+_run(
+    "pandas polars pyarrow scipy sklearn xgboost lightgbm xarray numba dask h5py",
     because="works on arrays and tables outside of torch",
 )
 _run("PIL cv2 imageio skimage matplotlib plotly seaborn", because="reads, draws or writes images")

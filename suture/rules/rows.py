@@ -14,7 +14,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from suture.rules.errors import ConflictingRules, UnknownName
-from suture.rules.verdict import CONSTANT, IN_GRAPH, INLINE, RUN, SPECIAL, Kind, Verdict, place
+from suture.rules.verdict import (
+    CONSTANT,
+    IN_GRAPH,
+    INLINE,
+    RUN,
+    SPECIAL,
+    Kind,
+    Origin,
+    Verdict,
+    place,
+)
 
 MISSING = object()
 
@@ -38,8 +48,15 @@ class Row:
 
     def verdict(self) -> Verdict:
         shown = self.handler or self.name
-        rule = f"named {self.name}"
-        return Verdict(self.kind, self.reason, rule, self.where, shown, otherwise=self.otherwise)
+        return Verdict(
+            self.kind,
+            self.reason,
+            f"named {self.name}",
+            self.where,
+            shown,
+            otherwise=self.otherwise,
+            origin=Origin.NAMED,
+        )
 
     def find(self) -> Any:
         """The object, or MISSING. Imports nothing; the module must be loaded."""

@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 from suture.rules.mark_table import describe, run_frames_of
-from suture.rules.verdict import CONSTANT, IN_GRAPH, INLINE, RUN, SPECIAL, Verdict, place_of
+from suture.rules.verdict import CONSTANT, IN_GRAPH, INLINE, RUN, SPECIAL, Origin, Verdict, place_of
 from suture.rules.wrapped import has_code
 
 _TABLES = (
@@ -56,11 +56,23 @@ def _by_attribute(obj: Any) -> Verdict | None:
         if attributes.get("_torchdynamo_disable_recursive") is False and has_code(inside):
             run_frames_of(inside.__code__, _where(obj))
         reason = "the program disables it" + (f": {message}" if message else "")
-        return Verdict(RUN, reason, "mark torch.compiler.disable", _where(obj), describe(obj))
+        return Verdict(
+            RUN,
+            reason,
+            "mark torch.compiler.disable",
+            _where(obj),
+            describe(obj),
+            origin=Origin.DISABLED,
+        )
     if attributes.get("_dynamo_forbidden"):
         reason = "the program forbids it while tracing"
         return Verdict(
-            SPECIAL, reason, "mark torch._dynamo.forbid_in_graph", _where(obj), "forbidden"
+            SPECIAL,
+            reason,
+            "mark torch._dynamo.forbid_in_graph",
+            _where(obj),
+            "forbidden",
+            origin=Origin.FORBIDDEN,
         )
     if attributes.get("_dynamo_marked_constant"):
         reason = "the program says that its result never changes"
@@ -70,6 +82,7 @@ def _by_attribute(obj: Any) -> Verdict | None:
             "mark torch.compiler.assume_constant_result",
             _where(obj),
             "assume_constant_result",
+            origin=Origin.MARK,
         )
     return None
 
@@ -95,22 +108,42 @@ def _by_table(obj: Any) -> Verdict | None:
     if filed("_nonstrict_trace_callable_ids"):
         reason = "one node, whose body the backend traces"
         return Verdict(
-            SPECIAL, reason, "mark torch._dynamo.nonstrict_trace", _where(obj), "nonstrict_trace"
+            SPECIAL,
+            reason,
+            "mark torch._dynamo.nonstrict_trace",
+            _where(obj),
+            "nonstrict_trace",
+            origin=Origin.MARK,
         )
     if filed("_leaf_function_ids"):
         reason = "one node, whose body Python runs"
         return Verdict(
-            SPECIAL, reason, "mark torch._dynamo.leaf_function", _where(obj), "leaf_function"
+            SPECIAL,
+            reason,
+            "mark torch._dynamo.leaf_function",
+            _where(obj),
+            "leaf_function",
+            origin=Origin.MARK,
         )
     if filed("_disallowed_callable_ids"):
         reason = "the program keeps it out of graphs"
         return Verdict(
-            RUN, reason, "mark torch._dynamo.disallow_in_graph", _where(obj), describe(obj)
+            RUN,
+            reason,
+            "mark torch._dynamo.disallow_in_graph",
+            _where(obj),
+            describe(obj),
+            origin=Origin.DISALLOWED,
         )
     if filed("_allowed_callable_ids"):
         reason = "the program allows it as one node"
         return Verdict(
-            IN_GRAPH, reason, "mark torch.compiler.allow_in_graph", _where(obj), describe(obj)
+            IN_GRAPH,
+            reason,
+            "mark torch.compiler.allow_in_graph",
+            _where(obj),
+            describe(obj),
+            origin=Origin.MARK,
         )
     if filed("_polyfilled_function_ids"):
         return _substituted(obj)
@@ -135,6 +168,7 @@ def _substituted(obj: Any) -> Verdict | None:
         place_of(replacement.__code__),
         describe(obj),
         replacement,
+        origin=Origin.MARK,
     )
 
 

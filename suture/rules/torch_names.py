@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from suture.rules.verdict import CONSTANT, IN_GRAPH, SPECIAL, Verdict, place
+from suture.rules.verdict import CONSTANT, IN_GRAPH, SPECIAL, Origin, Verdict, place
 
 # Modules in C that hold operations on tensors, and modules in C that hold everything else.
 OPERATION_MODULES = ("_nn", "_fft", "_linalg", "_special", "_sparse", "_nested")
@@ -26,27 +26,50 @@ C_METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType, types.Buil
 _HERE = place(0)
 
 # One verdict per kind of name; the name itself is filled in when it is asked for.
-OPERATION = Verdict(IN_GRAPH, "an operation of torch: one node", "torch operation", _HERE)
+OPERATION = Verdict(
+    IN_GRAPH,
+    "an operation of torch: one node",
+    "torch operation",
+    _HERE,
+    origin=Origin.TORCH_OPERATION,
+)
 FUNCTIONAL = Verdict(
     IN_GRAPH,
     "a function of torch that takes tensors: one node, its body is the backend's",
     "torch function",
     _HERE,
+    origin=Origin.TORCH_FUNCTION,
 )
-METHOD = Verdict(IN_GRAPH, "a method of Tensor written in C: one node", "Tensor method", _HERE)
+METHOD = Verdict(
+    IN_GRAPH,
+    "a method of Tensor written in C: one node",
+    "Tensor method",
+    _HERE,
+    origin=Origin.TENSOR_METHOD,
+)
 BINDING = Verdict(
     IN_GRAPH,
     "a C function of torch: a node where it yields tensors, otherwise a break",
     "torch C function",
     _HERE,
+    origin=Origin.TORCH_BINDING,
 )
-SETTING = Verdict(CONSTANT, "reads a setting of torch: folded, and guarded", "torch setting", _HERE)
-OVERLOAD = Verdict(IN_GRAPH, "an operator of torch.ops: one node", "operator", _HERE)
+SETTING = Verdict(
+    CONSTANT,
+    "reads a setting of torch: folded, and guarded",
+    "torch setting",
+    _HERE,
+    origin=Origin.TORCH_SETTING,
+)
+OVERLOAD = Verdict(
+    IN_GRAPH, "an operator of torch.ops: one node", "operator", _HERE, origin=Origin.OPERATOR
+)
 HIGHER_ORDER = Verdict(
     SPECIAL,
     "an operator that takes functions: its bodies become subgraphs",
     "higher order operator",
     _HERE,
+    origin=Origin.OPERATOR,
 )
 
 

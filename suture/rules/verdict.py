@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any
 
@@ -21,6 +21,39 @@ class Kind(enum.Enum):
     RUN = "run"  # Python runs it: a graph break
     CONSTANT = "constant"  # fold it now, if its arguments are constants
     SPECIAL = "special"  # the calls room has a handler under Verdict.name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Origin(enum.Enum):
+    """Which part of the chain of rules gave a verdict. Control flow asks this; the text of
+    `Verdict.rule` is for people. A verdict on a callable that wraps another one has the origin of
+    the verdict on the callable inside."""
+
+    DISABLED = "a mark: disable"
+    DISALLOWED = "a mark: disallow_in_graph"
+    FORBIDDEN = "a mark: forbid_in_graph"
+    MARK = "another mark of the program"
+    NAMED = "a row for one named object"
+    TORCH_OPERATION = "an operation of torch, written in C"
+    TORCH_FUNCTION = "a Python function of torch that takes tensors"
+    TENSOR_METHOD = "a method of Tensor, written in C"
+    TORCH_BINDING = "a C function of torch that is no operation"
+    TORCH_SETTING = "a C function that reads a setting of torch"
+    OPERATOR = "an operator of torch.ops"
+    PARTIAL = "a functools.partial object"
+    TRITON_KERNEL = "a triton kernel"
+    SUBSTITUTE = "a Python version of a C function"
+    BUILTIN = "a builtin function or type of Python, or one of operator"
+    BUILTIN_METHOD = "a method of a builtin type"
+    FOLDABLE = "a C function on numbers alone"
+    PACKAGE = "a rule for a package"
+    NUMPY = "the rule for numpy, parts of which have a model"
+    GENERATED = "generated code without a file"
+    TORCH = "torch as a whole"
+    NO_CODE = "nothing to trace"
+    DEFAULT = "no rule says otherwise"
 
     def __repr__(self) -> str:
         return self.name
@@ -45,6 +78,7 @@ class Verdict:
     target  what is traced instead of the object (a substitute, a wrapped function), or None;
             for SPECIAL and CONSTANT what to trace where no handler applies or nothing folds
     otherwise  SPECIAL: what happens where no handler is filed under `name`
+    origin  which part of the chain spoke
     """
 
     kind: Kind
@@ -54,6 +88,7 @@ class Verdict:
     name: str = ""
     target: Any = None
     otherwise: Kind = Kind.RUN
+    origin: Origin = field(kw_only=True)
 
     def with_target(self, target: Any) -> Verdict:
         """This verdict, spoken about `target`, which the object wraps."""

@@ -8,7 +8,7 @@ import types
 import warnings
 from typing import Any
 
-from suture.rules.verdict import SPECIAL, Verdict, place
+from suture.rules.verdict import SPECIAL, Origin, Verdict, place
 
 _HERE = place(0)
 _LRU = type(functools.lru_cache(lambda: None))
@@ -106,7 +106,9 @@ def partial_verdict(obj: Any) -> Verdict | None:
     """The verdict on a `functools.partial` object, whose function is the target."""
     if isinstance(obj, functools.partial):
         reason = "a function with some arguments filled in; the rules are asked about the function"
-        return Verdict(SPECIAL, reason, "wrapped partial", _HERE, "partial", obj.func)
+        return Verdict(
+            SPECIAL, reason, "wrapped partial", _HERE, "partial", obj.func, origin=Origin.PARTIAL
+        )
     return None
 
 
@@ -174,7 +176,9 @@ def kernel_verdict(obj: Any) -> Verdict | None:
     kind = type(obj)
     if str(kind.__module__).partition(".")[0] == "triton" and kind.__name__ in _KERNELS:
         reason = "a triton kernel: launched by the graph"
-        return Verdict(SPECIAL, reason, "triton kernel", _HERE, "triton_kernel")
+        return Verdict(
+            SPECIAL, reason, "triton kernel", _HERE, "triton_kernel", origin=Origin.TRITON_KERNEL
+        )
     return None
 
 

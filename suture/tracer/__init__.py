@@ -1,5 +1,5 @@
 """The symbolic interpreter."""
 
-from suture.tracer.tracer import Restart, Tracer
+from suture.tracer.tracer import Tracer
 
-__all__ = ["Restart", "Tracer"]
+__all__ = ["Tracer"]

@@ -73,3 +73,12 @@ def line_text(code: Any, index: int) -> str:
             _LINES.clear()
         found = _LINES[(id(code), number)] = (code, text)
     return found[1]
+
+
+def loop_slots(code: Any) -> frozenset[int]:
+    """The locals that some loop of the function sets."""
+    return frozenset(
+        inst.val
+        for inst in code.instructions
+        if inst.op == "STORE_FAST" and code.in_loop(inst.index)
+    )

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from suture import _core, config
-from suture.breaks import Break, calls, control_flow, internal, tensor_methods
+from suture.breaks import Break, Leaves, calls, internal
 from suture.bytecode import decode
 from suture.calls import PARTS
 from suture.calls.language.exceptions import Ambient
@@ -16,48 +16,43 @@ from suture.calls.operations.checks import Check
 from suture.calls.stdlib.draws import Draw
 from suture.calls.strictness import Strictness
 from suture.calls.tensor_classes.overrides import torch_functions_on
-from suture.capture import Again, Capture, Interpret, Return, Run, Yield
+from suture.capture import Again, Capture, Exit, Interpret, Return, Run, Yield
 from suture.effects import Effects
-from suture.graph import GraphBuilder
+from suture.graph import GraphBuilder, sizes_from_zero
 from suture.guards import Guards
 from suture.hook import Chain, slot_names
+from suture.plan import Plan, Retry, Stop
 from suture.sources import Source, slot
-from suture.tracer.frame import Frame, Pending, line_text
+from suture.tracer.ending import Mark, Restart, Stopped, Uncaught, all_guards, needs_sizes
+from suture.tracer.frame import Frame, Pending, line_text, loop_slots
 from suture.tracer.opcodes import HANDLERS
 from suture.variables import NULL, Lazy, Opaque, Raise, Raised
 
 
-class Restart(Exception):
-    """Trace the region again and stop before instruction number `step`."""
-
-    def __init__(self, step: int, exit: Any) -> None:
-        super().__init__(step)
-        self.step = step
-        self.exit = exit
-
-
-class Uncaught(Exception):
-    """The program raises here and no frame of the region handles it."""
-
-
 class Tracer(*PARTS):  # type: ignore[misc]
-    """Runs one region. `history` remembers what changed between earlier calls of this point;
-    `forced` is (step, exit) when an earlier try found that it must stop there; `modes` are the
-    modes of torch functions that were active, outermost first."""
+    """Runs one region. `history` remembers what changed between earlier calls of this point, and
+    `plan` says what to take for granted; `modes` are the modes of torch functions that were active,
+    outermost first. `whole`: a break would be an error. `allowance`: after how many instructions
+    the region must show operations."""
 
     def __init__(
         self,
         chain: Chain,
         state: tuple[Any, ...],
         history: Any,
-        forced: Any = None,
+        plan: Plan,
         modes: list[Any] | None = None,
+        *,
+        whole: bool = False,
+        allowance: float = math.inf,
     ) -> None:
         self.chain = chain
         self.history = history
-        self.forced_step: int = -1 if forced is None else forced[0]
-        self.forced_exit: Any = None if forced is None else forced[1]
-        self.graph = GraphBuilder(without_data=history.without_data)
+        self.plan = plan
+        self.whole = whole
+        self.last_step: int = -1 if plan.stop is None else plan.stop.step
+        self.initializes = plan.stop is not None and plan.stop.initializes
+        self.graph = GraphBuilder(without_data=plan.without_data)
         self.guards = Guards()
         self.effects = Effects()
         self.frames: list[Frame] = []
@@ -97,12 +92,12 @@ class Tracer(*PARTS):  # type: ignore[misc]
         self.general: dict[int, Source] = {}
         self._cells: dict[int, tuple[Any, Any]] = {}
         self._type_lookups: dict[Any, Any] = {}
-        self._mark = (0, 0, 0)
+        self._mark = Mark(0, 0, 0)
         self._passed = 0
         self._turns: dict[tuple[int, int], int] = {}
         self._tired: Break | None = None  # why the region should end at the next chance
         self.work = 0  # instructions traced so far, those of calls too
-        self.allowed = self.allowance = math.inf
+        self.allowed = self.allowance = allowance
         self.slots: list[Source] = []
         # What is defined in the frames of this chain: other objects in each call.
         self.own_names = tuple(s.code.co_qualname + ".<locals>." for s in chain if s.index > 0)
@@ -172,92 +167,122 @@ class Tracer(*PARTS):  # type: ignore[misc]
 
     # ---- running
 
-    def run(self) -> Capture:
-        """Trace until the region ends. May raise Restart."""
+    def run(self) -> Capture | Retry:
+        """Trace until the region ends. What was really switched meanwhile is as it was before."""
         try:
-            value = self.loop(0)
-            exit: Any = Return(value)
+            with sizes_from_zero(self.plan.from_zero):
+                exit = self._region()
+            return self.growth() or needs_sizes(self.plan, exit) or self._captured(exit)
+        except Restart as restart:
+            assumed = ()
+            if isinstance(restart.exit, Interpret) and restart.exit.raises:
+                assumed = all_guards(self.guards, self.graph, self.symbol_places)
+            stop = Stop(restart.step, restart.exit, assumed, self.initializes)
+            return Retry(self.plan.stopping(stop), restart.reason)
+        finally:
+            for restore in reversed(self.restores):
+                restore()
+
+    def _region(self) -> Exit:
+        """Run the frames; how the region ends. May raise Restart."""
+        exit: Exit
+        try:
+            exit = Return(self.loop(0))
         except Break as reason:
             exit = self._stop(reason)
         except Uncaught:
             exit = Interpret(raises=True)
-            self._must_be_clean(exit)
-        except _Stop as stop:
+            self._must_be_clean(exit, "the program raises")
+        except Stopped as stop:
             exit = stop.exit
         except (RecursionError, MemoryError) as error:
             fault = Break(calls.TRACING_OUT_OF_ROOM, error=type(error).__name__)
-            raise Restart(self.step, self._exit_at(fault)) from None
-        refused = self.refused_check() or self.refused_copy()
-        if refused is not None:
-            raise Restart(*refused)
+            raise Restart(self.step, self._exit_at(fault), str(fault)) from None
+        self._refuse(self.refused_check(), "what is written before a check cannot be taken back")
+        self._refuse(self.refused_copy(), "others see the memory of a leaf that is made here")
         self.guard_aliasing()
         self.guards.where = None  # nothing of the trace outlives it
         self.graph.stack = self.graph.decisions.where = self.graph.decided = _no_stack
+        return exit
+
+    def _refuse(self, found: tuple[int, Any] | None, reason: str) -> None:
+        if found is not None:
+            raise Restart(*found, reason)
+
+    def _captured(self, exit: Exit) -> Capture:
+        if self.plan.stop is not None:
+            self.guards.entries += self.plan.stop.assumed
         return Capture(
-            self.frames,
-            exit,
-            self.graph,
-            self.guards,
-            self.effects,
-            self.slots,
-            self.modes,
-            None,
-            self.step,
-            self.symbol_places,
-            self.strictness,
-            self.checks,
-            (self.modes_at_start, self.function_modes),
-            self.draws,
-            self.as_loop,
+            frames=self.frames,
+            exit=exit,
+            graph=self.graph,
+            guards=self.guards,
+            effects=self.effects,
+            slots=self.slots,
+            modes=self.modes,
+            functions=(self.modes_at_start, self.function_modes),
+            strictness=self.strictness,
+            places=self.symbol_places,
+            checks=self.checks,
+            draws=self.draws,
+            steps=self.step,
+            general=self.as_loop,
+            initializes=self.initializes,
         )
 
     def _stop(self, reason: Break) -> Any:
         self._leave_call(reason)
         exit = self._exit_at(reason)
-        self._must_be_clean(exit)
+        self._must_be_clean(exit, str(reason))
         return exit
 
     def _leave_call(self, reason: Break) -> None:
         """If the break came up in a call that can meet no tensor, stop before that call; if only
         the rest of a call cannot, Python runs that rest."""
-        depth = min(self._mark[2], len(self.frames))
+        depth = min(self._mark.depth, len(self.frames))
         found = self.tensor_free_frame(depth)
-        if found is None or reason.type is control_flow.GENERATOR_YIELD:
+        if found is None or reason.type.leaves is Leaves.YIELD:
             return
         place, whole = found
         at = [(f.code, f.ip - 1) for f in self.frames[:-1]]
         at.append((self.frames[-1].code, self.frames[-1].ip))
+        rest = f"the interpreter runs the rest of a call, which meets no tensor: {reason}"
         if whole:
             caller = self.frames[place - 1]
             inst = caller.code.instructions[caller.ip - 1]
             operation = HANDLERS[inst.op].run
             if operation is not None:
                 exit: Any = Run(inst, operation, reason, at[place:])
-                raise Restart(self.frames[place].call[0], exit)
+                why = f"Python makes the whole call, which meets no tensor: {reason}"
+                raise Restart(self.frames[place].call[0], exit, why)
         elif place + 1 < depth:
             exit = Interpret(False, reason, at[place + 1 :])
-            raise Restart(self.frames[place + 1].call[0], exit)
+            raise Restart(self.frames[place + 1].call[0], exit, rest)
         else:
-            raise Restart(self.step, Interpret(False, reason, at[place + 1 :]))
+            raise Restart(self.step, Interpret(False, reason, at[place + 1 :]), rest)
 
     def _exit_at(self, reason: Break) -> Any:
         """Leave before the instruction that runs now: Python runs it."""
-        frame = self.frames[min(self._mark[2], len(self.frames)) - 1]
+        frame = self.frames[min(self._mark.depth, len(self.frames)) - 1]
         inst = frame.code.instructions[frame.ip]
+        match reason.type.leaves:
+            case Leaves.YIELD:
+                return Yield(inst, reason)
+            case Leaves.NOTHING:
+                return Again(reason)
+            case Leaves.FRAME:
+                return Interpret(False, reason)
         operation = HANDLERS[inst.op].run if inst.op in HANDLERS else None
-        exit: Any = Run(inst, operation, reason) if operation else Interpret(False, reason)
-        if reason.type.number in _INTERPRET_FRAME:
-            exit = Interpret(False, reason)
-        if reason.type is control_flow.GENERATOR_YIELD:
-            exit = Yield(inst, reason)
-        return Again(reason) if reason.type is tensor_methods.SWITCHED_BEFORE else exit
+        return Run(inst, operation, reason) if operation else Interpret(False, reason)
 
-    def _must_be_clean(self, exit: Any) -> None:
+    def _must_be_clean(self, exit: Any, reason: str) -> None:
         """Nothing may have changed since the instruction began; else trace again up to it."""
-        effects, ops, depth = self._mark
-        if (self.effects.count, self.graph.ops, len(self.frames)) != (effects, ops, depth):
-            raise Restart(self.step, exit)
+        if self._now() != self._mark:
+            raise Restart(self.step, exit, f"in the midst of an instruction: {reason}")
         del self.effects.passed[self._passed :]
+
+    def _now(self) -> Mark:
+        return Mark(self.effects.changes, self.graph.ops, len(self.frames))
 
     def loop(self, floor: int) -> Any:
         """Run frames until the one above `floor` has returned; gives its value."""
@@ -269,10 +294,10 @@ class Tracer(*PARTS):  # type: ignore[misc]
                 inst = frame.code.instructions[frame.ip]
                 if floor == 0:
                     self.step += 1
-                    self._mark = (self.effects.count, self.graph.ops, len(frames))
+                    self._mark = self._now()
                     self._passed = len(self.effects.passed)
-                    if self.step == self.forced_step:
-                        raise _Stop(self.forced_exit)
+                    if self.step == self.last_step and self.plan.stop is not None:
+                        raise Stopped(self.plan.stop.exit)
                 self.work += 1
                 if self.work > self.allowed:
                     self._weigh()
@@ -304,7 +329,8 @@ class Tracer(*PARTS):  # type: ignore[misc]
                 raise
             run = HANDLERS[inst.op].run
             exit = Run(inst, run, reason) if run else Interpret(False, reason)
-            raise Restart(self.step, exit) from None
+            why = f"closing a generator that is dropped here: {reason}"
+            raise Restart(self.step, exit, why) from None
 
     def _turn(self, frame: Frame) -> None:
         """A jump back: a loop that takes too many turns is left at the next chance."""
@@ -457,15 +483,6 @@ class Tracer(*PARTS):  # type: ignore[misc]
             return Opaque(value.value, value.source)
 
 
-def loop_slots(code: Any) -> frozenset[int]:
-    """The locals that some loop of the function sets."""
-    return frozenset(
-        inst.val
-        for inst in code.instructions
-        if inst.op == "STORE_FAST" and code.in_loop(inst.index)
-    )
-
-
 def _no_stack(*_: Any) -> None:
     return None
 
@@ -475,16 +492,6 @@ def _raises_again(inst: Any) -> bool:
     return inst.op == "RERAISE" or (inst.op == "RAISE_VARARGS" and inst.val == 0)
 
 
-class _Stop(Exception):
-    """The step was reached at which an earlier try found it must stop."""
-
-    def __init__(self, exit: Any) -> None:
-        super().__init__()
-        self.exit = exit
-
-
 _PER_OPERATION = 500  # instructions that one operation of the graph accounts for
-# Breaks after which this frame, and only this one, is interpreted.
-_INTERPRET_FRAME = frozenset({"GB2000", "GB2050", "GB2051", "GB2052"})
 
-__all__ = ["Restart", "Tracer"]
+__all__ = ["Tracer"]

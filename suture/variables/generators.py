@@ -12,11 +12,12 @@ from suture.variables.constant import Constant
 class MadeByPython(Exception):
     """What a call made is needed as Python makes it (an iterator in the midst of its elements, a
     tensor whose derivative is used up): the region is traced again, and Python runs the call at
-    `place` (code, index)."""
+    `place` (code, index). `what` names it."""
 
-    def __init__(self, place: Any) -> None:
+    def __init__(self, place: Any, what: str) -> None:
         super().__init__(place)
         self.place = place
+        self.what = what
 
 
 class Generator(Mutable):
@@ -82,7 +83,7 @@ class Generator(Mutable):
     def rebuild(self, emit: Any) -> str:
         again = self.origin is not None and self.origin[1] is not None and not self.started
         if self.place is not None and not again:
-            raise MadeByPython(self.place)
+            raise MadeByPython(self.place, "an iterator that has begun")
         if self.origin is None:
             return str(emit.generator(self))
         _, make, args, kwargs = self.origin

@@ -28,4 +28,4 @@ class Serial(Variable):
         return None
 
     def rebuild(self, emit: Any) -> str:
-        raise MadeByPython(self.place)
+        raise MadeByPython(self.place, self.describe())

@@ -36,7 +36,7 @@ class FunctionSwitch(Variable):
         if self.source is not None or tx.switches_left:
             raise Break(contexts.MODE_UNSUPPORTED, mode=Switch.__name__)
         tx.guard_functions()
-        tx.effects.count += 1
+        tx.effects.note_change()
         self.before, tx.functions_on = tx.functions_on, False
         return Constant(None)
 
@@ -46,7 +46,7 @@ class FunctionSwitch(Variable):
         if self.source is not None:
             tx.effects.call(leave, [self], {})
             tx.switches_left = True
-        tx.effects.count += 1
+        tx.effects.note_change()
         tx.functions_on = self.before
         return Constant(None)
 

@@ -8,7 +8,7 @@ import torch
 import torch.fx
 
 from suture._core import type_name
-from suture.breaks import Break, objects, tensors
+from suture.breaks import Break, NodeText, objects, tensors
 from suture.variables.base import Variable
 from suture.variables.constant import Constant
 
@@ -124,7 +124,7 @@ class Tensor(GraphValue):
     def describe(self) -> str:
         if self.source is not None:
             return self.source.path()
-        return f"the tensor {self.node.name}" if self.node is not None else "a tensor"
+        return NodeText(f"the tensor {self.node.name}") if self.node is not None else "a tensor"
 
     def truth(self, tx: Any) -> Any:
         asked = tx.special_override(self, "__bool__", []) if tx.asks else None

@@ -13,6 +13,8 @@ from suture.breaks import (
     Break,
     BreakType,
     Kind,
+    Leaves,
+    NodeText,
     RegistryError,
     Status,
     audit,
@@ -260,3 +262,25 @@ class TestAudit:
         captured = [entry for entry in theirs if entry.status is Status.CAPTURED]
         assert len(theirs) == 222
         assert len(captured) >= 90
+
+    @pytest.mark.parametrize(
+        ("number", "leaves"),
+        [
+            ("GB0170", Leaves.OPERATION),
+            ("GB2000", Leaves.FRAME),
+            ("GB2050", Leaves.FRAME),
+            ("GB2051", Leaves.FRAME),
+            ("GB2052", Leaves.FRAME),
+            ("GB0003", Leaves.YIELD),
+            ("GB2024", Leaves.NOTHING),
+        ],
+    )
+    def test_what_a_break_leaves_to_python(self, number, leaves):
+        assert catalog.lookup(number).leaves is leaves
+
+
+def test_a_field_that_names_a_node_says_so_also_when_it_was_pickled():
+    made = Break(control_flow.TENSOR_BRANCH, tensor=NodeText("the tensor mul"))
+    told = Break(control_flow.TENSOR_BRANCH, tensor="the tensor of the year")
+    assert made.nodes == {"tensor"} == pickle.loads(pickle.dumps(made)).nodes
+    assert not told.nodes

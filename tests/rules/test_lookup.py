@@ -20,7 +20,7 @@ import pytest
 import torch
 
 from suture import rules
-from suture.rules import CONSTANT, IN_GRAPH, INLINE, RUN, SPECIAL
+from suture.rules import CONSTANT, IN_GRAPH, INLINE, RUN, SPECIAL, Origin
 from suture.rules.breaking import break_of
 
 
@@ -297,3 +297,46 @@ def test_importing_the_rules_does_no_heavy_work():
         "assert suture.rules.lookup(torch._dynamo.graph_break).name == 'graph_break'\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+@pytest.mark.parametrize(
+    ("obj", "origin"),
+    [
+        (mine, Origin.DEFAULT),
+        (Record.__init__, Origin.GENERATED),
+        (torch.sin, Origin.TORCH_OPERATION),
+        (torch.Tensor.sin, Origin.TENSOR_METHOD),
+        (torch.nn.functional.relu, Origin.TORCH_FUNCTION),
+        (torch.ops.aten.sin.default, Origin.OPERATOR),
+        (len, Origin.BUILTIN),
+        (list.append, Origin.BUILTIN_METHOD),
+        (math.sqrt, Origin.FOLDABLE),
+        (np.sin, Origin.NUMPY),
+        (logging.getLogger, Origin.PACKAGE),
+        (functools.partial(mine), Origin.PARTIAL),
+        (rules.disable(lambda x: x), Origin.DISABLED),
+        (torch.compiler.disable(lambda x: x), Origin.DISABLED),
+        (rules.forbid_in_graph(lambda x: x), Origin.FORBIDDEN),
+    ],
+)
+def test_where_a_verdict_comes_from(obj, origin):
+    assert rules.lookup(obj).origin is origin
+
+
+def test_a_package_whose_name_speaks_of_disabling_is_run_and_not_disabled(monkeypatch):
+    monkeypatch.setitem(sys.modules, "disabled_things", types.ModuleType("disabled_things"))
+    fn = types.FunctionType(mine.__code__, {"__name__": "disabled_things"})
+    rules.run_package("disabled_things")
+    try:
+        verdict = rules.lookup(fn)
+        assert verdict.origin is Origin.PACKAGE
+        assert break_of(fn, verdict).number == "GB0007"
+    finally:
+        rules.forget_package("disabled_things")
+
+
+def test_a_callable_around_a_disabled_function_is_disabled():
+    class Around:
+        __call__ = rules.disable(lambda self, x: x)
+
+    assert rules.lookup(Around()).origin is Origin.DISABLED

@@ -28,7 +28,7 @@ def _register(fn: Any) -> None:
 
     def handler(tx: Any, args: Any, kwargs: Any) -> Any:
         tx.setting = place = _here(tx)
-        if place in tx.history.by_python:
+        if place in tx.plan.by_python:
             raise _moving(fn)
         return tx.inline(_function(tx, fn), args, kwargs)
 
@@ -52,7 +52,7 @@ _SETTERS = frozenset(
 @handles(RemovableHandle.__init__)
 def _init(tx: Any, args: Any, kwargs: Any) -> Any:
     place = tx.setting if tx.frames[-1].code.code in _SETTERS and tx.setting else _here(tx)
-    if place in tx.history.by_python:
+    if place in tx.plan.by_python:
         return tx.inline(_function(tx, RemovableHandle.__init__), args, kwargs)
     return tx.inline(_function(tx, _fill), [args[0], Serial(place), *args[1:]], kwargs)
 
@@ -65,7 +65,7 @@ def _remove(tx: Any, args: Any, kwargs: Any) -> Any:
     real = handle.value if isinstance(handle, Object) and handle.source is not None else None
     if isinstance(real, RemovableHandle):
         path = f"{handle.source.path()}.id"
-        if tx.history.dynamic_number(path, real.id, fixed=True):
+        if tx.history.dynamic_number(tx.plan, path, real.id, fixed=True):
             raise _moving(RemovableHandle.remove)
     return tx.inline(_function(tx, RemovableHandle.remove), args, kwargs)
 

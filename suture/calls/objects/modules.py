@@ -51,7 +51,7 @@ def _refuse_moving_hooks(tx: Any, module: Object) -> None:
     for name in _HOOKS[2:]:
         for place, number in enumerate(getattr(module.value, name, ())):
             path = f"{module.source.path()}.{name}[{place}] of {id(module.value)}"
-            if tx.history.dynamic_number(path, number, fixed=True):
+            if tx.history.dynamic_number(tx.plan, path, number, fixed=True):
                 kind = type(module.value)
                 raise Break(
                     calls.PYTHON_FUNCTION_RUN,

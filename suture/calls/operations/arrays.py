@@ -405,7 +405,7 @@ def _wrap_scalar(tx: Any, value: Any, source: Any) -> Any:
         return Constant(value)
     tx.guards.add(source, "type", type(value))
     number = value.item()
-    if type(number) is not bool and tx.history.dynamic_number(source.path(), number):
+    if type(number) is not bool and tx.history.dynamic_number(tx.plan, source.path(), number):
         return _changing_scalar(tx, value, source)
     if value != value:
         return Opaque(value, source)
@@ -419,7 +419,7 @@ def _changing_scalar(tx: Any, value: Any, source: Any) -> Any:
     except TypeError:
         return Opaque(value, source)
     inner = source.call(_number_of)
-    tx.history.changing.add(inner.path())
+    tx.history.changes(inner.path())
     number = tx.wrap_number(value.item(), inner)
     if number is None:
         return Opaque(value, source)

@@ -55,7 +55,7 @@ class Checks(Part):
         if not isinstance(condition, (Tensor, Symbol)) or len(self.graph.levels.stack) > 1:
             return None
         place = (frame.code.code, inst.index)
-        if place in self.history.raised or not self._hangs_on_data(condition):
+        if place in self.plan.unexpected or not self._hangs_on_data(condition):
             return None
         jumped, fell = map(frame.code.only_raises, (inst.target, inst.index + 1))
         if jumped is fell:
@@ -73,7 +73,7 @@ class Checks(Part):
         place = (frame.code.code, frame.ip)
         if self.whole or len(self.graph.levels.stack) > 1 or condition.node is None:
             return None
-        if place in self.history.raised:
+        if place in self.plan.unexpected:
             return None
         now = standing_number(self.graph, condition.node, lambda e: self._is_kept(e.source))
         if now is None:

@@ -75,7 +75,7 @@ class MadeLeaves(Part):
         frame = self.frames[-1]
         place = (frame.code.code, frame.ip)
         plain = tensor.cls is torch.Tensor and tensor.source is None
-        if not plain or place in self.history.by_python or len(self.graph.levels.stack) > 1:
+        if not plain or place in self.plan.by_python or len(self.graph.levels.stack) > 1:
             raise refused
         made = self.add_node("call_function", as_leaf, [tensor], {})
         with self.graph.fake:

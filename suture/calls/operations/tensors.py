@@ -133,7 +133,7 @@ class Tensors(Part):
             return Break(tensors.DATA_DEPENDENT_OP, operator=name)
         if failed.reason == "shape":
             entry = tensors.DYNAMIC_SHAPE_NO_META
-            if not config.capture_dynamic_output_shape_ops or self.history.without_data:
+            if not config.capture_dynamic_output_shape_ops or self.plan.without_data:
                 entry = tensors.DYNAMIC_SHAPE_OP
             return Break(entry, operator=name)
         if failed.reason == "kernel":
@@ -303,8 +303,8 @@ class Tensors(Part):
         if isinstance(size, torch.SymInt):
             known = size.node.maybe_as_int()
             if known is None:
-                node = self.graph.node("call_method", "size", (tensor.node, i), {}, size)
-                self.graph.ops -= 1
+                at = (tensor.node, i)
+                node = self.graph.node("call_method", "size", at, {}, size, counted=False)
                 return Symbol(node, size)
             size = known
         return Constant(int(size))
@@ -376,7 +376,7 @@ class Tensors(Part):
             return verdict(self, [tensor, *args], kwargs)
         return self.add_node("call_method", name, [tensor, *args], kwargs)
 
-    def fold_torch(self, verdict: Any, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def fold_torch(self, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call a function whose result is a fact, of tensors or of torch's settings."""
         if any(holds_tensor(self, a) for a in (*args, *kwargs.values())):
             given = torch.fx.map_arg([self.proxy(a) for a in args], _fake_of)
@@ -384,7 +384,7 @@ class Tensors(Part):
             with self.graph.fake:
                 return self.folded(lambda: real(*given, **named))
         result = self.fold(real, args, kwargs)
-        setting = isinstance(real, types.BuiltinFunctionType) and verdict.rule != "builtin"
+        setting = isinstance(real, types.BuiltinFunctionType)
         if setting and not args and not kwargs and result.is_constant() and not self.modes:
             self.guards.add(None, "torch_state", (real, result.constant(), real.__name__))
         return result
@@ -412,7 +412,7 @@ class Tensors(Part):
         if method == "__bool__" or (tensor.value.dtype is torch.bool and method == "item"):
             made = self.truth_from_data(tensor) if self.whole else None
             return made if made is not None else Constant(self.truth(tensor))
-        keep = config.capture_scalar_outputs and not self.history.without_data
+        keep = config.capture_scalar_outputs and not self.plan.without_data
         made = self.number_from_data(tensor, method) if keep else None
         if made is None:
             raise Break(tensors.ITEM, tensor=tensor.describe(), method=method)

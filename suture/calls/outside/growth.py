@@ -15,6 +15,7 @@ import torch
 
 from suture.breaks import Break, objects
 from suture.calls.part import Part
+from suture.plan import Retry
 from suture.sources import Source
 from suture.variables import Constant, Dict, List, Object, Symbol, Tensor
 from suture.variables.growing import GrowingDeque, GrowingList
@@ -37,28 +38,36 @@ class Growth(Part):
         grown = f"{source.path()}, which is different each time"
         return Break(objects.UNKNOWN_OBJECT, operation="this", object=grown)
 
-    def learn_growth(self) -> bool:
-        """Tell the history which places this region changes; True if that was news."""
-        learned = False
+    def growth(self) -> Retry | None:
+        """Tell the history which places this region changes; if that is news, trace once more."""
+        learned: list[str] = []
+        from_zero = False
         replaced = set()
         for source, value in self._written():
             path = source.path()
             if value is None or getattr(value, "source", None) is source:
                 continue
             replaced.add(id(source))
-            learned |= self.history.replaces_object(path)
-            if isinstance(value, Tensor):
+            news = self.history.replaces_object(path)
+            if isinstance(value, Tensor) and value.cls is torch.Tensor:
                 shape = [n if isinstance(n, int) else None for n in value.value.shape]
-                if value.cls is torch.Tensor and self.history.writes_tensor(path, shape):
-                    learned = True
+                before = self.history.writes_tensor(self.plan, path, shape)
+                news |= bool(before)
+                from_zero |= any(n in (0, 1) for n in before)
             elif isinstance(value, Symbol):
-                learned |= self.history.writes_number(path, value.python_type(), None)
+                news |= self.history.writes_number(self.plan, path, value.python_type(), None)
             elif isinstance(value, Constant) and type(value.value) in (int, float):
-                learned |= self.history.writes_number(path, type(value.value), value.value)
+                number = value.value
+                news |= self.history.writes_number(self.plan, path, type(number), number)
+            if news:
+                learned.append(path)
         for entry in self.graph.inputs:
             if id(entry.source) in replaced:
                 entry.owner = None  # the module holds another one at the next call
-        return learned
+        if not learned:
+            return None
+        plan = self.plan.having(from_zero=self.plan.from_zero or from_zero)
+        return Retry(plan, f"the region itself changes {', '.join(learned)}")
 
     def _written(self) -> Iterator[tuple[Any, Any]]:
         """(place, new value) of what changed in objects that exist outside."""

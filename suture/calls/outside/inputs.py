@@ -47,12 +47,12 @@ class Inputs(Part):
         """Decide which sizes are symbolic: those seen to change, marked by the user, or `ragged`,
         which differ with every nested tensor."""
         path = source.path()
-        moving = self.history.dynamic_sizes(path, value) | set(ragged)
+        moving = self.history.dynamic_sizes(self.plan, path, value) | set(ragged)
         if marks:
             check_marks(value, marks, path)
             moving = (moving | marks.maybe) - marks.static
         if not moving and not marks.dynamic and not marks.unbacked:
-            if self.history.dynamic_strides(path, value):
+            if self.history.dynamic_strides(self.plan, path, value):
                 return TensorPlan(priv.static_context(value, moving_strides=True), marks)
             return TensorPlan()
         kinds = [self._kind(i, moving, marks) for i in range(value.dim())]
@@ -76,7 +76,7 @@ class Inputs(Part):
             return priv.DimDynamic.DYNAMIC
         if i not in moving:
             return priv.DimDynamic.STATIC
-        return priv.DimDynamic.DUCK if self.history.dynamic else priv.DimDynamic.DYNAMIC
+        return priv.DimDynamic.DUCK if self.plan.dynamic else priv.DimDynamic.DYNAMIC
 
     def note_input(self, made: Tensor, plan: TensorPlan) -> None:
         self.note_sizes(made.value, made.source, plan)
@@ -96,10 +96,7 @@ class Inputs(Part):
     def note_known(self, made: Tensor, value: torch.Tensor) -> None:
         """A module's buffer of one number: that is known until it is seen to change."""
         path, number = f"{made.source.path()}.item()", value.item()
-        before = self.history.numbers.setdefault(path, number)
-        if before != number:
-            self.history.changing.add(path)
-        if path in self.history.changing:
+        if not self.history.same_number(path, number):
             return
         make_known(self.graph.fake, made.value, value)
         self.graph.known[made.node] = (made.source, number)
@@ -123,7 +120,7 @@ class Inputs(Part):
     def wrap_number(self, value: Any, source: Any) -> Any:
         """A symbol for a number that changes from call to call; None to specialise."""
         steady = self.is_fixed(source) or self.owner(source) is not None
-        if not self.history.dynamic_number(source.path(), value, steady):
+        if not self.history.dynamic_number(self.plan, source.path(), value, steady):
             return None
         if type(value) is float:
             return self._symbolic_float(value, source)
@@ -149,8 +146,9 @@ class Inputs(Part):
         fake.item_memo = symfloat
         self.guards.add(source, "float")
         node = self.graph.add_input(source, real, fake, convert=as_double)
-        item = self.graph.node("call_method", "item", (node,), {}, symfloat, outermost=True)
-        self.graph.ops -= 1
+        item = self.graph.node(
+            "call_method", "item", (node,), {}, symfloat, outermost=True, counted=False
+        )
         self.symbol_places.append(Place(source, "float", 0, symfloat))
         return Symbol(item, symfloat, source)
 

@@ -38,7 +38,7 @@ class LibraryIterators(Part):
         frame = self.frames[-1]
         place = (frame.code.code, frame.ip)
         copied = real is itertools.tee and args and hasattr(args[0].python_type(), "__copy__")
-        if copied or place in self.history.by_python:
+        if copied or place in self.plan.by_python:
             raise Break(calls.C_FUNCTION, function=f"itertools.{real.__name__}")
         saved, self.making = self.making, self.making or place
         try:

@@ -81,7 +81,7 @@ class Bodies(Part):
         finally:
             self.graph.levels.pop()
             self.effects = saved
-            self.effects.count += 1  # a break from here on must trace again
+            self.effects.note_change()  # nodes of the body may be in the graph
         lifted = list(level.lifted)
         values = [v.value for v in outputs]
         return Body(level.module(nodes), lifted, shape, values, _holds_others(shape))

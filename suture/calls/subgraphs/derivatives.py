@@ -53,7 +53,7 @@ def _grad(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     refused = Break(tensors.BACKWARD_CALL, call="torch.autograd.grad()")
     frame = tx.frames[-1]
     place = (frame.code.code, frame.ip)
-    if place in tx.history.by_python or tx.function_modes or len(tx.graph.levels.stack) > 1:
+    if place in tx.plan.by_python or tx.function_modes or len(tx.graph.levels.stack) > 1:
         raise refused
     try:
         given = _SIGNATURE.bind(*args, **kwargs)

@@ -56,7 +56,7 @@ class FunctionModes(Part):
         return found
 
     def push_mode(self, mode: Any) -> None:
-        self.effects.count += 1
+        self.effects.note_change()
         self.function_modes.append(mode)
         self.asks = True
 
@@ -64,7 +64,7 @@ class FunctionModes(Part):
         if not self.function_modes:
             raise Break(contexts.MODE_UNSUPPORTED, mode="an empty stack of modes")
         mode = self.mode(-1)
-        self.effects.count += 1
+        self.effects.note_change()
         self.function_modes.pop()
         return mode
 

@@ -42,7 +42,7 @@ class Inference(Part):
             self.graph.node("call_function", setter, (wanted,), {}, None)
             self.graph.resets.setdefault((setter, ()), (was,))
             self.modes.append((setter, (wanted,)))
-        self.effects.count += 1
+        self.effects.note_change()
         self.restores.append(functools.partial(switch, *before))
         switch(inference, grad)
 

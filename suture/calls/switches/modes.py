@@ -27,7 +27,7 @@ class Modes(Part):
         """`setter(*values)`; `setter(*before)` undoes it. The last argument is the new state, the
         ones in front of it say which mode is meant."""
         self.graph.node("call_function", setter, values, {}, None)
-        self.effects.count += 1
+        self.effects.note_change()
         self.restores.append(functools.partial(setter, *before))
         self.graph.resets.setdefault((setter, values[:-1]), before)
         setter(*values)
@@ -45,7 +45,7 @@ class Modes(Part):
         key = (change_autocast_nesting, ())
         total = by - self.graph.resets.get(key, (0,))[0]
         self.graph.node("call_function", change_autocast_nesting, (by,), {}, None)
-        self.effects.count += 1
+        self.effects.note_change()
         self.restores.append(functools.partial(change_autocast_nesting, -by))
         self.graph.resets[key] = (-total,)
         self.modes.append((change_autocast_nesting, (total,)))

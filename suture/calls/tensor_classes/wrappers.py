@@ -190,8 +190,8 @@ class Wrappers(Part):
 
     def _made_attribute(self, tensor: Tensor, name: str, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
-            node = self.graph.node("call_function", getattr, (tensor.node, name), {}, value)
-            self.graph.ops -= 1
+            at = (tensor.node, name)
+            node = self.graph.node("call_function", getattr, at, {}, value, counted=False)
             return self.from_value(node, value)
         if is_literal(value) or isinstance(value, (torch.dtype, torch.device, torch.Size)):
             return self.known(value)

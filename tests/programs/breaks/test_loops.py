@@ -9,6 +9,7 @@ import traceback
 import torch
 
 import suture
+from tests.harness import check
 from tests.programs.breaks.comparing import check_program
 
 X = torch.zeros(2)
@@ -226,3 +227,14 @@ def test_one_iterator_taken_twice_in_each_turn():
         return x
 
     check_program(fn, X)
+
+
+def test_a_local_named_like_a_slot_of_the_stack_changes_nothing():
+    def fn(x):
+        stack_1 = 0.5
+        for i in range(6):
+            x = x * i + stack_1
+            suture.graph_break()
+        return x
+
+    check(fn, X, graphs=3, breaks=["GB0025"] * 3, recompiles=None)
