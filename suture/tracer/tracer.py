@@ -22,6 +22,7 @@ from suture.graph import GraphBuilder
 from suture.guards import Guards
 from suture.hook import Chain, slot_names
 from suture.sources import Source, slot
+from suture.torch_private import MissingName
 from suture.tracer.frame import Frame, Pending, line_text
 from suture.tracer.opcodes import HANDLERS
 from suture.variables import NULL, Lazy, Opaque, Raise, Raised
@@ -186,6 +187,9 @@ class Tracer(*PARTS):  # type: ignore[misc]
             exit = stop.exit
         except (RecursionError, MemoryError) as error:
             fault = Break(calls.TRACING_OUT_OF_ROOM, error=type(error).__name__)
+            raise Restart(self.step, self._exit_at(fault)) from None
+        except MissingName as error:
+            fault = Break(internal.MISSING_NAME, name=error.path)
             raise Restart(self.step, self._exit_at(fault)) from None
         refused = self.refused_check() or self.refused_copy()
         if refused is not None:
