@@ -52,8 +52,9 @@ PyObject *
 guard_configure(PyObject *Py_UNUSED(module), PyObject *args)
 {
     PyObject *types, *base;
-    if (!PyArg_ParseTuple(args, "O!O!:configure_tensors", &PyTuple_Type, &types, &PyType_Type,
-                          &base)) {
+    int native = 1; /* whether the memory of tensors may be read */
+    if (!PyArg_ParseTuple(args, "O!O!|p:configure_tensors", &PyTuple_Type, &types, &PyType_Type,
+                          &base, &native)) {
         return NULL;
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(types); i++) {
@@ -90,7 +91,7 @@ guard_configure(PyObject *Py_UNUSED(module), PyObject *args)
         !guard_torch.is_conj || !guard_torch.is_inference) {
         guard_torch.exchange = NULL;
     }
-    if (guard_find_layout() < 0) {
+    if (native && guard_find_layout() < 0) {
         return NULL;
     }
     guard_torch.types = Py_NewRef(types);

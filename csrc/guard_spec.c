@@ -234,7 +234,7 @@ static PyType_Spec spec_spec = {
 
 static PyMethodDef functions[] = {
     {"configure_tensors", guard_configure, METH_VARARGS,
-     "configure_tensors(tensor_types, tensor_base): once, after torch is imported"},
+     "configure_tensors(tensor_types, tensor_base, native=True): once, after torch is imported"},
     {"tensor_layout", guard_layout_report, METH_NOARGS,
      "tensor_layout(): where in memory a tensor's facts were found"},
     {NULL, NULL, 0, NULL},

@@ -347,8 +347,9 @@ class TensorSpec:
     def holds(self, tensor: Any, /) -> bool:
         """Whether it agrees; no storage is touched, no mode or subclass sees it."""
 
-def configure_tensors(types: tuple[type, ...], base: type, /) -> Any:
-    """Tell the guards which types are tensors and where their fields are found."""
+def configure_tensors(types: tuple[type, ...], base: type, native: bool = True, /) -> Any:
+    """Tell the guards which types are tensors; `native`: their memory may be read, if probes find
+    out how. Only the first call counts."""
 
 def tensor_layout() -> Any:
     """What was found out about the memory of tensors."""

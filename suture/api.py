@@ -13,16 +13,16 @@ from typing import Any
 import torch
 
 from suture import _core, backends, rules, stance
-from suture.calls.operations.tensors import configure_core
 from suture.calls.table import handler_of
 from suture.compiled_module import compile_module, compiled_of
 from suture.dispatch import Options, Stats, Unit
 from suture.dispatch import stats as stats_
 from suture.dispatch.builtins_check import builtins_replaced
 from suture.dispatch.unit import ALL
-from suture.emit.dynamo import hide
 from suture.errors import UserError
+from suture.guards.configure import configure_core
 from suture.pipeline import compile_point
+from suture.torch_private.torchdynamo import hide
 
 configure_core()
 

@@ -126,6 +126,17 @@ repro_dir: Annotated[
     str, Option("Folder for a runnable script of each graph that failed; empty: none is written.")
 ] = ""
 
+# How torch is looked at.
+
+native_layout: Annotated[
+    bool,
+    Option(
+        "Read tensors and torch's state where they lie in memory; otherwise Python is asked, which"
+        " is slower. Only on releases of torch on which it was tried.",
+        fixed="start the process with SUTURE_NATIVE_LAYOUT=0",
+    ),
+] = True
+
 # What is told.
 
 logs: Annotated[

@@ -12,10 +12,11 @@ Breaks of the tracer (suture.breaks) are not here: they are an ordinary part of 
 
 from __future__ import annotations
 
-import importlib
 import pickle
 from collections.abc import Iterable
 from typing import Any, Self
+
+from suture.torch_private import is_missing, torchdynamo
 
 _joined = False
 
@@ -30,9 +31,8 @@ def join_torch() -> None:
     if _joined:
         return
     _joined = True
-    try:
-        theirs = importlib.import_module("torch._dynamo.exc")
-    except Exception:
+    theirs = torchdynamo.errors
+    if is_missing(theirs):
         return
     for cls, name in _TORCH_BASES.items():
         base = getattr(theirs, name, None)

@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 
+from suture.torch_private import thread_state
+
 
 class _Guards(threading.local):
     """The objects that hold the mode, each with what it was before."""
@@ -29,7 +31,7 @@ def set_inference(state: bool) -> None:
     if _guards.stack and _guards.stack[-1][0] is state:
         _guards.stack.pop()[1].__exit__(None, None, None)
         return
-    guard = torch._C._InferenceMode(state)
+    guard = thread_state.InferenceMode(state)
     guard.__enter__()
     _guards.stack.append((not state, guard))
 
@@ -37,4 +39,4 @@ def set_inference(state: bool) -> None:
 def switch(inference: bool, grad: bool) -> None:
     """Bring inference mode and grad mode to that state."""
     set_inference(inference)
-    torch._C._set_grad_enabled(grad)
+    thread_state.set_grad_enabled(grad)

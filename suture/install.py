@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 from typing import Any
 
 import torch
@@ -12,6 +11,7 @@ from suture.api import compile as _compile
 from suture.api import reset as _reset
 from suture.stance import STANCES
 from suture.stance import set_stance as _set_stance
+from suture.torch_private import torchdynamo
 
 _originals: dict[tuple[Any, str], Any] = {}
 
@@ -55,7 +55,7 @@ def _torch_set_stance(original: Any) -> Any:
 def _torch_reset(original: Any) -> Any:
     def reset() -> None:
         _reset()
-        if "torch._dynamo" in sys.modules:
+        if torchdynamo.is_loaded():
             original()
 
     return reset

@@ -26,6 +26,7 @@ from suture.graph import is_scalar, put_asserts, sizes_from_zero
 from suture.guards import finish
 from suture.hook import where
 from suture.plan import Plan, Retry
+from suture.torch_private import MissingName
 from suture.tracer import Tracer
 from suture.variables import MadeByPython
 
@@ -73,6 +74,9 @@ def compile_point(
         raise
     except RecursionError as error:
         _out_of_room(data, point, error)  # the program will come to the end of the stack by itself
+        return INTERPRET
+    except MissingName as error:
+        _missing(data, point, error)
         return INTERPRET
     except Exception as error:
         _fault(data, point, error)
@@ -306,6 +310,16 @@ def _out_of_room(data: PointData, point: Any, error: RecursionError) -> None:
         reason = Break(calls.TRACING_OUT_OF_ROOM, error=type(error).__name__)
         place = events.Where(function, file, line or 0)
         events.emit(events.Interpreted(place, str(reason), point=point.name))
+
+
+def _missing(data: PointData, point: Any, error: MissingName) -> None:
+    """Compiling itself needs a part of torch that is gone: the frame runs in the interpreter."""
+    function, file, line = where(data.chain)
+    reason = Break(internal.MISSING_NAME, name=error.path)
+    place = events.Where(function, file, line or 0)
+    events.emit(events.Interpreted(place, str(reason), point=point.name))
+    _log.warning("%s", reason)
+    data.given_up = True
 
 
 def _fault(data: PointData, point: Any, error: Exception) -> None:

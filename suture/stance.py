@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-import sys
 import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
+
+from suture.torch_private import torchdynamo
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -22,8 +23,7 @@ def current() -> str:
     """The stance now; it holds for all threads. Without one of our own, torch's counts."""
     if _current != "default":
         return _current
-    dynamo = sys.modules.get("torch._dynamo.eval_frame")
-    theirs = getattr(getattr(dynamo, "_stance", None), "stance", "default")
+    theirs = torchdynamo.stance()
     return theirs if theirs in STANCES else "default"
 
 

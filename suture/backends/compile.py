@@ -12,11 +12,11 @@ from typing import Any
 import torch
 
 from suture import events
-from suture.backends import _torch
 from suture.backends.configure import Backend
 from suture.backends.record import count_ops
 from suture.errors import BackendFailed
 from suture.inference_mode import switch
+from suture.torch_private import MissingName, compilers
 
 
 def compile_graph(
@@ -42,31 +42,34 @@ def compile_graph(
     `lines` are what a failure is described with; without `lines` they come from the nodes' stack
     traces. The module belongs to the backend afterwards.
 
-    Raises BackendFailed, with the backend's exception as its cause; KeyboardInterrupt and the like
-    pass. A backend that declines the graph (torch's SkipFrame) gets it run as it is. Random number
-    generators and grad mode are afterwards as they were before. Emits BackendCompiled.
+    Raises BackendFailed, with the backend's exception as its cause; KeyboardInterrupt, MissingName
+    and the like pass. A backend that declines the graph (torch's SkipFrame) gets it run as it is.
+    Random number generators and grad mode are afterwards as they were before. Emits
+    BackendCompiled.
     """
     ops = count_ops(gm)
     described = tuple(lines) or source_lines(gm)
-    compile_id = _torch.new_compile_id()
+    compile_id = compilers.new_compile_id()
     if static:
-        _torch.mark_static_inputs(gm, static, compile_id)
+        compilers.mark_static_inputs(gm, static, compile_id)
     began = perf_counter()
     failure = ""
     try:
         with (
             _global_state_kept(),
-            _torch.surroundings(fake_mode, compile_id),
-            _torch.floats_aside(aside),
-            _torch.telling_assumptions(symbolic and backend.name != "eager"),
+            compilers.surroundings(fake_mode, compile_id),
+            compilers.floats_aside(aside),
+            compilers.telling_assumptions(symbolic and backend.name != "eager"),
         ):
             compiled = backend(gm, list(inputs))
         if not callable(compiled):
             raise TypeError(f"the backend gave back {type(compiled).__name__}, not a callable")
         return compiled
+    except MissingName:
+        raise  # torch's private parts, not the backend: the function is interpreted
     except Exception as error:
         failure = f"{type(error).__name__}: {error}"
-        if _torch.declines(error):
+        if compilers.declines(error):
             run: Callable[..., Any] = gm.forward
             return run
         raise BackendFailed(
@@ -172,4 +175,4 @@ def wanted_constants(failed: BackendFailed) -> set[str] | None:
     """The names of symbolic floats without whose values the backend cannot compile the graph;
     None if it failed for another reason."""
     inner = failed.inner_exception
-    return _torch.wanted_constants(inner) if isinstance(inner, BaseException) else None
+    return compilers.wanted_constants(inner) if isinstance(inner, BaseException) else None

@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
-from suture.backends import _torch
 from suture.backends.inductor import Inductor
 from suture.backends.registry import CompilerFn, lookup
 from suture.errors import UserError
+from suture.torch_private import compilers
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def configure(
     if mode is not None and options is not None:
         raise UserError("give either mode or options, not both: a mode is a set of options")
     if backend is None:
-        backend = _torch.default_backend()
+        backend = compilers.default_backend()
     rest = dict(options or {})
     guard_filter_fn = rest.pop("guard_filter_fn", None)
     if backend == "inductor":

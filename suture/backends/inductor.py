@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from suture.backends import _torch
 from suture.backends.registry import register_backend
+from suture.torch_private import compilers
 
 
 class Inductor:
@@ -35,7 +35,7 @@ class Inductor:
 
     def _make(self) -> Callable[..., Any]:
         mode, options, dynamic, name = self._key
-        return _torch.inductor_wrapper(mode, options, dynamic, name)
+        return compilers.inductor_wrapper(mode, options, dynamic, name)
 
     def __call__(self, gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
         if self._made is None:

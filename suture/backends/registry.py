@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
-from suture.backends import _torch
 from suture.errors import InvalidBackend
+from suture.torch_private import compilers
 
 CompilerFn = Callable[..., Callable[..., Any]]
 _F = TypeVar("_F", bound=CompilerFn)
@@ -82,7 +82,7 @@ def list_backends(exclude_tags: Sequence[str] | None = ("debug", "experimental")
     """The names `compile` takes, sorted, without those that have one of these tags."""
     unwanted = set(exclude_tags or ())
     ours = {name for name, entry in _entries.items() if not unwanted.intersection(entry.tags)}
-    theirs = set(_torch.dynamo_backends(tuple(unwanted))) - set(_entries)
+    theirs = set(compilers.dynamo_backends(tuple(unwanted))) - set(_entries)
     return sorted(ours | theirs)
 
 
@@ -102,7 +102,7 @@ def lookup(backend: str | CompilerFn) -> CompilerFn:
     if entry is not None:
         return entry.compiler
     try:
-        found = _torch.dynamo_backend(backend)
+        found = compilers.dynamo_backend(backend)
     except Exception as error:
         raise InvalidBackend(
             f"the backend {backend!r} cannot be loaded: {type(error).__name__}: {error}"

@@ -115,3 +115,19 @@ TRACE_LIMIT = define(
     ),
     kind=Kind.RESOURCE_LIMIT,
 )
+
+MISSING_NAME = define(
+    "GB2094",
+    "Private part of torch is missing",
+    message="this needs {name}, which the installed torch does not have",
+    explanation=(
+        "suture builds on some parts of torch that torch does not promise to keep. One of them is "
+        "gone from the torch that is installed, so what needs it is run by Python. `suture doctor` "
+        "lists all names that are missing."
+    ),
+    hints=(
+        "Install a release of torch that this suture was tried on (README.md names them).",
+        "Look for a newer suture.",
+    ),
+    note="looking the name up where this torch has it",
+)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from suture import rules
 from suture.breaks import Break, calls
 from suture.calls.table import special
+from suture.torch_private import operators
 from suture.variables import Constant, Symbol, Tensor
 
 
@@ -91,7 +90,7 @@ def _check(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     at = 1 if target.__name__.endswith("_with") else 0  # behind the type of the error
     cond = args[at] if len(args) > at else kwargs.get("cond", kwargs.get("condition"))
     if isinstance(cond, Tensor):
-        return tx.call_torch(torch._check_tensor_all if at else target, [cond], {})
+        return tx.call_torch(operators.check_tensor_all if at else target, [cond], {})
     if isinstance(cond, (Constant, Symbol)) and _expect_true(tx, target, [cond], {}).constant():
         return Constant(None)
     return tx.inline(tx.wrap(target, None), args, kwargs)  # which raises
@@ -106,7 +105,7 @@ def _expect_true(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     except Break:
         if not isinstance(cond, Symbol):
             raise
-    tx.call_torch(torch._check, [cond], {})
+    tx.call_torch(operators.check, [cond], {})
     return Constant(True)
 
 

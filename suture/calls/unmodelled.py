@@ -23,6 +23,7 @@ from suture.breaks import (
 )
 from suture.calls.language.operators import BINARY, COMPARE, UNARY
 from suture.rules import Origin
+from suture.torch_private import autograd_parts
 
 Reason = Callable[[Any, list[Any]], Break]
 
@@ -161,6 +162,6 @@ _BY_IDENTITY: dict[int, tuple[Any, Reason]] = {
     id(real): (real, made) for reals, made in _FUNCTIONS for real in reals
 }
 _BY_OWNER: tuple[tuple[type, Callable[[str, list[Any]], Break]], ...] = (
-    (type(torch.autograd.Variable._execution_engine), _engine),
+    (type(autograd_parts.engine), _engine),
     (torch.Event, _event),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import pkgutil
 import platform
 import shutil
 import sys
@@ -14,8 +15,11 @@ from typing import Any
 import torch
 from rich.text import Text
 
-from suture import _core, api, config
+from suture import _core, api, config, torch_private
 from suture.cli.common import FOUND, OK, out, print_json
+from suture.dispatch import gauges
+from suture.torch_private import releases
+from suture.torch_private.table import TOPICS
 
 Answer = tuple[bool, str]
 
@@ -35,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         console = out()
         for name, ok, detail in results:
             text = Text("  ok  " if ok else " FAIL ", style="green" if ok else "bold red")
-            text.append(f"{name:14}", style="bold")
+            text.append(f"{name:15}", style="bold")
             text.append(detail, style="")
             console.print(text)
     return OK if all(ok for _, ok, _ in results) else FOUND
@@ -58,9 +62,30 @@ def _python() -> Answer:
 
 
 def _torch() -> Answer:
-    major, minor = (int(part) for part in torch.__version__.split(".")[:2])
-    fits = (2, 11) <= (major, minor) <= (2, 13)
-    return fits, torch.__version__ + ("" if fits else " (2.11 to 2.13 were tried)")
+    fits = releases.was_tried()
+    return fits, torch.__version__ + ("" if fits else f" ({releases.tried()} were tried)")
+
+
+def _private_names() -> Answer:
+    """Whether this torch has every name that suture declares; looks all of them up."""
+    for found in pkgutil.iter_modules(torch_private.__path__):
+        importlib.import_module(f"{torch_private.__name__}.{found.name}")
+    count = sum(len(topic.names) for topic in TOPICS)
+    gone = [f"{name.path} (off: {t.feature})" for t in TOPICS for name in t.missing()]
+    return not gone, "missing: " + "; ".join(gone) if gone else f"all {count} are here"
+
+
+def _memory() -> Answer:
+    """Whether guards read tensors and torch's state in memory. Off is no fault: they are slower."""
+    if not config.native_layout:
+        return True, "not read: config.native_layout is off"
+    if not releases.was_tried():
+        return True, f"not read: this torch was not tried ({releases.tried()} were)"
+    layout = _core.tensor_layout()
+    if not layout["known"]:
+        return False, "not read: the probes do not agree on where tensors keep what"
+    sizes = "sizes, dtype and keys" + (", requires_grad" if layout["grad_known"] else "")
+    return True, f"{sizes} of tensors; {len(gauges.install())} settings of torch"
 
 
 def _core_built() -> Answer:
@@ -121,6 +146,8 @@ def _libraries() -> Answer:
 CHECKS: tuple[tuple[str, Callable[[], Answer]], ...] = (
     ("python", _python),
     ("torch", _torch),
+    ("private names", _private_names),
+    ("memory", _memory),
     ("core", _core_built),
     ("libraries", _libraries),
     ("compiler", _compiler),

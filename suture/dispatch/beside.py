@@ -19,12 +19,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
 
 from suture import _core
 from suture.backends.verify import Mismatch, place_of, unlike
 from suture.capture import Capture, Return
 from suture.hook import call_from_slots
+from suture.torch_private.tensor_parts import pytree
 
 _log = logging.getLogger("suture.dispatch")
 _CALLS = 3  # so many calls of each variant are compared

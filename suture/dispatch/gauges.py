@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from suture import _core
+from suture.torch_private import releases, thread_state
 
 # (Python function, library, symbol that tells the same, kind). Whether autocast is on follows from
 # the thread's dispatch keys; the level of a transform is the length of a vector of layers.
@@ -19,7 +20,7 @@ _GAUGES: tuple[tuple[Any, str, str, str], ...] = (
         "bool",
     ),
     (
-        torch._C._is_any_autocast_enabled,
+        thread_state.is_any_autocast_enabled,
         "libc10.so",
         "_ZN3c104impl26raw_local_dispatch_key_setE",
         "words of thread",
@@ -31,29 +32,28 @@ _GAUGES: tuple[tuple[Any, str, str, str], ...] = (
         "int8",
     ),
     (
-        torch._C._len_torch_function_stack,
+        thread_state.function_stack_length,
         "libtorch_cpu.so",
         "_ZN2at4impl22PythonTorchFunctionTLS9stack_lenEv",
         "int64",
     ),
     (
-        torch._C._len_torch_dispatch_stack,
+        thread_state.dispatch_stack_length,
         "libc10.so",
         "_ZN3c104impl20TorchDispatchModeTLS9stack_lenEv",
         "int64",
     ),
     (
-        torch._C._functorch.maybe_current_level,
+        thread_state.functorch_level,
         "libtorch_cpu.so",
         "_ZN2at9functorch20getDynamicLayerStackEv",
         "words at",
     ),
 )
-_TRIED = ((2, 11), (2, 12), (2, 13))  # versions of torch that keep it so
 
 
 def install() -> list[str]:
     """Let guards made from now on read the gauges: the names of the functions that have one."""
-    if tuple(int(part) for part in torch.__version__.split(".")[:2]) not in _TRIED:
+    if not releases.reads_memory():
         return []
     return [gauge[0].__name__ for gauge in _GAUGES if _core.gauge(*gauge)]

@@ -9,16 +9,16 @@ from typing import Any
 import torch
 
 from suture.dispatch import gauges
-from suture.graph import _torch as priv
+from suture.torch_private import fake_tensors, thread_state
 
 READERS: tuple[Any, ...] = (
     torch.is_grad_enabled,
     torch.is_inference_mode_enabled,
-    torch._C._is_any_autocast_enabled,
+    thread_state.is_any_autocast_enabled,
     torch.get_default_dtype,
-    torch._C._len_torch_dispatch_stack,
-    torch._C._get_deterministic_algorithms,
-    torch._C._functorch.maybe_current_level,
+    thread_state.dispatch_stack_length,
+    thread_state.get_deterministic_algorithms,
+    thread_state.functorch_level,
 )
 gauges.install()
 
@@ -27,45 +27,45 @@ def guard(guards: Any, modes: list[Any]) -> None:
     """Require the state as it is now, and as many modes of torch functions as there were."""
     for reader in READERS:
         guards.add(None, "torch_state", (reader, reader(), reader.__name__))
-    count = torch._C._len_torch_function_stack
+    count = thread_state.function_stack_length
     guards.add(None, "torch_state", (count, len(modes), count.__name__))
     if modes:
-        disabled = torch._C._is_torch_function_all_disabled
+        disabled = thread_state.is_torch_function_all_disabled
         guards.add(None, "torch_state", (disabled, disabled(), disabled.__name__))
-    if torch._C._is_any_autocast_enabled():
+    if thread_state.is_any_autocast_enabled():
         guards.add(None, "torch_state", (autocast_state, autocast_state(), "autocast"))
 
 
 def user_modes() -> bool:
     """Whether a mode of the user sees each operation: it must see those of the program, one by
     one, and not those of a trace. Modes of torch functions are traced through."""
-    if torch._C._len_torch_dispatch_stack():
+    if thread_state.dispatch_stack_length():
         return True
     # or inside a transform of torch.func that Python runs
-    return torch._C._functorch.maybe_current_level() is not None
+    return thread_state.functorch_level() is not None
 
 
 def are_fake(state: tuple[Any, ...]) -> bool:
     """Whether another tracer has called, with tensors that stand for real ones."""
-    return any(issubclass(type(value), priv.FakeTensor) for value in state)
+    return any(issubclass(type(value), fake_tensors.FakeTensor) for value in state)
 
 
 @contextlib.contextmanager
 def without_function_modes() -> Iterator[list[Any]]:
     """No mode of torch functions is active in the block, which gets those that were, outermost
     first: a trace asks them itself, and a graph has asked them."""
-    count = torch._C._len_torch_function_stack()
-    modes = [torch._C._pop_torch_function_stack() for _ in range(count)][::-1]
+    count = thread_state.function_stack_length()
+    modes = [thread_state.function_stack_pop() for _ in range(count)][::-1]
     try:
         yield modes
     finally:
         for mode in modes:
-            torch._C._push_on_torch_function_stack(mode)
+            thread_state.function_stack_push(mode)
 
 
 def asked(modes: list[Any]) -> list[Any]:
     """Those of the modes that operations ask: none of them inside of DisableTorchFunction."""
-    return [] if torch._C._is_torch_function_all_disabled() else modes
+    return [] if thread_state.is_torch_function_all_disabled() else modes
 
 
 def running_without_modes(compiled: Any) -> Any:
@@ -81,15 +81,14 @@ def running_without_modes(compiled: Any) -> Any:
 @contextlib.contextmanager
 def without_saved_tensor_hooks() -> Iterator[None]:
     """Hooks of the user on tensors that autograd saves do not see those of a trace."""
-    autograd = torch._C._autograd
-    if autograd._top_saved_tensors_default_hooks(False) is None:
+    if thread_state.saved_hooks_top(False) is None:
         yield
         return
-    autograd._push_saved_tensors_default_hooks(_unchanged, _unchanged)
+    thread_state.saved_hooks_push(_unchanged, _unchanged)
     try:
         yield
     finally:
-        autograd._pop_saved_tensors_default_hooks()
+        thread_state.saved_hooks_pop()
 
 
 def _unchanged(value: Any) -> Any:

@@ -28,7 +28,6 @@ from suture.dispatch.family import family_of
 from suture.dispatch.history import History
 from suture.dispatch.uncompiled import THIS_CALL_PLAINLY
 from suture.dispatch.unexpected import forget_after
-from suture.emit.dynamo import hide
 from suture.graph import forget_source
 from suture.guards.reasons import most_frequent
 from suture.guards.reasons import reason as reason_of
@@ -44,6 +43,8 @@ from suture.hook import (
     where,
 )
 from suture.sources import slot
+from suture.torch_private import thread_state
+from suture.torch_private.torchdynamo import hide
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -292,11 +293,11 @@ class Unit:
 
     def _tell_watched(self, point: Any, data: PointData) -> None:
         """Say once why nothing is compiled here while a mode sees each operation."""
-        if data.watched or not torch._C._len_torch_dispatch_stack():
+        if data.watched or not thread_state.dispatch_stack_length():
             return
         data.watched = True
         function, file, line = where(data.chain)
-        mode = type(torch._C._get_dispatch_stack_at(torch._C._len_torch_dispatch_stack() - 1))
+        mode = type(thread_state.dispatch_stack_at(thread_state.dispatch_stack_length() - 1))
         reason = Break(contexts.MODE_AROUND, mode=mode.__name__)
         place = events.Where(function, file, line or 0)
         events.emit(events.Interpreted(place, str(reason), point=point.name))

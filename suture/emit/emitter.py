@@ -16,12 +16,13 @@ from suture import _core
 from suture.capture import Capture, Interpret, Run
 from suture.emit.checks import CheckLines
 from suture.emit.draws import write_draws
-from suture.emit.dynamo import hide
 from suture.emit.hoist import hoist
 from suture.emit.leave import Leaving
 from suture.emit.parameters import PARAMETERS, Parameters
 from suture.emit.writer import Writer
 from suture.hook import VARIANT, AfterFailure, Chain, placed, set_context, slot_names
+from suture.torch_private import thread_state
+from suture.torch_private.torchdynamo import hide
 from suture.variables import MadeByPython
 
 
@@ -180,7 +181,7 @@ def _attempt(
 
 def _hooks_on_saved() -> bool:
     """Whether hooks of the program see the tensors that autograd saves."""
-    return torch._C._autograd._top_saved_tensors_default_hooks(False) is not None
+    return thread_state.saved_hooks_top(False) is not None
 
 
 def _writes(graph: torch.fx.Graph) -> bool:

@@ -18,6 +18,7 @@ from suture.hook import OPERATIONS, FrameSpec, clean_traceback
 from suture.hook.operations import STOP
 from suture.inference_mode import set_inference
 from suture.rules.strictness import switch
+from suture.torch_private import thread_state
 from suture.variables import NULL, Constant, Generator
 
 # Names that mean that it matters how long the frame keeps its variables alive.
@@ -125,7 +126,7 @@ class Leaving:
         out = []
         along = False  # whether grad mode was switched along
         for key, args in sorted(
-            last.items(), key=lambda one: one[0][0] is torch._C._set_grad_enabled
+            last.items(), key=lambda one: one[0][0] is thread_state.set_grad_enabled
         ):
             if args[-1] == self.capture.graph.resets[key][-1] and not along:
                 continue  # as it was before, and the graph leaves it so
@@ -144,8 +145,8 @@ class Leaving:
         same = 0
         while same < min(len(before), len(now)) and before[same] is now[same]:
             same += 1
-        pop = self.writer.constant(torch._C._pop_torch_function_stack, "pop_mode")
-        push = self.writer.constant(torch._C._push_on_torch_function_stack, "push_mode")
+        pop = self.writer.constant(thread_state.function_stack_pop, "pop_mode")
+        push = self.writer.constant(thread_state.function_stack_push, "push_mode")
         return [f"    {pop}()"] * (len(before) - same) + [
             f"    {push}({self.writer.value(mode)})" for mode in now[same:]
         ]

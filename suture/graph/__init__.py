@@ -4,11 +4,12 @@
 result, and keeps the list of inputs with the places they are read from.
 """
 
-from suture.graph._torch import forget_source, sizes_from_zero
 from suture.graph.asserts import is_scalar, put_asserts
 from suture.graph.builder import GraphBuilder, GraphInput, OpFailed
 from suture.graph.standing import standing_number
 from suture.graph.undo import undoable
+from suture.torch_private.graph_modules import forget_source
+from suture.torch_private.symbolic_shapes import sizes_from_zero
 
 __all__ = [
     "GraphBuilder",

@@ -11,12 +11,12 @@ from typing import Any
 
 import torch
 
-from suture.graph import _torch as priv
+from suture.torch_private import tensor_parts
 
 
 def array_function(name: str, *args: Any, **kwargs: Any) -> Any:
     """`numpy.<name>(*args, **kwargs)`."""
-    found = priv.torch_numpy()
+    found = tensor_parts.torch_numpy
     for part in name.split("."):
         found = getattr(found, part)
     return _tensors(found(*_arrays(args), **_arrays(kwargs)))
@@ -54,7 +54,7 @@ def array_method_(array: torch.Tensor, name: str, *args: Any, **kwargs: Any) -> 
 
 def counterpart(name: str) -> bool:
     """Whether torch's NumPy has a function of that name."""
-    found: Any = priv.torch_numpy()
+    found: Any = tensor_parts.torch_numpy
     for part in name.split("."):
         found = getattr(found, part, None)
     return callable(found)
@@ -62,19 +62,19 @@ def counterpart(name: str) -> bool:
 
 def has_method(name: str) -> bool:
     """Whether torch's arrays have a method of that name."""
-    return callable(getattr(priv.torch_numpy().ndarray, name, None))
+    return callable(getattr(tensor_parts.torch_numpy.ndarray, name, None))
 
 
 def _arrays(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
-        return priv.torch_numpy().ndarray(value)
+        return tensor_parts.torch_numpy.ndarray(value)
     if isinstance(value, slice):
         return slice(_arrays(value.start), _arrays(value.stop), _arrays(value.step))
     return _mapped(_arrays, value)
 
 
 def _tensors(value: Any) -> Any:
-    if isinstance(value, priv.torch_numpy().ndarray):
+    if isinstance(value, tensor_parts.torch_numpy.ndarray):
         return value.tensor
     return _mapped(_tensors, value)
 

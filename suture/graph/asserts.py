@@ -6,7 +6,7 @@ from typing import Any
 
 import torch.fx
 
-from suture.graph import _torch as priv
+from suture.torch_private import symbolic_shapes
 
 
 def bind_unbacked(shape_env: Any, node: torch.fx.Node, value: Any) -> list[Any]:
@@ -15,8 +15,8 @@ def bind_unbacked(shape_env: Any, node: torch.fx.Node, value: Any) -> list[Any]:
     if not shape_env.pending_fresh_unbacked_symbols:
         return []
     try:
-        bindings = priv.compute_unbacked_bindings(shape_env, value)
-    except priv.PendingUnbackedSymbolNotFound:
+        bindings = symbolic_shapes.compute_unbacked_bindings(shape_env, value)
+    except symbolic_shapes.PendingUnbackedSymbolNotFound:
         shape_env.pending_fresh_unbacked_symbols.clear()
         return []
     if bindings:
@@ -29,7 +29,7 @@ def put_asserts(module: torch.fx.GraphModule, shape_env: Any) -> None:
     if not any(shape_env.deferred_runtime_asserts.values()):
         return
     known = _numbers_as_found(module, shape_env)
-    priv.insert_deferred_runtime_asserts(module, shape_env, "region")
+    symbolic_shapes.insert_deferred_runtime_asserts(module, shape_env, "region")
     for node, value in known.items():
         node.meta["example_value"] = node.meta["val"] = value
     module.recompile()
@@ -43,7 +43,7 @@ def _numbers_as_found(module: torch.fx.GraphModule, shape_env: Any) -> dict[torc
     for node in module.graph.nodes:
         value = node.meta.get("example_value")
         found = node.meta.get("unbacked_bindings")
-        if found and isinstance(value, priv.SymInt) and value.node.expr not in found:
+        if found and isinstance(value, torch.SymInt) and value.node.expr not in found:
             known[node] = value
             node.meta["example_value"] = node.meta["val"] = shape_env.create_unbacked_symint()
             shape_env.pending_fresh_unbacked_symbols.pop()

@@ -15,6 +15,8 @@ from typing import Any
 import torch
 import torch.fx
 
+from suture.torch_private import tensor_parts
+
 Bounds = tuple[float, float]  # the lowest and the highest number there can be
 Rule = Callable[[torch.fx.Node, torch.Tensor, int], "Bounds | None"]
 
@@ -28,7 +30,11 @@ def bounds_of(node: torch.fx.Node, left: int = _DEEPEST) -> Bounds | None:
     """What holds for all elements of the tensor a node makes; None if nothing is known, or if it
     was written to. At most `left` operations are looked through."""
     value = node.meta.get("example_value")
-    if not isinstance(value, torch.Tensor) or value.is_inference() or value._version:
+    if (
+        not isinstance(value, torch.Tensor)
+        or value.is_inference()
+        or tensor_parts.version_of(value)
+    ):
         return None
     rule = _RULES.get(node.target) if left else None
     found = rule(node, value, left - 1) if rule is not None else None

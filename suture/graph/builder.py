@@ -14,14 +14,22 @@ import torch
 import torch.fx
 
 from suture import config
-from suture.graph import _torch as priv
 from suture.graph.asserts import bind_unbacked
-from suture.graph.compiling import state_for
+from suture.graph.compiling import keeping, quietly, state_for
 from suture.graph.derivatives import Derivatives
 from suture.graph.known import known_above, watched_mode
 from suture.graph.levels import Levels
 from suture.graph.names import TorchName, valid_name
 from suture.sources import Source
+from suture.torch_private import (
+    MissingName,
+    fake_tensors,
+    operators,
+    symbolic_shapes,
+    tensor_parts,
+    thread_state,
+)
+from suture.torch_private.tensor_parts import version_of
 
 
 class OpFailed(Exception):
@@ -55,7 +63,9 @@ class GraphInput:
         if self.as_it_came is not None:
             return self.as_it_came
         fake = self.node.meta["val"]
-        return fake if self.kept or priv.is_traceable_wrapper_subclass(fake) else self.example
+        return (
+            fake if self.kept or tensor_parts.is_traceable_wrapper_subclass(fake) else self.example
+        )
 
     def rank(self) -> int:
         """The order of inputs: those that stay, those that belong to an argument, the others."""
@@ -82,7 +92,7 @@ class GraphBuilder:
         self.graph = torch.fx.Graph(tracer_cls=None)
         self.decisions = Decisions()
         self.origins: dict[Any, tuple[str, Any]] = {}  # of numbers from data: name, (file, line)
-        self.shape_env = priv.ShapeEnv(
+        self.shape_env = symbolic_shapes.ShapeEnv(
             allow_scalar_outputs=True,
             allow_dynamic_output_shape_ops=config.capture_dynamic_output_shape_ops
             and not without_data,
@@ -142,10 +152,10 @@ class GraphBuilder:
         """A new input for a number (SymFloat or SymInt) that the variant computes by itself as
         `text`; gives the node of the number, or None if it cannot be a symbol."""
         known = value.node.hint
-        made = priv.symbolic_number(self.shape_env, known, TorchName(f"computed {hint}"))
+        made = symbolic_shapes.symbolic_number(self.shape_env, known, TorchName(f"computed {hint}"))
         if made is None:
             return None
-        self.equals[priv.expression(made)] = value
+        self.equals[symbolic_shapes.expression(made)] = value
         real, fake = made, made
         if isinstance(value, torch.SymFloat):
             real = convert(known)
@@ -198,12 +208,12 @@ class GraphBuilder:
         if torch.is_inference_mode_enabled() is not self.inference:
             with torch.inference_mode(self.inference):  # it was there before the mode was switched
                 return self._fake_tensor(tensor, source, dims)
-        if priv.is_traceable_wrapper_subclass(tensor) and dims is not None:
+        if tensor_parts.is_traceable_wrapper_subclass(tensor) and dims is not None:
             place = TorchName(source.path())
             return self.fake.from_tensor(tensor, symbolic_context=dims, source=place)
-        if priv.is_traceable_wrapper_subclass(tensor) or _views_a_wrapper(tensor):
+        if tensor_parts.is_traceable_wrapper_subclass(tensor) or _views_a_wrapper(tensor):
             return self.fake.from_tensor(tensor, static_shapes=True)
-        context = dims if dims is not None else priv.static_context(tensor)
+        context = dims if dims is not None else symbolic_shapes.static_context(tensor)
         # Without a name torch does not take the number in a tensor of no dimensions for an input
         # of the program: it comes from data, and nothing may be decided on it while tracing.
         name = TorchName(source.path()) if tensor.dim() else None
@@ -228,7 +238,7 @@ class GraphBuilder:
             self.decide(above)
         if any(
             isinstance(v, torch.Tensor) and v.dtype in _QUANTIZED
-            for v in priv.pytree.tree_leaves(value)
+            for v in tensor_parts.pytree.tree_leaves(value)
         ):
             raise OpFailed("error", TypeError("fake tensors cannot be quantized"))
         return self.node(op, target, args, kwargs, value), value
@@ -285,24 +295,24 @@ class GraphBuilder:
                 if not self.shape_env.var_to_range:
                     return self._call_fake(op, target, args, kwargs)
                 # Kernels that know only plain ints have a form in Python for symbolic ones.
-                with priv.enable_python_dispatcher():
+                with fake_tensors.enable_python_dispatcher():
                     return self._call_fake(op, target, args, kwargs)
-        except priv.DataDependentOutputException as error:
+        except fake_tensors.DataDependentOutputException as error:
             raise OpFailed("data", error) from error
-        except priv.DynamicOutputShapeException as error:
+        except fake_tensors.DynamicOutputShapeException as error:
             raise OpFailed("shape", error) from error
-        except priv.GuardOnDataDependentSymNode as error:
+        except symbolic_shapes.GuardOnDataDependentSymNode as error:
             raise OpFailed("decision", error) from error
-        except priv.UnsupportedOperatorException as error:
+        except fake_tensors.UnsupportedOperatorException as error:
             raise OpFailed("kernel", error) from error
-        except (KeyboardInterrupt, SystemExit):
+        except (KeyboardInterrupt, SystemExit, MissingName):
             raise
         except BaseException as error:
             raise OpFailed("error", error) from error
 
     def _asking(self) -> Any:
         asks = self.asks and not self.quiet
-        return priv.enable_torch_function() if asks else _NOTHING
+        return tensor_parts.EnableTorchFunction() if asks else _NOTHING
 
     def _call_fake(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
         if op == "call_method":
@@ -314,7 +324,7 @@ class GraphBuilder:
     def run_operator(self, target: Any, args: Any) -> Any:
         """The fake result of an operator that takes functions: those are looked up by the exact
         type of the mode."""
-        kind, self.fake.__class__ = type(self.fake), priv.FakeTensorMode
+        kind, self.fake.__class__ = type(self.fake), fake_tensors.FakeTensorMode
         try:
             return self.run_fake("call_function", target, args, {})
         finally:
@@ -378,14 +388,14 @@ class GraphBuilder:
     def keeping_modes(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
         """The compiled graph; if it raises, the modes it switched are as they were before."""
         resets = self._resets_in_order()
-        kept = _keeping(compiled, resets) if resets else compiled
-        return _quietly(kept) if self.quiet else kept
+        kept = keeping(compiled, resets) if resets else compiled
+        return quietly(kept) if self.quiet else kept
 
     def _resets_in_order(self) -> list[tuple[Any, Any]]:
         """(setter, state) to put the modes back, the last switched first; grad mode, which others
         switch along, comes last."""
         resets = [(setter, before) for (setter, _), before in reversed(self.resets.items())]
-        return sorted(resets, key=lambda one: one[0] is torch._C._set_grad_enabled)
+        return sorted(resets, key=lambda one: one[0] is thread_state.set_grad_enabled)
 
     def compiling(self) -> Any:
         """The state of torch in which a backend compiles the graph."""
@@ -396,7 +406,7 @@ class GraphBuilder:
     def finish(self, outputs: list[torch.fx.Node]) -> torch.fx.GraphModule:
         """The graph with these outputs; inputs nobody uses are removed."""
         # the trace is over; operators that take functions are looked up by the mode's exact type
-        self.fake.__class__ = priv.FakeTensorMode
+        self.fake.__class__ = fake_tensors.FakeTensorMode
         for setter, before in self._resets_in_order():
             self.graph.call_function(setter, before)
         self.graph.output(tuple(outputs))
@@ -445,35 +455,17 @@ def may_write(node: torch.fx.Node) -> bool:
         return plain in ("__setitem__",) or plain.startswith("__i")
     if plain.endswith("_") or plain == "setitem" or "out" in node.kwargs:
         return True
-    schema = getattr(node.target, "_schema", None)
+    schema = operators.schema_of(node.target)
     if schema is not None and schema.is_mutable:
         return True
     return plain.startswith("i") and hasattr(operator, "__" + plain + "__")
 
 
-def _keeping(compiled: Callable[..., Any], resets: list[Any]) -> Callable[..., Any]:
-    def run(*args: Any) -> Any:
-        try:
-            return compiled(*args)
-        except BaseException:
-            for setter, before in resets:
-                setter(*before)
-            raise
-
-    return run
-
-
-def _quietly(compiled: Callable[..., Any]) -> Callable[..., Any]:
-    def run(*args: Any) -> Any:
-        with priv.DisableTorchFunctionSubclass():
-            return compiled(*args)
-
-    return run
-
-
 def _views_a_wrapper(tensor: torch.Tensor) -> bool:
     """Whether a tensor views one whose own sizes may be symbols (the values of a nested tensor)."""
-    return tensor._is_view() and priv.is_traceable_wrapper_subclass(tensor._base)
+    return tensor_parts.is_view(tensor) and tensor_parts.is_traceable_wrapper_subclass(
+        tensor_parts.base_of(tensor)
+    )
 
 
 def is_float(symbol: Any) -> bool:
@@ -486,15 +478,10 @@ def was_written(fake: torch.Tensor) -> bool:
     return fake.is_inference() or version_of(fake) != getattr(fake, "version_at_start", 0)
 
 
-def version_of(tensor: torch.Tensor) -> int:
-    """How often a tensor was written to; tensors made in inference mode do not count."""
-    return 0 if tensor.is_inference() else int(tensor._version)
-
-
 def _value(node: torch.fx.Node) -> Any:
     return node.meta["example_value"]
 
 
 def tree_leaves(value: Any) -> list[Any]:
     """The leaves of a result as torch's pytree sees it."""
-    return priv.pytree.tree_leaves(value)
+    return tensor_parts.pytree.tree_leaves(value)

@@ -1,15 +1,16 @@
-"""The state of torch in which a backend compiles a graph."""
+"""The state of torch in which a backend compiles a graph, and in which the graph runs."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 import torch.fx
 
-from suture.graph import _torch as priv
+from suture.torch_private import operators, tensor_parts, thread_state
 
 
 @contextlib.contextmanager
@@ -17,7 +18,7 @@ def state_for(graph: torch.fx.Graph, quiet: bool) -> Iterator[None]:
     """`quiet`: no `__torch_function__` is asked."""
     with contextlib.ExitStack() as stack:
         if quiet:
-            stack.enter_context(priv.DisableTorchFunctionSubclass())
+            stack.enter_context(tensor_parts.DisableTorchFunctionSubclass())
         if any(_is_trained_lstm(node) for node in graph.nodes) and takes_lstm_apart():
             stack.enter_context(_without_mkldnn())
         yield
@@ -28,7 +29,7 @@ def _is_trained_lstm(node: torch.fx.Node) -> bool:
     in a tensor that is not there when the graph runs without autograd, as compiled graphs do."""
     if node.op != "call_function" or getattr(node.target, "__name__", "") != "lstm":
         return False
-    made = priv.pytree.tree_leaves(node.meta.get("example_value"))
+    made = tensor_parts.pytree.tree_leaves(node.meta.get("example_value"))
     return any(isinstance(v, torch.Tensor) and v.requires_grad for v in made)
 
 
@@ -37,16 +38,42 @@ def takes_lstm_apart() -> bool:
     """Whether torch keeps the shape of the states where it takes an LSTM apart: 2.11 does not."""
     state, weight = torch.zeros(1, 2, 1), torch.zeros(4, 1)
     with _without_mkldnn(), torch.no_grad():
-        made = priv.lstm_impl(state, (state, state), (weight, weight), False, 1, 0.0, *3 * [False])
+        made = operators.lstm_decomposition(
+            state, (state, state), (weight, weight), False, 1, 0.0, *3 * [False]
+        )
     return bool(made[1].shape == state.shape)
 
 
 @contextlib.contextmanager
 def _without_mkldnn() -> Iterator[None]:
     """Operations are taken apart as if there were no fused kernels."""
-    before = torch._C._get_mkldnn_enabled()
-    torch._C._set_mkldnn_enabled(False)
+    before = thread_state.get_mkldnn_enabled()
+    thread_state.set_mkldnn_enabled(False)
     try:
         yield
     finally:
-        torch._C._set_mkldnn_enabled(before)
+        thread_state.set_mkldnn_enabled(before)
+
+
+def keeping(compiled: Callable[..., Any], resets: list[Any]) -> Callable[..., Any]:
+    """A compiled graph; should it raise, the modes it switched are put back."""
+
+    def run(*args: Any) -> Any:
+        try:
+            return compiled(*args)
+        except BaseException:
+            for setter, before in resets:
+                setter(*before)
+            raise
+
+    return run
+
+
+def quietly(compiled: Callable[..., Any]) -> Callable[..., Any]:
+    """A compiled graph, run with no `__torch_function__` asked."""
+
+    def run(*args: Any) -> Any:
+        with tensor_parts.DisableTorchFunctionSubclass():
+            return compiled(*args)
+
+    return run

@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch.autograd.graph import get_gradient_edge
 
+from suture.torch_private import tensor_parts
+
 
 @dataclass(slots=True)
 class Reached:
@@ -36,7 +38,7 @@ class Derivatives:
 
     def note_input(self, value: Any) -> None:
         """The fake tensor of an input."""
-        for tensor in (value, getattr(value, "_base", None)):
+        for tensor in (value, tensor_parts.base_of(value)):
             if isinstance(tensor, torch.Tensor) and tensor.grad_fn is not None:
                 self._before.add(tensor.grad_fn)
 

@@ -12,9 +12,9 @@ from typing import Any
 import torch
 import torch.fx
 
-from suture.graph import _torch as priv
+from suture.torch_private import fake_tensors, functorch_parts, operators
 
-_ITEM = torch.ops.aten._local_scalar_dense.default
+_ITEM = operators.local_scalar
 
 
 def watched_mode(**options: Any) -> Any:
@@ -23,7 +23,7 @@ def watched_mode(**options: Any) -> Any:
     It is of torch's own class and not of a derived one, because torch's higher-order operators
     look modes up by their class.
     """
-    mode = priv.FakeTensorMode(**options)
+    mode = fake_tensors.FakeTensorMode(**options)
     plain = mode.dispatch
     mode.read = False
 
@@ -43,7 +43,7 @@ def may_be_known(tensor: torch.Tensor) -> bool:
         and tensor.device.type == "cpu"
         and not tensor.requires_grad
         and not tensor.dtype.is_complex
-        and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+        and not functorch_parts.is_wrapped(tensor)
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from suture.graph import _torch as priv
+from suture.torch_private import fake_tensors
 
 _NOT_WORD = re.compile(r"[^0-9a-zA-Z]+")
 
@@ -16,7 +16,7 @@ def valid_name(path: str) -> str:
 
 
 @dataclass(frozen=True)
-class TorchName(priv.TorchSource):
+class TorchName(fake_tensors.TorchSource):
     """One of our sources as torch's shape environment wants to see it: a name."""
 
     path: str

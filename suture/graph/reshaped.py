@@ -6,6 +6,7 @@ import torch
 import torch.fx
 
 from suture.graph.builder import GraphBuilder
+from suture.torch_private import tensor_parts
 
 
 def keep_shape(builder: GraphBuilder, node: torch.fx.Node) -> bool:
@@ -14,7 +15,7 @@ def keep_shape(builder: GraphBuilder, node: torch.fx.Node) -> bool:
     entry = next(entry for entry in builder.inputs if entry.node is node)
     fake = node.meta["val"]
     if entry.as_it_came is None:
-        if fake._is_view() or not _is_whole(entry.example):
+        if tensor_parts.is_view(fake) or not _is_whole(entry.example):
             return False
         with builder.fake:
             made = torch.empty_strided(

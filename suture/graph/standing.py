@@ -8,8 +8,8 @@ from typing import Any
 import torch
 import torch.fx
 
-from suture.graph import _torch as priv
 from suture.graph.builder import GraphBuilder, GraphInput, may_write, tree_leaves, was_written
+from suture.torch_private import tensor_parts
 
 _MOST_NODES = 64
 _MOST_NUMBERS = 4096
@@ -31,7 +31,7 @@ def standing_number(
         return None  # the program will raise it by itself, if it comes to that
 
 
-class _WithoutDraws(priv.TorchDispatchMode):
+class _WithoutDraws(tensor_parts.TorchDispatchMode):
     """Refuses operations that draw random numbers, before they have drawn any."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

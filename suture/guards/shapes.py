@@ -15,8 +15,8 @@ import sympy
 from suture import _core
 from suture.errors import UserError
 from suture.guards import Guards
-from suture.guards import _torch as priv
 from suture.guards.places import Place
+from suture.torch_private import symbolic_shapes
 
 _OPS = _core.EXPR_OPS
 _LARGEST = 2**62
@@ -29,7 +29,7 @@ class NotInteger(Exception):
 def add(guards: Guards, graph: Any, places: list[Place]) -> None:
     """Add what the ShapeEnv of `graph` assumed about the numbers at `places`."""
     maker = _Maker(guards, graph.shape_env, places)
-    maker.equals = {s: priv.expression(value) for s, value in graph.equals.items()}
+    maker.equals = {s: symbolic_shapes.expression(value) for s, value in graph.equals.items()}
     maker.computed = graph.computed
     maker.relations()
     maker.ranges()
@@ -43,11 +43,11 @@ def check_marks(shape_env: Any, places: list[Place]) -> None:
     for place in places:
         if place.mark is None:
             continue
-        symbol = priv.expression(place.value)
+        symbol = symbolic_shapes.expression(place.value)
         now = shape_env.replace(symbol)
         if now.is_number:
             raise UserError(_violation(shape_env, place, places, symbol, f"the constant {now}"))
-        bounds = priv.symbol_range(shape_env, symbol)
+        bounds = symbolic_shapes.symbol_range(shape_env, symbol)
         if bounds is None or (place.mark.min is None and place.mark.max is None):
             continue
         low, high = bounds
@@ -61,7 +61,7 @@ def check_marks(shape_env: Any, places: list[Place]) -> None:
 
 def _violation(env: Any, place: Place, places: list[Place], symbol: Any, what: str) -> str:
     lines = getattr(env.guards, "lines", {})
-    names = {priv.expression(p.value): p.text() for p in reversed(places)}
+    names = {symbolic_shapes.expression(p.value): p.text() for p in reversed(places)}
     for number, guard in reversed(list(enumerate(env.guards))):
         if symbol in guard.expr.free_symbols <= names.keys():
             line = lines.get(number)
@@ -78,7 +78,11 @@ def _violation(env: Any, place: Place, places: list[Place], symbol: Any, what: s
 
 def paths_of(names: set[str], places: list[Place]) -> set[str]:
     """The paths of the floats whose symbols have these names; of all floats if none has."""
-    floats = {str(priv.expression(p.value)): p.source.path() for p in places if p.kind == "float"}
+    floats = {
+        str(symbolic_shapes.expression(p.value)): p.source.path()
+        for p in places
+        if p.kind == "float"
+    }
     return {floats[n] for n in names if n in floats} or set(floats.values())
 
 
@@ -89,7 +93,7 @@ class _Maker:
         self.places = places
         self.home: dict[Any, Place] = {}
         for place in places:
-            expr = priv.expression(place.value)
+            expr = symbolic_shapes.expression(place.value)
             if isinstance(expr, sympy.Symbol):
                 self.home.setdefault(expr, place)
         self.equals: dict[Any, Any] = {}  # symbol -> expression it stands for
@@ -99,7 +103,7 @@ class _Maker:
     def relations(self) -> None:
         """A place whose number is another's, or computed from others (equal sizes, strides)."""
         for place in self.places:
-            expr = priv.expression(place.value)
+            expr = symbolic_shapes.expression(place.value)
             if self.home.get(expr) is place or not self._is_known(expr):
                 continue
             own = sympy.Dummy("place", integer=True)
@@ -107,7 +111,7 @@ class _Maker:
 
     def ranges(self) -> None:
         for symbol, place in self.home.items():
-            bounds = priv.symbol_range(self.env, symbol)
+            bounds = symbolic_shapes.symbol_range(self.env, symbol)
             if place.kind == "float":
                 self.guards.add(
                     None, "expr_py", ((place.key(),), _is_number, f"not isnan({place.text()})")
@@ -124,7 +128,7 @@ class _Maker:
                 self._issue(sympy.Le(symbol, upper, evaluate=False), self.home)
 
         for symbol in self.equals:
-            lower, upper = priv.symbol_range(self.env, symbol) or (None, None)
+            lower, upper = symbolic_shapes.symbol_range(self.env, symbol) or (None, None)
             if symbol.is_integer and lower is not None and upper is not None:
                 for bound, relation in ((lower, sympy.Ge), (upper, sympy.Le)):
                     if bound.is_Integer and abs(bound) < _LARGEST:
@@ -160,7 +164,7 @@ class _Maker:
             expr = guard.expr
             if not self._is_known(expr):
                 continue  # numbers from data: those are checked in the graph
-            if priv.follows_from_ranges(self.env, expr):
+            if symbolic_shapes.follows_from_ranges(self.env, expr):
                 continue
             self._issue(expr, self.home, lines.get(number))
 
@@ -170,7 +174,7 @@ class _Maker:
         known = self.home.keys() | self.equals.keys() | self.computed.keys()
         for symbol in expr.free_symbols - known:
             number = self.env.backed_var_to_val.get(symbol)
-            if number is not None and not priv.is_nested_int(number):
+            if number is not None and not symbolic_shapes.is_nested_int(number):
                 raise LookupError(f"no place is known for {symbol} in {expr}")
         return bool(expr.free_symbols <= known)
 
@@ -211,7 +215,11 @@ class _Maker:
         return found
 
     def _argument(self, value: Any) -> Any:
-        return self._written_out(priv.expression(value)) if hasattr(value, "node") else sympy.S.Zero
+        return (
+            self._written_out(symbolic_shapes.expression(value))
+            if hasattr(value, "node")
+            else sympy.S.Zero
+        )
 
     def _text(self, expr: Any, names: dict[Any, str]) -> tuple[str, dict[str, Any]]:
         """The expression with its places spelled as `names` say, and the functions it calls."""
@@ -236,7 +244,7 @@ class _Maker:
         where one of its functions raises."""
         text, functions = self._text(expr, {symbol: f"n{i}" for symbol, i in index.items()})
         numbers = ", ".join(f"n{i}" for i in range(len(index)))
-        namespace = {**priv.interpreter(), **functions}
+        namespace = {**symbolic_shapes.interpreter(), **functions}
         made = eval(f"lambda {numbers}: {text}", namespace)
         made.__name__ = "shapes"
         return _Holds(made) if functions else made
@@ -269,12 +277,13 @@ _RELATIONS = {
     sympy.Eq: "eq", sympy.Ne: "ne", sympy.Lt: "lt", sympy.Le: "le", sympy.Gt: "gt", sympy.Ge: "ge",
 }  # fmt: skip
 _CHAINS = {
-    sympy.Add: "add", sympy.Mul: "mul", sympy.And: "and", sympy.Or: "or", priv.Min: "min",
-    priv.Max: "max", sympy.Min: "min", sympy.Max: "max",
+    sympy.Add: "add", sympy.Mul: "mul", sympy.And: "and", sympy.Or: "or",
+    symbolic_shapes.Min: "min", symbolic_shapes.Max: "max", sympy.Min: "min", sympy.Max: "max",
 }  # fmt: skip
 _PAIRS = {
-    priv.FloorDiv: "floordiv", priv.CleanDiv: "floordiv", priv.Mod: "mod", priv.PythonMod: "mod",
-    sympy.Mod: "mod", priv.PowByNatural: "pow",
+    symbolic_shapes.FloorDiv: "floordiv", symbolic_shapes.CleanDiv: "floordiv",
+    symbolic_shapes.Mod: "mod", symbolic_shapes.PythonMod: "mod", sympy.Mod: "mod",
+    symbolic_shapes.PowByNatural: "pow",
 }  # fmt: skip
 
 
@@ -312,13 +321,13 @@ def compile_expression(expr: Any, index: dict[Any, int]) -> list[int]:
             *compile_expression(args[1], index),
             _OPS["pow"],
         ]
-    if kind is priv.ModularIndexing:
+    if kind is symbolic_shapes.ModularIndexing:
         base, divisor, modulus = (compile_expression(a, index) for a in args)
         return [*base, *divisor, _OPS["floordiv"], *modulus, _OPS["mod"]]
     raise NotInteger
 
 
-class _Text(priv.PythonPrinter):
+class _Text(symbolic_shapes.PythonPrinter):
     """Prints an expression with its symbols as places."""
 
     def __init__(self, names: dict[Any, str]) -> None:

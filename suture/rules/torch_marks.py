@@ -6,39 +6,17 @@ imported by somebody else; nothing here imports it.
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from suture.rules.mark_table import describe, run_frames_of
 from suture.rules.verdict import CONSTANT, IN_GRAPH, INLINE, RUN, SPECIAL, Origin, Verdict, place_of
 from suture.rules.wrapped import has_code
-
-_TABLES = (
-    "_nonstrict_trace_callable_ids",
-    "_leaf_function_ids",
-    "_disallowed_callable_ids",
-    "_allowed_callable_ids",
-    "_polyfilled_function_ids",
-)
-
-
-def _tables() -> Any:
-    return sys.modules.get("torch._dynamo.trace_rules")
+from suture.torch_private import torchdynamo
 
 
 def token() -> tuple[int, ...] | None:
     """Changes when a table of torch's marks does; None while torch._dynamo is not loaded."""
-    rules = _tables()
-    if rules is None:
-        return None
-    return tuple([len(getattr(rules, name, _EMPTY).function_ids or ()) for name in _TABLES])
-
-
-class _Empty:
-    function_ids: frozenset[int] = frozenset()
-
-
-_EMPTY = _Empty()
+    return torchdynamo.marks_token()
 
 
 def verdict_of(obj: Any) -> Verdict | None:
@@ -94,18 +72,14 @@ def _copied(obj: Any, attributes: Any) -> bool:
 
 
 def _by_table(obj: Any) -> Verdict | None:
-    rules = _tables()
     try:
         module = getattr(obj, "__module__", None)
     except Exception:  # of the program's own code
         return None
-    if rules is None or module == "torch._dynamo.decorators":
+    if module == "torch._dynamo.decorators":
         return None  # graph_break and its kin are in torch's tables, but have handlers here
 
-    def filed(table: str) -> bool:
-        return id(obj) in (getattr(rules, table, _EMPTY).function_ids or ())
-
-    if filed("_nonstrict_trace_callable_ids"):
+    if torchdynamo.is_marked(obj, "nonstrict_trace"):
         reason = "one node, whose body the backend traces"
         return Verdict(
             SPECIAL,
@@ -115,7 +89,7 @@ def _by_table(obj: Any) -> Verdict | None:
             "nonstrict_trace",
             origin=Origin.MARK,
         )
-    if filed("_leaf_function_ids"):
+    if torchdynamo.is_marked(obj, "leaf_function"):
         reason = "one node, whose body Python runs"
         return Verdict(
             SPECIAL,
@@ -125,7 +99,7 @@ def _by_table(obj: Any) -> Verdict | None:
             "leaf_function",
             origin=Origin.MARK,
         )
-    if filed("_disallowed_callable_ids"):
+    if torchdynamo.is_marked(obj, "disallowed"):
         reason = "the program keeps it out of graphs"
         return Verdict(
             RUN,
@@ -135,7 +109,7 @@ def _by_table(obj: Any) -> Verdict | None:
             describe(obj),
             origin=Origin.DISALLOWED,
         )
-    if filed("_allowed_callable_ids"):
+    if torchdynamo.is_marked(obj, "allowed"):
         reason = "the program allows it as one node"
         return Verdict(
             IN_GRAPH,
@@ -145,19 +119,14 @@ def _by_table(obj: Any) -> Verdict | None:
             describe(obj),
             origin=Origin.MARK,
         )
-    if filed("_polyfilled_function_ids"):
+    if torchdynamo.is_marked(obj, "polyfilled"):
         return _substituted(obj)
     return None
 
 
 def _substituted(obj: Any) -> Verdict | None:
     """A substitute that the program gave to torch; torch's own are not used."""
-    functions = sys.modules.get("torch._dynamo.variables.functions")
-    if functions is None:
-        return None
-    handlers = functions.PolyfilledFunctionVariable._get_polyfill_handlers()
-    wrapper = handlers.get(obj)
-    replacement = getattr(wrapper, "__torch_dynamo_polyfill__", None)
+    replacement = torchdynamo.polyfill_of(obj)
     if replacement is None or replacement.__module__.startswith("torch."):
         return None
     reason = "the program gives a function to trace instead"

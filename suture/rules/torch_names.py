@@ -1,5 +1,4 @@
-"""torch's operations, read from the installed torch: the one file of this room that touches
-torch's private parts. Tried on torch 2.11, 2.12 and 2.13.
+"""torch's operations, read from the installed torch.
 
 Nothing is imported or computed before `operations()` is asked for the first time.
 """
@@ -13,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from suture.rules.verdict import CONSTANT, IN_GRAPH, SPECIAL, Origin, Verdict, place
+from suture.torch_private import operators, tensor_parts
 
 # Modules in C that hold operations on tensors, and modules in C that hold everything else.
 OPERATION_MODULES = ("_nn", "_fft", "_linalg", "_special", "_sparse", "_nested")
@@ -111,18 +111,19 @@ def _operation_spaces(torch: Any) -> Iterator[tuple[str, Any]]:
     for name in ("fft", "linalg", "special"):
         yield f"torch.{name}", getattr(torch, name)
     yield "torch.nn.functional", torch.nn.functional
-    yield "torch", torch._C._VariableFunctions
+    yield "torch", operators.functions_in_c
     for name in OPERATION_MODULES:
-        yield f"torch._C.{name}", getattr(torch._C, name)
-    yield "torch._VF", torch._VF
+        if hasattr(operators.bindings, name):
+            yield f"torch._C.{name}", getattr(operators.bindings, name)
+    yield "torch._VF", operators.functions_with_defaults
 
 
 def _binding_spaces(torch: Any) -> Iterator[tuple[str, Any]]:
     yield "torch", torch
-    yield "torch._C", torch._C
+    yield "torch._C", operators.bindings
     for name in BINDING_MODULES:
-        if hasattr(torch._C, name):
-            yield f"torch._C.{name}", getattr(torch._C, name)
+        if hasattr(operators.bindings, name):
+            yield f"torch._C.{name}", getattr(operators.bindings, name)
 
 
 def _builtins(space: Any) -> Iterator[tuple[str, Any]]:
@@ -169,21 +170,18 @@ def _tensor_methods(torch: Any) -> Iterator[tuple[str, Any]]:
 
 def operator_verdict(obj: Any) -> Verdict | None:
     """The verdict on an object of torch.ops (of torch itself or of a custom library), or None."""
-    from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
-
-    if isinstance(obj, HigherOrderOperator):
+    if isinstance(obj, operators.HigherOrderOperator):
         alike = any(base.__name__ == "BaseHOP" for base in type(obj).__mro__)  # they differ in name
-        return replace(HIGHER_ORDER, name=f"higher_order.{'base_hop' if alike else obj._name}")
-    if isinstance(obj, (OpOverload, OpOverloadPacket)):
+        name = "base_hop" if alike else operators.name_of(obj)
+        return replace(HIGHER_ORDER, name=f"higher_order.{name}")
+    if isinstance(obj, (operators.OpOverload, operators.OpOverloadPacket)):
         return replace(OVERLOAD, name=f"torch.ops.{obj!s}")
     return None
 
 
 def custom_operator(obj: Any) -> Any:
     """The OpOverload that a `torch.library.custom_op` object calls, or None."""
-    from torch._library.custom_ops import CustomOpDef
-
-    return obj._opoverload if isinstance(obj, CustomOpDef) else None
+    return operators.overload_of(obj) if isinstance(obj, operators.CustomOpDef) else None
 
 
 def missing_fake(op: Any) -> str:
@@ -191,19 +189,15 @@ def missing_fake(op: Any) -> str:
 
     In: an OpOverload or OpOverloadPacket. Out: lines of Python for a hint.
     """
-    import torch
-    from torch._library.simple_registry import singleton
-
-    if isinstance(op, torch._ops.OpOverloadPacket):
+    if isinstance(op, operators.OpOverloadPacket):
         op = getattr(op, op.overloads()[0])
-    name = op._schema.name
-    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+    name = operators.schema_of(op).name
     keys = ("Meta", "CompositeImplicitAutograd", "CompositeExplicitAutograd")
-    if any(has_kernel(op.name(), key) for key in keys):
+    if any(operators.has_kernel(op.name(), key) for key in keys):
         return ""
-    if singleton.find(name).fake_impl.kernel is not None:
+    if operators.fake_kernels.find(name).fake_impl.kernel is not None:
         return ""
-    arguments = ", ".join(argument.name for argument in op._schema.arguments)
+    arguments = ", ".join(argument.name for argument in operators.schema_of(op).arguments)
     return (
         f'@torch.library.register_fake("{name}")\n'
         f"def _({arguments}):\n"
@@ -213,9 +207,8 @@ def missing_fake(op: Any) -> str:
 
 def leaves(tree: Any) -> list[Any]:
     """The leaves of a pytree, as torch flattens it."""
-    from torch.utils import _pytree
-
-    return _pytree.tree_leaves(tree)
+    leaves_of: list[Any] = tensor_parts.pytree.tree_leaves(tree)
+    return leaves_of
 
 
 @functools.cache

@@ -23,6 +23,7 @@ from suture.guards import Guards
 from suture.hook import Chain, slot_names
 from suture.plan import Plan, Retry, Stop
 from suture.sources import Source, slot
+from suture.torch_private import MissingName
 from suture.tracer.ending import Mark, Restart, Stopped, Uncaught, all_guards, needs_sizes
 from suture.tracer.frame import Frame, Pending, line_text, loop_slots
 from suture.tracer.opcodes import HANDLERS
@@ -197,6 +198,9 @@ class Tracer(*PARTS):  # type: ignore[misc]
             exit = stop.exit
         except (RecursionError, MemoryError) as error:
             fault = Break(calls.TRACING_OUT_OF_ROOM, error=type(error).__name__)
+            raise Restart(self.step, self._exit_at(fault), str(fault)) from None
+        except MissingName as error:
+            fault = Break(internal.MISSING_NAME, name=error.path)
             raise Restart(self.step, self._exit_at(fault), str(fault)) from None
         self._refuse(self.refused_check(), "what is written before a check cannot be taken back")
         self._refuse(self.refused_copy(), "others see the memory of a leaf that is made here")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from suture.breaks import Break, contexts
+from suture.torch_private import tensor_parts, thread_state
 from suture.variables.base import Variable
 from suture.variables.constant import Constant
 from suture.variables.sequence import BuiltinMethod
 
-Switch = torch._C.DisableTorchFunctionSubclass
+Switch = tensor_parts.DisableTorchFunctionSubclass
 
 
 class FunctionSwitch(Variable):
@@ -74,6 +73,6 @@ def leave(switch: Any) -> None:
 def state_behind(switch: Any) -> bool:
     """The state that an entered switch goes back to."""
     switch.__exit__(None, None, None)
-    before = bool(torch._C._is_torch_function_enabled())
+    before = bool(thread_state.is_torch_function_enabled())
     switch.__enter__()
     return before

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from suture.breaks import Break, builtin_calls, objects, tensors
-from suture.graph.builder import version_of
+from suture.torch_private.tensor_parts import version_of
 from suture.variables.base import Variable
 from suture.variables.constant import Constant
 from suture.variables.tensor import Symbol, Tensor

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = (".ci", "benchmarks", "csrc", "docs", "examples", "site", "suture", "tests", "tools")
@@ -72,41 +69,3 @@ def test_no_body_only_says_that_it_is_not_written():
 def test_no_local_paths():
     found = lines_with(house(), LOCAL_PATH)
     assert not found, "\n" + "\n".join(found)
-
-
-def private_torch(tree: ast.AST) -> Iterator[str]:
-    """The private modules of torch that a file imports: any part of the name starts with _."""
-    for node in ast.walk(tree):
-        names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        for name in names:
-            first, *rest = name.split(".")
-            if first == "torch" and any(part.startswith("_") for part in rest):
-                yield name
-
-
-def test_one_file_per_room_knows_torchs_private_parts():
-    holders: dict[str, set[str]] = {}
-    for path in sorted((ROOT / "suture").rglob("*.py")):
-        inside = path.relative_to(ROOT / "suture")
-        if any(private_torch(ast.parse(path.read_text()))):
-            holders.setdefault(inside.parts[0], set()).add(str(inside))
-    several = {room: sorted(files) for room, files in holders.items() if len(files) > 1}
-    assert not several, several
-
-
-@pytest.mark.parametrize(
-    ("source", "names"),
-    [
-        ("import torch._dynamo", ["torch._dynamo"]),
-        ("from torch import _guards", ["torch._guards"]),
-        ("from torch.utils._pytree import tree_map", ["torch.utils._pytree.tree_map"]),
-        ("def f():\n    from torch._C import x", ["torch._C.x"]),
-        ("import torch.fx, torch.nn\nfrom torch.fx import Graph\nfrom . import _torch", []),
-    ],
-)
-def test_what_counts_as_private(source, names):
-    assert list(private_torch(ast.parse(source))) == names

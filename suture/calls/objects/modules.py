@@ -9,6 +9,7 @@ import torch
 from suture.breaks import Break, calls, modules
 from suture.calls.objects.attributes import MISSING
 from suture.calls.table import handles
+from suture.torch_private import tensor_parts
 from suture.variables import Constant, Dict, Function, Object
 
 _HOOKS = ("_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_forward_pre_hooks")
@@ -30,7 +31,7 @@ def _module_call(fn: Any) -> Any:
     return handler
 
 
-for _fn in (torch.nn.Module.__call__, torch.nn.Module._call_impl):
+for _fn in (torch.nn.Module.__call__, tensor_parts.module_call):
     handles(_fn)(_module_call(_fn))
 
 

@@ -11,9 +11,10 @@ from suture._core import type_name
 from suture.breaks import Break, objects
 from suture.calls.objects.attributes import MISSING
 from suture.calls.part import Part
+from suture.torch_private import tensor_parts
 from suture.variables import Class, Opaque, Super
 
-_TENSOR_BASES = (torch.Tensor, torch._C.TensorBase)
+_TENSOR_BASES = (torch.Tensor, tensor_parts.TensorBase)
 _OF_CLASSES = (classmethod, types.ClassMethodDescriptorType)
 
 

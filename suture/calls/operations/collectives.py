@@ -8,6 +8,7 @@ import torch
 
 from suture.breaks import Break, contexts, distributed
 from suture.calls.table import handles
+from suture.torch_private import autograd_parts
 from suture.variables import Function
 
 _COLLECTIVES = """all_reduce all_gather all_gather_into_tensor all_to_all all_to_all_single barrier
@@ -30,6 +31,6 @@ if torch.distributed.is_available():
         _collective(getattr(torch.distributed, _name))
 
 
-@handles(torch.autograd._unsafe_preserve_version_counter)
+@handles(autograd_parts.preserve_version_counter)
 def _version_counter(tx: Any, args: Any, kwargs: Any) -> Any:
     raise Break(contexts.VERSION_COUNTER_MANAGER)

@@ -9,6 +9,7 @@ import torch
 from suture.breaks import Break, calls, tensors
 from suture.calls.operations.tensor_methods import method
 from suture.calls.table import handles, special
+from suture.torch_private import operators
 from suture.variables import Constant, List, Size, Symbol, Tensor, Tuple
 from suture.variables.arrays import Array
 
@@ -140,7 +141,7 @@ def _stacked(tx: Any, data: Any, dtype: torch.dtype) -> Any:
     return tx.call_torch(maker, [data], {"dtype": Constant(dtype)})
 
 
-@handles(torch._shape_as_tensor)
+@handles(operators.shape_as_tensor)
 def _shape_as_tensor(tx: Any, args: Any, kwargs: Any) -> Any:
     cpu, (of,) = {"device": Constant(torch.device("cpu"))}, args
     return _make_tensor(tx, torch.tensor, [List(list(tx.tensor_shape(of).items))], cpu)

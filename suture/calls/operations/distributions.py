@@ -8,6 +8,7 @@ import torch
 from torch.distributions.utils import lazy_property
 
 from suture.calls.table import handles, handles_code
+from suture.torch_private import operators
 from suture.variables import Size
 
 
@@ -20,7 +21,7 @@ def _lazy_property(tx: Any, function: Any, args: Any, kwargs: Any) -> Any:
     return tx.wrap(args[0].real().__get__(None, args[2].real()), None)
 
 
-@handles(torch._C._infer_size)
+@handles(operators.infer_size)
 def _infer_size(tx: Any, args: Any, kwargs: Any) -> Any:
     """The shape that two shapes have together."""
     return Size(tx.unpack(tx.fold(torch.broadcast_shapes, list(args), {})))

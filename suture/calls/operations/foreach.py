@@ -12,6 +12,7 @@ import torch
 from suture import rules
 from suture.breaks import Break, calls
 from suture.calls.table import handles, special
+from suture.torch_private import operators
 from suture.variables import Constant, Dict, List, Tensor, TensorMethod, Tuple
 
 
@@ -73,8 +74,12 @@ def _group_tensors(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     return Dict(entries)
 
 
-for _name in ("_fused_adam_", "_fused_adamw_", "_fused_sgd_", "_fused_adagrad_"):
-    if hasattr(torch, _name):
-        _file_fused(getattr(torch, _name))
-_file(torch._foreach_addcdiv_, torch.div)
-_file(torch._foreach_addcmul_, torch.mul)
+for _fused in (
+    operators.fused_adam,
+    operators.fused_adamw,
+    operators.fused_sgd,
+    operators.fused_adagrad,
+):
+    _file_fused(_fused)
+_file(operators.foreach_addcdiv, torch.div)
+_file(operators.foreach_addcmul, torch.mul)

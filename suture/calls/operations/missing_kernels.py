@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from suture.breaks import Break, calls
 from suture.graph import OpFailed
 from suture.rules.torch_names import missing_fake
+from suture.torch_private import operators
 
 
 def no_fake_kernel(failed: OpFailed, target: Any, name: str) -> Break:
     """The break that shows the registration which `target` lacks."""
     operator = getattr(failed.cause, "func", target)
     missing = ""
-    if isinstance(operator, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+    if isinstance(operator, (operators.OpOverload, operators.OpOverloadPacket)):
         missing = missing_fake(operator)
     return Break(
         calls.NO_FAKE_KERNEL,

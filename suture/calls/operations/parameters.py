@@ -18,10 +18,11 @@ from typing import Any
 import torch
 
 from suture.breaks import Break, calls, tensor_methods
-from suture.calls._torch import allocate
 from suture.calls.part import Part
 from suture.calls.table import handles
-from suture.graph.builder import version_of
+from suture.torch_private import tensor_parts
+from suture.torch_private.allocation import allocate
+from suture.torch_private.tensor_parts import version_of
 from suture.variables import Constant, GraphValue, Tensor
 from suture.variables.parameters import MadeLeaf
 
@@ -161,7 +162,7 @@ def _others(tx: Any, data: Any, refused: Break) -> list[tuple[torch.fx.Node, int
     value = data.value
     if len(tx.graph.levels.stack) > 1 or not _is_plain(value):
         raise refused
-    storage, found = value.untyped_storage()._cdata, []
+    storage, found = tensor_parts.storage_key(value), []
     for node in tx.graph.graph.nodes:
         shown = node.meta.get("example_value")
         if shown is not value and _shows(shown, storage):
@@ -187,7 +188,7 @@ def _is_held(node: torch.fx.Node, data: Tensor) -> bool:
 def _shows(value: Any, storage: int) -> bool:
     if isinstance(value, (list, tuple)):
         return any(_shows(v, storage) for v in value)
-    return isinstance(value, torch.Tensor) and value.untyped_storage()._cdata == storage
+    return isinstance(value, torch.Tensor) and tensor_parts.storage_key(value) == storage
 
 
 def _make(tx: Any, value: torch.Tensor, cls: type, wants: bool) -> MadeLeaf:

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from suture.calls._torch import TorchDispatchMode
+from suture.torch_private.tensor_parts import TorchDispatchMode
 
 
 class NotesSeeded(TorchDispatchMode):

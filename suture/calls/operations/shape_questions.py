@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from suture.breaks import Break, calls
 from suture.calls.table import special
-from suture.graph import _torch as priv
+from suture.torch_private import symbolic_shapes
 from suture.variables import Constant, Symbol, is_literal
 from suture.variables.sequence import Sequence
 
@@ -19,10 +21,10 @@ def _symbolic_shape(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     answer = None
     try:
         answer = target(*values, **named)
-        if isinstance(answer, priv.SymBool):
+        if isinstance(answer, torch.SymBool):
             answer = bool(answer)
-    except priv.GuardOnDataDependentSymNode as error:
-        if isinstance(answer, priv.SymBool):
+    except symbolic_shapes.GuardOnDataDependentSymNode as error:
+        if isinstance(answer, torch.SymBool):
             return tx.call_torch(target, args, kwargs)  # asked when the graph runs
         raise tx.unbacked_decision(error) from None
     if not is_literal(answer):

@@ -12,9 +12,9 @@ from suture import config
 from suture.breaks import Break, control_flow
 from suture.calls.language.operators import COMPARE, real_operator
 from suture.calls.part import Part
-from suture.graph import _torch as priv
 from suture.graph.bounds import bounds_of
 from suture.graph.names import TorchName
+from suture.torch_private import symbolic_shapes
 from suture.variables import Constant, Symbol, Tensor
 
 
@@ -38,7 +38,7 @@ class Symbols(Part):
                     self.guards.add(symbol.source, "equals", known)  # and not -0.0
                 return known
             return bool(value)
-        except priv.GuardOnDataDependentSymNode as error:
+        except symbolic_shapes.GuardOnDataDependentSymNode as error:
             raise self.unbacked_decision(error) from None
 
     def symbol_truth(self, symbol: Symbol) -> bool:
@@ -47,7 +47,7 @@ class Symbols(Part):
             if isinstance(value, torch.SymBool):
                 return bool(value)
             return bool(value != 0)
-        except priv.GuardOnDataDependentSymNode as error:
+        except symbolic_shapes.GuardOnDataDependentSymNode as error:
             raise self.unbacked_decision(error) from None
 
     def symbol_to_bool(self, symbol: Symbol) -> Any:
@@ -111,7 +111,7 @@ class Symbols(Part):
             if decided is not None:
                 return decided
         if self._may_be_nan(left) and isinstance(right, Symbol):
-            one, other = (priv.expression(side.value) for side in (left, right))
+            one, other = (symbolic_shapes.expression(side.value) for side in (left, right))
             if one == other:  # to sympy a number is itself, and NaN is not
                 raise self._decision_on(left, f"{symbol} itself")
         return self._node(COMPARE[symbol][0], left, right)
@@ -120,7 +120,7 @@ class Symbols(Part):
         """Whether this is a float from data, of which nothing is known while tracing."""
         if not isinstance(value, Symbol) or not isinstance(value.value, torch.SymFloat):
             return False
-        used = priv.expression(value.value).free_symbols
+        used = symbolic_shapes.expression(value.value).free_symbols
         return any(s not in self.graph.shape_env.backed_var_to_val for s in used)
 
     def question_on_data(self, symbol: Any, question: str) -> None:
@@ -131,7 +131,8 @@ class Symbols(Part):
     def _decision_on(self, symbol: Symbol, text: str) -> Break:
         known = self.graph.origins
         used = sorted(
-            (s for s in priv.expression(symbol.value).free_symbols if s in known), key=str
+            (s for s in symbolic_shapes.expression(symbol.value).free_symbols if s in known),
+            key=str,
         )
         places = [
             f'{name} comes from File "{at[0]}", line {at[1]}'
@@ -198,7 +199,7 @@ class Symbols(Part):
             return None
         bounds = bounds_of(tensor.node) if isinstance(made, Symbol) else None
         if bounds is not None and made.python_type() is int:
-            priv.constrain_range(made.value, min=int(bounds[0]), max=int(bounds[1]))
+            symbolic_shapes.constrain_range(made.value, min=int(bounds[0]), max=int(bounds[1]))
         if method == "__float__" and made.python_type() is int:
             return self.call_torch(torch.sym_float, [made], {})
         if method in ("__int__", "__index__") and made.python_type() is float:
@@ -224,10 +225,10 @@ class Symbols(Part):
         if type(result) not in (int, float) or abs(result) >= 2**62:
             return None
         name = TorchName(getattr(real, "__name__", "number"))
-        made = priv.symbolic_number(self.graph.shape_env, result, name)
+        made = symbolic_shapes.symbolic_number(self.graph.shape_env, result, name)
         if made is None:
             return None
-        self.graph.computed[priv.expression(made)] = (real, values)
+        self.graph.computed[symbolic_shapes.expression(made)] = (real, values)
         proxies = tuple(self.proxy(a) for a in args)
         return Symbol(self.graph.node("call_function", real, proxies, {}, made), made)
 
@@ -285,7 +286,8 @@ def _is_sum(left: Any, right: Any) -> bool:
         return False
     values = [v.value for v in (left, right) if isinstance(v, Symbol)]
     return len(values) == 2 and any(
-        isinstance(v, torch.SymFloat) and not priv.expression(v).is_Symbol for v in values
+        isinstance(v, torch.SymFloat) and not symbolic_shapes.expression(v).is_Symbol
+        for v in values
     )
 
 

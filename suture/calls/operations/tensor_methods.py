@@ -9,6 +9,7 @@ import torch
 
 from suture.breaks import Break, tensor_methods, tensors
 from suture.graph.reshaped import keep_shape
+from suture.torch_private import autograd_parts
 from suture.variables import Class, Constant, Size, Tensor
 from suture.variables.parameters import SwitchedLeaf
 
@@ -160,7 +161,7 @@ def _is_data_of(value: Tensor, tensor: Tensor) -> bool:
     node = value.node
     if node is tensor.node:
         return True
-    return node.target is torch._C._autograd._get_data_attr and node.args[0] is tensor.node
+    return node.target is autograd_parts.data_of and node.args[0] is tensor.node
 
 
 def set_attribute(tx: Any, tensor: Tensor, name: str, value: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from suture import _core, config
+from suture import config
 from suture.breaks import (
     Break,
     calls,
@@ -29,7 +29,8 @@ from suture.calls.part import Part
 from suture.calls.tensor_classes.subclasses import PLAIN
 from suture.calls.tensor_classes.wrappers import base_call
 from suture.graph import OpFailed
-from suture.graph._torch import is_traceable_wrapper_subclass
+from suture.torch_private import autograd_parts, operators, tensor_parts
+from suture.torch_private.tensor_parts import is_traceable_wrapper_subclass
 from suture.variables import (
     Constant,
     Dict,
@@ -227,7 +228,7 @@ class Tensors(Part):
         if name in _COMPUTED:
             return self.call_torch(getattr, [tensor, Constant(name)], {})
         if name == "data":
-            return self.call_torch(torch._C._autograd._get_data_attr, [tensor], {})
+            return self.call_torch(autograd_parts.data_of, [tensor], {})
         if name == "nbytes":
             size = self._measure(tensor, "numel", [], {})
             return self.finish(self.binary("mul", size, Constant(tensor.value.element_size())))
@@ -250,7 +251,7 @@ class Tensors(Part):
 
     def base_tensor_attribute(self, tensor: Tensor, base: type, name: str) -> Any:
         """`super().name` of a tensor, where torch's own classes define it."""
-        if base is torch._C.TensorBase and callable(getattr(base, name)):
+        if base is tensor_parts.TensorBase and callable(getattr(base, name)):
             return BaseMethod(tensor, name)
         if callable(getattr(torch.Tensor, name)):
             return self.method(self.wrap(getattr(torch.Tensor, name), None), tensor)
@@ -465,8 +466,8 @@ _SCALARS = (int, float, complex)
 # Real objects that a graph's code can spell.
 _GRAPH_OBJECTS = (
     str, bytes, int, float, complex, type(None), type(...), torch.dtype, torch.device,
-    torch.layout, torch.memory_format, torch._ops.OpOverload, torch._ops.OpOverloadPacket,
-    torch._ops.HigherOrderOperator, slice, range, tuple, list, dict, type,
+    torch.layout, torch.memory_format, operators.OpOverload, operators.OpOverloadPacket,
+    operators.HigherOrderOperator, slice, range, tuple, list, dict, type,
 )  # fmt: skip
 
 
@@ -493,8 +494,3 @@ def _plain_class(value: torch.Tensor) -> type:
     if isinstance(value, torch.nn.Parameter):
         return torch.nn.Parameter
     return torch.Tensor
-
-
-def configure_core() -> None:
-    """Tell the core how to look at tensors. Called once when suture is imported."""
-    _core.configure_tensors((torch.Tensor, torch.nn.Parameter), torch._C.TensorBase)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from suture.calls.part import Part
-from suture.graph._torch import is_traceable_wrapper_subclass
 from suture.graph.builder import was_written
+from suture.torch_private.tensor_parts import is_traceable_wrapper_subclass
 from suture.variables import Tensor, Tuple
 from suture.variables.base import Mutable
 

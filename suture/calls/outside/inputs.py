@@ -12,11 +12,11 @@ import torch
 from suture import _core
 from suture.calls.part import Part
 from suture.dynamic import NO_MARKS, Marks, check_marks
-from suture.graph import _torch as priv
 from suture.graph.bounds import bounds_of
 from suture.graph.known import make_known, number_of
 from suture.graph.names import TorchName
 from suture.guards.places import Place
+from suture.torch_private import symbolic_shapes, tensor_parts
 from suture.variables import Symbol, Tensor
 
 _CPU = torch.device("cpu")
@@ -53,30 +53,34 @@ class Inputs(Part):
             moving = (moving | marks.maybe) - marks.static
         if not moving and not marks.dynamic and not marks.unbacked:
             if self.history.dynamic_strides(self.plan, path, value):
-                return TensorPlan(priv.static_context(value, moving_strides=True), marks)
+                return TensorPlan(symbolic_shapes.static_context(value, moving_strides=True), marks)
             return TensorPlan()
         kinds = [self._kind(i, moving, marks) for i in range(value.dim())]
         constraints = [
-            priv.range_constraint(marks.dynamic[i].min, marks.dynamic[i].max)
+            symbolic_shapes.range_constraint(marks.dynamic[i].min, marks.dynamic[i].max)
             if i in marks.dynamic
             else None
             for i in range(value.dim())
         ]
         bounds = {i: (r.min, r.max) for i, r in marks.unbacked.items()}
-        context = priv.symbolic_context(
+        context = symbolic_shapes.symbolic_context(
             dynamic_sizes=kinds, constraint_sizes=constraints, unbacked_bounds=bounds or None,
-            view_base_context=priv.base_context(value),
+            view_base_context=symbolic_shapes.base_context(value),
         )  # fmt: skip
         return TensorPlan(context, marks)
 
     def _kind(self, i: int, moving: set[int], marks: Marks) -> Any:
         if i in marks.unbacked:
-            return priv.DimDynamic.UNBACKED
+            return symbolic_shapes.DimDynamic.UNBACKED
         if i in marks.dynamic:
-            return priv.DimDynamic.DYNAMIC
+            return symbolic_shapes.DimDynamic.DYNAMIC
         if i not in moving:
-            return priv.DimDynamic.STATIC
-        return priv.DimDynamic.DUCK if self.plan.dynamic else priv.DimDynamic.DYNAMIC
+            return symbolic_shapes.DimDynamic.STATIC
+        return (
+            symbolic_shapes.DimDynamic.DUCK
+            if self.plan.dynamic
+            else symbolic_shapes.DimDynamic.DYNAMIC
+        )
 
     def note_input(self, made: Tensor, plan: TensorPlan) -> None:
         self.note_sizes(made.value, made.source, plan)
@@ -84,10 +88,10 @@ class Inputs(Part):
     def note_sizes(self, fake: torch.Tensor, source: Any, plan: TensorPlan) -> None:
         """Remember where the symbols of an input's sizes come from."""
         for i, size in enumerate(fake.shape):
-            if isinstance(size, torch.SymInt) and not priv.is_ragged(size):
+            if isinstance(size, torch.SymInt) and not symbolic_shapes.is_ragged(size):
                 self.symbol_places.append(Place(source, "size", i, size, plan.marks.dynamic.get(i)))
         for i, stride in enumerate(fake.stride()):
-            if isinstance(stride, torch.SymInt) and not priv.is_ragged(stride):
+            if isinstance(stride, torch.SymInt) and not symbolic_shapes.is_ragged(stride):
                 self.symbol_places.append(Place(source, "stride", i, stride))
         offset = fake.storage_offset()
         if isinstance(offset, torch.SymInt):
@@ -127,7 +131,7 @@ class Inputs(Part):
         if abs(value) >= _LARGEST or len(self.symbol_places) >= _MOST_SYMBOLS:
             return None
         symint = self.graph.shape_env.create_unspecified_symint_and_symbol(
-            value, TorchName(source.path()), priv.DimDynamic.DYNAMIC
+            value, TorchName(source.path()), symbolic_shapes.DimDynamic.DYNAMIC
         )
         if isinstance(symint, int):
             return None
@@ -140,7 +144,9 @@ class Inputs(Part):
         """The float goes into the graph as a tensor of one double, which every backend takes."""
         if not math.isfinite(value) or (value == 0.0 and math.copysign(1.0, value) < 0):
             return None  # symbols know no sign of zero
-        symfloat = priv.symbolic_float(self.graph.shape_env, value, TorchName(source.path()))
+        symfloat = symbolic_shapes.symbolic_float(
+            self.graph.shape_env, value, TorchName(source.path())
+        )
         real = as_double(value)
         fake = self.graph.fake.from_tensor(real, static_shapes=True)
         fake.item_memo = symfloat
@@ -157,7 +163,7 @@ def number_in(tensor: torch.Tensor) -> Any:
     """What guards and checks read of a tensor of one number: where it stands in memory, if that can
     be known without an operation of torch."""
     kind = _IN_MEMORY.get(tensor.dtype)
-    if kind is None or type(tensor) is not torch.Tensor or tensor._is_view():
+    if kind is None or type(tensor) is not torch.Tensor or tensor_parts.is_view(tensor):
         return tensor.item()
     if tensor.device.type != "cpu" or tensor.layout is not torch.strided:
         return tensor.item()

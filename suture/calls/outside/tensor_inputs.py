@@ -17,6 +17,7 @@ from suture.calls.tensor_classes.subclasses import (
 from suture.calls.tensor_classes.wrappers import is_wrapper_class
 from suture.dynamic import marks_of
 from suture.graph.known import may_be_known
+from suture.torch_private import tensor_parts
 from suture.variables import Tensor
 
 
@@ -31,7 +32,7 @@ class TensorInputs(Part):
         if convert is not None:
             self.meet_subclass(type(value))
         example = value if convert is None else plain_example(value)
-        with torch._C.DisableTorchFunctionSubclass():  # looking at it runs no code of its class
+        with tensor_parts.DisableTorchFunctionSubclass():  # looking at it runs no code of its class
             self.refuse_tensor(example, source, type(value))
         plan = self.tensor_plan(example, source, marks_of(value))
         fake = self.fake_input(example, source, plan.context)

@@ -21,6 +21,7 @@ from suture.calls.outside.instances import RawItem, hides_dict, qualname_of, rea
 from suture.calls.part import Part
 from suture.calls.table import handler_of
 from suture.sources import Source, pinned
+from suture.torch_private import operators
 from suture.variables import (
     Builtin,
     Cell,
@@ -173,9 +174,9 @@ def _maker_for(value: Any) -> Wrap:
         return _module
     if issubclass(kind, _FUNCTION_LIKE):
         return _builtin
-    if issubclass(kind, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+    if issubclass(kind, (operators.OpOverload, operators.OpOverloadPacket)):
         return _builtin
-    if issubclass(kind, (torch._ops.HigherOrderOperator,)):
+    if issubclass(kind, (operators.HigherOrderOperator,)):
         return _builtin
     if issubclass(kind, (torch.SymInt, torch.SymFloat, torch.SymBool)):
         return opaque

@@ -10,14 +10,15 @@ import torch
 
 from suture import rules
 from suture.calls.table import handles
+from suture.torch_private import operators
 from suture.variables import Constant, Symbol, Tensor
 
 # What torch can say about a symbolic float.
 _NODES = {
-    math.sqrt: torch._sym_sqrt, math.sin: torch._sym_sin, math.cos: torch._sym_cos,
-    math.tan: torch._sym_tan, math.asin: torch._sym_asin, math.acos: torch._sym_acos,
-    math.atan: torch._sym_atan, math.sinh: torch._sym_sinh, math.cosh: torch._sym_cosh,
-    math.tanh: torch._sym_tanh, math.log2: torch._sym_log2,
+    math.sqrt: operators.sym_sqrt, math.sin: operators.sym_sin, math.cos: operators.sym_cos,
+    math.tan: operators.sym_tan, math.asin: operators.sym_asin, math.acos: operators.sym_acos,
+    math.atan: operators.sym_atan, math.sinh: operators.sym_sinh, math.cosh: operators.sym_cosh,
+    math.tanh: operators.sym_tanh, math.log2: operators.sym_log2,
 }  # fmt: skip
 # Where the real function does not raise, compared with 0.
 _DOMAIN = {math.sqrt: ">=", math.log2: ">"}

@@ -24,6 +24,7 @@ from suture.calls.table import handles
 from suture.calls.tensor_classes.overrides import is_custom
 from suture.calls.tensor_classes.subclasses import is_subclass
 from suture.graph import OpFailed
+from suture.torch_private import autograd_parts, thread_state
 from suture.variables import Class, Constant, Tensor, Tuple
 from suture.variables.base import Mutable
 
@@ -286,14 +287,14 @@ def _trace_forward(
     def run(args: list[Any]) -> Any:
         before = torch.is_grad_enabled()
         # what the body switches is undone before this, should the trace end in it
-        tx.restores.append(functools.partial(torch._C._set_grad_enabled, before))
-        torch._C._set_grad_enabled(False)
+        tx.restores.append(functools.partial(thread_state.set_grad_enabled, before))
+        thread_state.set_grad_enabled(False)
         try:
             out = tx.call(forward, args if separate else [ctx, *args], {})
             if separate:
                 tx.call(_method(tx, cls, "setup_context"), [ctx, Tuple(list(args)), out], {})
         finally:
-            torch._C._set_grad_enabled(before)
+            thread_state.set_grad_enabled(before)
         results.append(out)
         return Tuple([out, Tuple(list(ctx.saved)), Tuple(list(ctx.attrs.values()))])
 
@@ -358,6 +359,6 @@ def _backward_of(raw: Any) -> Any:
 
 
 _FUNCTION_FILE = torch.autograd.function.__file__
-_NO_SETUP = torch.autograd.function._SingleLevelFunction.__dict__["setup_context"]
-_NO_BACKWARD = torch.autograd.function._SingleLevelFunction.__dict__["backward"]
-_NO_VJP = torch.autograd.function._SingleLevelFunction.__dict__.get("vjp")
+_NO_SETUP = autograd_parts.SingleLevelFunction.__dict__["setup_context"]
+_NO_BACKWARD = autograd_parts.SingleLevelFunction.__dict__["backward"]
+_NO_VJP = autograd_parts.SingleLevelFunction.__dict__.get("vjp")

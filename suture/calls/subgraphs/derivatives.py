@@ -14,6 +14,7 @@ from suture.calls.table import special
 from suture.calls.tensor_classes.subclasses import PLAIN
 from suture.graph import OpFailed
 from suture.graph.derivatives import Reached, saving
+from suture.torch_private import tensor_parts
 from suture.variables import Tensor, Tuple
 
 _SIGNATURE = inspect.signature(torch.autograd.grad)
@@ -122,4 +123,4 @@ def _is_plain(value: Any) -> bool:
 
 
 def _has_hooks(tensor: Tensor) -> bool:
-    return tensor.example is not None and tensor.example._backward_hooks is not None
+    return tensor.example is not None and tensor_parts.has_backward_hooks(tensor.example)

@@ -15,7 +15,8 @@ from suture.calls.subgraphs import trees
 from suture.calls.subgraphs.bodies import Body
 from suture.calls.table import handles, special
 from suture.graph import OpFailed
-from suture.graph.builder import version_of
+from suture.torch_private import operators, tensor_parts
+from suture.torch_private.tensor_parts import version_of
 from suture.variables import (
     Constant,
     GraphValue,
@@ -65,10 +66,10 @@ def _body(
 
 def _refuse_aliases(inputs: list[Any], outputs: list[Any]) -> None:
     """A body gives tensors of its own: none of its inputs, none of them twice."""
-    seen = {v.untyped_storage()._cdata for v in inputs if isinstance(v, torch.Tensor)}
+    seen = {tensor_parts.storage_key(v) for v in inputs if isinstance(v, torch.Tensor)}
     for value in outputs:
         if isinstance(value, torch.Tensor):
-            storage = value.untyped_storage()._cdata
+            storage = tensor_parts.storage_key(value)
             if storage in seen:
                 raise Break(higher_order.BODY_ALIASES)
             seen.add(storage)
@@ -367,7 +368,7 @@ def _associative_scan(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
 def _public(name: str) -> None:
     """The function of the user around an operator: where something in it is refused, Python makes
     the whole call."""
-    function = getattr(torch._higher_order_ops, name)
+    function = getattr(operators.higher_order, name)
     function = getattr(function, name, function)  # the module of that name, or the function itself
 
     @handles(function)

@@ -17,6 +17,7 @@ from suture.breaks import Break, autograd
 from suture.calls.subgraphs import trees
 from suture.calls.table import special
 from suture.calls.tensor_classes.subclasses import PLAIN
+from suture.torch_private import thread_state
 from suture.variables import BuiltinMethod, Constant, Tensor
 from suture.variables.base import Mutable
 
@@ -100,12 +101,12 @@ def _register_hook(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
         grad = torch.empty_like(value)
     before = torch.is_grad_enabled()
     try:
-        torch._C._set_grad_enabled(False)
+        thread_state.set_grad_enabled(False)
         body = tx.trace_body("register_hook", args[1], (trees.Leaf(0),), [tensor], [grad])
     except Break:
         raise refused from None
     finally:
-        torch._C._set_grad_enabled(before)
+        thread_state.set_grad_enabled(before)
     if len(body.values) > 1 or not _fits(body, value):
         raise refused
     held = tx.graph.held_module(body.module, "hook")

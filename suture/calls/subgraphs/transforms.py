@@ -8,10 +8,11 @@ from typing import Any
 import torch
 
 from suture.breaks import Break, functorch
-from suture.calls._torch import pytree
 from suture.calls.operations.seeded import NotesSeeded
 from suture.calls.subgraphs import trees
 from suture.calls.table import handles, special
+from suture.torch_private import functorch_parts
+from suture.torch_private.tensor_parts import broadcast_to_and_flatten, pytree
 from suture.variables import Constant, Tuple
 from suture.variables.base import Variable
 
@@ -133,7 +134,7 @@ def _without_mapped(tx: Any, structure: Any, values: list[Any], dims: Any) -> li
     """The fake arguments as the body sees them: without the dimension that is mapped over."""
     leaf = lambda s: isinstance(s, trees.Leaf)  # noqa: E731
     flat, spec = pytree.tree_flatten(structure, is_leaf=leaf)
-    wanted = pytree._broadcast_to_and_flatten(tuple(dims) if isinstance(dims, list) else dims, spec)
+    wanted = broadcast_to_and_flatten(tuple(dims) if isinstance(dims, list) else dims, spec)
     if wanted is None:
         raise _refuse("vmap", "in_dims does not fit the arguments")
     made = list(values)
@@ -168,7 +169,7 @@ def _grad(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     return apply(tx, "grad", fn, tx.unpack(given), pairs, transform)
 
 
-@handles(torch._functorch.eager_transforms.grad_and_value_impl)
+@handles(functorch_parts.grad_and_value)
 def _grad_and_value(tx: Any, args: Any, kwargs: Any) -> Any:
     return _grad(tx, torch.func.grad_and_value, args, kwargs)
 

@@ -17,16 +17,17 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from suture.breaks import Break, contexts
-from suture.calls._torch import DeviceContext, device_constructors
 from suture.calls.part import Part
 from suture.calls.table import special
+from suture.torch_private import tensor_parts, thread_state
+from suture.torch_private.tensor_parts import DeviceContext, device_constructors
 from suture.variables import Constant, Dict, Lazy, Object, Tensor, Tuple
 from suture.variables.switches import FunctionSwitch
 
 
 def mode_at(place: int) -> Any:
     """The mode at that place of torch's own stack."""
-    return torch._C._get_function_stack_at(place)
+    return thread_state.function_stack_at(place)
 
 
 class FunctionModes(Part):
@@ -206,6 +207,6 @@ def _torch_function_stack(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
 
 @special("torch_function_mode")
 def _torch_function_mode(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
-    if target is torch._C.DisableTorchFunctionSubclass:
+    if target is tensor_parts.DisableTorchFunctionSubclass:
         return FunctionSwitch(None)
     raise Break(contexts.MODE_UNSUPPORTED, mode=target.__name__)

@@ -14,9 +14,10 @@ from suture.breaks import Break, contexts
 from suture.calls.part import Part
 from suture.calls.table import handles
 from suture.inference_mode import set_inference, switch
+from suture.torch_private import thread_state
 from suture.variables import Constant, Object
 
-_SET_GRAD = torch._C._set_grad_enabled
+_SET_GRAD = thread_state.set_grad_enabled
 # AOTAutograd of older versions does not know tensors that it meets first in inference mode.
 _IN_GRAPHS = tuple(int(part) for part in torch.__version__.split(".")[:2]) >= (2, 13)
 

@@ -17,6 +17,7 @@ import torch.fx.traceback
 from suture.breaks import Break, calls, contexts
 from suture.calls.part import Part
 from suture.calls.table import handles, special
+from suture.torch_private import settings, thread_state
 from suture.variables import Constant
 
 
@@ -38,7 +39,7 @@ class Modes(Part):
         before, wanted = torch.is_grad_enabled(), bool(self.constant_value(value))
         if wanted == before:
             return Constant(None)
-        return self.set_mode(torch._C._set_grad_enabled, (wanted,), (before,))
+        return self.set_mode(thread_state.set_grad_enabled, (wanted,), (before,))
 
     def change_nesting(self, by: int) -> Any:
         """Enter or leave one level of autocast. Gives the level, as torch counts it."""
@@ -97,15 +98,6 @@ def _set_grad_enabled(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     return tx.set_grad_enabled(args[0])
 
 
-_SDP = (
-    (torch._C._set_sdp_use_flash, torch._C._get_flash_sdp_enabled),
-    (torch._C._set_sdp_use_mem_efficient, torch._C._get_mem_efficient_sdp_enabled),
-    (torch._C._set_sdp_use_math, torch._C._get_math_sdp_enabled),
-    (torch._C._set_sdp_use_cudnn, torch._C._get_cudnn_sdp_enabled),
-    (torch._C._set_sdp_use_overrideable, torch._C._get_overrideable_sdp_enabled),
-)
-
-
 def _sdp_switch(setter: Any, getter: Any) -> Any:
     def switch(tx: Any, args: Any, kwargs: Any) -> Any:
         return tx.set_mode(setter, (tx.constant_value(args[0]),), (getter(),))
@@ -113,7 +105,7 @@ def _sdp_switch(setter: Any, getter: Any) -> Any:
     return switch
 
 
-for _setter, _getter in _SDP:
+for _setter, _getter in settings.pairs(settings.ATTENTION):
     handles(_setter)(_sdp_switch(_setter, _getter))
 
 

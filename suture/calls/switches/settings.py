@@ -9,22 +9,8 @@ import torch.utils.checkpoint
 
 from suture.breaks import Break, calls
 from suture.calls.table import handles, handles_code, special
+from suture.torch_private import settings, tensor_parts, thread_state
 from suture.variables import Constant
-
-# What sets a setting of one argument, and what reads it; older and newer releases lack some.
-_PAIRS = (
-    ("_set_cublas_allow_tf32", "_get_cublas_allow_tf32"),
-    ("_set_cudnn_enabled", "_get_cudnn_enabled"),
-    ("_set_cudnn_benchmark", "_get_cudnn_benchmark"),
-    ("_set_cudnn_deterministic", "_get_cudnn_deterministic"),
-    ("_set_cudnn_allow_tf32", "_get_cudnn_allow_tf32"),
-    ("_set_cudnn_depthwise_kernel", "_get_cudnn_depthwise_kernel"),
-    ("_set_mkldnn_enabled", "_get_mkldnn_enabled"),
-    ("_set_mkldnn_deterministic", "_get_mkldnn_deterministic"),
-    ("_set_onednn_allow_tf32", "_get_onednn_allow_tf32"),
-    ("_set_sdp_priority_order", "_get_sdp_priority_order"),
-    ("_set_multithreading_enabled", "_is_multithreading_enabled"),
-)
 
 
 def _switch(setter: Any, getter: Any) -> Any:
@@ -39,19 +25,16 @@ def _switch(setter: Any, getter: Any) -> Any:
     return switch
 
 
-for _set, _get in _PAIRS:
-    if hasattr(torch._C, _set) and hasattr(torch._C, _get):
-        handles(getattr(torch._C, _set))(_switch(getattr(torch._C, _set), getattr(torch._C, _get)))
+for _set, _get in settings.pairs(settings.NAMES):
+    handles(_set)(_switch(_set, _get))
 
 
-if hasattr(torch._C, "_set_fp32_precision_setter"):
-
-    @handles(torch._C._set_fp32_precision_setter)
-    def _set_precision(tx: Any, args: Any, kwargs: Any) -> Any:
-        backend, operation, wanted = (tx.constant_value(a) for a in args)
-        before = torch._C._get_fp32_precision_getter(backend, operation)
-        values = (backend, operation, wanted)
-        return tx.set_mode(torch._C._set_fp32_precision_setter, values, (*values[:2], before))
+@handles(thread_state.set_fp32_precision)
+def _set_precision(tx: Any, args: Any, kwargs: Any) -> Any:
+    backend, operation, wanted = (tx.constant_value(a) for a in args)
+    before = thread_state.get_fp32_precision(backend, operation)
+    values = (backend, operation, wanted)
+    return tx.set_mode(thread_state.set_fp32_precision, values, (*values[:2], before))
 
 
 # ---- deterministic algorithms
@@ -59,7 +42,7 @@ if hasattr(torch._C, "_set_fp32_precision_setter"):
 
 def set_deterministic(state: tuple[bool, bool]) -> None:
     """Whether algorithms must be deterministic, and whether one that is not only warns."""
-    torch._C._set_deterministic_algorithms(state[0], warn_only=state[1])
+    thread_state.set_deterministic_algorithms(state[0], warn_only=state[1])
 
 
 @special("deterministic")
@@ -80,37 +63,35 @@ def _deterministic(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
 
 # ---- hooks on saved tensors that are forbidden
 
-_AUTOGRAD = torch._C._autograd
-
 
 def forbid_saved_tensor_hooks(message: str | None) -> None:
     """Forbid hooks on saved tensors, with what the error says; None allows them."""
     if message is None:
-        _AUTOGRAD._saved_tensors_hooks_enable()
+        thread_state.saved_hooks_enable()
     else:
-        _AUTOGRAD._saved_tensors_hooks_disable(message)
+        thread_state.saved_hooks_disable(message)
 
 
 def _forbid(tx: Any, message: Any) -> Any:
-    before = _AUTOGRAD._saved_tensors_hooks_get_disabled_error_message()
+    before = thread_state.saved_hooks_disabled_message()
     return tx.set_mode(forbid_saved_tensor_hooks, (message,), (before,))
 
 
-@handles(_AUTOGRAD._saved_tensors_hooks_disable)
+@handles(thread_state.saved_hooks_disable)
 def _disable_hooks(tx: Any, args: Any, kwargs: Any) -> Any:
     if len(args) != 1 or kwargs:
         raise Break(calls.C_FUNCTION, function="_saved_tensors_hooks_disable")
     return _forbid(tx, tx.constant_value(args[0]))
 
 
-@handles(_AUTOGRAD._saved_tensors_hooks_enable)
+@handles(thread_state.saved_hooks_enable)
 def _enable_hooks(tx: Any, args: Any, kwargs: Any) -> Any:
     return _forbid(tx, None)
 
 
-@handles(_AUTOGRAD._saved_tensors_hooks_get_disabled_error_message)
+@handles(thread_state.saved_hooks_disabled_message)
 def _disabled_message(tx: Any, args: Any, kwargs: Any) -> Any:
-    return Constant(_AUTOGRAD._saved_tensors_hooks_get_disabled_error_message())
+    return Constant(thread_state.saved_hooks_disabled_message())
 
 
 # ---- blocks in Python around such switches: torch runs them, the rules say; here they are traced
@@ -126,7 +107,7 @@ for _block in (
     torch.autograd.graph.disable_saved_tensors_hooks,
     torch.utils.checkpoint.set_checkpoint_debug_enabled,
     torch.utils.checkpoint.set_checkpoint_early_stop,
-    getattr(torch.backends, "__allow_nonbracketed_mutation"),
+    tensor_parts.nonbracketed_mutation,
 ):
     handles_code(_block.__wrapped__.__code__)(_inline)
 for _function in (

@@ -12,6 +12,7 @@ from suture.calls.part import Part
 from suture.calls.table import handles
 from suture.calls.tensor_classes.subclasses import is_subclass
 from suture.calls.tensor_classes.wrappers import is_wrapper_class
+from suture.torch_private import tensor_parts
 from suture.variables import Class, Constant, Tensor
 
 
@@ -43,7 +44,7 @@ def _refuse(kind: Any, args: list[Any]) -> Break:
     return Break(subclasses.SUBCLASS_CONSTRUCTOR, subclass=name, arguments=given)
 
 
-@handles(torch._C.TensorBase.__new__)
+@handles(tensor_parts.TensorBase.__new__)
 def _new(tx: Any, args: Any, kwargs: Any) -> Any:
     """torch.Tensor.__new__(cls, tensor): the same tensor, seen as the class."""
     kind, *rest = args
@@ -53,7 +54,7 @@ def _new(tx: Any, args: Any, kwargs: Any) -> Any:
     return tx.seen_as(rest[0], kind.value)
 
 
-@handles(torch.Tensor._make_subclass)
+@handles(tensor_parts.make_subclass)
 def _make_subclass(tx: Any, args: Any, kwargs: Any) -> Any:
     """torch.Tensor._make_subclass(cls, data, require_grad=False)"""
     kind, data = args[0], args[1] if len(args) > 1 else kwargs.get("data")

@@ -26,12 +26,13 @@ from suture.calls.part import Part
 from suture.calls.table import handles, special
 from suture.calls.tensor_classes.subclasses import DISABLED, OWN_FUNCTION, PLAIN, defined_in
 from suture.calls.tensor_classes.wrappers import asked_by_graphs
+from suture.torch_private import operators, tensor_parts, thread_state
 from suture.variables import Builtin, Class, Constant, Dict, Function, List, Object, Tensor, Tuple
 from suture.variables.base import Identity
 from suture.variables.held import RealIdentity
 from suture.variables.switches import FunctionSwitch, Switch, leave, state_behind
 
-_OPERATORS = (torch._ops.OpOverload,)
+_OPERATORS = (operators.OpOverload,)
 _GETSET = types.GetSetDescriptorType
 
 
@@ -43,7 +44,7 @@ def is_overloaded(kind: type) -> bool:
 
 def torch_functions_on() -> bool:
     """Whether operations ask `__torch_function__` now."""
-    return bool(torch._C._is_torch_function_enabled())
+    return bool(thread_state.is_torch_function_enabled())
 
 
 def is_custom(kind: type) -> bool:
@@ -87,7 +88,7 @@ class Overrides(Part):
 
     def guard_functions(self) -> None:
         """Require that torch asks at the start of the region as it does now."""
-        reader = torch._C._is_torch_function_enabled
+        reader = thread_state.is_torch_function_enabled
         self.guards.add(None, "torch_state", (reader, self.functions_at_start, reader.__name__))
 
     def ask(self, func: Any, found: list[Any], args: list[Any], kwargs: Any, plain: bool) -> Any:
@@ -254,7 +255,7 @@ class Overrides(Part):
         found = self.asked_first([tensor, *args], kwargs) if self.asks else []
         if not found:
             return self.add_node("call_method", name, [tensor, *args], kwargs)
-        func = getattr(torch._C.TensorBase, name)
+        func = getattr(tensor_parts.TensorBase, name)
         heard = _heard("." + name, "".join(_mark(v) for v in (tensor, *args)))
         if heard is not None and name.startswith("__") and not kwargs:
             func = heard[0]
@@ -368,11 +369,11 @@ def _mark(value: Any) -> str:
 def _heard(name: str, marks: str) -> Any:
     """(function, order of the operands, whether C asks) for an operator on operands of these
     kinds; None if it asks nobody."""
-    with torch._C.DisableTorchFunctionSubclass():
+    with tensor_parts.DisableTorchFunctionSubclass():
         operands = [_MAKERS[mark]() for mark in marks]
     _Listener.heard = None
     try:
-        with torch._C._EnableTorchFunction():
+        with tensor_parts.EnableTorchFunction():
             _operator(name)(*operands)
     except TypeError:
         return None
@@ -391,7 +392,7 @@ def _names(operands: Any) -> str:
 
 def _operator(name: str) -> Any:
     if name.startswith("."):
-        return getattr(torch._C.TensorBase, name[1:])
+        return getattr(tensor_parts.TensorBase, name[1:])
     return divmod if name == "divmod" else getattr(operator, name)
 
 

@@ -17,11 +17,12 @@ from suture.calls.language.operators import BINARY, COMPARE, IN_PLACE, UNARY
 from suture.calls.objects.attributes import MISSING, is_data_descriptor
 from suture.calls.operations.tensor_methods import method
 from suture.calls.part import Part
+from suture.torch_private import tensor_parts
 from suture.variables import Class, List, Object, Tensor, Tuple
 
 PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 OWN_FUNCTION = torch.Tensor.__torch_function__.__func__
-DISABLED = torch._C._disabled_torch_function_impl
+DISABLED = tensor_parts.disabled_torch_function
 # Special methods that do not change what operations do, or that are looked for where they matter.
 _HARMLESS = frozenset(
     {"__module__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__qualname__"}
@@ -58,14 +59,14 @@ def _special_names(kind: type) -> list[str]:
 
 def plain_tensor(value: torch.Tensor) -> torch.Tensor:
     """The plain tensor behind one of a subclass: the same memory, the same history."""
-    with torch._C.DisableTorchFunctionSubclass():
+    with tensor_parts.DisableTorchFunctionSubclass():
         return value.as_subclass(torch.Tensor)
 
 
 def plain_example(value: torch.Tensor) -> torch.Tensor:
     """A plain tensor with the same memory, and with a history like that of the other: tracing
     leaves no trace in the autograd graph of the program."""
-    with torch._C.DisableTorchFunctionSubclass():
+    with tensor_parts.DisableTorchFunctionSubclass():
         made = value.detach().as_subclass(torch.Tensor).requires_grad_(value.requires_grad)
         return made if value.is_leaf else made.view_as(made)
 

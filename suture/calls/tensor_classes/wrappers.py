@@ -22,10 +22,10 @@ from suture.calls.part import Part
 from suture.calls.tensor_classes.subclasses import defined_in
 from suture.dynamic import NO_MARKS, marks_of
 from suture.errors import UserError
-from suture.graph import _torch as priv
-from suture.graph._torch import is_traceable_wrapper_subclass
 from suture.graph.names import TorchName
 from suture.guards.places import Place
+from suture.torch_private import symbolic_shapes, tensor_parts
+from suture.torch_private.tensor_parts import is_traceable_wrapper_subclass
 from suture.variables import Class, Tensor, is_literal
 
 _HOW = ("__tensor_flatten__", "__tensor_unflatten__")
@@ -95,7 +95,7 @@ class Wrappers(Part):
         fake = self.fake_input(_no_view(value), source, context)
         self._guard_wrapper(value, fake, source)
         for i, size in enumerate(fake.shape):
-            if priv.is_ragged(size) and fake.requires_grad:
+            if symbolic_shapes.is_ragged(size) and fake.requires_grad:
                 # AOTAutograd wants to see the size that is no number come in
                 self.graph.add_input(source.call(_SIZES[i]), value.shape[i], size, kept=True)
         static = self.is_fixed(source) and self.stays(source, value)
@@ -141,8 +141,8 @@ class Wrappers(Part):
         if not moving:
             return None
         contexts = {n: _context_of(p, at, c) for n, (p, at, c) in inner.items()}
-        outer = plan.context if plan.context is not None else priv.static_context(value)
-        return priv.wrapper_context(TorchName(source.path()), outer, contexts)
+        outer = plan.context if plan.context is not None else symbolic_shapes.static_context(value)
+        return symbolic_shapes.wrapper_context(TorchName(source.path()), outer, contexts)
 
     def _guard_wrapper(self, value: Any, fake: Any, source: Any, part: bool = False) -> None:
         plan = TensorPlan(None, NO_MARKS if value.is_nested or part else marks_of(value))
@@ -154,7 +154,7 @@ class Wrappers(Part):
                 self.guards.add(source, "same", first)
         if not is_traceable_wrapper_subclass(value):
             return
-        for i, size in priv.size_symbols(self.graph.shape_env, source.path()):
+        for i, size in symbolic_shapes.size_symbols(self.graph.shape_env, source.path()):
             if isinstance(size, torch.SymInt):
                 self.symbol_places.append(Place(source, "size", i, size, plan.marks.dynamic.get(i)))
         names, context = value.__tensor_flatten__()
@@ -229,7 +229,7 @@ _SIZES = [_size_reader(i) for i in range(8)]
 def _no_view(value: Any) -> Any:
     """The wrapper, made anew of its inner tensors if it is a view: what it is a view of does not
     matter to a graph, and has sizes of its own."""
-    if not value._is_view():
+    if not tensor_parts.is_view(value):
         return value
     names, context = value.__tensor_flatten__()
     inner = {name: getattr(value, name) for name in names}
@@ -243,24 +243,24 @@ def _ragged_sizes(value: Any, part: Any) -> list[int]:
     numbers, and those that its shape does not tell."""
     if not value.is_nested:
         return []
-    told = [size for size in value.shape if not priv.is_ragged(size)]
+    told = [size for size in value.shape if not symbolic_shapes.is_ragged(size)]
     marked = marks_of(part).dynamic
     return [
         i
         for i, size in enumerate(part.shape)
-        if priv.is_ragged(size) or size not in told or i in marked
+        if symbolic_shapes.is_ragged(size) or size not in told or i in marked
     ]
 
 
 def _context_of(value: Any, source: Any, found: Any) -> Any:
     if found is not None:
         return found
-    static = priv.static_context(value)
+    static = symbolic_shapes.static_context(value)
     if not is_traceable_wrapper_subclass(value):
         return static
     parts = inner_tensors(value)
     inner = {n: _context_of(p, source.attr(n), None) for n, p in parts.items()}
-    return priv.wrapper_context(TorchName(source.path()), static, inner)
+    return symbolic_shapes.wrapper_context(TorchName(source.path()), static, inner)
 
 
 def base_call(name: str, *args: Any, **kwargs: Any) -> Any:

@@ -1,5 +1,4 @@
-"""The private parts of torch that this room uses. Run on torch 2.13; the names and signatures
-used here were compared with the sources of 2.11 and 2.12.
+"""AOTAutograd, Inductor and the registry of backends.
 
 What a torch backend expects of its surroundings, and `surroundings` provides:
 
@@ -19,9 +18,7 @@ Inductor owns the graph module afterwards and may change it.
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -30,33 +27,57 @@ from typing import Any
 
 import torch
 
+from suture.torch_private import torchdynamo
+from suture.torch_private.table import Topic, is_missing, loaded
+
+NAMES = Topic(
+    __name__,
+    "backends other than eager",
+    "2.11-2.15",
+    {
+        "AOTInductorWrapper": "torch._TorchCompileAOTInductorWrapper",
+        "CompileContext": "torch._guards.CompileContext",
+        "CompileId": "torch._guards.CompileId",
+        "InductorWrapper": "torch._TorchCompileInductorWrapper",
+        "InvalidBackend": "torch._dynamo.exc.InvalidBackend",
+        "TensorifyState": "torch._dynamo.symbolic_convert.TensorifyState",
+        "TracingContext": "torch._guards.TracingContext",
+        "aot_module": "torch._functorch.aot_autograd.aot_module_simplified",
+        "aot_options": "torch._functorch.config",
+        "boxed_nop": "torch._dynamo.backends.debugging.boxed_nop",
+        "compile_context": "torch._guards.compile_context",
+        "disable_current_modes": "torch.utils._python_dispatch._disable_current_modes",
+        "inductor_options": "torch._inductor.config",
+        "min_cut_partition": "torch._functorch.partitioners.min_cut_rematerialization_partition",
+        "registry": "torch._dynamo.backends.registry",
+        "tracing": "torch._guards.tracing",
+    },
+)
+
 _compile_ids = count()
+
+
+def __getattr__(name: str) -> Any:
+    return NAMES.get(name)
 
 
 def dynamo_backend(name: str) -> Callable[..., Any] | None:
     """The backend of this name in torch's registry, entry points of other packages included."""
-    from torch._dynamo.backends import registry
-    from torch._dynamo.exc import InvalidBackend
-
     try:
-        found: Callable[..., Any] = registry.lookup_backend(name)
-    except InvalidBackend:
+        found: Callable[..., Any] = NAMES.get("registry").lookup_backend(name)
+    except NAMES.get("InvalidBackend"):
         return None
     return found
 
 
 def dynamo_backends(exclude_tags: Sequence[str]) -> list[str]:
     """The names in torch's registry and its entry-point group, without those with such a tag."""
-    from torch._dynamo.backends import registry
-
-    return list(registry.list_backends(exclude_tags=tuple(exclude_tags)))
+    return list(NAMES.get("registry").list_backends(exclude_tags=tuple(exclude_tags)))
 
 
 def default_backend() -> Any:
     """What `torch.compile(backend=None)` means in this process."""
-    from torch._dynamo.backends import registry
-
-    get = getattr(registry, "get_default_backend", None)
+    get = getattr(NAMES.get("registry"), "get_default_backend", None)
     return get() if get is not None else "inductor"
 
 
@@ -66,27 +87,26 @@ def inductor_wrapper(
     """The object torch.compile itself makes of its `mode` and `options`, which it checks."""
     options = dict(options or {})
     if options.pop("use_aoti", False):
-        cls = torch._TorchCompileAOTInductorWrapper
+        cls = NAMES.get("AOTInductorWrapper")
     else:
-        cls = torch._TorchCompileInductorWrapper
+        cls = NAMES.get("InductorWrapper")
     if "name" in inspect.signature(cls.__init__).parameters:
-        return cls(mode, options, dynamic, name)
-    return cls(mode, options, dynamic)
+        named: Callable[..., Any] = cls(mode, options, dynamic, name)
+        return named
+    made: Callable[..., Any] = cls(mode, options, dynamic)
+    return made
 
 
 def aot_eager(gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
     """AOTAutograd's forward and backward graphs of `gm`, run as they are."""
-    from functorch.compile import min_cut_rematerialization_partition
-    from torch._dynamo.backends.debugging import boxed_nop
-    from torch._functorch.aot_autograd import aot_module_simplified
-
-    compiled: Callable[..., Any] = aot_module_simplified(
+    boxed_nop = NAMES.get("boxed_nop")
+    compiled: Callable[..., Any] = NAMES.get("aot_module")(
         gm,
         list(inputs),
         fw_compiler=boxed_nop,
         bw_compiler=boxed_nop,
         inference_compiler=boxed_nop,
-        partition_fn=min_cut_rematerialization_partition,
+        partition_fn=NAMES.get("min_cut_partition"),
         keep_inference_input_mutations=True,
     )
     return compiled
@@ -94,9 +114,7 @@ def aot_eager(gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., 
 
 def new_compile_id() -> Any:
     """A compile id that no other graph of this process has."""
-    from torch._guards import CompileId
-
-    return CompileId(frame_id=next(_compile_ids), frame_compile_id=0)
+    return NAMES.get("CompileId")(frame_id=next(_compile_ids), frame_compile_id=0)
 
 
 @contextmanager
@@ -105,30 +123,31 @@ def surroundings(fake_mode: Any, compile_id: Any) -> Iterator[None]:
 
     `fake_mode` may be None for a backend that does not look at the example inputs.
     """
-    from torch._guards import CompileContext, TracingContext, compile_context, tracing
-    from torch.utils._python_dispatch import _disable_current_modes
-
     with ExitStack() as stack:
-        dynamo = sys.modules.get("torch._dynamo.convert_frame")
+        dynamo = loaded("torch._dynamo.convert_frame")
         if dynamo is not None:
             stack.enter_context(dynamo.compile_lock)
         stack.enter_context(_dynamo_off())
-        stack.enter_context(_disable_current_modes())
-        stack.enter_context(compile_context(CompileContext(compile_id)))
+        stack.enter_context(NAMES.get("disable_current_modes")())
+        context = NAMES.get("CompileContext")(compile_id)
+        stack.enter_context(NAMES.get("compile_context")(context))
         if fake_mode is not None:
-            stack.enter_context(tracing(TracingContext(fake_mode)))
+            tracing = NAMES.get("TracingContext")(fake_mode)
+            stack.enter_context(NAMES.get("tracing")(tracing))
         yield
 
 
 @contextmanager
 def _dynamo_off() -> Iterator[None]:
-    from torch._C._dynamo import eval_frame
-
-    before = eval_frame.set_eval_frame(None)
+    hook = torchdynamo.set_eval_frame
+    if is_missing(hook):  # a build of torch without its compiler
+        yield
+        return
+    before = hook(None)
     try:
         yield
     finally:
-        eval_frame.set_eval_frame(before)
+        hook(before)
 
 
 def mark_static_inputs(gm: torch.fx.GraphModule, indices: Sequence[int], compile_id: Any) -> None:
@@ -148,13 +167,13 @@ def mark_static_inputs(gm: torch.fx.GraphModule, indices: Sequence[int], compile
 
 def declines(error: BaseException) -> bool:
     """Whether a backend says that this graph shall not be compiled but run as it is."""
-    dynamo = sys.modules.get("torch._dynamo.exc")
+    dynamo = loaded("torch._dynamo.exc")
     return dynamo is not None and isinstance(error, dynamo.SkipFrame)
 
 
 # Settings under which all that a compiler assumes of symbolic sizes is known when it is done.
 _TOLD_AT_ONCE = {
-    "torch._functorch.config": {
+    "aot_options": {
         # compile the backward graph with the forward graph, and not when it is first needed
         "force_non_lazy_backward_lowering": True,
         # what is cached is looked up by the symbols among the arguments; ours are in the sizes of
@@ -162,7 +181,7 @@ _TOLD_AT_ONCE = {
         "enable_autograd_cache": False,
         "enable_remote_autograd_cache": False,
     },
-    "torch._inductor.config": {"fx_graph_cache": False, "fx_graph_remote_cache": False},
+    "inductor_options": {"fx_graph_cache": False, "fx_graph_remote_cache": False},
 }
 
 
@@ -171,7 +190,7 @@ def telling_assumptions(wanted: bool) -> Iterator[None]:
     """Guards will be made of what the compiler assumes of sizes: it must tell all of it."""
     with ExitStack() as stack:
         for name, settings in _TOLD_AT_ONCE.items() if wanted else ():
-            config = importlib.import_module(name)
+            config = NAMES.get(name)
             known = {key: value for key, value in settings.items() if hasattr(config, key)}
             stack.enter_context(config.patch(known))
         yield
@@ -181,13 +200,11 @@ def telling_assumptions(wanted: bool) -> Iterator[None]:
 def floats_aside(names: Sequence[str]) -> Iterator[None]:
     """AOTAutograd asks for the value of every symbolic float that it does not find in the graph:
     not of these, which Python computes with. What it asked of TorchDynamo does not count."""
-    dynamo = sys.modules.get("torch._dynamo.symbolic_convert")
+    dynamo = loaded("torch._dynamo.symbolic_convert")
     if dynamo is None and not names:
         yield
         return
-    from torch._dynamo.symbolic_convert import TensorifyState
-
-    asked = TensorifyState.force_specializations
+    asked = NAMES.get("TensorifyState").force_specializations
     before = set(asked)
     asked.clear()
     asked.update(names)
@@ -213,7 +230,7 @@ ASKED = _Asked()
 def wanted_constants(error: BaseException) -> set[str] | None:
     """The names of the symbolic floats that AOTAutograd could not turn into tensors and asks to
     have as constants; None if the error is another one."""
-    dynamo = sys.modules.get("torch._dynamo.exc")
+    dynamo = loaded("torch._dynamo.exc")
     kind = getattr(dynamo, "TensorifyScalarRestartAnalysis", None)
     if kind is None or not isinstance(error, kind):
         return None

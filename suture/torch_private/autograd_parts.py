@@ -1,0 +1,23 @@
+"""Autograd below its public surface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.torch_private.table import Topic
+
+NAMES = Topic(
+    __name__,
+    "autograd.Function and derivatives inside of a graph",
+    "2.11-2.15",
+    {
+        "SingleLevelFunction": "torch.autograd.function._SingleLevelFunction",
+        "data_of": "torch._C._autograd._get_data_attr",
+        "engine": "torch.autograd.Variable._execution_engine",
+        "preserve_version_counter": "torch.autograd._unsafe_preserve_version_counter",
+    },
+)
+
+
+def __getattr__(name: str) -> Any:
+    return NAMES.get(name)

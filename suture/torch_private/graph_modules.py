@@ -1,0 +1,32 @@
+"""torch.fx below its public surface."""
+
+from __future__ import annotations
+
+import linecache
+from typing import Any
+
+from suture.torch_private.table import Topic, is_missing
+
+NAMES = Topic(
+    __name__,
+    "freeing the text of graphs that nobody uses any more",
+    "2.11-2.15",
+    {"loader": "torch.fx.graph_module._loader"},
+)
+
+
+def __getattr__(name: str) -> Any:
+    return NAMES.get(name)
+
+
+def forget_source(module: Any) -> None:
+    """Drop the text that torch.fx keeps of a graph module's code for as long as the process runs.
+
+    Tracebacks through the module, should anybody still hold it, then show no source lines.
+    """
+    loader = NAMES.get("loader")
+    name = getattr(getattr(module.forward, "__code__", None), "co_filename", "")
+    if name.startswith("<eval_with_key>"):
+        linecache.cache.pop(name, None)
+        if not is_missing(loader):
+            loader.eval_cache.pop(name, None)

@@ -1,0 +1,191 @@
+"""Symbolic sizes: torch's shape environment, and the sympy expressions it speaks in.
+
+What needs sympy is looked up when it is first used: importing it takes longer than importing all
+of suture.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from suture.torch_private import tensor_parts
+from suture.torch_private.table import Topic
+
+_SHAPES = "torch.fx.experimental.symbolic_shapes"
+_FUNCTIONS = "torch.utils._sympy.functions"
+
+NAMES = Topic(
+    __name__,
+    "sizes and numbers that are symbols",
+    "2.11-2.15",
+    {
+        "DimDynamic": f"{_SHAPES}.DimDynamic",
+        "GuardOnDataDependentSymNode": f"{_SHAPES}.GuardOnDataDependentSymNode",
+        "PendingUnbackedSymbolNotFound": f"{_SHAPES}.PendingUnbackedSymbolNotFound",
+        "RelaxedUnspecConstraint": f"{_SHAPES}.RelaxedUnspecConstraint",
+        "ShapeEnv": f"{_SHAPES}.ShapeEnv",
+        "StatelessSymbolicContext": f"{_SHAPES}.StatelessSymbolicContext",
+        "StrictMinMaxConstraint": f"{_SHAPES}.StrictMinMaxConstraint",
+        "SubclassSymbolicContext": f"{_SHAPES}.SubclassSymbolicContext",
+        "SYMPY_INTERP": f"{_SHAPES}.SYMPY_INTERP",
+        "compute_unbacked_bindings": f"{_SHAPES}.compute_unbacked_bindings",
+        "constrain_range": f"{_SHAPES}.constrain_range",
+        "CleanDiv": f"{_FUNCTIONS}.CleanDiv",
+        "FloorDiv": f"{_FUNCTIONS}.FloorDiv",
+        "Max": f"{_FUNCTIONS}.Max",
+        "Min": f"{_FUNCTIONS}.Min",
+        "Mod": f"{_FUNCTIONS}.Mod",
+        "ModularIndexing": f"{_FUNCTIONS}.ModularIndexing",
+        "PowByNatural": f"{_FUNCTIONS}.PowByNatural",
+        "PythonMod": f"{_FUNCTIONS}.PythonMod",
+        "PythonPrinter": "torch.utils._sympy.printers.PythonPrinter",
+        "ValueRanges": "torch.utils._sympy.value_ranges.ValueRanges",
+        "int_oo": "torch.utils._sympy.numbers.int_oo",
+        "insert_deferred_runtime_asserts": (
+            "torch.fx.passes.runtime_assert.insert_deferred_runtime_asserts"
+        ),
+        "config": "torch.fx.experimental._config",
+    },
+)
+
+
+def __getattr__(name: str) -> Any:
+    return NAMES.get(name)
+
+
+def range_constraint(low: int | None, high: int | None) -> Any:
+    """What torch wants to know of a size marked dynamic: not constant, and its range if given."""
+    if low is None and high is None:
+        return NAMES.get("RelaxedUnspecConstraint")(warn_only=False)
+    top = NAMES.get("int_oo") if high is None else high
+    bounds = NAMES.get("ValueRanges")(lower=0 if low is None else low, upper=top)
+    return NAMES.get("StrictMinMaxConstraint")(vr=bounds, warn_only=False)
+
+
+def static_context(tensor: Any, moving_strides: bool = False) -> Any:
+    """All sizes are constants, those of what it is a view of too; strides may be symbols."""
+    kind = NAMES.get("DimDynamic")
+    return symbolic_context(
+        dynamic_sizes=[kind.STATIC] * tensor.dim(),
+        dynamic_strides=[kind.DYNAMIC if moving_strides else kind.INFER_STRIDE] * tensor.dim(),
+        constraint_sizes=[None] * tensor.dim(),
+        view_base_context=base_context(tensor),
+    )
+
+
+def base_context(tensor: Any) -> Any:
+    """What a plain tensor is a view of has constant sizes; None for other tensors."""
+    if not tensor._is_view() or tensor_parts.is_traceable_wrapper_subclass(tensor._base):
+        return None
+    return static_context(tensor._base)
+
+
+def symbolic_context(**facts: Any) -> Any:
+    """Which sizes of an input are symbols; facts that this torch does not know are left out."""
+    made = NAMES.get("StatelessSymbolicContext")
+    known = made.__dataclass_fields__
+    return made(**{name: value for name, value in facts.items() if name in known})
+
+
+def wrapper_context(source: Any, outer: Any, inner: dict[str, Any]) -> Any:
+    """Which sizes of a wrapper subclass are symbols: of itself, and of its inner tensors."""
+    made = NAMES.get("SubclassSymbolicContext")
+    return made(
+        dynamic_sizes=outer.dynamic_sizes,
+        constraint_sizes=outer.constraint_sizes,
+        tensor_source=source,
+        inner_contexts=inner,
+    )
+
+
+def size_symbols(shape_env: Any, path: str) -> list[tuple[int, Any]]:
+    """The symbols that were made for the sizes of the tensor called `path`, which the tensor itself
+    may not show: (dimension, symbolic int)."""
+    found = []
+    for symbol, sources in shape_env.var_to_sources.items():
+        for source in sources:
+            prop = getattr(source, "prop", None)
+            hint = shape_env.backed_var_to_val[symbol]
+            if not hint.is_Integer:
+                continue
+            if getattr(prop, "name", "") == "SIZE" and source.base.name == path:
+                hint = int(hint)
+                made = shape_env.create_symintnode(symbol, hint=hint, source=source)
+                found.append((source.idx, made))
+    return found
+
+
+def is_ragged(size: Any) -> bool:
+    """Whether a size is that of the pieces of a nested tensor, which is no number, or is computed
+    from such a one."""
+    if not isinstance(size, torch.SymInt):
+        return False
+    if size.node.is_nested_int():
+        return True
+    if not size.node.is_symbolic():
+        return False
+    values = size.node.shape_env.backed_var_to_val
+    return any(not values[s].is_Integer for s in size.node.expr.free_symbols if s in values)
+
+
+def symbolic_float(shape_env: Any, value: float, source: Any) -> Any:
+    """A SymFloat that stands for the float read at `source`; `value` is what it is now."""
+    dynamic = NAMES.get("DimDynamic").DYNAMIC
+    symbol = shape_env.create_unspecified_symbol(value, source=source, dynamic_dim=dynamic)
+    return shape_env.create_symfloatnode(symbol, hint=value, source=source)
+
+
+@contextlib.contextmanager
+def sizes_from_zero(wanted: bool) -> Iterator[None]:
+    """Symbolic sizes may be 0 and 1 too, and are not taken to be: for what grows from there."""
+    config = NAMES.get("config")
+    if wanted and hasattr(config, "backed_size_oblivious"):
+        with config.patch(backed_size_oblivious=True):
+            yield
+    else:
+        yield
+
+
+def symbolic_number(shape_env: Any, value: Any, source: Any) -> Any:
+    """A SymInt or a SymFloat for a number that is `value` now; None if there is none."""
+    if type(value) is float:
+        return symbolic_float(shape_env, value, source) if math.isfinite(value) else None
+    dynamic = NAMES.get("DimDynamic").DYNAMIC
+    made = shape_env.create_unspecified_symint_and_symbol(value, source, dynamic)
+    return None if isinstance(made, int) else made
+
+
+def expression(value: Any) -> Any:
+    """The sympy expression of a SymInt, SymFloat or SymBool, as it was when it was made."""
+    return value.node._expr
+
+
+def symbol_range(shape_env: Any, symbol: Any) -> tuple[Any, Any] | None:
+    """The lowest and the highest value a symbol may have; None where nothing is known."""
+    found = shape_env.var_to_range.get(symbol)
+    return None if found is None else (found.lower, found.upper)
+
+
+def follows_from_ranges(shape_env: Any, expr: Any) -> bool:
+    """Whether the ranges of its symbols alone make the expression true."""
+    if shape_env.replace(expr) != expr:
+        return False
+    import sympy
+
+    return bool(shape_env._maybe_evaluate_static(expr, axioms=()) == sympy.true)
+
+
+def is_nested_int(number: Any) -> bool:
+    """Whether this stands for the lengths of a nested tensor's pieces: which tensors have the same
+    is said by guards on the tensors they are read from."""
+    return type(number).__name__ == "SingletonInt"
+
+
+def interpreter() -> dict[str, Any]:
+    """The names that PythonPrinter's text may use."""
+    return dict(NAMES.get("SYMPY_INTERP"))

@@ -1,0 +1,89 @@
+"""TorchDynamo: its hook, its lock, the marks it leaves on functions and tensors.
+
+Only `errors` imports torch._dynamo; the functions ask what a program has imported already.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from suture.torch_private.table import Topic, is_missing, loaded
+
+NAMES = Topic(
+    __name__,
+    "working beside TorchDynamo in one process",
+    "2.11-2.15",
+    {
+        "FrameAction": "torch._C._dynamo.eval_frame._FrameAction",
+        "FrameExecStrategy": "torch._C._dynamo.eval_frame._FrameExecStrategy",
+        "set_code_exec_strategy": "torch._C._dynamo.eval_frame.set_code_exec_strategy",
+        "set_eval_frame": "torch._C._dynamo.eval_frame.set_eval_frame",
+        "errors": "torch._dynamo.exc",
+    },
+)
+
+_MARKS = (
+    "_nonstrict_trace_callable_ids",
+    "_leaf_function_ids",
+    "_disallowed_callable_ids",
+    "_allowed_callable_ids",
+    "_polyfilled_function_ids",
+)
+
+
+def __getattr__(name: str) -> Any:
+    return NAMES.get(name)
+
+
+def hide(code: types.CodeType) -> None:
+    """TorchDynamo neither traces frames of this code nor what they call. In a build of torch
+    without its compiler there is nothing to hide from."""
+    action, strategy, tell = (
+        NAMES.get(name) for name in ("FrameAction", "FrameExecStrategy", "set_code_exec_strategy")
+    )
+    if not any(is_missing(one) for one in (action, strategy, tell)):
+        tell(code, strategy(action.SKIP, action.SKIP))
+
+
+def stance() -> str:
+    """The stance that torch.compiler.set_stance has set; "default" where nobody has."""
+    frames = loaded("torch._dynamo.eval_frame")
+    return str(getattr(getattr(frames, "_stance", None), "stance", "default"))
+
+
+def is_loaded() -> bool:
+    """Whether something has imported torch._dynamo."""
+    return loaded("torch._dynamo") is not None
+
+
+def marks_token() -> tuple[int, ...] | None:
+    """Changes when a table of marks on functions does; None while torch._dynamo is not loaded."""
+    rules = loaded("torch._dynamo.trace_rules")
+    if rules is None:
+        return None
+    return tuple([len(_filed(rules, name)) for name in _MARKS])
+
+
+def is_marked(obj: Any, table: str) -> bool:
+    """Whether a table of marks lists the object: nonstrict_trace, leaf_function, disallowed,
+    allowed, polyfilled."""
+    rules = loaded("torch._dynamo.trace_rules")
+    return rules is not None and id(obj) in _filed(rules, _TABLES[table])
+
+
+_TABLES = dict(
+    zip(("nonstrict_trace", "leaf_function", "disallowed", "allowed", "polyfilled"), _MARKS)
+)
+
+
+def _filed(rules: Any, table: str) -> Any:
+    return getattr(getattr(rules, table, None), "function_ids", None) or ()
+
+
+def polyfill_of(obj: Any) -> Any:
+    """The function that torch.compiler.substitute_in_graph gave to be traced instead, or None."""
+    functions = loaded("torch._dynamo.variables.functions")
+    kind = getattr(functions, "PolyfilledFunctionVariable", None)
+    handlers = getattr(kind, "_get_polyfill_handlers", dict)()
+    return getattr(handlers.get(obj), "__torch_dynamo_polyfill__", None)
