@@ -31,6 +31,7 @@ from suture.calls.operations import (  # noqa: F401
     constructors,
     distributions,
     foreach,
+    offsets,
     shape_questions,
     tensor_methods,
 )

@@ -129,45 +129,15 @@ def runs_program(value: Any) -> bool:
 
 
 _ASKED = frozenset(
-    [
-        "__index__",
-        "__int__",
-        "__float__",
-        "__complex__",
-        "__bool__",
-        "__len__",
-        "__iter__",
-        "__next__",
-        "__getitem__",
-        "__contains__",
-        "__str__",
-        "__repr__",
-        "__format__",
-        "__bytes__",
-        "__hash__",
-        "__eq__",
-        "__ne__",
-        "__lt__",
-        "__le__",
-        "__gt__",
-        "__ge__",
-        "__add__",
-        "__radd__",
-        "__mul__",
-        "__rmul__",
-        "__mod__",
-        "__rmod__",
-        "__call__",
-        "__fspath__",
-        "__floor__",
-        "__ceil__",
-        "__trunc__",
-        "__round__",
-        "__reversed__",
-        "__length_hint__",
-        "__missing__",
-    ]
-)
+    {
+        "__index__", "__int__", "__float__", "__complex__", "__bool__", "__len__", "__iter__",
+        "__next__", "__getitem__", "__contains__", "__str__", "__repr__", "__format__",
+        "__bytes__", "__hash__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__",
+        "__add__", "__radd__", "__mul__", "__rmul__", "__mod__", "__rmod__", "__call__",
+        "__fspath__", "__floor__", "__ceil__", "__trunc__", "__round__", "__reversed__",
+        "__length_hint__", "__missing__",
+    }
+)  # fmt: skip
 
 
 def _defines_operators(base: type) -> bool:
