@@ -6,9 +6,9 @@ import collections
 
 import pytest
 import torch
-from tests.harness import check
 
 import suture
+from tests.harness import check
 
 
 def removed(x):
