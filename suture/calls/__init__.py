@@ -31,6 +31,7 @@ from suture.calls.operations import (  # noqa: F401
     constructors,
     distributions,
     foreach,
+    offsets,
     shape_questions,
     tensor_methods,
 )
@@ -49,7 +50,7 @@ from suture.calls.outside.inputs import Inputs
 from suture.calls.outside.processwide import ProcessWide
 from suture.calls.outside.tensor_inputs import TensorInputs
 from suture.calls.outside.wrapping import Wrapping
-from suture.calls.stdlib import logging, scalars, warn  # noqa: F401
+from suture.calls.stdlib import cached_functions, logging, scalars, warn  # noqa: F401
 from suture.calls.stdlib.draws import Draws
 from suture.calls.stdlib.library_iterators import LibraryIterators
 from suture.calls.subgraphs import autograd, flex, higher_order, hooks, transforms  # noqa: F401

@@ -13,6 +13,7 @@ from suture._core import type_name
 from suture.breaks import Break, calls, contexts, control_flow, objects, tensors
 from suture.bytecode import decode
 from suture.calls import regions, unmodelled
+from suture.calls.kept import is_finite_iterator, refuse_callbacks
 from suture.calls.objects.attributes import MISSING, find_in_mro
 from suture.calls.part import Part
 from suture.calls.stdlib import library
@@ -20,6 +21,7 @@ from suture.calls.stdlib.library_iterators import is_of_itertools
 from suture.calls.table import SPECIAL, handler_of, handler_of_code
 from suture.variables import (
     Builtin,
+    CalledIterator,
     Class,
     Constant,
     Dict,
@@ -291,6 +293,8 @@ class Functions(Part):
             if isinstance(value, torch.device):
                 return self.device_block(owner, name)
             raise Break(contexts.UNKNOWN_MANAGER, manager=owner.describe())
+        if name == "__iter__" and not args and not kwargs:
+            return self.iterate(owner)
         if name in ("join",) and len(args) == 1 and type(value) in (str, bytes):
             parts = [self.constant_value(p) for p in self.unpack(args[0])]
             return self.folded(lambda: value.join(parts))
@@ -304,6 +308,17 @@ class Functions(Part):
             return made
         values = [self.constant_value(a) for a in args]
         named = {k: self.constant_value(v) for k, v in kwargs.items()}
+        return self.call_now(real, values, named)
+
+    def call_now(self, real: Any, values: list[Any], named: dict[str, Any]) -> Any:
+        """Call a pure function now. An iterator that it gives is made again by each call of the
+        variant that needs it."""
+        refuse_callbacks(real, [*values, *named.values()])
+        if is_finite_iterator(real) and not named:
+            held: list[Any] = []
+            self.folded(lambda: held.extend(real(*values)))
+            kind = type(real(*values))
+            return CalledIterator([self.known(v) for v in held], kind, real, values)
         return self.folded(lambda: real(*values, **named))
 
     def folded(self, thunk: Any) -> Any:

@@ -42,7 +42,23 @@ def _become_module(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
 
 @special("is_compiling")
 def _is_compiling(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
-    return Constant(True)
+    return Constant(not _asks_for_nested(tx))
+
+
+def _asks_for_nested(tx: Any) -> bool:
+    """Whether TransformerEncoder asks, which takes another way if nobody compiles: with nested
+    tensors, at whose padded places zeros come out. It does so only without gradients; a whole
+    graph cannot go that way."""
+    frame = tx.frames[-1]
+    if frame.code.code is not torch.nn.TransformerEncoder.forward.__code__ or tx.whole:
+        return False
+    encoder = tx.realize(frame.locals[0])
+    layer = getattr(getattr(encoder, "value", None), "layers", [None])[0]
+    if not torch.is_grad_enabled() or layer is None:
+        return True
+    src = tx.realize(frame.locals[1])
+    given = [*layer.parameters(), getattr(src, "value", None)]
+    return not any(getattr(t, "requires_grad", False) for t in given)
 
 
 @special("is_exporting", "is_other_tracing")

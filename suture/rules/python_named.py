@@ -51,7 +51,8 @@ run(
 )
 constant("typing.get_type_hints typing.get_origin typing.get_args", because="a fact about a type")
 constant(
-    "re.compile re.match re.search re.fullmatch re.sub re.split re.findall re.escape",
+    "re.compile re.match re.search re.fullmatch re.sub re.subn re.split re.findall re.escape"
+    " re.finditer",
     because="text in, text out",
 )
 constant(

@@ -92,6 +92,10 @@ run(
     because="files, text, or a loop that depends on values: nothing for a graph",
 )
 run(
+    "torch._nested_tensor_from_mask_left_aligned torch._choose_qparams_per_tensor",
+    because="a number or a truth that follows from values, which fake tensors make up",
+)
+run(
     "torch.miopen_ctc_loss",
     because="a loss whose backend is chosen by values, and present on one platform only",
     absent="torch < 2.13",

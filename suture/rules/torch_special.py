@@ -25,6 +25,12 @@ special(
     because="answered from the type of the argument",
     otherwise=INLINE,
 )
+special(
+    "torch.as_strided torch.as_strided_copy torch.as_strided_scatter",
+    "as_strided",
+    because="counts from the beginning of the memory, which is guarded",
+    otherwise=IN_GRAPH,
+)
 special("torch.numel torch.Tensor.numel", "numel", because="answered from the shape")
 special(
     "torch.Tensor.register_hook torch.Tensor.register_post_accumulate_grad_hook",

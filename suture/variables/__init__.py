@@ -17,6 +17,7 @@ from suture.variables.growing import GrowingDeque, GrowingList, GrowingSet, Grow
 from suture.variables.held import Held, RealIdentity
 from suture.variables.iterators import (
     END,
+    CalledIterator,
     CallIterator,
     DictIterator,
     Enumerate,
@@ -73,6 +74,7 @@ __all__ = [
     "Builtin",
     "BuiltinMethod",
     "CallIterator",
+    "CalledIterator",
     "Cell",
     "Class",
     "Constant",

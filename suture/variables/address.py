@@ -47,6 +47,21 @@ class Address(Variable):
         return f"{emit.constant(id, 'id')}({emit.value(self.owner)})"
 
 
+_LOWEST = 1 << 16  # no object lies below
+
+
+def may_be_id(at: Any) -> bool:
+    """Whether a key is a number that may be somebody's id, or holds one."""
+    if type(at) is tuple:
+        return any(map(may_be_id, at))
+    return type(at) is int and at >= _LOWEST
+
+
+def is_address_key(at: Any) -> bool:
+    """Whether a key stands for the id of an object, or holds such a key."""
+    return type(at) is AddressKey or (type(at) is tuple and any(map(is_address_key, at)))
+
+
 class AddressKey:
     """A dict key that stands for the id of one object."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 import types
 import typing
@@ -44,6 +45,9 @@ _COMPUTED = (
 )
 
 
+_MAKES = ("bind", "bind_partial", "_bind")
+
+
 class Frozen(Held):
     """A real object that is never changed once made. Its attributes are read while tracing, and
     its methods called, without a guard: what they say follows from the object's identity."""
@@ -76,10 +80,15 @@ class Frozen(Held):
         raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=self.describe())
 
     def call_method(self, tx: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        values = [tx.constant_value(a) for a in args]
-        named = {k: tx.constant_value(v) for k, v in kwargs.items()}
-        method = getattr(self.value, name)
-        return tx.frozen_result(lambda: method(*values, **named))
+        if type(self.value) is types.MappingProxyType:  # what is in there is there for all to see
+            values = [tx.constant_value(a) for a in args]
+            named = {k: tx.constant_value(v) for k, v in kwargs.items()}
+            return tx.frozen_result(lambda: getattr(self.value, name)(*values, **named))
+        if name in _MAKES and isinstance(self.value, inspect.Signature):  # something to change
+            return tx.tail_call(
+                tx.wrap(getattr(type(self.value), name), None), [self, *args], kwargs
+            )
+        return tx.frozen_answer(getattr(self.value, name), args, kwargs)
 
     def m___len__(self, tx: Any) -> Any:
         return tx.fold(len, [self], {})

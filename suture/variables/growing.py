@@ -13,7 +13,7 @@ from typing import Any, cast
 from suture.variables.constant import Constant
 from suture.variables.deques import Deque
 from suture.variables.sequence import List, Tuple
-from suture.variables.sets import Set
+from suture.variables.sets import Set, as_numbers
 
 
 class _OnDemand:
@@ -210,6 +210,7 @@ class GrowingSet(Set):
     def m_add(self, tx: Any, item: Any) -> Any:
         if self._entries is not None:
             return super().m_add(tx, item)
+        item = as_numbers(tx, item)  # numbers may be in there already
         key = item.hash_key(tx)
         self.touch(tx)
         self.added.setdefault(key, item)

@@ -118,6 +118,32 @@ class ListIterator(Iterator):
         return f"iter([{inner}])"
 
 
+class CalledIterator(ListIterator):
+    """What `fn(*args)` gives: an iterator over elements that are known, of arguments that never
+    change. Python makes it anew in each call of a variant that it leaves."""
+
+    __slots__ = ("args", "fn")
+
+    def __init__(self, items: list[Any], cls: type, fn: Any, args: list[Any]) -> None:
+        super().__init__(items, cls)
+        self.fn = fn
+        self.args = args
+
+    def rebuild(self, emit: Any) -> str:
+        args = ", ".join(emit.constant(a, "arg") for a in self.args)
+        made = f"{emit.constant(self.fn, 'iterate')}({args})"
+        if not self.at:
+            return made
+        return f"{emit.constant(_taken, 'taken')}({made}, {self.at})"
+
+
+def _taken(iterator: Any, count: int) -> Any:
+    """The iterator, after that many of its elements."""
+    for _ in range(count):
+        next(iterator)
+    return iterator
+
+
 class IndexIterator(Iterator):
     """Over an object with __getitem__ only: asked with 0, 1, 2 until IndexError."""
 

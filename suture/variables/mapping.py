@@ -99,8 +99,9 @@ class Dict(Container):
         return [k for k, _ in self.load(tx).values()]
 
     def put(self, tx: Any, key: Any, value: Any) -> None:
-        key = key_of(tx, self, key)
-        at = key.hash_key(tx)
+        found = key_of(tx, self, key)
+        at = found.hash_key(tx)
+        key = key if type(key) is Tuple else found  # the very tuple goes in
         entries = self.change(tx)
         old = entries.get(at)
         self.inserted += old is None
@@ -143,14 +144,14 @@ class Dict(Container):
     def m___delitem__(self, tx: Any, key: Any) -> Any:
         if self.get(tx, key) is None:
             return tx.raise_with(KeyError, [key])
-        del self.change(tx)[key.hash_key(tx)]
+        del self.change(tx)[key_of(tx, self, key).hash_key(tx)]
         return Constant(None)
 
     def m_pop(self, tx: Any, key: Any, default: Any = None) -> Any:
         found = self.get(tx, key)
         if found is None:
             return default if default is not None else tx.raise_with(KeyError, [key])
-        del self.change(tx)[key.hash_key(tx)]
+        del self.change(tx)[key_of(tx, self, key).hash_key(tx)]
         return found
 
     def m_popitem(self, tx: Any, last: Any = None) -> Any:
@@ -232,7 +233,7 @@ class Dict(Container):
     def m_move_to_end(self, tx: Any, key: Any, last: Any = None) -> Any:
         if self.get(tx, key) is None:
             return tx.raise_with(KeyError, [key])
-        at = key.hash_key(tx)
+        at = key_of(tx, self, key).hash_key(tx)
         to_end = last is None or last.truth(tx)
         if at == next(reversed(self.load(tx)) if to_end else iter(self.load(tx))):
             return Constant(None)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from suture.variables.address import Address
+from suture.breaks import Break, objects
+from suture.variables.address import Address, is_address_key, may_be_id
 from suture.variables.constant import Constant, Volatile
 from suture.variables.sequence import Container, List, Tuple
 from suture.variables.set_tables import Recipe, recipe_for
@@ -13,12 +14,42 @@ MOVED: Any = None  # a table of which only the members are known
 
 
 def key_of(tx: Any, container: Any, key: Any) -> Any:
-    """The key to look for: an id as a number where the container may hold numbers already."""
-    if type(key) is Address and container.source is not None:
-        return Constant(key.number(tx))
-    if type(key) is Volatile:
+    """The key to look for: an id, or one in a tuple, as a number where the container may hold
+    numbers already. Among ids alone, which object each is of says which are equal."""
+    kind = type(key)
+    if kind is Address or (kind is Tuple and holds_address(key)):
+        if container.source is not None or any(map(may_be_id, container.entries)):
+            return as_numbers(tx, key)
+    elif kind is Volatile:
         raise key.unknown("hash")
+    elif kind is Constant and may_be_id(key.value) and any(map(is_address_key, container.entries)):
+        operation = "looking for a number among ids"
+        raise Break(objects.UNKNOWN_OBJECT, operation=operation, object=container.describe())
     return key
+
+
+def holds_address(key: Any) -> bool:
+    """Whether an id is among the items of a tuple, or of one in it."""
+    return any(
+        type(i) is Address or (type(i) is Tuple and holds_address(i)) for i in list(key.items)
+    )
+
+
+def as_numbers(tx: Any, key: Any) -> Any:
+    """The key, each id in it as the number that it is: the guards require the same objects."""
+    if type(key) is Address:
+        return Constant(key.number(tx))
+    if type(key) is Tuple:
+        return Tuple([as_numbers(tx, i) for i in key.unpacked(tx)])
+    return key
+
+
+def refuse_mixed(containers: Any) -> None:
+    """Two sets of which one holds ids of objects, and the other numbers that may be such."""
+    keys = [at for one in containers for at in one]
+    if any(map(is_address_key, keys)) and any(map(may_be_id, keys)):
+        operation = "comparing ids with numbers"
+        raise Break(objects.UNKNOWN_OBJECT, operation=operation, object="a set")
 
 
 def _member_key(tx: Any, item: Any) -> Any:
@@ -108,6 +139,7 @@ class Set(Container):
         """A new set with these keys, each the member of the operand that it comes from."""
         made = Set(None, None, self.kind)
         every = (*operands, self.operand())
+        refuse_mixed(o.entries for o in every)
         found = {id(k): v for o in every for k, v in o.entries.items()}
         made.entries = {k: found[id(k)] for k in table}
         made.table = table if all(o.known for o in every) else MOVED
@@ -146,14 +178,14 @@ class Set(Container):
         return Constant(None)
 
     def m_discard(self, tx: Any, item: Any) -> Any:
-        key = _member_key(tx, item)
+        key = _member_key(tx, key_of(tx, self, item))
         self.change(tx).pop(key, None)
         if self.table is not MOVED:
             self.table.discard(key)
         return Constant(None)
 
     def m_remove(self, tx: Any, item: Any) -> Any:
-        if _member_key(tx, item) not in self.entries:
+        if _member_key(tx, key_of(tx, self, item)) not in self.entries:
             return tx.raise_with(KeyError, [item])
         return self.m_discard(tx, item)
 
@@ -164,7 +196,7 @@ class Set(Container):
         if self.table is not MOVED:
             key = self.table.pop()
             return self.change(tx).pop(key)
-        return self.change(tx).pop(first.hash_key(tx))
+        return self.change(tx).pop(key_of(tx, self, first).hash_key(tx))
 
     def m_clear(self, tx: Any) -> Any:
         self.change(tx).clear()
@@ -187,6 +219,7 @@ class Set(Container):
 
     def m_difference(self, tx: Any, *others: Any) -> Any:
         operands = [operand_of(tx, other) for other in others]
+        refuse_mixed((self.entries, *(o.entries for o in operands)))
         return self._like(self._base().difference(*(o.keys for o in operands)))
 
     def m_symmetric_difference(self, tx: Any, other: Any) -> Any:
@@ -202,18 +235,24 @@ class Set(Container):
         return Constant(None)
 
     def m_issubset(self, tx: Any, other: Any) -> Any:
-        right = operand_of(tx, other).entries
+        right = self._beside(tx, other)
         return Constant(all(k in right for k in self.entries))
 
     def m_issuperset(self, tx: Any, other: Any) -> Any:
-        right = operand_of(tx, other).entries
+        right = self._beside(tx, other)
         return Constant(all(k in self.entries for k in right))
 
     def m_isdisjoint(self, tx: Any, other: Any) -> Any:
         if not tx.is_settled(other):
-            return Constant(all(i.hash_key(tx) not in self.entries for i in tx.each(other)))
-        right = operand_of(tx, other).entries
+            keys = (key_of(tx, self, i).hash_key(tx) for i in tx.each(other))
+            return Constant(all(key not in self.entries for key in keys))
+        right = self._beside(tx, other)
         return Constant(not any(k in right for k in self.entries))
+
+    def _beside(self, tx: Any, other: Any) -> dict[Any, Any]:
+        found = operand_of(tx, other).entries
+        refuse_mixed((self.entries, found))
+        return found
 
     def m___reduce_ex__(self, tx: Any, protocol: Any) -> Any:
         parts = [tx.wrap(self.kind, None), Tuple([List(tx.set_order(self))]), Constant(None)]
@@ -284,6 +323,7 @@ def _in_place(name: str) -> Any:
         operands = [operand_of(tx, other) for other in others]
         operands = [Operand(dict(o.entries), o.keys, o.known) for o in operands]
         before = self.operand()
+        refuse_mixed(o.entries for o in (*operands, before))
         table = self._base()
         found = {id(k): v for o in (*operands, before) for k, v in o.entries.items()}
         entries = self.change(tx)
@@ -326,6 +366,7 @@ def _set_compare(strict: bool, flip: bool, equal: bool | None) -> Any:
         other = tx.builtin_part(other)
         if not isinstance(other, Set):
             return Constant(NotImplemented)
+        refuse_mixed((self.entries, other.entries))
         a, b = set(self.entries), set(other.entries)
         if equal is not None:
             return Constant((a == b) is equal)

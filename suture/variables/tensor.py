@@ -59,7 +59,6 @@ KNOWN_METHODS = frozenset(
         "is_inference",
         "has_names",
         "is_same_size",
-        "is_set_to",
         "type_",
         "is_distributed",
         "is_pinned",

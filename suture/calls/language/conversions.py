@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import enum
 import functools
 import operator
 import types
@@ -12,6 +13,7 @@ import torch
 
 from suture._core import type_name
 from suture.breaks import Break, builtin_calls, calls, objects
+from suture.calls.kept import refuse_changing, runs_program
 from suture.calls.objects.attributes import MISSING
 from suture.calls.outside.instances import is_buffer
 from suture.calls.part import Part
@@ -260,7 +262,8 @@ class Conversions(Part):
     """The part of the tracer that makes text and sorts."""
 
     def wrap_known(self, value: Any) -> Any:
-        """The variable of a value computed while tracing: no guard, nothing to read again."""
+        """The variable of a value computed while tracing: no guard, nothing to read again. What can
+        change is made anew by the variant, in each call; Break if it cannot be."""
         if is_literal(value):
             return Constant(value)
         kind = type(value)
@@ -274,6 +277,7 @@ class Conversions(Part):
             return Dict({k: (self.wrap_known(k), self.wrap_known(v)) for k, v in value.items()})
         if kind in (set, frozenset):
             return self.known_set(value)
+        refuse_changing(value)
         return self.wrap(value, None)
 
     def convert_value(self, value: Any, how: str) -> Any:
@@ -297,7 +301,11 @@ class Conversions(Part):
             if text is not None:
                 return text
         known = self.constant_value(value)
-        return self.folded(lambda: real(known))  # type: ignore[operator]
+        own = "__str__" if how == "str" else "__repr__"
+        if isinstance(known, enum.Enum) and runs_program(known):
+            if isinstance(self.type_lookup(type(known), own), types.FunctionType):
+                return self._text_of_method(value, own)
+        return self.call_now(real, [known], {})
 
     def _object_text(self, value: Object, how: str) -> Any:
         """str() or repr() of an object: what its class says, in Python, or in C of its value."""
@@ -356,7 +364,7 @@ class Conversions(Part):
             return self.convert_value(value, "str")
         known = self.constant_value(value)
         text = "" if spec is None else self.constant_value(spec)
-        return self.folded(lambda: format(known, text))
+        return self.call_now(format, [known, text], {})
 
     def _format_object(self, value: Object, spec: Any) -> Any:
         raw = self.type_lookup(value.cls, "__format__")
@@ -381,8 +389,7 @@ class Conversions(Part):
 
     def format_percent(self, left: Any, right: Any) -> Any:
         """`"..." % values` with values that are all known."""
-        known = self.constant_value(right)
-        return self.folded(lambda: operator.mod(self.constant_value(left), known))
+        return self.call_now(operator.mod, [self.constant_value(v) for v in (left, right)], {})
 
     def sorted(self, items: list[Any], key: Any, reverse: Any) -> list[Any]:
         """The items in order."""

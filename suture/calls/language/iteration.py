@@ -14,6 +14,7 @@ from suture.calls.part import Part
 from suture.sources import Source
 from suture.variables import (
     END,
+    CalledIterator,
     Class,
     Constant,
     Dict,
@@ -91,7 +92,8 @@ class Iteration(Part):
             return RangeIterator(value)
         if not hasattr(type(value), "__iter__"):
             return self.raise_(TypeError, f"'{type_name(type(value))}' object is not iterable")
-        return ListIterator([self.known(v) for v in value], type(iter(value)))
+        items = [self.known(v) for v in value]
+        return CalledIterator(items, type(iter(value)), iter, [value])
 
     def advance(self, iterator: Any) -> Any:
         """The next element, or END."""

@@ -324,7 +324,8 @@ class Operators(Part):
         """A constant against something that is no constant: sequences can be repeated."""
         if isinstance(obj.constant(), int) and method == "__mul__":
             return None
-        if isinstance(other, Object) and isinstance(other.storage, Constant):
+        formats = method == "__mod__" and isinstance(obj.constant(), (str, bytes))
+        if isinstance(other, Object) and isinstance(other.storage, Constant) and not formats:
             value, held = obj.constant(), other.storage.value
             own: Any = getattr(type(value), method, None)
             found = self.folded(lambda: own(value, held)) if own is not None else None

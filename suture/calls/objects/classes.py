@@ -30,7 +30,7 @@ class Classes(Part):
         meta_call = self.type_lookup(type(real), "__call__") if type(real) is not type else None
         if isinstance(meta_call, types.FunctionType):
             if issubclass(real, enum.Enum):
-                return self.fold(real, args, kwargs)
+                return self._member(real, args, kwargs)
             return self.tail_call(self.wrap(meta_call, None), [cls, *args], kwargs)
         if meta_call is not None and not isinstance(meta_call, types.WrapperDescriptorType):
             bound = self.finish(self.bind(meta_call, cls, type(real), "__call__"))
@@ -42,6 +42,16 @@ class Classes(Part):
             if not self._made_here(real):
                 return self.by_verdict(verdict, real, cls, args, kwargs)
         return self.make_instance(cls, args, kwargs)
+
+    def _member(self, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """`Level(2)`: the member, unless the program says itself what other values stand for."""
+        known = len(args) == 1 and not kwargs and args[0].is_constant()
+        known = known and args[0].python_type() is not slice  # which has no hash
+        own = getattr(real._missing_, "__func__", None) is not enum.Enum._missing_.__func__  # type: ignore[attr-defined]
+        if own and not (known and args[0].constant() in real._value2member_map_):
+            if not issubclass(real, enum.Flag) or home(real._missing_) != "enum":
+                raise Break(calls.C_FUNCTION, function=f"{real.__qualname__}._missing_")
+        return self.fold(real, args, kwargs)
 
     def _made_here(self, real: type) -> bool:
         """Classes whose instances are plain enough to make whatever package they come from."""

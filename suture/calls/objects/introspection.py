@@ -10,7 +10,7 @@ import typing
 from typing import Any
 
 from suture.breaks import Break, calls, objects
-from suture.calls.outside.wrapping import wraps
+from suture.calls.outside.wrapping import opaque, wraps
 from suture.calls.part import Part
 from suture.calls.table import handles, special
 from suture.variables import (
@@ -46,6 +46,12 @@ class Introspection(Part):
             return Tuple([self.frozen(v) for v in value])
         return self.wrap(value, None)
 
+    def frozen_answer(self, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """What a method of such an object gives: made anew by the variant if it can change."""
+        values = [self.constant_value(a) for a in args]
+        named = {k: self.constant_value(v) for k, v in kwargs.items()}
+        return self.call_now(real, values, named)
+
     def frozen_result(self, thunk: Any) -> Any:
         """What a method of such an object gives, or the exception it raised."""
         try:
@@ -70,6 +76,8 @@ def _wrap_frozen(tx: Any, value: Any, source: Any) -> Any:
     if type(value) in (types.UnionType, types.GenericAlias):
         tx.guards.add(source, "type", type(value))
         tx.guards.add(source, "truth", _SaysTheSame(value))
+    elif type(value) is re.Match:  # another one in each call, and in each turn of a loop
+        return opaque(tx, value, source)
     else:
         tx.guards.add(source, "is", value)
     return Frozen(value, source)

@@ -336,7 +336,7 @@ class Tensors(Part):
             return self.tensor_length(tensor) if name == "__len__" else Constant(tensor.value.dim())
         if name in KNOWN_METHODS:
             return self._known_method(tensor, name, args, kwargs)
-        if name in ("numel", "nelement", "stride", "storage_offset"):
+        if name in ("numel", "nelement", "stride"):
             return self._measure(tensor, name, args, kwargs)
         found = inspect.getattr_static(tensor.cls, name, None)
         if found is None:

@@ -204,24 +204,6 @@ def call_iterator(tx: Any, fn: Any, sentinel: Any) -> Any:
 # ---- functools
 
 
-@handles(functools._lru_cache_wrapper.__call__)
-def _cached_call(tx: Any, args: Any, kwargs: Any) -> Any:
-    """A cached function with known arguments is called for real, as the program would: the guard
-    asks it again, so it runs as often as it would, and what it gives is what the cache holds.
-    With other arguments, or where the world is not yet what the program has made of it, its
-    function is traced, without the cache."""
-    cached = args[0]
-    if not isinstance(cached, Object) or cached.source is None:
-        raise Break(calls.C_FUNCTION, function=cached.describe())
-    known = all(a.is_constant() for a in (*args[1:], *kwargs.values()))
-    if not known or tx.has_visible_effects():
-        return tx.tail_call(tx.wrap(cached.value.__wrapped__, None), args[1:], kwargs)
-    values = [tx.constant_value(a) for a in args[1:]]
-    named = {k: tx.constant_value(v) for k, v in kwargs.items()}
-    tx.fix(cached.source, cached.value)
-    return ask_again(tx, cached.source, cached.value, values, named)
-
-
 def ask_again(tx: Any, source: Any, real: Any, values: list[Any], named: dict[str, Any]) -> Any:
     """The result of calling `real` now; a guard requires that it gives the same next time."""
     held: list[Any] = []

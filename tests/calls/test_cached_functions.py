@@ -1,0 +1,204 @@
+"""A function under functools.lru_cache runs as often as in eager, and its cache counts the same."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+import torch
+
+import suture
+from tests.harness import check
+
+X = torch.ones(2)
+
+
+def doubles():
+    log = []
+
+    @functools.lru_cache(maxsize=None)
+    def cached(n):
+        log.append(n)
+        return n * 2
+
+    return lambda x, n: x * cached(n) + cached(n), cached, log
+
+
+def hands_out_a_list():
+    log = []
+
+    @functools.lru_cache(maxsize=None)
+    def cached(n):
+        log.append(n)
+        return [n]
+
+    def fn(x, n):
+        held = cached(n)
+        held.append(1)
+        return x + len(held), held is cached(n)
+
+    return fn, cached, log
+
+
+def forgets():
+    log = []
+
+    @functools.lru_cache(maxsize=2)
+    def cached(n):
+        log.append(n)
+        return n + 1
+
+    def fn(x, n):
+        log.append("before")
+        return x + cached(n) + cached(n + 1)
+
+    return fn, cached, log
+
+
+def of_a_tensor():
+    log = []
+
+    @functools.lru_cache(maxsize=None)
+    def cached(t, n):
+        log.append(n)
+        return t * 2
+
+    return lambda x, n: cached(x, n) + 1, cached, log
+
+
+def a_method():
+    log = []
+
+    class Table:
+        @functools.lru_cache(maxsize=None)  # noqa: B019
+        def get(self, n):
+            log.append(n)
+            return torch.full((2,), float(n))
+
+    table = Table()
+    return lambda x, n: table.get(n) + x, Table.get, log
+
+
+def calls_itself():
+    log = []
+
+    @functools.cache
+    def fib(n):
+        log.append(n)
+        return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+    return lambda x, n: x * fib(n), fib, log
+
+
+def raises():
+    log = []
+
+    @functools.cache
+    def cached(n):
+        log.append(n)
+        if n == 4:
+            raise ValueError("four")
+        return n
+
+    def fn(x, n):
+        try:
+            return x * cached(n)
+        except ValueError as error:
+            return x, str(error)
+
+    return fn, cached, log
+
+
+def asks_for_the_counts():
+    @functools.cache
+    def cached(n):
+        return n * 3 if n > 4 else -n
+
+    def fn(x, n):
+        out = x * cached(n)
+        return out, tuple(cached.cache_info()), cached(n=n)
+
+    return fn, cached, []
+
+
+def clears():
+    log = []
+
+    @functools.cache
+    def cached(n):
+        log.append(n)
+        return n
+
+    def fn(x, n):
+        cached.cache_clear()
+        return x + cached(n) + cached(n)
+
+    return fn, cached, log
+
+
+def made_inside():
+    log = []
+
+    def fn(x, n):
+        @functools.cache
+        def cached(k):
+            log.append(k)
+            return k
+
+        return x * cached(n) + cached(n)
+
+    return fn, None, log
+
+
+def reads_what_changes():
+    state = [0]
+
+    @functools.cache
+    def cached(n):
+        return n + state[0]
+
+    def fn(x, n):
+        state[0] += 1
+        return x + cached(n)
+
+    return fn, cached, state
+
+
+PROGRAMS = [
+    doubles, hands_out_a_list, forgets, of_a_tensor, a_method, calls_itself, raises,
+    asks_for_the_counts, clears, made_inside, reads_what_changes,
+]  # fmt: skip
+
+
+def _all(make, compiled):
+    suture.reset()
+    fn, cached, log = make()
+    fn = suture.compile(fn, backend="eager") if compiled else fn
+    told = []
+    for n in (6, 6, 4, 4, 9, 6, 5, 7, 8, 3, 2, 6):
+        told.append(str(fn(X, n)))
+        told.append((cached and cached.cache_info(), list(log)))
+    return told
+
+
+@pytest.mark.parametrize("make", PROGRAMS)
+def test_a_cached_function_is_called_as_python_calls_it(make):
+    assert _all(make, compiled=True) == _all(make, compiled=False)
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_one_that_only_computes_is_traced_and_its_cache_asked(lazy):
+    @functools.lru_cache(maxsize=None)
+    def heads(size, width=4):
+        total = 0
+        for i in range(size):
+            total += i if i < width else 1
+        return total
+
+    cached = functools.cache(lambda n: n + 1) if lazy else heads
+
+    def fn(x):
+        return x * cached(8) + cached(8)
+
+    check(fn, X, graphs=1, calls=3)
+    assert cached.cache_info() == (11, 1, None, 1)
