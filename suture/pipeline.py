@@ -182,7 +182,7 @@ def install_graph(unit: Unit, point: Any, data: PointData, capture: Capture, emi
         return True
     if data.history.floats_are_data:
         capture.graph.floats_as_data()
-    static = [i for i, entry in enumerate(emitted.inputs) if entry.rank() < 2]
+    static = [i for i, entry in enumerate(emitted.inputs) if entry.keeps_address()]
     try:
         with capture.graph.compiling(), sizes_from_zero(data.history.from_zero):
             compiled = backends.compile_graph(

@@ -30,6 +30,8 @@ from typing import Any
 
 import torch
 
+from suture import _core
+
 _compile_ids = count()
 
 
@@ -90,6 +92,32 @@ def aot_eager(gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., 
         keep_inference_input_mutations=True,
     )
     return compiled
+
+
+def count_outermost_calls() -> None:
+    """From now on each outermost call of compiled code begins a new generation: Inductor's trees of
+    CUDA graphs then know that results of the call before may be overwritten. Kept where torch
+    keeps it for its own compiled functions, so that both take turns as they should."""
+    if _counting.is_set():
+        return
+    from torch._dynamo.mutation_guard import GenerationTracker
+
+    def begin() -> None:
+        GenerationTracker.generation += 1
+
+    _core.set_outermost_callback(begin)
+    _counting.set()
+
+
+_counting = threading.Event()
+
+
+def inductor_cuda_graphs(config: Any) -> bool:
+    """Whether Inductor records CUDA graphs with these options (None: its own settings)."""
+    if config is not None and "triton.cudagraphs" in config:
+        return bool(config["triton.cudagraphs"])
+    inductor = sys.modules.get("torch._inductor.config")
+    return inductor is not None and bool(inductor.triton.cudagraphs)
 
 
 def new_compile_id() -> Any:

@@ -61,6 +61,8 @@ def compile_graph(
             _torch.telling_assumptions(symbolic and backend.name != "eager"),
         ):
             compiled = backend(gm, list(inputs))
+            if backend.records_cuda_graphs():
+                _torch.count_outermost_calls()
         if not callable(compiled):
             raise TypeError(f"the backend gave back {type(compiled).__name__}, not a callable")
         return compiled
