@@ -199,7 +199,8 @@ def set_frame_callback(
 ) -> Callable[[CodeType, FunctionType], Point | Literal[False] | None] | None:
     """`callback(code, function)` is asked once per code object and context when a frame starts
     while the hook is active: a Point takes the frame, None lets it run plainly, False lets it and
-    all that it calls run with the hook inactive. Its exceptions are the frame's. Returns the callback before; a new one is asked anew."""
+    all that it calls run with the hook inactive. Its exceptions are the frame's. Returns the
+    callback before; a new one is asked anew."""
 
 def set_generator_callback(
     callback: Callable[[CodeType, FunctionType, int], Point | Literal[False] | None] | None, /

@@ -12,7 +12,7 @@ from suture.breaks import Break, calls, internal
 from suture.capture import Again, Capture, Interpret, Return, Run, Yield
 from suture.dispatch import PointData, Unit, Variant, beside, torch_state
 from suture.emit import emit
-from suture.graph import is_scalar, put_asserts, sizes_from_zero
+from suture.graph import is_scalar, keeps_address, put_asserts, sizes_from_zero
 from suture.guards import finish
 from suture.hook import where
 from suture.tracer import Restart, Tracer
@@ -182,7 +182,7 @@ def install_graph(unit: Unit, point: Any, data: PointData, capture: Capture, emi
         return True
     if data.history.floats_are_data:
         capture.graph.floats_as_data()
-    static = [i for i, entry in enumerate(emitted.inputs) if entry.keeps_address()]
+    static = [i for i, entry in enumerate(emitted.inputs) if keeps_address(entry)]
     try:
         with capture.graph.compiling(), sizes_from_zero(data.history.from_zero):
             compiled = backends.compile_graph(
@@ -195,6 +195,7 @@ def install_graph(unit: Unit, point: Any, data: PointData, capture: Capture, emi
                 symbolic=bool(capture.places),
                 function=where(data.chain)[0],
                 point=point.name,
+                fakes=[entry.node.meta["val"] for entry in emitted.inputs],
             )
     except errors.BackendFailed as failed:
         if _another_way(unit, point, data, capture, failed):

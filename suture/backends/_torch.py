@@ -25,6 +25,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
@@ -246,3 +247,150 @@ def wanted_constants(error: BaseException) -> set[str] | None:
     if kind is None or not isinstance(error, kind):
         return None
     return ASKED.names
+
+
+# ---- what AOTAutograd puts around a graph; where a name is missing, nothing is heard, and every
+# graph is called as its backend gave it
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What AOTAutograd knows of a graph that it has wrapped.
+
+    `reasons`: why what it puts around the graph is needed, each in a few words. `written`: inputs
+    whose data the graph itself writes. `detached`: inputs that get no derivative, though they could
+    have one. `joint`: the graph is one of two, forward and backward, below an autograd function.
+    `compiled` takes a list of inputs, which it empties.
+    """
+
+    inputs: int
+    joint: bool
+    compiled: Callable[..., Any]
+    reasons: tuple[str, ...] = ()
+    written: tuple[int, ...] = ()
+    detached: tuple[int, ...] = ()
+
+
+@dataclass
+class Heard:
+    """The graphs that were wrapped while somebody listened."""
+
+    facts: list[Facts] = field(default_factory=list)
+
+
+@contextmanager
+def listening(wanted: bool) -> Iterator[Heard]:
+    """What AOTAutograd wraps in this thread, as it is told to the method that does it."""
+    heard = Heard()
+    wrapper = _runtime_wrapper() if wanted else None
+    if wrapper is None:
+        yield heard
+        return
+    original = wrapper.post_compile
+    thread = threading.get_ident()
+
+    def post_compile(self: Any, compiled: Any, config: Any, *, runtime_metadata: Any) -> Any:
+        if threading.get_ident() == thread:
+            heard.facts.append(_facts(self, compiled, runtime_metadata))
+        return original(self, compiled, config, runtime_metadata=runtime_metadata)
+
+    wrapper.post_compile = post_compile
+    try:
+        yield heard
+    finally:
+        wrapper.post_compile = original
+
+
+def _runtime_wrapper() -> Any:
+    try:
+        from torch._functorch import config
+        from torch._functorch._aot_autograd.runtime_wrappers import RuntimeWrapper
+    except ImportError:
+        return None
+    if getattr(config, "debug_assert", False) or not hasattr(RuntimeWrapper, "post_compile"):
+        return None  # assertions at each call were asked for
+    return RuntimeWrapper
+
+
+def _facts(wrapper: Any, compiled: Any, meta: Any) -> Facts:
+    return Facts(
+        len(meta.input_info),
+        bool(wrapper.trace_joint),
+        compiled,
+        tuple(_reasons(wrapper, meta)),
+        tuple(i for i, info in enumerate(meta.input_info) if info.mutates_data),
+        tuple(wrapper.indices_of_inps_to_detach),
+    )
+
+
+def _reasons(wrapper: Any, meta: Any) -> Iterator[str]:
+    from torch._functorch._aot_autograd.schemas import OutputType, SubclassCreationMeta
+
+    if wrapper.disable_amp:
+        yield "autocast is switched off around it"
+    if meta.num_mutated_inp_runtime_indices:
+        yield "inputs are written behind it"
+    if any(info.mutates_metadata or info.mutates_storage_metadata for info in meta.input_info):
+        yield "the shape or the memory of an input changes"
+    if any(info.output_type is not OutputType.non_alias for info in meta.output_info):
+        yield "an output is an input, or shares memory with one or with another output"
+    if meta.num_intermediate_bases:
+        yield "outputs share memory"
+    if meta.tokens:
+        yield "operations have effects whose order is kept"
+    if meta.is_rng_op_functionalized or meta.num_graphsafe_rng_states:
+        yield "the state of random numbers goes in and out"
+    subclasses = (*meta.subclass_inp_meta, *meta.subclass_fw_graph_out_meta)
+    if any(isinstance(one, SubclassCreationMeta) for one in subclasses):
+        yield "tensors of a subclass are taken apart"
+    if getattr(meta, "act_input_indices", None):
+        yield "inputs are waited for"
+    if meta.grad_enabled_mutation is not None:
+        yield "grad mode changes behind it"
+
+
+def inductor_call(facts: Facts) -> Callable[..., Any] | None:
+    """Inductor's own callable of a graph without derivatives, behind all that wraps it: takes a
+    list of inputs. Includes the alignment of inputs and the replay of CUDA graphs, if any. None if
+    another compiler made it."""
+    from torch._inductor.output_code import CompiledFxGraph
+
+    found: Any = facts.compiled
+    while found is not None and not isinstance(found, CompiledFxGraph):
+        found = getattr(found, "__wrapped__", None) or getattr(found, "compiled_fn", None)
+    if found is None or getattr(found, "_wrap_compiled_regions", False):
+        return None
+    call: Callable[..., Any] | None = found.current_callable
+    return call
+
+
+def autograd_apply(facts: Facts) -> Callable[..., Any] | None:
+    """`apply` of the autograd function that runs a forward graph and knows its backward graph,
+    without the step in Python that looks for transforms of torch.func. None if it has another
+    shape than expected."""
+    found: Any = facts.compiled
+    while found is not None and not _is_apply(found):
+        found = getattr(found, "__wrapped__", None)
+    if found is None:
+        return None
+    function = found.__self__
+    bound: Callable[..., Any] = super(torch.autograd.Function, function).apply
+    return bound
+
+
+def _is_apply(found: Any) -> bool:
+    owner = getattr(found, "__self__", None)
+    return isinstance(owner, type) and issubclass(owner, torch.autograd.Function)
+
+
+def profiling() -> bool:
+    """Whether a profiler of torch listens."""
+    return torch.autograd.profiler._is_profiler_enabled
+
+
+def hooks_on_saved() -> bool:
+    """Whether hooks of the program see the tensors that autograd saves."""
+    return torch._C._autograd._top_saved_tensors_default_hooks(False) is not None
+
+
+increment_version = torch.autograd.graph.increment_version

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from suture import events
-from suture.backends import _torch
+from suture.backends import _torch, callers
 from suture.backends.configure import Backend
 from suture.backends.record import count_ops
 from suture.errors import BackendFailed
@@ -32,6 +32,7 @@ def compile_graph(
     graph: str = "",
     lines: Sequence[str] = (),
     point: str = "",
+    fakes: Sequence[Any] = (),
 ) -> Callable[..., Any]:
     """The callable that `backend` makes of `gm`: graph inputs in, tuple or list of outputs out.
 
@@ -40,13 +41,15 @@ def compile_graph(
     symbolic floats that are not in the graph. `symbolic`: guards are made of what the backend
     assumes of sizes, and all of it must be known when it is done. `function`, `graph` and
     `lines` are what a failure is described with; without `lines` they come from the nodes' stack
-    traces. The module belongs to the backend afterwards.
+    traces. `fakes` are the inputs as they were while tracing, with their symbols. The module
+    belongs to the backend afterwards.
 
     Raises BackendFailed, with the backend's exception as its cause; KeyboardInterrupt and the like
     pass. A backend that declines the graph (torch's SkipFrame) gets it run as it is. Random number
     generators and grad mode are afterwards as they were before. Emits BackendCompiled.
     """
     ops = count_ops(gm)
+    plain = callers.small(gm) if backend.optimizes() else None
     described = tuple(lines) or source_lines(gm)
     compile_id = _torch.new_compile_id()
     if static:
@@ -59,13 +62,16 @@ def compile_graph(
             _torch.surroundings(fake_mode, compile_id),
             _torch.floats_aside(aside),
             _torch.telling_assumptions(symbolic and backend.name != "eager"),
+            _torch.listening(backend.optimizes()) as heard,
         ):
             compiled = backend(gm, list(inputs))
             if backend.records_cuda_graphs():
                 _torch.count_outermost_calls()
+                plain = None  # a replay costs less than any operation
         if not callable(compiled):
             raise TypeError(f"the backend gave back {type(compiled).__name__}, not a callable")
-        return compiled
+        situation = callers.Situation.now(compiled, inputs)
+        return callers.choose(situation, heard, plain, tuple(fakes or inputs), _tell(point, ops))
     except Exception as error:
         failure = f"{type(error).__name__}: {error}"
         if _torch.declines(error):
@@ -85,6 +91,11 @@ def compile_graph(
             events.emit(
                 events.BackendCompiled(backend.name, graph, ops, seconds, failure, point=point)
             )
+
+
+def _tell(point: str, ops: int) -> Callable[[str], None]:
+    """Tells that the operations of a graph are run one by one."""
+    return lambda text: events.emit(events.RunPlainly(ops, text, point=point))
 
 
 @contextmanager

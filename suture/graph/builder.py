@@ -57,17 +57,6 @@ class GraphInput:
         fake = self.node.meta["val"]
         return fake if self.kept or priv.is_traceable_wrapper_subclass(fake) else self.example
 
-    def keeps_address(self) -> bool:
-        """Whether it is worth recording its address: parameters and buffers, and what the program
-        marked so (`mark_static_address`). A promise that nothing relies on: who records addresses
-        compares them at each call."""
-        if self.rank() < 2:
-            return True
-        if self.convert is not None or not isinstance(self.example, torch.Tensor):
-            return False
-        marked = getattr(self.example, "_dynamo_static_input_type", None)
-        return marked is not None or isinstance(self.example, torch.nn.Parameter)
-
     def rank(self) -> int:
         """The order of inputs: those that stay, those that belong to an argument, the others."""
         return 0 if self.static else 2 if self.owner is None or self.convert is not None else 1
