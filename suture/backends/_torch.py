@@ -259,7 +259,8 @@ class Facts:
 
     `reasons`: why what it puts around the graph is needed, each in a few words. `written`: inputs
     whose data the graph itself writes. `detached`: inputs that get no derivative, though they could
-    have one. `joint`: the graph is one of two, forward and backward, below an autograd function.
+    have one. `joint`: the graph is one of two, forward and backward, below an autograd function,
+    whose results are the first `returns` of the graph's.
     `compiled` takes a list of inputs, which it empties.
     """
 
@@ -269,6 +270,7 @@ class Facts:
     reasons: tuple[str, ...] = ()
     written: tuple[int, ...] = ()
     detached: tuple[int, ...] = ()
+    returns: int = 0
 
 
 @dataclass
@@ -320,6 +322,7 @@ def _facts(wrapper: Any, compiled: Any, meta: Any) -> Facts:
         tuple(_reasons(wrapper, meta)),
         tuple(i for i, info in enumerate(meta.input_info) if info.mutates_data),
         tuple(wrapper.indices_of_inps_to_detach),
+        meta.num_forward_returns,
     )
 
 
@@ -349,13 +352,13 @@ def _reasons(wrapper: Any, meta: Any) -> Iterator[str]:
         yield "grad mode changes behind it"
 
 
-def inductor_call(facts: Facts) -> Callable[..., Any] | None:
-    """Inductor's own callable of a graph without derivatives, behind all that wraps it: takes a
-    list of inputs. Includes the alignment of inputs and the replay of CUDA graphs, if any. None if
-    another compiler made it."""
+def inductor_call(compiled: Any) -> Callable[..., Any] | None:
+    """Inductor's own callable of a graph, behind all that wraps it: takes a list of inputs.
+    Includes the alignment of inputs and the replay of CUDA graphs, if any. None if another compiler
+    made it."""
     from torch._inductor.output_code import CompiledFxGraph
 
-    found: Any = facts.compiled
+    found = compiled
     while found is not None and not isinstance(found, CompiledFxGraph):
         found = getattr(found, "__wrapped__", None) or getattr(found, "compiled_fn", None)
     if found is None or getattr(found, "_wrap_compiled_regions", False):
@@ -364,23 +367,28 @@ def inductor_call(facts: Facts) -> Callable[..., Any] | None:
     return call
 
 
-def autograd_apply(facts: Facts) -> Callable[..., Any] | None:
-    """`apply` of the autograd function that runs a forward graph and knows its backward graph,
-    without the step in Python that looks for transforms of torch.func. None if it has another
-    shape than expected."""
+def autograd_function(facts: Facts) -> Any:
+    """The autograd function that runs a forward graph and knows its backward graph. None if what
+    was made of it has another shape."""
     found: Any = facts.compiled
-    while found is not None and not _is_apply(found):
+    while found is not None:
+        owner = getattr(found, "__self__", None)
+        if isinstance(owner, type) and issubclass(owner, torch.autograd.Function):
+            return owner
         found = getattr(found, "__wrapped__", None)
-    if found is None:
-        return None
-    function = found.__self__
+    return None
+
+
+def plain_apply(function: Any) -> Callable[..., Any]:
+    """`apply` of an autograd function, without the step that looks for transforms of torch.func and
+    for tensors of those that ended: guards refuse both."""
     bound: Callable[..., Any] = super(torch.autograd.Function, function).apply
     return bound
 
 
-def _is_apply(found: Any) -> bool:
-    owner = getattr(found, "__self__", None)
-    return isinstance(owner, type) and issubclass(owner, torch.autograd.Function)
+def is_node_of(node: Any, function: Any) -> bool:
+    """Whether a node of autograd's graph is one of this function."""
+    return getattr(node, "_forward_cls", None) is function
 
 
 def profiling() -> bool:

@@ -49,11 +49,11 @@ def _through_backend(situation: Situation, heard: _torch.Heard) -> Caller:
         return Wrapped(wrapped)
     facts = heard.facts[0]
     if Direct.legal(facts, situation):
-        call = _torch.inductor_call(facts)
+        call = _torch.inductor_call(facts.compiled)
         if call is not None:
             return Direct(wrapped, call, facts.written)
     elif Training.legal(facts, situation):
-        apply = _torch.autograd_apply(facts)
-        if apply is not None:
-            return Training(wrapped, apply, facts.detached)
+        function = _torch.autograd_function(facts)
+        if function is not None:
+            return Training(wrapped, function, facts)
     return Wrapped(wrapped)

@@ -266,3 +266,59 @@ def test_a_model_whose_parameters_are_bound():
         model.weight.add_(1)
         torch.testing.assert_close(compiled(x), model(x))
     assert ways(compiled) == ["direct"]
+
+
+def test_the_forward_side_is_ours_and_the_backward_side_torchs():
+    w = torch.randn(4, requires_grad=True)
+    compiled = suture.compile(lambda w: (w.sin() * 2, w.detach() + 1, w.argmax()))
+    first = compiled(w)[0].grad_fn
+    later = compiled(w)[0].grad_fn
+    assert type(later).__name__ == type(first).__name__
+    assert issubclass(later._forward_cls, first._forward_cls)
+    assert later._forward_cls is not first._forward_cls
+    assert later.__dict__ == first.__dict__
+    assert len(later.saved_tensors) == len(first.saved_tensors)
+
+
+def test_results_without_a_derivative():
+    def fn(w, x):
+        return w * x, x * 2, w.argmax(), 3
+
+    w, x = torch.randn(4, requires_grad=True), torch.randn(4)
+    compiled = suture.compile(fn)
+    for _ in range(3):
+        w.grad = None
+        made, wanted = compiled(w, x), fn(w, x)
+        torch.testing.assert_close(made, wanted)
+        assert [getattr(o, "requires_grad", None) for o in made] == [True, False, False, None]
+        made[0].sum().backward()
+        torch.testing.assert_close(w.grad, x)
+
+
+def test_a_graph_kept_for_a_second_backward():
+    w = torch.randn(4, requires_grad=True)
+    compiled = suture.compile(lambda w: w.sin().square())
+    for _ in range(3):
+        w.grad = None
+        out = compiled(w).sum()
+        out.backward(retain_graph=True)
+        out.backward()
+        torch.testing.assert_close(w.grad, 4 * w.detach().sin() * w.detach().cos())
+        with pytest.raises(RuntimeError, match="second time"):
+            out.backward()
+
+
+def test_training_a_model_step_by_step():
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.GELU(), torch.nn.Linear(8, 2))
+    twin = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.GELU(), torch.nn.Linear(8, 2))
+    twin.load_state_dict(model.state_dict())
+    compiled = suture.compile(model)
+    for run, of in ((compiled, model), (twin, twin)):
+        optimizer = torch.optim.SGD(of.parameters(), lr=0.1)
+        torch.manual_seed(1)
+        for rows in (3, 3, 5, 5):
+            optimizer.zero_grad()
+            run(torch.randn(rows, 4)).square().sum().backward()
+            optimizer.step()
+    torch.testing.assert_close(list(model.parameters()), list(twin.parameters()))
