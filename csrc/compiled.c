@@ -23,11 +23,10 @@ run_in_context(compiled_object *self, PyObject *const *state, Py_ssize_t n)
 {
     suture_thread *thread = &suture_this_thread;
     PyObject *outer_context = thread->context;
-    int outer_compiled = thread->compiled;
     PyObject *context = Py_NewRef(self->context);
     PyObject *point = Py_NewRef(self->point);
+    int outer_compiled = suture_begin_compiled(thread);
     thread->context = context;
-    thread->compiled = 1;
     PyObject *result = suture_trampoline(thread, point, state, n);
     thread->context = outer_context;
     thread->compiled = outer_compiled;

@@ -54,7 +54,8 @@ void suture_hook_recheck(void);
 
 /* The callback's answer for (code, unit, current context); asked when unknown. unit -1 is the start
  * of the function, any other the last unit a suspended generator ran. All arguments borrowed.
- * On success 0 and *point a new reference to a Point, or NULL for "run plainly"; -1 on error. */
+ * On success 0 and *point a new reference to a Point, or NULL for "run plainly"; 1 for "run
+ * plainly, and all that is called below"; -1 on error. */
 int suture_site_point(suture_thread *thread, PyCodeObject *code, PyObject *function, int unit,
                       PyObject **point);
 /* Names of the keyword-only parameters as a tuple. Borrowed from `code`; NULL with an error set. */
@@ -151,6 +152,13 @@ suture_slot_count(const PyCodeObject *code)
  * NULL), result new. */
 PyObject *suture_frame_object(PyCodeObject *code, PyObject *globals, int unit, PyObject *locals);
 extern PyMethodDef suture_traceback_methods[];
+
+/* outermost.c */
+
+/* Compiled code of the thread begins; tells the callback where nothing compiled runs below it yet.
+ * Returns what thread->compiled was, which the caller puts back at the end. */
+int suture_begin_compiled(suture_thread *thread);
+extern PyMethodDef suture_outermost_methods[];
 
 /* shown.c */
 extern PyTypeObject suture_shown_type;

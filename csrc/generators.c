@@ -181,8 +181,8 @@ suture_generator_run(suture_thread *thread, PyThreadState *tstate, suture_frame 
     if (state == NULL) {
         return _PyEval_EvalFrameDefault(tstate, frame, 1);
     }
-    int compiled = thread->compiled, active = thread->active;
-    thread->compiled = 1;
+    int active = thread->active;
+    int compiled = suture_begin_compiled(thread);
     PyObject *answer = suture_trampoline_to_leave(thread, point, ((PyTupleObject *)state)->ob_item,
                                                   PyTuple_GET_SIZE(state));
     Py_DECREF(state);

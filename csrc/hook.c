@@ -78,13 +78,23 @@ run_from_start(suture_thread *thread, suture_frame *frame, PyObject *point)
     }
     state[0] = suture_frame_function(frame);
     memcpy(state + 1, suture_frame_slots(frame), count * sizeof(PyObject *));
-    int compiled = thread->compiled;
-    thread->compiled = 1;
+    int compiled = suture_begin_compiled(thread);
     PyObject *result = suture_trampoline(thread, point, state, count + 1);
     thread->compiled = compiled;
     if (state != small) {
         PyMem_Free(state);
     }
+    return result;
+}
+
+/* Runs a frame with the hook off for it and for all that it calls. Arguments borrowed. */
+static PyObject *
+run_hidden(suture_thread *thread, PyThreadState *tstate, suture_frame *frame)
+{
+    int active = thread->active;
+    thread->active = 0;
+    PyObject *result = chain(thread, tstate, frame, 0);
+    thread->active = active;
     return result;
 }
 
@@ -100,8 +110,13 @@ offer_start(suture_thread *thread, PyThreadState *tstate, suture_frame *frame, P
         return 0;
     }
     PyObject *point;
-    if (suture_site_point(thread, code, suture_frame_function(frame), -1, &point) < 0) {
+    int found = suture_site_point(thread, code, suture_frame_function(frame), -1, &point);
+    if (found < 0) {
         *result = suture_frame_answer(tstate, frame, NULL);
+        return 1;
+    }
+    if (found > 0) {
+        *result = run_hidden(thread, tstate, frame);
         return 1;
     }
     if (point == NULL) {
@@ -130,13 +145,15 @@ offer_resumed(suture_thread *thread, PyThreadState *tstate, suture_frame *frame,
                                   suture_frame_last_unit(frame), &point);
     if (found < 0) {
         *result = _PyEval_EvalFrameDefault(tstate, frame, 1);
+    } else if (found > 0) {
+        *result = run_hidden(thread, tstate, frame);
     } else if (point != NULL) {
         *result = suture_generator_run(thread, tstate, frame, point);
         Py_DECREF(point);
     }
     thread->context = outer;
     Py_XDECREF(watched);
-    return found < 0 || point != NULL;
+    return found != 0 || point != NULL;
 }
 
 /* The evaluation function. Arguments borrowed, result new. */

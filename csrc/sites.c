@@ -15,7 +15,7 @@
 typedef struct site {
     struct site *next;
     PyObject *context; /* owned, NULL for none */
-    PyObject *point;   /* owned, NULL: run plainly */
+    PyObject *point;   /* owned; NULL: run plainly; False: all below, too */
     unsigned long epoch;
     int unit;
 } site;
@@ -114,8 +114,8 @@ find_site(code_extra *extra, int unit, PyObject *context)
     return NULL;
 }
 
-/* Asks the callback, hook inactive. Arguments borrowed; result new (a Point or None), NULL with an
- * error set. */
+/* Asks the callback, hook inactive. Arguments borrowed; result new (a Point, None or False), NULL
+ * with an error set. */
 static PyObject *
 ask(suture_thread *thread, PyObject *callback, PyCodeObject *code, PyObject *function, int unit)
 {
@@ -127,7 +127,8 @@ ask(suture_thread *thread, PyObject *callback, PyCodeObject *code, PyObject *fun
                  : PyObject_CallFunction(callback, "OOi", (PyObject *)code, function, unit * 2);
     Py_DECREF(callback);
     thread->active = active;
-    if (answer != NULL && answer != Py_None && Py_TYPE(answer) != &suture_point_type) {
+    if (answer != NULL && answer != Py_None && answer != Py_False &&
+        Py_TYPE(answer) != &suture_point_type) {
         PyErr_Format(PyExc_TypeError, "the frame callback must return a Point or None, not %.100s",
                      Py_TYPE(answer)->tp_name);
         Py_CLEAR(answer);
@@ -171,6 +172,17 @@ remember(PyCodeObject *code, int unit, PyObject *context, PyObject *answer)
     return 0;
 }
 
+/* What suture_site_point says for an answer (borrowed, NULL for None). */
+static int
+pass_on(PyObject *answer, PyObject **point)
+{
+    if (answer == Py_False) {
+        return 1;
+    }
+    *point = Py_XNewRef(answer);
+    return 0;
+}
+
 int
 suture_site_point(suture_thread *thread, PyCodeObject *code, PyObject *function, int unit,
                   PyObject **point)
@@ -182,23 +194,18 @@ suture_site_point(suture_thread *thread, PyCodeObject *code, PyObject *function,
     }
     site *known = find_site(find_extra(code), unit, thread->context);
     if (known != NULL) {
-        *point = Py_XNewRef(known->point);
-        return 0;
+        return pass_on(known->point, point);
     }
     PyObject *answer = ask(thread, callback, code, function, unit);
     if (answer == NULL) {
         return -1;
     }
-    if (remember(code, unit, thread->context, answer) < 0) {
-        Py_DECREF(answer);
-        return -1;
+    int found = -1;
+    if (remember(code, unit, thread->context, answer) == 0) {
+        found = pass_on(answer == Py_None ? NULL : answer, point);
     }
-    if (answer == Py_None) {
-        Py_DECREF(answer);
-    } else {
-        *point = answer;
-    }
-    return 0;
+    Py_DECREF(answer);
+    return found;
 }
 
 /* Replaces a callback (None for none) and makes older answers unknown. Result new: the old one. */
@@ -215,9 +222,11 @@ replace_callback(PyObject **place, PyObject *callback)
     return before;
 }
 
-PyDoc_STRVAR(set_frame_callback_doc,
-             "set_frame_callback(callback, /)\n--\n\n"
-             "callback(code, function) -> Point | None, asked once per code object and context.");
+PyDoc_STRVAR(
+    set_frame_callback_doc,
+    "set_frame_callback(callback, /)\n--\n\n"
+    "callback(code, function) -> Point | None | False, asked once per code object and context.\n"
+    "False: the frame and all that it calls run plainly.");
 
 static PyObject *
 set_frame_callback(PyObject *Py_UNUSED(module), PyObject *callback)

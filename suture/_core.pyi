@@ -10,7 +10,7 @@ positionally and returns a value, a `Jump` or a `Leave`.
 
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from types import CodeType, FunctionType
-from typing import Any, Final, final
+from typing import Any, Final, Literal, final
 
 @final
 class Unbound:
@@ -195,19 +195,25 @@ def current_context() -> Any:
 # The hook.
 
 def set_frame_callback(
-    callback: Callable[[CodeType, FunctionType], Point | None] | None, /
-) -> Callable[[CodeType, FunctionType], Point | None] | None:
+    callback: Callable[[CodeType, FunctionType], Point | Literal[False] | None] | None, /
+) -> Callable[[CodeType, FunctionType], Point | Literal[False] | None] | None:
     """`callback(code, function)` is asked once per code object and context when a frame starts
-    while the hook is active: a Point takes the frame, None lets it run plainly. Its exceptions are
-    the frame's. Returns the callback before; a new one is asked anew."""
+    while the hook is active: a Point takes the frame, None lets it run plainly, False lets it and
+    all that it calls run with the hook inactive. Its exceptions are the frame's. Returns the
+    callback before; a new one is asked anew."""
 
 def set_generator_callback(
-    callback: Callable[[CodeType, FunctionType, int], Point | None] | None, /
-) -> Callable[[CodeType, FunctionType, int], Point | None] | None:
+    callback: Callable[[CodeType, FunctionType, int], Point | Literal[False] | None] | None, /
+) -> Callable[[CodeType, FunctionType, int], Point | Literal[False] | None] | None:
     """`callback(code, function, offset)` is asked once per code object, offset and context when a
     generator is resumed behind the instruction at `offset`. The state at its Point is (function,
     *all slots, *stack), the value sent on top; its variants must end in a leave() without a
     function. What they raise is raised where the generator stands."""
+
+def set_outermost_callback(callback: Callable[[], Any] | None, /) -> Callable[[], Any] | None:
+    """`callback()` is called when compiled code is entered that is not below compiled code of the
+    same thread, before it begins. Its exceptions are reported and dropped. Returns the callback
+    before."""
 
 def forget(code: CodeType, /) -> None:
     """Ask the callbacks again about this code object."""

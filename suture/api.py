@@ -202,10 +202,22 @@ def _suspends(code: types.CodeType) -> bool:
 
 # Code that is traced when a user's function calls it, but never compiled on its own.
 _NEVER_OFFERED = frozenset({"torch", "suture"})
+# Where torch compiles and runs what it compiled. A backward graph is compiled when it is first
+# needed, perhaps below compiled code: neither these frames nor any that they call are offered.
+_COMPILERS = (
+    "torch._inductor.",
+    "torch._functorch._aot_autograd.",
+    "torch._functorch.aot_autograd.",
+    "torch._functorch.compilers.",
+    "torch._functorch.partitioners.",
+    "torch._dynamo.backends.",
+)
 
 
 def _offer(code: types.CodeType, function: Any) -> Any:
     """A frame starts below compiled code: compile it too, if the rules would inline it."""
+    if _compiles(function):
+        return False
     unit = _core.current_context()
     if builtins_replaced() or not _is_ours(unit, code, function) or _suspends(code):
         return None
@@ -218,12 +230,20 @@ def _offer(code: types.CodeType, function: Any) -> Any:
 def _offer_resumed(code: types.CodeType, function: Any, offset: int) -> Any:
     """A generator is resumed below compiled code, or is compiled itself: compile what it runs up
     to its next `yield`."""
+    if _compiles(function):
+        return False
     unit = _core.current_context()
     if builtins_replaced() or not _is_ours(unit, code, function):
         return None
     if rules.lookup(function).kind is not rules.INLINE:
         return None
     return unit.resumed(code, offset)
+
+
+def _compiles(function: Any) -> bool:
+    """Whether it is a function of torch's compilers."""
+    home = function.__globals__.get("__name__") if type(function) is types.FunctionType else None
+    return type(home) is str and f"{home}.".startswith(_COMPILERS)
 
 
 def _is_ours(unit: Any, code: types.CodeType, function: Any) -> bool:

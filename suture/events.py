@@ -125,6 +125,15 @@ class BackendCompiled(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class RunPlainly(Event):
+    """A graph's operations are run one by one: its first call found that faster. `reason` has the
+    times."""
+
+    ops: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Installed(Event):
     """A variant was added to a point, with its guards as text and its source.
 

@@ -28,6 +28,8 @@ def code(fn: Any) -> str:
         function, file, line = where(data.chain)
         for variant in data.variants:
             head = f"# {file}:{line} in {function}, variant {variant.number}"
+            if variant.caller is not None:
+                head += f"\n# the graph is called {variant.caller.describe()}"
             parts.append(f"{head}\n{variant.source}")
     return "\n".join(parts) if parts else "# nothing has been compiled yet: call it first\n"
 

@@ -22,7 +22,7 @@ from suture.dispatch import (
     torch_state,
 )
 from suture.emit import emit
-from suture.graph import is_scalar, put_asserts, sizes_from_zero
+from suture.graph import is_scalar, keeps_address, put_asserts, sizes_from_zero
 from suture.guards import finish
 from suture.hook import where
 from suture.plan import Plan, Retry
@@ -214,7 +214,7 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
         return None
     if plan.floats_as_data:
         capture.graph.floats_as_data()
-    static = [i for i, entry in enumerate(emitted.inputs) if entry.rank() < 2]
+    static = [i for i, entry in enumerate(emitted.inputs) if keeps_address(entry)]
     try:
         with capture.graph.compiling(), sizes_from_zero(plan.from_zero):
             compiled = backends.compile_graph(
@@ -227,6 +227,7 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
                 symbolic=bool(capture.places),
                 function=where(miss.data.chain)[0],
                 point=point.name,
+                fakes=[entry.node.meta["val"] for entry in emitted.inputs],
             )
     except errors.BackendFailed as failed:
         retry = without_refused(miss, plan, capture, failed)

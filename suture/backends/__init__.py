@@ -5,6 +5,7 @@ through it. Adding a backend is one file here with `@register_backend("name")`, 
 """
 
 from suture.backends import aot_eager, eager, inductor, noop
+from suture.backends.callers import Caller
 from suture.backends.compile import compile_graph, wanted_constants
 from suture.backends.configure import Backend, configure
 from suture.backends.record import Recorded, Recorder, count_ops
@@ -13,6 +14,7 @@ from suture.backends.verify import Mismatch, verified
 
 __all__ = [
     "Backend",
+    "Caller",
     "CompilerFn",
     "Mismatch",
     "Recorded",

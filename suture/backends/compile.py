@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from suture import events
+from suture.backends import callers
 from suture.backends.configure import Backend
 from suture.backends.record import count_ops
 from suture.errors import BackendFailed
@@ -32,6 +33,7 @@ def compile_graph(
     graph: str = "",
     lines: Sequence[str] = (),
     point: str = "",
+    fakes: Sequence[Any] = (),
 ) -> Callable[..., Any]:
     """The callable that `backend` makes of `gm`: graph inputs in, tuple or list of outputs out.
 
@@ -40,7 +42,8 @@ def compile_graph(
     symbolic floats that are not in the graph. `symbolic`: guards are made of what the backend
     assumes of sizes, and all of it must be known when it is done. `function`, `graph` and
     `lines` are what a failure is described with; without `lines` they come from the nodes' stack
-    traces. The module belongs to the backend afterwards.
+    traces. `fakes` are the inputs as they were while tracing, with their symbols. The module
+    belongs to the backend afterwards.
 
     Raises BackendFailed, with the backend's exception as its cause; KeyboardInterrupt, MissingName
     and the like pass. A backend that declines the graph (torch's SkipFrame) gets it run as it is.
@@ -48,6 +51,7 @@ def compile_graph(
     BackendCompiled.
     """
     ops = count_ops(gm)
+    plain = callers.small(gm) if backend.optimizes() else None
     described = tuple(lines) or source_lines(gm)
     compile_id = compilers.new_compile_id()
     if static:
@@ -60,11 +64,16 @@ def compile_graph(
             compilers.surroundings(fake_mode, compile_id),
             compilers.floats_aside(aside),
             compilers.telling_assumptions(symbolic and backend.name != "eager"),
+            compilers.listening(backend.optimizes()) as heard,
         ):
             compiled = backend(gm, list(inputs))
+            if backend.records_cuda_graphs():
+                compilers.count_outermost_calls()
+                plain = None  # a replay costs less than any operation
         if not callable(compiled):
             raise TypeError(f"the backend gave back {type(compiled).__name__}, not a callable")
-        return compiled
+        situation = callers.Situation.now(compiled, inputs)
+        return callers.choose(situation, heard, plain, tuple(fakes or inputs), _tell(point, ops))
     except MissingName:
         raise  # torch's private parts, not the backend: the function is interpreted
     except Exception as error:
@@ -86,6 +95,11 @@ def compile_graph(
             events.emit(
                 events.BackendCompiled(backend.name, graph, ops, seconds, failure, point=point)
             )
+
+
+def _tell(point: str, ops: int) -> Callable[[str], None]:
+    """Tells that the operations of a graph are run one by one."""
+    return lambda text: events.emit(events.RunPlainly(ops, text, point=point))
 
 
 @contextmanager

@@ -32,11 +32,27 @@ class Backend:
     def __hash__(self) -> int:
         return hash(self.name)
 
+    def optimizes(self) -> bool:
+        """Whether it makes other code of a graph than its operations."""
+        return self.name not in _RUN_PLAINLY
+
+    def records_cuda_graphs(self) -> bool:
+        """Whether what it compiles may be run as CUDA graphs, by all that is known of it: any
+        backend of others might, where there is a GPU."""
+        asked = getattr(self.compiler, "records_cuda_graphs", None)
+        if asked is not None:
+            return bool(asked())
+        return self.optimizes() and torch.cuda.is_available()
+
     def reset(self) -> None:
         """Let the backend drop what it keeps between calls, if it can."""
         reset = getattr(self.compiler, "reset", None)
         if reset is not None:
             reset()
+
+
+# Backends of ours and of torch that run a graph's operations one by one.
+_RUN_PLAINLY = frozenset({"eager", "noop", "aot_eager", "aot_eager_decomp_partition", "record"})
 
 
 def configure(

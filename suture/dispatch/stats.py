@@ -25,7 +25,8 @@ class Record:
 class Stats:
     """`points`, `variants`, `graphs`, `ops` count; the lists hold records, first seen first.
 
-    `interpreted` holds frames that finished in the plain interpreter other than by request.
+    `interpreted` holds frames that finished in the plain interpreter other than by request; `plain`
+    counts graphs whose operations are run one by one, because that is faster.
     """
 
     points: int = 0
@@ -35,6 +36,7 @@ class Stats:
     breaks: list[Record] = field(default_factory=list)
     recompilations: list[Record] = field(default_factory=list)
     interpreted: list[Record] = field(default_factory=list)
+    plain: int = 0
 
 
 class _Collector:
@@ -45,7 +47,7 @@ class _Collector:
         self.clear()
 
     def clear(self) -> None:
-        self.graphs = self.ops = self.variants = 0
+        self.graphs = self.ops = self.variants = self.plain = 0
         names = ("breaks", "recompilations", "interpreted")
         self.tables: dict[str, dict[Any, Record]] = {name: {} for name in names}
 
@@ -54,6 +56,8 @@ class _Collector:
             if isinstance(event, events.Captured):
                 self.graphs += 1
                 self.ops += event.ops
+            elif isinstance(event, events.RunPlainly):
+                self.plain += 1
             elif isinstance(event, events.Installed):
                 self.variants += 1
             elif isinstance(event, events.Broke):
@@ -81,4 +85,8 @@ def stats(points: int = 0) -> Stats:
     with COLLECTOR.lock:
         kept = COLLECTOR.tables
         tables = {name: [replace(r) for r in table.values()] for name, table in kept.items()}
-        return Stats(points, COLLECTOR.variants, COLLECTOR.graphs, COLLECTOR.ops, **tables)
+        made = Stats(points, COLLECTOR.variants, COLLECTOR.graphs, COLLECTOR.ops)
+        made.plain = COLLECTOR.plain
+        for name, records in tables.items():
+            setattr(made, name, records)
+        return made

@@ -62,6 +62,7 @@ class Variant:
     parameters: Any = None  # reads those of modules that are arguments
     bound: list[Any] = field(default_factory=list)  # copies for one module each
     own: bool = False  # it may go by itself: no other unit shares it
+    caller: Any = None  # the way into its graph, if it has one
     general: bool = False  # it fits states for which others were made: those come first
 
 
@@ -386,6 +387,7 @@ class Unit:
             type(capture.exit).__name__,
             capture.graph.ops,
             emitted.parameters,
+            caller=emitted.caller,
             general=capture.general,
         )
         if capture.graph.ops:

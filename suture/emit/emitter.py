@@ -13,6 +13,7 @@ from typing import Any
 import torch.fx
 
 from suture import _core
+from suture.backends import Caller
 from suture.capture import Capture, Interpret, Run
 from suture.emit.checks import CheckLines
 from suture.emit.draws import write_draws
@@ -39,12 +40,21 @@ class Emitted:
     statics: tuple[Any, ...]
     checks: Any = None  # the AfterCheck of a variant that expects something of numbers
     parameters: Parameters | None = None  # reads what belongs to modules that are arguments
+    caller: Caller | None = None  # the way into the graph
 
     def set_graph(self, compiled: Any) -> None:
         """Let the variant call the compiled graph. What the graph always gets stands before the
         arguments already: hundreds of parameters cost a call next to nothing then."""
-        bound = functools.partial(compiled, *self.statics) if self.statics else compiled
-        self.namespace["graph"] = bound
+
+        def put(run: Any) -> None:
+            bound = functools.partial(run, *self.statics) if self.statics else run
+            self.namespace["graph"] = bound
+
+        if isinstance(compiled, Caller):
+            self.caller = compiled
+            compiled.follow(put)
+        else:
+            put(compiled)
 
 
 def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:

@@ -4,6 +4,7 @@
 result, and keeps the list of inputs with the places they are read from.
 """
 
+from suture.graph.addresses import keeps_address
 from suture.graph.asserts import is_scalar, put_asserts
 from suture.graph.builder import GraphBuilder, GraphInput, OpFailed
 from suture.graph.standing import standing_number
@@ -17,6 +18,7 @@ __all__ = [
     "OpFailed",
     "forget_source",
     "is_scalar",
+    "keeps_address",
     "put_asserts",
     "sizes_from_zero",
     "standing_number",

@@ -22,11 +22,13 @@ import inspect
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
 import torch
 
+<<<<<<< HEAD:suture/torch_private/compilers.py
 from suture.torch_private import torchdynamo
 from suture.torch_private.table import Topic, is_missing, loaded
 
@@ -53,6 +55,9 @@ NAMES = Topic(
         "tracing": "torch._guards.tracing",
     },
 )
+=======
+from suture import _core
+>>>>>>> callpath/main:suture/backends/_torch.py
 
 _compile_ids = count()
 
@@ -110,6 +115,32 @@ def aot_eager(gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., 
         keep_inference_input_mutations=True,
     )
     return compiled
+
+
+def count_outermost_calls() -> None:
+    """From now on each outermost call of compiled code begins a new generation: Inductor's trees of
+    CUDA graphs then know that results of the call before may be overwritten. Kept where torch
+    keeps it for its own compiled functions, so that both take turns as they should."""
+    if _counting.is_set():
+        return
+    from torch._dynamo.mutation_guard import GenerationTracker
+
+    def begin() -> None:
+        GenerationTracker.generation += 1
+
+    _core.set_outermost_callback(begin)
+    _counting.set()
+
+
+_counting = threading.Event()
+
+
+def inductor_cuda_graphs(config: Any) -> bool:
+    """Whether Inductor records CUDA graphs with these options (None: its own settings)."""
+    if config is not None and "triton.cudagraphs" in config:
+        return bool(config["triton.cudagraphs"])
+    inductor = sys.modules.get("torch._inductor.config")
+    return inductor is not None and bool(inductor.triton.cudagraphs)
 
 
 def new_compile_id() -> Any:
@@ -235,3 +266,158 @@ def wanted_constants(error: BaseException) -> set[str] | None:
     if kind is None or not isinstance(error, kind):
         return None
     return ASKED.names
+
+
+# ---- what AOTAutograd puts around a graph; where a name is missing, nothing is heard, and every
+# graph is called as its backend gave it
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What AOTAutograd knows of a graph that it has wrapped.
+
+    `reasons`: why what it puts around the graph is needed, each in a few words. `written`: inputs
+    whose data the graph itself writes. `detached`: inputs that get no derivative, though they could
+    have one. `joint`: the graph is one of two, forward and backward, below an autograd function,
+    whose results are the first `returns` of the graph's.
+    `compiled` takes a list of inputs, which it empties.
+    """
+
+    inputs: int
+    joint: bool
+    compiled: Callable[..., Any]
+    reasons: tuple[str, ...] = ()
+    written: tuple[int, ...] = ()
+    detached: tuple[int, ...] = ()
+    returns: int = 0
+
+
+@dataclass
+class Heard:
+    """The graphs that were wrapped while somebody listened."""
+
+    facts: list[Facts] = field(default_factory=list)
+
+
+@contextmanager
+def listening(wanted: bool) -> Iterator[Heard]:
+    """What AOTAutograd wraps in this thread, as it is told to the method that does it."""
+    heard = Heard()
+    wrapper = _runtime_wrapper() if wanted else None
+    if wrapper is None:
+        yield heard
+        return
+    original = wrapper.post_compile
+    thread = threading.get_ident()
+
+    def post_compile(self: Any, compiled: Any, config: Any, *, runtime_metadata: Any) -> Any:
+        if threading.get_ident() == thread:
+            heard.facts.append(_facts(self, compiled, runtime_metadata))
+        return original(self, compiled, config, runtime_metadata=runtime_metadata)
+
+    wrapper.post_compile = post_compile
+    try:
+        yield heard
+    finally:
+        wrapper.post_compile = original
+
+
+def _runtime_wrapper() -> Any:
+    try:
+        from torch._functorch import config
+        from torch._functorch._aot_autograd.runtime_wrappers import RuntimeWrapper
+    except ImportError:
+        return None
+    if getattr(config, "debug_assert", False) or not hasattr(RuntimeWrapper, "post_compile"):
+        return None  # assertions at each call were asked for
+    return RuntimeWrapper
+
+
+def _facts(wrapper: Any, compiled: Any, meta: Any) -> Facts:
+    return Facts(
+        len(meta.input_info),
+        bool(wrapper.trace_joint),
+        compiled,
+        tuple(_reasons(wrapper, meta)),
+        tuple(i for i, info in enumerate(meta.input_info) if info.mutates_data),
+        tuple(wrapper.indices_of_inps_to_detach),
+        meta.num_forward_returns,
+    )
+
+
+def _reasons(wrapper: Any, meta: Any) -> Iterator[str]:
+    from torch._functorch._aot_autograd.schemas import OutputType, SubclassCreationMeta
+
+    if wrapper.disable_amp:
+        yield "autocast is switched off around it"
+    if meta.num_mutated_inp_runtime_indices:
+        yield "inputs are written behind it"
+    if any(info.mutates_metadata or info.mutates_storage_metadata for info in meta.input_info):
+        yield "the shape or the memory of an input changes"
+    if any(info.output_type is not OutputType.non_alias for info in meta.output_info):
+        yield "an output is an input, or shares memory with one or with another output"
+    if meta.num_intermediate_bases:
+        yield "outputs share memory"
+    if meta.tokens:
+        yield "operations have effects whose order is kept"
+    if meta.is_rng_op_functionalized or meta.num_graphsafe_rng_states:
+        yield "the state of random numbers goes in and out"
+    subclasses = (*meta.subclass_inp_meta, *meta.subclass_fw_graph_out_meta)
+    if any(isinstance(one, SubclassCreationMeta) for one in subclasses):
+        yield "tensors of a subclass are taken apart"
+    if getattr(meta, "act_input_indices", None):
+        yield "inputs are waited for"
+    if meta.grad_enabled_mutation is not None:
+        yield "grad mode changes behind it"
+
+
+def inductor_call(compiled: Any) -> Callable[..., Any] | None:
+    """Inductor's own callable of a graph, behind all that wraps it: takes a list of inputs.
+    Includes the alignment of inputs and the replay of CUDA graphs, if any. None if another compiler
+    made it."""
+    from torch._inductor.output_code import CompiledFxGraph
+
+    found = compiled
+    while found is not None and not isinstance(found, CompiledFxGraph):
+        found = getattr(found, "__wrapped__", None) or getattr(found, "compiled_fn", None)
+    if found is None or getattr(found, "_wrap_compiled_regions", False):
+        return None
+    call: Callable[..., Any] | None = found.current_callable
+    return call
+
+
+def autograd_function(facts: Facts) -> Any:
+    """The autograd function that runs a forward graph and knows its backward graph. None if what
+    was made of it has another shape."""
+    found: Any = facts.compiled
+    while found is not None:
+        owner = getattr(found, "__self__", None)
+        if isinstance(owner, type) and issubclass(owner, torch.autograd.Function):
+            return owner
+        found = getattr(found, "__wrapped__", None)
+    return None
+
+
+def plain_apply(function: Any) -> Callable[..., Any]:
+    """`apply` of an autograd function, without the step that looks for transforms of torch.func and
+    for tensors of those that ended: guards refuse both."""
+    bound: Callable[..., Any] = super(torch.autograd.Function, function).apply
+    return bound
+
+
+def is_node_of(node: Any, function: Any) -> bool:
+    """Whether a node of autograd's graph is one of this function."""
+    return getattr(node, "_forward_cls", None) is function
+
+
+def profiling() -> bool:
+    """Whether a profiler of torch listens."""
+    return torch.autograd.profiler._is_profiler_enabled
+
+
+def hooks_on_saved() -> bool:
+    """Whether hooks of the program see the tensors that autograd saves."""
+    return torch._C._autograd._top_saved_tensors_default_hooks(False) is not None
+
+
+increment_version = torch.autograd.graph.increment_version

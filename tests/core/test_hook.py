@@ -216,3 +216,32 @@ def test_permanent_hook_stays_installed():
     assert middle(1) == ("leaf", 1)
     assert core.set_frame_permanent(False) is True
     assert not core.hook_installed()
+
+
+def test_a_frame_that_is_left_alone_with_all_below_it():
+    def callback(code, function):
+        asked.append(code.co_name)
+        return False if code.co_name == "middle" else None
+
+    def outer(x):
+        first = middle(x), core.hook_active()
+        return (*first, leaf(x))
+
+    asked = []
+    core.set_frame_callback(callback)
+    for _ in range(2):
+        assert core.run(outer, 5) == (("leaf", 5), True, ("leaf", 5))
+    assert asked == ["outer", "middle", "leaf"]  # the leaf below middle was not offered
+
+
+def test_the_hook_is_on_again_behind_a_frame_that_raised():
+    def fails():
+        raise KeyError
+
+    def outer():
+        with pytest.raises(KeyError):
+            fails()
+        return core.hook_active()
+
+    core.set_frame_callback(lambda code, function: False if code.co_name == "fails" else None)
+    assert core.run(outer)

@@ -13,7 +13,7 @@ from suture.breaks import Break, tensors
 from suture.calls.operations.tensor_methods import method
 from suture.calls.outside.aliasing import offset_of
 from suture.calls.table import special
-from suture.graph._torch import is_traceable_wrapper_subclass
+from suture.torch_private.tensor_parts import is_traceable_wrapper_subclass
 from suture.variables import Constant, Tensor, is_literal
 
 

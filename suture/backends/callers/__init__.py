@@ -1,0 +1,59 @@
+"""The ways into a compiled graph. One is chosen for each graph, by what its backend tells of it.
+
+| way | legal where |
+| --- | --- |
+| `Direct` | Inductor made it, nothing has to be done around it, no derivative is needed |
+| `Training` | AOTAutograd made an autograd function of it, nothing has to be done around that |
+| `Plain`, by `Measured` | few operations, which change nothing and are faster one by one |
+| `Wrapped` | always: what the backend gave |
+
+docs/decisions/0008-ways-into-a-graph.md says what the wrappers that are left out guarantee, and why
+it holds without them. `suture.code` shows which way a variant takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch.fx
+
+from suture.backends.callers.caller import Caller, Run, Situation, Wrapped
+from suture.backends.callers.direct import Direct
+from suture.backends.callers.plain import Measured, small, symbolic_inputs
+from suture.backends.callers.training import Training
+from suture.torch_private import compilers
+
+__all__ = ["Caller", "Direct", "Measured", "Situation", "Training", "Wrapped", "choose", "small"]
+
+
+def choose(
+    situation: Situation,
+    heard: compilers.Heard,
+    plain: torch.fx.GraphModule | None,
+    fakes: tuple[Any, ...],
+    chosen: Callable[[str], None],
+) -> Caller:
+    """The way into a graph. `plain` is a copy of it that may be run as it is, if any; `fakes` are
+    its inputs as they were while tracing; `chosen` is told if the operations are run one by one."""
+    caller = _through_backend(situation, heard)
+    symbolic = symbolic_inputs(fakes) if plain is not None else None
+    if plain is None or symbolic is None or not isinstance(caller, Direct) or caller.writes:
+        return caller
+    return Measured(caller, plain, symbolic, chosen)
+
+
+def _through_backend(situation: Situation, heard: compilers.Heard) -> Caller:
+    wrapped: Run = situation.wrapped
+    if len(heard.facts) != 1:  # nobody wrapped it, or it was cut in several
+        return Wrapped(wrapped)
+    facts = heard.facts[0]
+    if Direct.legal(facts, situation):
+        call = compilers.inductor_call(facts.compiled)
+        if call is not None:
+            return Direct(wrapped, call, facts.written)
+    elif Training.legal(facts, situation):
+        function = compilers.autograd_function(facts)
+        if function is not None:
+            return Training(wrapped, function, facts)
+    return Wrapped(wrapped)
