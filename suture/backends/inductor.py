@@ -45,7 +45,7 @@ class Inductor:
 
     def records_cuda_graphs(self) -> bool:
         """Whether graphs may be run as CUDA graphs."""
-        return _torch.inductor_cuda_graphs(getattr(self._made, "config", None))
+        return compilers.inductor_cuda_graphs(getattr(self._made, "config", None))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Inductor) and self._key == other._key

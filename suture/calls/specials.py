@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from suture import rules
 from suture.breaks import Break, calls
 from suture.calls.table import special

@@ -19,6 +19,7 @@ Inductor owns the graph module afterwards and may change it.
 from __future__ import annotations
 
 import inspect
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -28,7 +29,7 @@ from typing import Any
 
 import torch
 
-<<<<<<< HEAD:suture/torch_private/compilers.py
+from suture import _core
 from suture.torch_private import torchdynamo
 from suture.torch_private.table import Topic, is_missing, loaded
 
@@ -55,9 +56,6 @@ NAMES = Topic(
         "tracing": "torch._guards.tracing",
     },
 )
-=======
-from suture import _core
->>>>>>> callpath/main:suture/backends/_torch.py
 
 _compile_ids = count()
 
