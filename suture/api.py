@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from suture import _core, backends, rules, stance
+from suture import _core, backends, config, rules, stance
 from suture.calls.operations.tensors import configure_core
 from suture.calls.table import handler_of
 from suture.compiled_module import compile_module, compiled_of
@@ -53,7 +53,7 @@ def compile(
     backend             a name (`suture.list_backends()`) or (GraphModule, inputs) -> callable
     mode, options       passed to Inductor
     name                what to call it in reports
-    disable             give `model` back as it is
+    disable             give `model` back as it is, as `suture.config.disable` does
     recompile_limit     variants per point, instead of `suture.config.recompile_limit`
     isolate_recompiles  share nothing with what other calls of compile make of the same code
     """
@@ -64,7 +64,7 @@ def compile(
             isolate_recompiles=isolate_recompiles,
         )  # fmt: skip
     _check(model, fullgraph, dynamic, recompile_limit)
-    if disable:
+    if disable or config.disable:
         return model
     made = backends.configure(backend, mode=mode, options=options, dynamic=dynamic, name=name)
     settings = Options(made, fullgraph, dynamic, recompile_limit, name, isolate_recompiles)

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from suture import switches
 from suture.api import compile as _compile
 from suture.api import reset as _reset
 from suture.stance import STANCES
@@ -20,6 +21,7 @@ def install() -> None:
     """Make `torch.compile` (and `nn.Module.compile`, which calls it) use suture. What programs say
     to the compiler, `torch.compiler.set_stance` and `torch.compiler.reset`, reaches suture too."""
     if not _originals:
+        switches.on = True
         _replace(torch, "compile", _torch_compile)
         _replace(torch.compiler, "set_stance", _torch_set_stance)
         _replace(torch.compiler, "reset", _torch_reset)
@@ -27,6 +29,7 @@ def install() -> None:
 
 def uninstall() -> None:
     """Give `torch.compile` and the rest back to torch."""
+    switches.on = False
     for (where, name), original in _originals.items():
         setattr(where, name, original)
     _originals.clear()

@@ -96,8 +96,9 @@ class History:
         """Which sizes of the tensor at `path` are to be symbols, marks aside."""
         shape = tuple(value.shape)
         every = set(range(len(shape)))
-        if self._listed(path):
-            return every
+        listed = self._listed_sizes(path)
+        if listed is None or listed:
+            return every if listed is None else listed & every
         if self.dynamic is False or isinstance(value, torch.nn.Parameter):
             return set()
         if self.dynamic or not config.assume_static:
@@ -189,6 +190,17 @@ class History:
             for entry in map(str.strip, config.dynamic_sources.split(","))
             if entry
         )
+
+    def _listed_sizes(self, path: str) -> set[int] | None:
+        """Which sizes of the tensor at `path` the option names: `L['x']:0` is one; None: all."""
+        if self._listed(path):
+            return None
+        entries = [e.strip().rpartition(":") for e in config.dynamic_sources.split(",") if ":" in e]
+        return {
+            int(dim)
+            for name, _, dim in entries
+            if dim.isdigit() and (name == path or _matches(name, path))
+        }
 
     def steady(self, path: str, token: str) -> bool:
         """Whether an iterator has always stood at the same place when the point was reached."""

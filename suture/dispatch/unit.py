@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from suture import _core, config, errors, events, stance
+from suture import _core, config, errors, events, stance, switches
 from suture.breaks import Break, contexts, internal
 from suture.bytecode import decode
 from suture.calls.tensor_free import state_is_tensor_free
@@ -210,7 +210,7 @@ class Unit:
 
     def _on_miss(self, point: Any, state: tuple[Any, ...]) -> Any:
         data = point.data
-        if data.interpret_only or data.given_up or _is_compiling():
+        if data.interpret_only or data.given_up or _is_compiling() or switches.disabled():
             return data.interpreting
         if torch_state.are_fake(state):
             return data.interpreting
@@ -233,11 +233,12 @@ class Unit:
                     return variant.function
             _COMPILING.on = True
             try:
-                if self._over_limit(point, data, state):
-                    return data.interpreting
-                if not data.variants:
-                    self.family.prepare(self, data.key(), data.history, self.module())
-                variant = self.compiler(self, point, data, state)
+                with switches.heard():
+                    if self._over_limit(point, data, state):
+                        return data.interpreting
+                    if not data.variants:
+                        self.family.prepare(self, data.key(), data.history, self.module())
+                    variant = self.compiler(self, point, data, state)
             except errors.SutureError as error:
                 if data.chain[0].index == 0:
                     raise
@@ -327,6 +328,11 @@ class Unit:
         data.reasons.append(reasons[0])
         function, file, line = where(data.chain)
         place = events.Where(function, file, line or 0)
+        if config.error_on_recompile:
+            head = (
+                f"{function} ({file}:{line}) would compile again, which error_on_recompile forbids"
+            )
+            raise errors.RecompileError("\n".join([head, *(f"  {one}" for one in reasons)]))
         if count < self._limit() and self._accumulated(data) < config.accumulated_recompile_limit:
             events.emit(events.Recompiled(place, reasons, count, point=point.name))
             return False
@@ -335,7 +341,7 @@ class Unit:
             internal.RECOMPILE_LIMIT, function=function, count=str(count), guard=guard
         )  # fmt: skip
         text = "\n".join([str(reason), *(f"  hint: {hint}" for hint in reason.hints())])
-        if self.options.fullgraph:
+        if self.options.fullgraph or config.fail_on_recompile_limit:
             raise errors.RecompileLimitExceeded(text)
         data.full_at = count
         events.emit(events.Interpreted(place, text, point=point.name))
