@@ -114,6 +114,15 @@ class History:
             moving |= {i for i, (a, b) in enumerate(zip(before, shape)) if a != b}
         return set(moving)
 
+    def see(self, values: dict[str, Any]) -> None:
+        """Remember the sizes and numbers of a call that was not compiled, by the names of what the
+        point is given: what differs on the next call is a symbol at once."""
+        for name, value in values.items():
+            if issubclass(type(value), torch.Tensor):
+                self.dynamic_sizes(f"L[{name!r}]", value)
+            elif type(value) in (int, float):
+                self.dynamic_number(f"L[{name!r}]", value)
+
     def dynamic_strides(self, path: str, value: torch.Tensor) -> bool:
         """Whether the strides of the tensor at `path`, whose sizes stay, are to be symbols: the
         order of its dimensions in memory has stayed while the distances changed."""

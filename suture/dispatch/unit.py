@@ -6,7 +6,6 @@ A miss at a point is answered here: trace again if the limits allow, else interp
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 import threading
 import weakref
@@ -16,8 +15,8 @@ from typing import Any
 
 import torch
 
-from suture import _core, config, errors, events, stance, switches
-from suture.breaks import Break, contexts, internal
+from suture import _core, backends, config, errors, events, stance, switches
+from suture.breaks import Break, contexts, internal, tensors
 from suture.bytecode import decode
 from suture.calls.tensor_free import state_is_tensor_free
 from suture.capture import Return, Run, Yield
@@ -26,6 +25,7 @@ from suture.dispatch.binding import copy_function, follow
 from suture.dispatch.builtins_check import builtins_replaced
 from suture.dispatch.family import family_of
 from suture.dispatch.history import History
+from suture.dispatch.leaving import Interpreting, Throwing
 from suture.dispatch.unexpected import forget_after
 from suture.emit.dynamo import hide
 from suture.graph import forget_source
@@ -36,9 +36,9 @@ from suture.hook import (
     call_plainly,
     chain_key,
     entry_chain,
-    interpret,
     must_raise,
     resumed_chain,
+    slot_names,
     where,
 )
 
@@ -79,7 +79,7 @@ class PointData:
     _interpreting: Any = None
 
     def __post_init__(self) -> None:
-        self._interpreting = _Interpreting(self.chain)
+        self._interpreting = Interpreting(self.chain)
 
     def key(self) -> Any:
         """Under what the point is found."""
@@ -121,12 +121,16 @@ class Unit:
     ) -> None:
         self.options = options
         self.compiler = compiler
+        self.code = code
         self.family = family_of(code, options.key())
         self.module = weakref.ref(module) if module is not None else _nothing
         self.family.join(self, module)
         self.points: dict[Any, Any] = {}
         self.overworked = 0  # regions that ended because tracing them took too much
         self.fruitless = 0  # regions without an operation; -1 once there was one with some
+        self.called = False  # under a stance that does not compile the first call
+        self.twins: dict[Any, Unit] = {}  # the same with other backends
+        self.own: Unit | None = None  # whose twin this is
         self.plain: dict[int, Any] = {}  # code that was offered and has nothing to capture
         ALL.add(self)
 
@@ -181,7 +185,9 @@ class Unit:
             plain = state_is_tensor_free(state)
         else:
             ends = isinstance(capture.exit, (Return, Yield) if resumed else Return)
-            plain = ends and not capture.graph.ops and not any(map(_holds_tensors, state))
+            plain = (
+                ends and not capture.graph.ops and not any(map(torch_state.holds_tensors, state))
+            )
         if not plain:
             return True
         if resumed and any(v.ops for p in self._points_in(code) for v in p.data.variants):
@@ -206,6 +212,15 @@ class Unit:
             return math.inf
         return max(config.trace_limit >> 2 * min(self.overworked, 10), _LEAST_TRACED)
 
+    def with_backend(self, backend: Any) -> Unit:
+        """The same unit with another backend; one for each."""
+        found = self.twins.get(backend)
+        if found is None:
+            options = replace(self.options, backend=backends.configure(backend))
+            found = self.twins[backend] = Unit(options, self.compiler, self.code, self.module())
+            found.own, found.called = self, True
+        return found
+
     # ---- misses
 
     def _on_miss(self, point: Any, state: tuple[Any, ...]) -> Any:
@@ -222,6 +237,11 @@ class Unit:
         adopted = self._adopt(point, data, state)
         if adopted is not None:
             return adopted.function
+        if stance.current() == "aot_eager_then_compile" and not self.called:
+            self.called = True
+            data.history.see(dict(zip(slot_names(data.chain), state)))
+            twin = self.with_backend("aot_eager")
+            return twin._on_miss(twin.point(data.chain), state)
         if not self._may_compile(point, data, state):
             return data.interpreting
         if self.fruitless > config.fruitless_limit and self._is_plain(point, data, state):
@@ -240,9 +260,14 @@ class Unit:
                         self.family.prepare(self, data.key(), data.history, self.module())
                     variant = self.compiler(self, point, data, state)
             except errors.SutureError as error:
-                if data.chain[0].index == 0:
-                    raise
-                return _Throwing(data.chain, error)
+                if getattr(error, "number", "") == tensors.FAKE_FAILED.number:
+                    # nearly always the program's own error: it is raised by the program
+                    return functools.partial(must_raise, data.chain, otherwise=error)
+                if data.chain[0].index:
+                    return Throwing(data.chain, error)
+                if not isinstance(error, errors.InternalError):
+                    error.__traceback__ = None  # no frames of ours between the program's
+                raise
             finally:
                 _COMPILING.on = False
         if variant is None and data.history.becomes:
@@ -278,7 +303,7 @@ class Unit:
     def _is_plain(self, point: Any, data: PointData, state: tuple[Any, ...]) -> bool:
         """Many regions were compiled and none had an operation: what gets no tensor is left to
         Python."""
-        if self.options.fullgraph or any(_holds_tensors(v) for v in state):
+        if self.options.fullgraph or any(torch_state.holds_tensors(v) for v in state):
             return False
         if not data.called:
             data.called = True
@@ -306,8 +331,9 @@ class Unit:
                 return False
             case "fail_on_recompile":
                 raise errors.RecompileError(self._refusal(point, data, state))
-            case "eager_then_compile" if not data.called:
-                data.called = True
+            case "eager_then_compile" if not self.called:
+                self.called = True
+                data.history.see(dict(zip(slot_names(data.chain), state)))
                 return False
         return True
 
@@ -414,6 +440,7 @@ class Unit:
         """Forget everything compiled."""
         self.overworked = 0
         self.fruitless = 0
+        self.called = self.own is not None
         for point in self.points.values():
             for variant in list(point.data.variants):
                 _drop(point, variant)
@@ -427,18 +454,6 @@ class Unit:
 def _is_compiling() -> bool:
     """Whether this call comes from a compilation in this thread, of an operator's kernel say."""
     return getattr(_COMPILING, "on", False)
-
-
-def _holds_tensors(value: Any) -> bool:
-    """Whether a value is a tensor or a module, or holds some right inside. Runs no code of the
-    program: it is asked of types, since objects may say what they like of their class."""
-    if issubclass(type(value), (torch.Tensor, torch.nn.Module)):
-        return True
-    if type(value) is dict:
-        value = list(itertools.islice(value.values(), 16))
-    return type(value) in (list, tuple) and any(
-        issubclass(type(v), (torch.Tensor, torch.nn.Module)) for v in value[:16]
-    )
 
 
 def _drop(point: Any, variant: Variant) -> None:
@@ -465,31 +480,6 @@ def _forget_with(obj: Any, point: Any, variant: Variant) -> None:
 
 def _nothing() -> None:
     """Stands for a weak reference to no module."""
-
-
-class _Throwing:
-    """Takes a state and raises there, so that the program's own blocks are left as they should."""
-
-    __slots__ = ("chain", "error")
-
-    def __init__(self, chain: Chain, error: BaseException) -> None:
-        self.chain = chain
-        self.error = error
-
-    def __call__(self, *state: Any) -> Any:
-        return interpret(self.chain, state, self.error)
-
-
-class _Interpreting:
-    """Takes a state and goes on in the interpreter."""
-
-    __slots__ = ("chain",)
-
-    def __init__(self, chain: Chain) -> None:
-        self.chain = chain
-
-    def __call__(self, *state: Any) -> Any:
-        return interpret(self.chain, state)
 
 
 _LEAST_TRACED = 2_000
