@@ -304,6 +304,9 @@ static PyGetSetDef compiled_getset[] = {
     SHARED("__module__"),
     SHARED("__name__"),
     SHARED("__qualname__"),
+    /* Under the name by which libraries find it behind torch.compile. Not in the dictionary, which
+     * functools.wraps copies to functions that are not compiled. */
+    {"_torchdynamo_orig_callable", (getter)compiled_get_wrapped, NULL, NULL, "__wrapped__"},
     {"__wrapped__", (getter)compiled_get_wrapped, (setter)compiled_set_shared, NULL, "__wrapped__"},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},

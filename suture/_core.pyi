@@ -175,6 +175,9 @@ class Compiled:
     bypass: bool
     """Call the plain function instead, with the hook inactive."""
     __wrapped__: Any
+    @property
+    def _torchdynamo_orig_callable(self) -> Any:
+        """`__wrapped__`, under the name by which libraries look for it."""
     __name__: str
     __qualname__: str
     def __new__(cls, function: FunctionType, point: Point, context: Any = None) -> Compiled: ...

@@ -68,7 +68,7 @@ def compile(
         return model
     made = backends.configure(backend, mode=mode, options=options, dynamic=dynamic, name=name)
     settings = Options(made, fullgraph, dynamic, recompile_limit, name, isolate_recompiles)
-    return _compile(model, settings)
+    return _compile(model, settings=settings)
 
 
 def _check(model: Any, fullgraph: Any, dynamic: Any, recompile_limit: Any) -> None:
@@ -86,11 +86,11 @@ def _check(model: Any, fullgraph: Any, dynamic: Any, recompile_limit: Any) -> No
         raise TypeError(f"recompile_limit is an int from 1 on or None, not {recompile_limit!r}")
 
 
-def _compile(model: Any, settings: Options) -> Any:
+def _compile(model: Any, *, settings: Options) -> Any:
     model = _uncompiled(model)
     if isinstance(model, torch.nn.Module):
         call = _compile_function(_named_call(type(model)), settings, model)
-        return compile_module(model, call, lambda other: _compile(other, settings))
+        return compile_module(model, call, functools.partial(_compile, settings=settings))
     if inspect.isclass(model):
         return _compile_class(model, settings)
     if isinstance(model, types.MethodType):
@@ -123,6 +123,8 @@ def _uncompiled(model: Any) -> Any:
             return made_of
         inner = model.__dict__.get("_modules", {}).get("_orig_mod")
         return inner if type(model).__name__ == "OptimizedModule" and inner is not None else model
+    if isinstance(model, types.MethodType):
+        return model  # its attributes are the function's, which does not know the object
     if getattr(model, "_torchdynamo_disable", False):
         return model  # a disabled function looks the same from outside
     return getattr(model, "_torchdynamo_orig_callable", model)

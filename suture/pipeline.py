@@ -15,6 +15,7 @@ from suture.emit import emit
 from suture.graph import is_scalar, put_asserts, sizes_from_zero
 from suture.guards import finish
 from suture.hook import where
+from suture.switches import guard_filter
 from suture.tracer import Restart, Tracer
 from suture.variables import MadeByPython
 
@@ -83,6 +84,9 @@ def _compile(
         shapes.check_marks(capture.graph.shape_env, capture.places)
         shapes.add(capture.guards, capture.graph, capture.places)
         capture.graph.decisions.where = _nowhere
+        choose = unit.options.backend.guard_filter_fn
+        if choose is not None:
+            capture.guards.entries = guard_filter.kept(choose, capture.guards.entries, state)
         program = finish(capture.guards)
     if config.verify and beside.can_run_twice(data, capture, emitted.parameters):
         emitted.function = beside.Beside(emitted, name, config.strict)
