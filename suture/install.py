@@ -16,6 +16,7 @@ from suture.api import compile as _compile
 from suture.api import reset as _reset
 from suture.stance import STANCES
 from suture.stance import set_stance as _set_stance
+from suture.switches import _torch_counters
 from suture.switches.imports import when_imported
 
 _log = logging.getLogger("suture.switches")
@@ -34,6 +35,7 @@ def install() -> None:
         _replace(torch.compiler, "set_stance", _torch_set_stance)
         _replace(torch.compiler, "reset", _torch_reset)
         _waiting.append(when_imported("torch._dynamo", _install_in_dynamo))
+        _waiting.append(_torch_counters.listen())
 
 
 def uninstall() -> None:
@@ -53,6 +55,7 @@ def _install_in_dynamo(module: ModuleType) -> None:
     _replace(module, "optimize", _dynamo_optimize)
     _replace(module, "optimize_assert", _dynamo_optimize_assert)
     _replace(module, "set_stance", _torch_set_stance)
+    _replace(module, "explain", _dynamo_explain)
 
 
 def _replace(where: Any, name: str, make: Any) -> None:
@@ -137,3 +140,16 @@ def _compiling(backend: Any, fullgraph: bool, dynamic: bool | None, rest: dict[s
         options=options,
         **{name: rest[name] for name in known if name in rest},
     )
+
+
+def _dynamo_explain(original: Any) -> Any:
+    def explain(f: Any, *args: Any, **kwargs: Any) -> Any:
+        def inner(*args: Any, **kwargs: Any) -> Any:
+            _reset()
+            return _torch_counters.explained(
+                lambda backend: _compile(f, backend=backend)(*args, **kwargs)
+            )
+
+        return inner(*args, **kwargs) if args or kwargs else inner
+
+    return explain

@@ -93,9 +93,13 @@ def aot_eager(gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., 
 
 
 def new_compile_id() -> Any:
-    """A compile id that no other graph of this process has."""
-    from torch._guards import CompileId
+    """The compile id of the compilation that is under way, if somebody has set one (torch's trace
+    has each); else one that no other graph of this process has."""
+    from torch._guards import CompileContext, CompileId
 
+    current = CompileContext.current_compile_id()
+    if current is not None:
+        return current
     return CompileId(frame_id=next(_compile_ids), frame_compile_id=0)
 
 

@@ -253,7 +253,7 @@ class Unit:
                     return variant.function
             _COMPILING.on = True
             try:
-                with switches.heard():
+                with switches.heard(point, len(data.variants)):
                     if self._over_limit(point, data, state):
                         return data.interpreting
                     if not data.variants:

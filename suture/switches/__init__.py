@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 from suture import config
 
@@ -25,14 +26,31 @@ def disabled() -> bool:
 
 
 @contextlib.contextmanager
-def heard() -> Iterator[None]:
-    """What torch's configuration says now is what suture's options say in the block. A knob that
-    the program has changed and that means nothing here is named, once."""
-    if not on or "torch._dynamo.config" not in sys.modules:
+def heard(point: Any, variants: int) -> Iterator[None]:
+    """One compilation of a point. What torch's configuration says now is what suture's options say
+    in the block. A knob that the program has changed and that means nothing here is named, once.
+    Callbacks of torch hear of the compilation, and torch's trace has it, if there is one."""
+    if not on:
         yield
         return
-    from suture.switches import _torch_config
+    with contextlib.ExitStack() as stack:
+        if "torch._dynamo.config" in sys.modules:
+            from suture.switches import _torch_config
 
-    _torch_config.tell_unheard()
-    with config.patch(**_torch_config.options()):
+            _torch_config.tell_unheard()
+            stack.enter_context(config.patch(**_torch_config.options()))
+        if "torch._dynamo.callback" in sys.modules:
+            from suture.switches import _torch_counters
+
+            stack.enter_context(_torch_counters.callbacks(point.name))
+        if traced():
+            from suture.switches import _torch_trace
+
+            stack.enter_context(_torch_trace.compilation(point, variants))
         yield
+
+
+def traced() -> bool:
+    """Whether torch writes its structured trace in this process."""
+    internal = sys.modules.get("torch._logging._internal")
+    return internal is not None and bool(internal.trace_log.handlers)
