@@ -116,6 +116,12 @@ class Point:
     def remove(self, variant: Callable[..., Any], /) -> None:
         """Take a variant out; ValueError if it is none of this point's."""
 
+def set_around(
+    enter: Callable[[Point, Any], Any] | None, leave: Callable[[Any], None] | None, /
+) -> None:
+    """Call these around each variant, `enter` with the point and the variant, `leave` with what it
+    gave; what they raise is only reported. None, None: nothing is called."""
+
 @final
 class Jump:
     """Go on at a point: what jump() makes and the trampoline consumes."""

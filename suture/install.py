@@ -16,7 +16,7 @@ from suture.api import compile as _compile
 from suture.api import reset as _reset
 from suture.stance import STANCES
 from suture.stance import set_stance as _set_stance
-from suture.switches import _torch_counters
+from suture.switches import _torch_counters, _torch_profiler, torch_logs
 from suture.switches.imports import when_imported
 
 _log = logging.getLogger("suture.switches")
@@ -36,11 +36,16 @@ def install() -> None:
         _replace(torch.compiler, "reset", _torch_reset)
         _waiting.append(when_imported("torch._dynamo", _install_in_dynamo))
         _waiting.append(_torch_counters.listen())
+        _replace(torch._logging, "set_logs", _torch_set_logs)
+        torch_logs.start()
+        _replace(torch.autograd.profiler, _torch_profiler.STARTS, _then(_torch_profiler.look))
+        _replace(torch.autograd.profiler, _torch_profiler.STOPS, _then(_torch_profiler.stop))
 
 
 def uninstall() -> None:
     """Give `torch.compile` and the rest back to torch."""
     switches.on = False
+    _torch_profiler.stop()
     while _waiting:
         _waiting.pop()()
     for (where, name), original in _originals.items():
@@ -69,6 +74,28 @@ def _torch_compile(original: Any) -> Any:
         return _compile(model, backend=_or_default(backend), **kwargs)
 
     return compile
+
+
+def _then(do: Callable[[], None]) -> Any:
+    """What torch does, and then this."""
+
+    def make(original: Any) -> Any:
+        def both(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            do()
+            return result
+
+        return both
+
+    return make
+
+
+def _torch_set_logs(original: Any) -> Any:
+    def set_logs(**topics: Any) -> None:
+        original(**topics)
+        torch_logs.apply(torch_logs.from_keywords(topics))
+
+    return set_logs
 
 
 def _or_default(backend: Any) -> Any:

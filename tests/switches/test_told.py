@@ -1,4 +1,4 @@
-"""What torch tells of a compilation, told by suture: counters, callbacks, explain, torch's trace."""
+"""What torch tells of a compilation, told by suture: counters, explain, the trace."""
 
 from __future__ import annotations
 
@@ -134,3 +134,73 @@ def test_tlparse_reads_a_run(tmp_path):
     assert any("GB" in text and "script.py" in text for text in some("dynamo_graph_break_reason"))
     assert any("was 2, is 3" in text for text in some("recompile_reasons"))
     assert "stepping" in next(iter(some("compilation_metrics")))
+
+
+def test_the_profiler_shows_regions_while_it_runs():
+    fn = torch.compile(breaking, backend="eager")
+    fn(torch.ones(2))
+    with torch.profiler.profile() as seen:
+        fn(torch.ones(2))
+        fn(torch.ones(2))
+    regions = [e.name for e in seen.events() if e.name.startswith("Torch-Compiled Region: ")]
+    assert len(regions) == 4 and all("breaking" in name for name in regions)
+    with pytest.raises(ValueError, match="from the program"), torch.profiler.profile():
+        torch.compile(raising, backend="eager")(torch.ones(2))
+
+
+def raising(x):
+    x = x + 1
+    raise ValueError("from the program")
+
+
+LOGGING = """
+import torch, suture
+suture.install()
+{}
+
+@torch.compile(backend="eager", dynamic=False)
+def stepping(x):
+    x = x.sin()
+    torch._dynamo.graph_break()
+    return x.cos()
+
+stepping(torch.ones(2))
+stepping(torch.ones(3))
+"""
+
+
+@pytest.mark.parametrize(
+    ("topics", "wanted"),
+    [
+        ("graph_breaks", "suture.breaks"),
+        ("recompiles", "suture.recompiles"),
+        ("guards", "suture.guards"),
+        ("graph_code", "suture.graphs"),
+        ("bytecode", "suture.code"),
+        ("+dynamo", "suture.recompiles"),
+    ],
+)
+def test_torch_logs_mean_ours(tmp_path, topics, wanted):
+    told = logged(tmp_path, "", TORCH_LOGS=topics)
+    assert f"[{wanted}]" in told
+    others = {"suture.breaks", "suture.guards", "suture.graphs", "suture.code"} - {wanted}
+    if topics != "+dynamo":
+        assert not [name for name in others if f"[{name}]" in told]
+
+
+def test_set_logs_of_torch_means_ours(tmp_path):
+    assert "[suture.breaks]" in logged(tmp_path, "torch._logging.set_logs(graph_breaks=True)")
+    assert "[suture" not in logged(tmp_path, "")
+
+
+def logged(folder, line, **environment):
+    script = folder / "script.py"
+    script.write_text(LOGGING.format(line))
+    run = subprocess.run(
+        [sys.executable, str(script)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return run.stderr
