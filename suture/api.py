@@ -39,6 +39,7 @@ def compile(
     disable: bool = False,
     recompile_limit: int | None = None,
     isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
 ) -> Any:
     """Compile a function, a method, a callable object or an nn.Module.
 
@@ -56,18 +57,20 @@ def compile(
     disable             give `model` back as it is, as `suture.config.disable` does
     recompile_limit     variants per point, instead of `suture.config.recompile_limit`
     isolate_recompiles  share nothing with what other calls of compile make of the same code
+    shapes_spec         which sizes and ints of the arguments are symbols (torch's ShapesSpec)
     """
     if model is None:
         return functools.partial(
             compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode,
             options=options, name=name, disable=disable, recompile_limit=recompile_limit,
-            isolate_recompiles=isolate_recompiles,
+            isolate_recompiles=isolate_recompiles, shapes_spec=shapes_spec,
         )  # fmt: skip
     _check(model, fullgraph, dynamic, recompile_limit)
     if disable or config.disable:
         return model
     made = backends.configure(backend, mode=mode, options=options, dynamic=dynamic, name=name)
-    settings = Options(made, fullgraph, dynamic, recompile_limit, name, isolate_recompiles)
+    shapes = None if shapes_spec is None else _shapes(shapes_spec, model, dynamic)
+    settings = Options(made, fullgraph, dynamic, recompile_limit, name, isolate_recompiles, shapes)
     return _compile(model, settings=settings)
 
 
@@ -84,6 +87,14 @@ def _check(model: Any, fullgraph: Any, dynamic: Any, recompile_limit: Any) -> No
         raise TypeError(f"dynamic is True, False or None, not {dynamic!r}")
     if recompile_limit is not None and (type(recompile_limit) is not int or recompile_limit < 1):
         raise TypeError(f"recompile_limit is an int from 1 on or None, not {recompile_limit!r}")
+
+
+def _shapes(spec: Any, model: Any, dynamic: bool | None) -> dict[str, Any]:
+    if dynamic is not None:
+        raise ValueError("give either dynamic or shapes_spec, not both")
+    from suture.switches import _torch_shapes  # torch's classes need sympy
+
+    return _torch_shapes.read(spec, _uncompiled(model))
 
 
 def _compile(model: Any, *, settings: Options) -> Any:

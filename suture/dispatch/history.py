@@ -36,6 +36,7 @@ class History:
         "ranks",
         "resumed",
         "sizes",
+        "spec",
         "strides",
         "turned",
         "without_data",
@@ -62,6 +63,13 @@ class History:
         self.constant: set[str] = set()  # numbers that the backend cannot take as symbols
         self.resumed = False  # the point stands inside of a function
         self.forms: dict[str, set[Any]] = {}
+        self.spec: dict[
+            str, Any
+        ] = {}  # what `shapes_spec` says, by path; None: an int that changes
+
+    def said(self, path: str, marks: Any) -> Any:
+        """The marks that count for the tensor at `path`: those of `shapes_spec`, else its own."""
+        return self.spec.get(path) or marks
 
     def dynamic_number(self, path: str, value: Any, fixed: bool = False) -> bool:
         """Whether the number at `path` is to be a symbol. `fixed`: it belongs to an object that
@@ -70,7 +78,7 @@ class History:
             return False
         if config.specialize_float if type(value) is float else config.specialize_int:
             return False
-        if self._listed(path):
+        if self._listed(path) or path in self.spec:
             return True
         if self.dynamic is False:
             return False

@@ -104,10 +104,11 @@ class Options:
     recompile_limit: int | None = None
     name: str | None = None
     isolate: bool = False
+    shapes: dict[str, Any] | None = None  # what `shapes_spec` says of the arguments, by path
 
     def key(self) -> tuple[Any, ...] | None:
         """What two calls of `compile` must have in common to share what they compile."""
-        if self.isolate:
+        if self.isolate or self.shapes is not None:
             return None
         return (self.backend, self.fullgraph, self.dynamic, self.recompile_limit, self.name)
 
@@ -153,6 +154,8 @@ class Unit:
         made = History(self.options.dynamic)
         spec = chain[0]
         made.resumed = spec.index > 0 or len(chain) > 1
+        if self.options.shapes is not None and not made.resumed and spec.code is self.code:
+            made.dynamic, made.spec = False, self.options.shapes
         code = decode(spec.code).instructions
         if spec.depth and 0 < spec.index < len(code) and code[spec.index - 1].op == "FOR_ITER":
             made.changing.add(f"L['stack_{spec.depth - 1}']")
