@@ -268,21 +268,44 @@ static PyMethodDef compiled_methods[] = {
 
 static PyMemberDef compiled_members[] = {
     {"function", T_OBJECT, offsetof(compiled_object, function), READONLY, "the Python function"},
-    {"point", T_OBJECT, offsetof(compiled_object, point), READONLY, "the start of the function"},
     {"context", T_OBJECT, offsetof(compiled_object, context), 0, "current while it runs"},
     {"bypass", T_BOOL, offsetof(compiled_object, bypass), 0,
      "call the plain function, hook inactive"},
     {NULL, 0, 0, 0, NULL},
 };
 
+/* New reference. */
+static PyObject *
+compiled_get_point(compiled_object *self, void *Py_UNUSED(closure))
+{
+    return Py_NewRef(self->point);
+}
+
+/* Value borrowed. A call that is under way keeps the point it began with. */
+static int
+compiled_set_point(compiled_object *self, PyObject *value, void *Py_UNUSED(closure))
+{
+    if (value == NULL || !PyObject_TypeCheck(value, &suture_point_type)) {
+        PyErr_SetString(PyExc_TypeError, "point is a Point");
+        return -1;
+    }
+    Py_XSETREF(self->point, Py_NewRef(value));
+    return 0;
+}
+
 #define SHARED(name)                                                                               \
     {name, (getter)compiled_get_shared, (setter)compiled_set_shared, NULL, (void *)name}
 
 static PyGetSetDef compiled_getset[] = {
+    {"point", (getter)compiled_get_point, (setter)compiled_set_point, "the start of the function",
+     NULL},
     SHARED("__doc__"),
     SHARED("__module__"),
     SHARED("__name__"),
     SHARED("__qualname__"),
+    /* Under the name by which libraries find it behind torch.compile. Not in the dictionary, which
+     * functools.wraps copies to functions that are not compiled. */
+    {"_torchdynamo_orig_callable", (getter)compiled_get_wrapped, NULL, NULL, "__wrapped__"},
     {"__wrapped__", (getter)compiled_get_wrapped, (setter)compiled_set_shared, NULL, "__wrapped__"},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},

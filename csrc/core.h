@@ -67,6 +67,7 @@ PyObject *suture_code_watched(PyCodeObject *code);
 int suture_sites_init(void);
 extern PyMethodDef suture_site_methods[];
 extern PyMethodDef suture_gauge_methods[];
+extern PyMethodDef suture_around_methods[];
 
 /* enter.c */
 

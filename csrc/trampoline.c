@@ -5,6 +5,59 @@
 /* Signals are served by the variants (Python functions); this many jumps between C callables. */
 #define JUMPS_BETWEEN_SIGNALS 256
 
+/* What is called around each variant: enter(point, variant) gives what leave(it) gets. Both are NULL
+ * unless somebody looks, and owned. */
+static PyObject *around_enter, *around_leave;
+
+/* Runs the variant while somebody looks. Arguments borrowed, result new. The hooks are kept for the
+ * length of the call: the variant may take them away. An error of theirs is only reported. */
+static PyObject *
+run_looked_at(PyObject *point, PyObject *variant, PyObject *const *state, Py_ssize_t n)
+{
+    PyObject *enter = Py_NewRef(around_enter), *leave = Py_NewRef(around_leave);
+    PyObject *both[] = {point, variant};
+    PyObject *token = PyObject_Vectorcall(enter, both, 2, NULL);
+    if (token == NULL) {
+        PyErr_WriteUnraisable(enter);
+    }
+    PyObject *result = PyObject_Vectorcall(variant, state, n, NULL);
+    if (token != NULL) {
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        PyObject *done = PyObject_CallOneArg(leave, token);
+        if (done == NULL) {
+            PyErr_WriteUnraisable(leave);
+        }
+        Py_XDECREF(done);
+        PyErr_Restore(type, value, traceback);
+    }
+    Py_XDECREF(token);
+    Py_DECREF(enter);
+    Py_DECREF(leave);
+    return result;
+}
+
+PyDoc_STRVAR(set_around_doc, "set_around(enter, leave, /)\n--\n\n"
+                             "Call these around each variant; None, None: nothing is called.");
+
+static PyObject *
+set_around(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *enter, *leave;
+    if (!PyArg_ParseTuple(args, "OO:set_around", &enter, &leave)) {
+        return NULL;
+    }
+    int none = enter == Py_None || leave == Py_None;
+    Py_XSETREF(around_enter, none ? NULL : Py_NewRef(enter));
+    Py_XSETREF(around_leave, none ? NULL : Py_NewRef(leave));
+    Py_RETURN_NONE;
+}
+
+PyMethodDef suture_around_methods[] = {
+    {"set_around", set_around, METH_VARARGS, set_around_doc},
+    {NULL, NULL, 0, NULL},
+};
+
 /* Runs the variant for this state. Arguments borrowed, result new. */
 static PyObject *
 dispatch(PyObject *point, PyObject *const *state, Py_ssize_t n)
@@ -13,7 +66,8 @@ dispatch(PyObject *point, PyObject *const *state, Py_ssize_t n)
     if (variant == NULL) {
         return NULL;
     }
-    PyObject *result = PyObject_Vectorcall(variant, state, n, NULL);
+    PyObject *result = around_enter == NULL ? PyObject_Vectorcall(variant, state, n, NULL)
+                                            : run_looked_at(point, variant, state, n);
     Py_DECREF(variant);
     return result;
 }

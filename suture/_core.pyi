@@ -116,6 +116,12 @@ class Point:
     def remove(self, variant: Callable[..., Any], /) -> None:
         """Take a variant out; ValueError if it is none of this point's."""
 
+def set_around(
+    enter: Callable[[Point, Any], Any] | None, leave: Callable[[Any], None] | None, /
+) -> None:
+    """Call these around each variant, `enter` with the point and the variant, `leave` with what it
+    gave; what they raise is only reported. None, None: nothing is called."""
+
 @final
 class Jump:
     """Go on at a point: what jump() makes and the trampoline consumes."""
@@ -175,6 +181,9 @@ class Compiled:
     bypass: bool
     """Call the plain function instead, with the hook inactive."""
     __wrapped__: Any
+    @property
+    def _torchdynamo_orig_callable(self) -> Any:
+        """`__wrapped__`, under the name by which libraries look for it."""
     __name__: str
     __qualname__: str
     def __new__(cls, function: FunctionType, point: Point, context: Any = None) -> Compiled: ...
@@ -182,6 +191,9 @@ class Compiled:
     def function(self) -> FunctionType: ...
     @property
     def point(self) -> Point: ...
+    @point.setter
+    def point(self, value: Point) -> None:
+        """Calls that begin from now on start there; with `context` it is what the object is."""
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def __get__(self, instance: Any, owner: Any = None, /) -> Any: ...
     def __getattr__(self, name: str, /) -> Any: ...

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from suture import _core, backends, rules, stance
+from suture import _core, backends, config, rules, stance
 from suture.calls.table import handler_of
 from suture.compiled_module import compile_module, compiled_of
 from suture.dispatch import Options, Stats, Unit
@@ -39,6 +39,7 @@ def compile(
     disable: bool = False,
     recompile_limit: int | None = None,
     isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
 ) -> Any:
     """Compile a function, a method, a callable object or an nn.Module.
 
@@ -53,22 +54,24 @@ def compile(
     backend             a name (`suture.list_backends()`) or (GraphModule, inputs) -> callable
     mode, options       passed to Inductor
     name                what to call it in reports
-    disable             give `model` back as it is
+    disable             give `model` back as it is, as `suture.config.disable` does
     recompile_limit     variants per point, instead of `suture.config.recompile_limit`
     isolate_recompiles  share nothing with what other calls of compile make of the same code
+    shapes_spec         which sizes and ints of the arguments are symbols (torch's ShapesSpec)
     """
     if model is None:
         return functools.partial(
             compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode,
             options=options, name=name, disable=disable, recompile_limit=recompile_limit,
-            isolate_recompiles=isolate_recompiles,
+            isolate_recompiles=isolate_recompiles, shapes_spec=shapes_spec,
         )  # fmt: skip
     _check(model, fullgraph, dynamic, recompile_limit)
-    if disable:
+    if disable or config.disable:
         return model
     made = backends.configure(backend, mode=mode, options=options, dynamic=dynamic, name=name)
-    settings = Options(made, fullgraph, dynamic, recompile_limit, name, isolate_recompiles)
-    return _compile(model, settings)
+    shapes = None if shapes_spec is None else _shapes(shapes_spec, model, dynamic)
+    settings = Options(made, fullgraph, dynamic, recompile_limit, name, isolate_recompiles, shapes)
+    return _compile(model, settings=settings)
 
 
 def _check(model: Any, fullgraph: Any, dynamic: Any, recompile_limit: Any) -> None:
@@ -86,11 +89,19 @@ def _check(model: Any, fullgraph: Any, dynamic: Any, recompile_limit: Any) -> No
         raise TypeError(f"recompile_limit is an int from 1 on or None, not {recompile_limit!r}")
 
 
-def _compile(model: Any, settings: Options) -> Any:
+def _shapes(spec: Any, model: Any, dynamic: bool | None) -> dict[str, Any]:
+    if dynamic is not None:
+        raise ValueError("give either dynamic or shapes_spec, not both")
+    from suture.switches import _torch_shapes  # torch's classes need sympy
+
+    return _torch_shapes.read(spec, _uncompiled(model))
+
+
+def _compile(model: Any, *, settings: Options) -> Any:
     model = _uncompiled(model)
     if isinstance(model, torch.nn.Module):
         call = _compile_function(_named_call(type(model)), settings, model)
-        return compile_module(model, call, lambda other: _compile(other, settings))
+        return compile_module(model, call, functools.partial(_compile, settings=settings))
     if inspect.isclass(model):
         return _compile_class(model, settings)
     if isinstance(model, types.MethodType):
@@ -123,6 +134,8 @@ def _uncompiled(model: Any) -> Any:
             return made_of
         inner = model.__dict__.get("_modules", {}).get("_orig_mod")
         return inner if type(model).__name__ == "OptimizedModule" and inner is not None else model
+    if isinstance(model, types.MethodType):
+        return model  # its attributes are the function's, which does not know the object
     if getattr(model, "_torchdynamo_disable", False):
         return model  # a disabled function looks the same from outside
     return getattr(model, "_torchdynamo_orig_callable", model)

@@ -32,13 +32,15 @@ _PREFIX = "SUTURE_"
 class Option:
     """What is said about an option beside its type and default.
 
-    `minimum` bounds an int from below; `also` names one more environment variable; `fixed` is set
-    for an option that is only read at import, and says what to use afterwards instead.
+    `minimum` bounds an int from below; `also` names one more environment variable, `torch` those
+    of torch that mean the same: as in torch, such a one is set by "1" alone. `fixed` is set for an
+    option that is only read at import, and says what to use afterwards instead.
     """
 
     doc: str
     minimum: int | None = None
     also: str | None = None
+    torch: tuple[str, ...] = ()
     fixed: str | None = None
 
 
@@ -50,6 +52,22 @@ recompile_limit: Annotated[
 accumulated_recompile_limit: Annotated[
     int, Option("How many variants all points of one code object may have together.", minimum=0)
 ] = 256
+fail_on_recompile_limit: Annotated[
+    bool, Option("Raise RecompileLimitExceeded at a limit, instead of interpreting the frame.")
+] = False
+error_on_recompile: Annotated[
+    bool, Option("Raise RecompileError where a point would get a second variant.")
+] = False
+
+# Whether anything is compiled.
+
+disable: Annotated[
+    bool,
+    Option(
+        "Compile nothing: what is called runs as it is.",
+        torch=("TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE"),
+    ),
+] = False
 
 # Shapes and numbers.
 
@@ -179,7 +197,8 @@ class _Declared:
     @property
     def environment(self) -> tuple[str, ...]:
         own = _PREFIX + self.name.upper()
-        return (own, self.option.also) if self.option.also else (own,)
+        also = (self.option.also,) if self.option.also else ()
+        return (own, *also, *self.option.torch)
 
 
 _TRUE = ("1", "true", "yes", "on")
@@ -239,7 +258,10 @@ def _read_environment(environ: typing.Mapping[str, str]) -> dict[str, Any]:
     for declared in _DECLARED.values():
         for variable in declared.environment:
             known.add(variable)
-            if variable in environ:
+            if variable in declared.option.torch:
+                if environ.get(variable) == "1":
+                    values[declared.name] = True
+            elif variable in environ:
                 values[declared.name] = _parsed(declared, environ[variable], variable)
     for variable in environ:
         if variable.startswith(_PREFIX) and variable not in known:

@@ -12,6 +12,7 @@ Breaks of the tracer (suture.breaks) are not here: they are an ordinary part of 
 
 from __future__ import annotations
 
+import importlib
 import pickle
 from collections.abc import Iterable
 from typing import Any, Self
@@ -38,6 +39,9 @@ def join_torch() -> None:
         base = getattr(theirs, name, None)
         if base is not None and base not in cls.__mro__:
             cls.__bases__ = (*cls.__bases__, base)
+    shapes = importlib.import_module("torch.fx.experimental.symbolic_shapes")
+    if shapes.ConstraintViolationError not in ConstraintViolation.__mro__:
+        ConstraintViolation.__bases__ = (UserError, shapes.ConstraintViolationError)
 
 
 class _Base(RuntimeError):
@@ -181,6 +185,11 @@ class UserError(SutureError):
         return self.msg
 
 
+class ConstraintViolation(UserError):
+    """A size that the user marked dynamic is made constant, or narrower than promised. It is a
+    ConstraintViolationError of torch too."""
+
+
 class InternalError(SutureError):
     """A fault of suture itself; never the user's doing. Worth a report."""
 
@@ -202,6 +211,7 @@ _TORCH_BASES: dict[type[SutureError], str] = {
 
 __all__ = [
     "BackendFailed",
+    "ConstraintViolation",
     "InternalError",
     "InvalidBackend",
     "RecompileError",

@@ -2,6 +2,7 @@
 
 from suture.errors import (
     BackendFailed,
+    ConstraintViolation,
     InternalError,
     InvalidBackend,
     RecompileError,
@@ -14,6 +15,7 @@ from suture.errors import (
 
 __all__ = [
     "BackendFailed",
+    "ConstraintViolation",
     "InternalError",
     "InvalidBackend",
     "RecompileError",

@@ -3,33 +3,65 @@
 from __future__ import annotations
 
 import functools
+import logging
+import sys
+from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import torch
 
+from suture import switches
 from suture.api import compile as _compile
 from suture.api import reset as _reset
 from suture.stance import STANCES
 from suture.stance import set_stance as _set_stance
+from suture.switches import _torch_counters, _torch_profiler, torch_logs
+from suture.switches.imports import when_imported
 from suture.torch_private import torchdynamo
 
+_log = logging.getLogger("suture.switches")
 _originals: dict[tuple[Any, str], Any] = {}
+_waiting: list[Callable[[], None]] = []
 
 
 def install() -> None:
     """Make `torch.compile` (and `nn.Module.compile`, which calls it) use suture. What programs say
-    to the compiler, `torch.compiler.set_stance` and `torch.compiler.reset`, reaches suture too."""
+    to the compiler reaches suture too: `torch.compiler.set_stance` and `reset`, the functions of
+    `torch._dynamo` that compile or forget, and torch's configuration (`suture.switches`)."""
     if not _originals:
+        switches.on = True
         _replace(torch, "compile", _torch_compile)
+        _replace(torch.compiler, "compile", _torch_compile)
         _replace(torch.compiler, "set_stance", _torch_set_stance)
         _replace(torch.compiler, "reset", _torch_reset)
+        _waiting.append(when_imported("torch._dynamo", _install_in_dynamo))
+        _waiting.append(_torch_counters.listen())
+        _replace(torch._logging, "set_logs", _torch_set_logs)
+        torch_logs.start()
+        _replace(torch.autograd.profiler, _torch_profiler.STARTS, _then(_torch_profiler.look))
+        _replace(torch.autograd.profiler, _torch_profiler.STOPS, _then(_torch_profiler.stop))
 
 
 def uninstall() -> None:
     """Give `torch.compile` and the rest back to torch."""
+    switches.on = False
+    _torch_profiler.stop()
+    while _waiting:
+        _waiting.pop()()
     for (where, name), original in _originals.items():
         setattr(where, name, original)
     _originals.clear()
+
+
+def _install_in_dynamo(module: ModuleType) -> None:
+    """The names of torch._dynamo that programs call instead of torch.compile's."""
+    _replace(module, "reset", _dynamo_reset)
+    _replace(module, "reset_code_caches", _dynamo_reset)
+    _replace(module, "optimize", _dynamo_optimize)
+    _replace(module, "optimize_assert", _dynamo_optimize_assert)
+    _replace(module, "set_stance", _torch_set_stance)
+    _replace(module, "explain", _dynamo_explain)
 
 
 def _replace(where: Any, name: str, make: Any) -> None:
@@ -39,23 +71,113 @@ def _replace(where: Any, name: str, make: Any) -> None:
 
 
 def _torch_compile(original: Any) -> Any:
-    def compile(model: Any = None, **kwargs: Any) -> Any:
-        return _compile(model, **kwargs)
+    def compile(model: Any = None, *, backend: Any = None, **kwargs: Any) -> Any:
+        return _compile(model, backend=_or_default(backend), **kwargs)
 
     return compile
 
 
+def _then(do: Callable[[], None]) -> Any:
+    """What torch does, and then this."""
+
+    def make(original: Any) -> Any:
+        def both(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            do()
+            return result
+
+        return both
+
+    return make
+
+
+def _torch_set_logs(original: Any) -> Any:
+    def set_logs(**topics: Any) -> None:
+        original(**topics)
+        torch_logs.apply(torch_logs.from_keywords(topics))
+
+    return set_logs
+
+
+def _or_default(backend: Any) -> Any:
+    """What torch.compile without a backend means: `torch.compiler.set_default_backend` sets it."""
+    return backend if backend is not None or "torch._dynamo" in sys.modules else "inductor"
+
+
 def _torch_set_stance(original: Any) -> Any:
-    def set_stance(stance: str = "default", **kwargs: Any) -> Any:
-        return _set_stance(stance) if stance in STANCES else original(stance, **kwargs)
+    def set_stance(
+        stance: str = "default",
+        *,
+        skip_guard_eval_unsafe: bool = False,
+        force_backend: Any = None,
+    ) -> Any:
+        if skip_guard_eval_unsafe:
+            _log.warning("skip_guard_eval_unsafe is not done by suture: all guards are checked")
+        if stance not in STANCES:
+            known = ", ".join(STANCES)
+            raise RuntimeError(f"invalid torch.compile stance {stance!r}; there are {known}")
+        return _set_stance(stance, force_backend=force_backend)
 
     return set_stance
 
 
 def _torch_reset(original: Any) -> Any:
     def reset() -> None:
-        _reset()
         if torchdynamo.is_loaded():
             original()
+        _reset()
 
     return reset
+
+
+def _dynamo_reset(original: Any) -> Any:
+    def reset() -> None:
+        original()
+        _reset()
+
+    return reset
+
+
+def _dynamo_optimize(original: Any) -> Any:
+    def optimize(
+        backend: Any = None, *, nopython: bool = False, dynamic: bool | None = None, **rest: Any
+    ) -> Any:
+        return _compiling(backend, nopython, dynamic, rest)
+
+    return optimize
+
+
+def _dynamo_optimize_assert(original: Any) -> Any:
+    def optimize_assert(backend: Any = None, *, dynamic: bool | None = None, **rest: Any) -> Any:
+        return _compiling(backend, True, dynamic, rest)
+
+    return optimize_assert
+
+
+def _compiling(backend: Any, fullgraph: bool, dynamic: bool | None, rest: dict[str, Any]) -> Any:
+    """The decorator that `torch._dynamo.optimize` gives."""
+    known = ("disable", "recompile_limit", "isolate_recompiles", "shapes_spec")
+    options = {"guard_filter_fn": rest["guard_filter_fn"]} if rest.get("guard_filter_fn") else None
+    for name, value in rest.items():
+        if name not in known and name != "guard_filter_fn" and value:
+            _log.warning("torch._dynamo.optimize(%s=%r) means nothing to suture", name, value)
+    return _compile(
+        backend=_or_default(backend),
+        fullgraph=fullgraph,
+        dynamic=dynamic,
+        options=options,
+        **{name: rest[name] for name in known if name in rest},
+    )
+
+
+def _dynamo_explain(original: Any) -> Any:
+    def explain(f: Any, *args: Any, **kwargs: Any) -> Any:
+        def inner(*args: Any, **kwargs: Any) -> Any:
+            _reset()
+            return _torch_counters.explained(
+                lambda backend: _compile(f, backend=backend)(*args, **kwargs)
+            )
+
+        return inner(*args, **kwargs) if args or kwargs else inner
+
+    return explain

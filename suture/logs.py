@@ -16,6 +16,7 @@ from __future__ import annotations
 import difflib
 import logging
 import sys
+import warnings
 from collections.abc import Mapping
 from typing import TextIO
 
@@ -121,4 +122,17 @@ def set_logs(text: str = "", **topics: bool | int | str) -> None:
         _root.removeHandler(_handler)
 
 
-set_logs(config.logs)
+def _start(text: str) -> None:
+    """What the environment asks for. A program is not stopped by a wrong word there: it is named in
+    a warning, and the rest counts."""
+    good = []
+    for item in text.split(","):
+        try:
+            parse(item)
+            good.append(item)
+        except ValueError as error:
+            warnings.warn(f"SUTURE_LOGS={text!r}: {error}", stacklevel=2)
+    set_logs(",".join(good))
+
+
+_start(config.logs)

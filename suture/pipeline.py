@@ -26,6 +26,7 @@ from suture.graph import is_scalar, keeps_address, put_asserts, sizes_from_zero
 from suture.guards import finish
 from suture.hook import where
 from suture.plan import Plan, Retry
+from suture.switches import guard_filter
 from suture.torch_private import MissingName
 from suture.tracer import Tracer
 from suture.variables import MadeByPython
@@ -168,6 +169,9 @@ def install(miss: Miss, capture: Capture, emitted: Any) -> Variant:
         shapes.check_marks(capture.graph.shape_env, capture.places)
         shapes.add(capture.guards, capture.graph, capture.places)
         capture.graph.decisions.where = _nowhere
+        choose = miss.unit.options.backend.guard_filter_fn
+        if choose is not None:
+            capture.guards.entries = guard_filter.kept(choose, capture.guards.entries, miss.state)
         program = finish(capture.guards)
     if config.verify and beside.can_run_twice(miss.data, capture, emitted.parameters):
         emitted.function = beside.Beside(emitted, name, config.strict)

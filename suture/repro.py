@@ -23,6 +23,14 @@ _numbers = itertools.count(1)
 
 def graph_failed(module: torch.fx.GraphModule, inputs: list[Any], backend: str, error: Any) -> str:
     """Write a script that compiles `module` again; gives its path, "" if none is wanted."""
+    if not config.repro_dir:
+        return ""
+    return _save("graph", graph_script(module, inputs, backend, error))
+
+
+def graph_script(module: torch.fx.GraphModule, inputs: list[Any], backend: str, error: Any) -> str:
+    """A script that compiles `module` with a backend and runs it. `suture minify` runs it under
+    the name suture_repro, and reads `Region`, `inputs` and `BACKEND` of it."""
     body = f"""
 import torch
 from torch import device, float32, inf, nan
@@ -36,16 +44,21 @@ def inputs():
     ]
 
 
-from suture.backends import lookup
+BACKEND = {backend!r}
 
-compiled = lookup({backend!r})(torch.fx.symbolic_trace(Region()), inputs())
-print(compiled(*inputs()))
+if __name__ != "suture_repro":
+    from suture.backends import lookup
+
+    compiled = lookup({backend!r})(torch.fx.symbolic_trace(Region()), inputs())
+    print(compiled(*inputs()))
 """
-    return _write("graph", body, error)
+    return _head(error) + body
 
 
 def function_failed(function: Any, state: tuple[Any, ...], error: Any) -> str:
     """Write a script with the function's source and how it was called; gives its path."""
+    if not config.repro_dir:
+        return ""
     try:
         source = textwrap.dedent(inspect.getsource(function))
     except (OSError, TypeError):
@@ -67,7 +80,7 @@ def arguments():
 compiled = suture.compile({getattr(function, "__name__", "fn")}, backend="eager")
 print(compiled(*arguments()))
 """
-    return _write("function", body, error)
+    return _save("function", _head(error) + body)
 
 
 def _module_source(module: torch.fx.GraphModule) -> str:
@@ -95,18 +108,18 @@ def _spelled(value: Any) -> str:
     return made + fill + grad
 
 
-def _write(kind: str, body: str, error: Any) -> str:
-    folder = config.repro_dir
-    if not folder:
-        return ""
-    path = Path(folder)
-    path.mkdir(parents=True, exist_ok=True)
-    name = path / f"{kind}_{next(_numbers)}.py"
+def _head(error: Any) -> str:
     first = str(error).splitlines()[0] if str(error) else type(error).__name__
-    head = (
+    return (
         f'"""What failed: {type(error).__name__}: {first}\n\n'
         f"Python {platform.python_version()}, torch {torch.__version__}.\n"
         '"""\n'
     )
-    name.write_text(head + body)
+
+
+def _save(kind: str, text: str) -> str:
+    path = Path(config.repro_dir)
+    path.mkdir(parents=True, exist_ok=True)
+    name = path / f"{kind}_{next(_numbers)}.py"
+    name.write_text(text)
     return str(name)

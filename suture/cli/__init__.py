@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from suture.cli import check, diff, doctor, explain, registry, rules, run, site
+from suture.cli import check, diff, doctor, explain, minify, registry, rules, run, site
 from suture.cli.common import USAGE, UsageError, err, nearest
 
 _EPILOG = """\
@@ -22,7 +22,7 @@ exit codes:
   `suture run` ends with the exit code of the script.
 """
 
-COMMANDS = (run, explain, check, diff, registry, rules, site, doctor)
+COMMANDS = (run, explain, check, diff, registry, rules, minify, site, doctor)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -32,6 +32,7 @@ class History:
         "_ranks",
         "_resumed",
         "_sizes",
+        "_spec",
         "_strides",
         "_turned",
     )  # fmt: skip
@@ -50,6 +51,18 @@ class History:
         self._turned: set[Place] = set()  # branches on what modules keep that went both ways
         self._ranks: dict[str, set[int]] = {}
         self._forms: dict[str, set[Any]] = {}
+        self._spec: dict[
+            str, Any
+        ] = {}  # what `shapes_spec` says, by path; None: an int that changes
+
+    def follow(self, spec: dict[str, Any]) -> None:
+        """What changes is what `shapes_spec` says, by path, and nothing else."""
+        self._spec = spec
+        self._plan = self._plan.having(dynamic=False)
+
+    def said(self, path: str, marks: Any) -> Any:
+        """The marks that count for the tensor at `path`: those of `shapes_spec`, else its own."""
+        return self._spec.get(path) or marks
 
     # ---- the plan
 
@@ -108,7 +121,7 @@ class History:
             return False
         if config.specialize_float if type(value) is float else config.specialize_int:
             return False
-        if _listed(path):
+        if _listed(path) or path in self._spec:
             return True
         if plan.dynamic is False:
             return False
@@ -145,8 +158,9 @@ class History:
         """Which sizes of the tensor at `path` are to be symbols, marks aside."""
         shape = tuple(value.shape)
         every = set(range(len(shape)))
-        if _listed(path):
-            return every
+        listed = _listed_sizes(path)
+        if listed is None or listed:
+            return every if listed is None else listed & every
         if plan.dynamic is False or isinstance(value, torch.nn.Parameter):
             return set()
         if plan.dynamic or not config.assume_static:
@@ -161,6 +175,15 @@ class History:
         elif config.automatic_dynamic:
             moving |= {i for i, (a, b) in enumerate(zip(before, shape)) if a != b}
         return set(moving)
+
+    def see(self, values: dict[str, Any]) -> None:
+        """Remember the sizes and numbers of a call that was not compiled, by the names of what the
+        point is given: what differs on the next call is a symbol at once."""
+        for name, value in values.items():
+            if issubclass(type(value), torch.Tensor):
+                self.dynamic_sizes(self._plan, f"L[{name!r}]", value)
+            elif type(value) in (int, float):
+                self.dynamic_number(self._plan, f"L[{name!r}]", value)
 
     def dynamic_strides(self, plan: Plan, path: str, value: torch.Tensor) -> bool:
         """Whether the strides of the tensor at `path`, whose sizes stay, are to be symbols: the
@@ -252,6 +275,18 @@ def _listed(path: str) -> bool:
         for entry in map(str.strip, config.dynamic_sources.split(","))
         if entry
     )
+
+
+def _listed_sizes(path: str) -> set[int] | None:
+    """Which sizes of the tensor at `path` the option names: `L['x']:0` is one; None: all."""
+    if _listed(path):
+        return None
+    entries = [e.strip().rpartition(":") for e in config.dynamic_sources.split(",") if ":" in e]
+    return {
+        int(dim)
+        for name, _, dim in entries
+        if dim.isdigit() and (name == path or _matches(name, path))
+    }
 
 
 def _order(strides: tuple[int, ...]) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -48,6 +49,18 @@ def user_modes() -> bool:
 def are_fake(state: tuple[Any, ...]) -> bool:
     """Whether another tracer has called, with tensors that stand for real ones."""
     return any(issubclass(type(value), fake_tensors.FakeTensor) for value in state)
+
+
+def holds_tensors(value: Any) -> bool:
+    """Whether a value is a tensor or a module, or holds some right inside. Runs no code of the
+    program: it is asked of types, since objects may say what they like of their class."""
+    if issubclass(type(value), (torch.Tensor, torch.nn.Module)):
+        return True
+    if type(value) is dict:
+        value = list(itertools.islice(value.values(), 16))
+    return type(value) in (list, tuple) and any(
+        issubclass(type(v), (torch.Tensor, torch.nn.Module)) for v in value[:16]
+    )
 
 
 @contextlib.contextmanager

@@ -6,7 +6,6 @@ A miss at a point is answered here: trace again if the limits allow, else interp
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 import threading
 import weakref
@@ -14,10 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import torch
-
-from suture import _core, config, errors, events, stance
-from suture.breaks import Break, contexts, internal
+from suture import _core, backends, config, errors, events, stance, switches
+from suture.breaks import Break, contexts, internal, tensors
 from suture.bytecode import decode
 from suture.calls.tensor_free import state_is_tensor_free
 from suture.capture import Return, Run, Yield
@@ -26,6 +23,7 @@ from suture.dispatch.binding import copy_function, follow
 from suture.dispatch.builtins_check import builtins_replaced
 from suture.dispatch.family import family_of
 from suture.dispatch.history import History
+from suture.dispatch.leaving import Interpreting, Throwing
 from suture.dispatch.uncompiled import THIS_CALL_PLAINLY
 from suture.dispatch.unexpected import forget_after
 from suture.graph import forget_source
@@ -36,7 +34,6 @@ from suture.hook import (
     call_plainly,
     chain_key,
     entry_chain,
-    interpret,
     must_raise,
     resumed_chain,
     slot_names,
@@ -84,7 +81,7 @@ class PointData:
     _interpreting: Any = None
 
     def __post_init__(self) -> None:
-        self._interpreting = _Interpreting(self.chain)
+        self._interpreting = Interpreting(self.chain)
 
     def key(self) -> Any:
         """Under what the point is found."""
@@ -109,10 +106,11 @@ class Options:
     recompile_limit: int | None = None
     name: str | None = None
     isolate: bool = False
+    shapes: dict[str, Any] | None = None  # what `shapes_spec` says of the arguments, by path
 
     def key(self) -> tuple[Any, ...] | None:
         """What two calls of `compile` must have in common to share what they compile."""
-        if self.isolate:
+        if self.isolate or self.shapes is not None:
             return None
         return (self.backend, self.fullgraph, self.dynamic, self.recompile_limit, self.name)
 
@@ -127,12 +125,16 @@ class Unit:
     ) -> None:
         self.options = options
         self.compiler = compiler
+        self.code = code
         self.family = family_of(code, options.key())
         self.module = weakref.ref(module) if module is not None else _nothing
         self.family.join(self, module)
         self.points: dict[Any, Any] = {}
         self.overworked = 0  # regions that ended because tracing them took too much
         self.fruitless = 0  # regions without an operation; -1 once there was one with some
+        self.called = False  # under a stance that does not compile the first call
+        self.twins: dict[Any, Unit] = {}  # the same with other backends
+        self.own: Unit | None = None  # whose twin this is
         self.plain: dict[int, Any] = {}  # code that was offered and has nothing to capture
         ALL.add(self)
 
@@ -153,7 +155,10 @@ class Unit:
         """A new memory. The element a loop has just taken is a value that changes: a number there
         is a symbol from the start."""
         spec = chain[0]
-        made = History(self.options.dynamic, resumed=spec.index > 0 or len(chain) > 1)
+        resumed = spec.index > 0 or len(chain) > 1
+        made = History(self.options.dynamic, resumed=resumed)
+        if self.options.shapes is not None and not resumed and spec.code is self.code:
+            made.follow(self.options.shapes)
         code = decode(spec.code).instructions
         if spec.depth > 1 and 0 < spec.index < len(code) and code[spec.index - 1].op == "FOR_ITER":
             names = slot_names(chain)  # the innermost frame comes first: its slots are the state's
@@ -187,7 +192,9 @@ class Unit:
             plain = state_is_tensor_free(state)
         else:
             ends = isinstance(capture.exit, (Return, Yield) if resumed else Return)
-            plain = ends and not capture.graph.ops and not any(map(_holds_tensors, state))
+            plain = (
+                ends and not capture.graph.ops and not any(map(torch_state.holds_tensors, state))
+            )
         if not plain:
             return True
         if resumed and any(v.ops for p in self._points_in(code) for v in p.data.variants):
@@ -212,11 +219,20 @@ class Unit:
             return math.inf
         return max(config.trace_limit >> 2 * min(self.overworked, 10), _LEAST_TRACED)
 
+    def with_backend(self, backend: Any) -> Unit:
+        """The same unit with another backend; one for each."""
+        found = self.twins.get(backend)
+        if found is None:
+            options = replace(self.options, backend=backends.configure(backend))
+            found = self.twins[backend] = Unit(options, self.compiler, self.code, self.module())
+            found.own, found.called = self, True
+        return found
+
     # ---- misses
 
     def _on_miss(self, point: Any, state: tuple[Any, ...]) -> Any:
         data = point.data
-        if data.interpret_only or data.given_up or _is_compiling():
+        if data.interpret_only or data.given_up or _is_compiling() or switches.disabled():
             return data.interpreting
         if torch_state.are_fake(state):
             return data.interpreting
@@ -228,6 +244,11 @@ class Unit:
         adopted = self._adopt(point, data, state)
         if adopted is not None:
             return adopted.function
+        if stance.current() == "aot_eager_then_compile" and not self.called:
+            self.called = True
+            data.history.see(dict(zip(slot_names(data.chain), state)))
+            twin = self.with_backend("aot_eager")
+            return twin._on_miss(twin.point(data.chain), state)
         if not self._may_compile(point, data, state):
             return data.interpreting
         if self.fruitless > config.fruitless_limit and self._is_plain(point, data, state):
@@ -239,15 +260,21 @@ class Unit:
                     return variant.function
             _COMPILING.on = True
             try:
-                if self._over_limit(point, data, state):
-                    return data.interpreting
-                if not data.variants:
-                    self.family.prepare(self, data.key(), data.history, self.module())
-                variant = self.compiler(self, point, data, state)
+                with switches.heard(point, len(data.variants)):
+                    if self._over_limit(point, data, state):
+                        return data.interpreting
+                    if not data.variants:
+                        self.family.prepare(self, data.key(), data.history, self.module())
+                    variant = self.compiler(self, point, data, state)
             except errors.SutureError as error:
-                if data.chain[0].index == 0:
-                    raise
-                return _Throwing(data.chain, error)
+                if getattr(error, "number", "") == tensors.FAKE_FAILED.number:
+                    # nearly always the program's own error: it is raised by the program
+                    return functools.partial(must_raise, data.chain, otherwise=error)
+                if data.chain[0].index:
+                    return Throwing(data.chain, error)
+                if not isinstance(error, errors.InternalError):
+                    error.__traceback__ = None  # no frames of ours between the program's
+                raise
             finally:
                 _COMPILING.on = False
         if variant is THIS_CALL_PLAINLY and data.chain[0].index == 0:
@@ -282,7 +309,7 @@ class Unit:
     def _is_plain(self, point: Any, data: PointData, state: tuple[Any, ...]) -> bool:
         """Many regions were compiled and none had an operation: what gets no tensor is left to
         Python."""
-        if self.options.fullgraph or any(_holds_tensors(v) for v in state):
+        if self.options.fullgraph or any(torch_state.holds_tensors(v) for v in state):
             return False
         if not data.called:
             data.called = True
@@ -310,8 +337,9 @@ class Unit:
                 return False
             case "fail_on_recompile":
                 raise errors.RecompileError(self._refusal(point, data, state))
-            case "eager_then_compile" if not data.called:
-                data.called = True
+            case "eager_then_compile" if not self.called:
+                self.called = True
+                data.history.see(dict(zip(slot_names(data.chain), state)))
                 return False
         return True
 
@@ -332,6 +360,11 @@ class Unit:
         data.reasons.append(reasons[0])
         function, file, line = where(data.chain)
         place = events.Where(function, file, line or 0)
+        if config.error_on_recompile:
+            head = (
+                f"{function} ({file}:{line}) would compile again, which error_on_recompile forbids"
+            )
+            raise errors.RecompileError("\n".join([head, *(f"  {one}" for one in reasons)]))
         if count < self._limit() and self._accumulated(data) < config.accumulated_recompile_limit:
             events.emit(events.Recompiled(place, reasons, count, point=point.name))
             return False
@@ -340,7 +373,7 @@ class Unit:
             internal.RECOMPILE_LIMIT, function=function, count=str(count), guard=guard
         )  # fmt: skip
         text = "\n".join([str(reason), *(f"  hint: {hint}" for hint in reason.hints())])
-        if self.options.fullgraph:
+        if self.options.fullgraph or config.fail_on_recompile_limit:
             raise errors.RecompileLimitExceeded(text)
         data.full_at = count
         events.emit(events.Interpreted(place, text, point=point.name))
@@ -414,6 +447,7 @@ class Unit:
         """Forget everything compiled."""
         self.overworked = 0
         self.fruitless = 0
+        self.called = self.own is not None
         for point in self.points.values():
             for variant in list(point.data.variants):
                 _drop(point, variant)
@@ -427,18 +461,6 @@ class Unit:
 def _is_compiling() -> bool:
     """Whether this call comes from a compilation in this thread, of an operator's kernel say."""
     return getattr(_COMPILING, "on", False)
-
-
-def _holds_tensors(value: Any) -> bool:
-    """Whether a value is a tensor or a module, or holds some right inside. Runs no code of the
-    program: it is asked of types, since objects may say what they like of their class."""
-    if issubclass(type(value), (torch.Tensor, torch.nn.Module)):
-        return True
-    if type(value) is dict:
-        value = list(itertools.islice(value.values(), 16))
-    return type(value) in (list, tuple) and any(
-        issubclass(type(v), (torch.Tensor, torch.nn.Module)) for v in value[:16]
-    )
 
 
 def _drop(point: Any, variant: Variant) -> None:
@@ -465,31 +487,6 @@ def _forget_with(obj: Any, point: Any, variant: Variant) -> None:
 
 def _nothing() -> None:
     """Stands for a weak reference to no module."""
-
-
-class _Throwing:
-    """Takes a state and raises there, so that the program's own blocks are left as they should."""
-
-    __slots__ = ("chain", "error")
-
-    def __init__(self, chain: Chain, error: BaseException) -> None:
-        self.chain = chain
-        self.error = error
-
-    def __call__(self, *state: Any) -> Any:
-        return interpret(self.chain, state, self.error)
-
-
-class _Interpreting:
-    """Takes a state and goes on in the interpreter."""
-
-    __slots__ = ("chain",)
-
-    def __init__(self, chain: Chain) -> None:
-        self.chain = chain
-
-    def __call__(self, *state: Any) -> Any:
-        return interpret(self.chain, state)
 
 
 _LEAST_TRACED = 2_000

@@ -13,7 +13,7 @@ from typing import Any
 import sympy
 
 from suture import _core
-from suture.errors import UserError
+from suture.errors import ConstraintViolation
 from suture.guards import Guards
 from suture.guards.places import Place
 from suture.torch_private import symbolic_shapes
@@ -38,15 +38,17 @@ def add(guards: Guards, graph: Any, places: list[Place]) -> None:
 
 
 def check_marks(shape_env: Any, places: list[Place]) -> None:
-    """Raise UserError where the program makes a size constant, or narrower than was promised,
-    that the user marked dynamic; it names the line that did."""
+    """Raise ConstraintViolation where the program makes a size constant, or narrower than was
+    promised, that the user marked dynamic; it names the line that did."""
     for place in places:
         if place.mark is None:
             continue
         symbol = symbolic_shapes.expression(place.value)
         now = shape_env.replace(symbol)
         if now.is_number:
-            raise UserError(_violation(shape_env, place, places, symbol, f"the constant {now}"))
+            raise ConstraintViolation(
+                _violation(shape_env, place, places, symbol, f"the constant {now}")
+            )
         bounds = symbolic_shapes.symbol_range(shape_env, symbol)
         if bounds is None or (place.mark.min is None and place.mark.max is None):
             continue
@@ -56,7 +58,7 @@ def check_marks(shape_env: Any, places: list[Place]) -> None:
         too_low = high.is_Integer and (place.mark.max is None or int(high) < place.mark.max)
         if too_high or too_low:
             text = f"a number from {low} to {high}"
-            raise UserError(_violation(shape_env, place, places, symbol, text))
+            raise ConstraintViolation(_violation(shape_env, place, places, symbol, text))
 
 
 def _violation(env: Any, place: Place, places: list[Place], symbol: Any, what: str) -> str:

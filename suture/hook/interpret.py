@@ -30,13 +30,16 @@ def interpret(chain: Chain, state: tuple[Any, ...], error: BaseException | None 
     return _leave(chain[-1], _place(chain[-1], state, value, error, len(chain) > 1))
 
 
-def must_raise(chain: Chain, *state: Any) -> Any:
-    """The same where the trace found that the program raises; an error if it does not: then the
-    trace misread it. The frame of a generator is not its own to be run and looked at."""
+def must_raise(chain: Chain, *state: Any, otherwise: BaseException | None = None) -> Any:
+    """The same where the trace found that the program raises; an error if it does not (`otherwise`
+    or that the trace misread it). The frame of a generator is not its own to be run and looked at.
+    """
     if chain[-1].resumed or decode(chain[-1].code).is_generator:
         return interpret(chain, state)
     _, value, error = _run(chain, len(chain), state, None)
-    if error is None:
+    if error is None and otherwise is not None:
+        error = otherwise
+    elif error is None:
         kind = type(value).__name__
         raise InternalError(f"a program that was expected to raise returned a value ({kind})")
     context = error.__context__

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
@@ -58,6 +59,8 @@ def _disable(fn: Any, recursive: bool, reason: str | None, where: str) -> Any:
 def _disabled(fn: Any, mark: Mark) -> Any:
     """A wrapper that Python runs, marked for suture and, in torch's words, for torch.compile."""
     inside = getattr(fn, "_torchdynamo_orig_callable", fn)
+    if inside is not fn and isinstance(fn, types.MethodType):
+        inside = types.MethodType(inside, fn.__self__)  # the attribute is the function's
 
     @functools.wraps(inside)
     def disabled(*args: Any, **kwargs: Any) -> Any:

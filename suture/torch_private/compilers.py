@@ -142,7 +142,11 @@ def inductor_cuda_graphs(config: Any) -> bool:
 
 
 def new_compile_id() -> Any:
-    """A compile id that no other graph of this process has."""
+    """The compile id of the compilation that is under way, if somebody has set one (torch's trace
+    has each); else one that no other graph of this process has."""
+    current = NAMES.get("CompileContext").current_compile_id()
+    if current is not None:
+        return current
     return NAMES.get("CompileId")(frame_id=next(_compile_ids), frame_compile_id=0)
 
 

@@ -18,6 +18,7 @@ MADE = {
     "RecompileError": lambda: errors.RecompileError("no"),
     "RecompileLimitExceeded": lambda: errors.RecompileLimitExceeded("no"),
     "UserError": lambda: errors.UserError("no"),
+    "ConstraintViolation": lambda: errors.ConstraintViolation("no"),
     "InternalError": lambda: errors.InternalError("no"),
     "UnsupportedVersion": lambda: errors.UnsupportedVersion("no"),
     "SutureError": lambda: errors.SutureError("no"),

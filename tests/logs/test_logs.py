@@ -101,3 +101,11 @@ def test_shown_on_standard_error_as_the_environment_asks():
 def test_shown_once_where_the_program_has_its_own_handlers():
     program = "logging.basicConfig(format='%(message)s')\n" + SAY
     assert run(program, SUTURE_LOGS="breaks") == "one 1\nthree\n"
+
+
+def test_a_wrong_word_in_the_environment_warns_and_the_rest_counts():
+    told = run(SAY, SUTURE_LOGS="braeks,breaks")
+    assert (
+        "SUTURE_LOGS='braeks,breaks': suture logs no topic 'braeks': did you mean breaks?" in told
+    )
+    assert "[suture.breaks] one 1" in told

@@ -34,7 +34,7 @@ class TensorInputs(Part):
         example = value if convert is None else plain_example(value)
         with tensor_parts.DisableTorchFunctionSubclass():  # looking at it runs no code of its class
             self.refuse_tensor(example, source, type(value))
-        plan = self.tensor_plan(example, source, marks_of(value))
+        plan = self.tensor_plan(example, source, self.history.said(source.path(), marks_of(value)))
         fake = self.fake_input(example, source, plan.context)
         static = convert is None and self.is_fixed(source) and self.stays(source, value)
         self.guards.add(source, "tensor", plan.spec(value, fake))

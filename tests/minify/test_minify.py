@@ -1,0 +1,70 @@
+"""suture minify: from a failure to a script of its smallest graph."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+import torch
+
+import suture
+from suture.cli import main
+
+BACKEND = """
+import torch
+from suture.backends import register_backend
+
+@register_backend("no_tan")
+def no_tan(gm, inputs):
+    for node in gm.graph.nodes:
+        if node.op == "call_method" and node.target == "tan" or node.target is torch.tan:
+            raise NotImplementedError(f"no kernel for tan ({len(gm.graph.nodes)} nodes)")
+    return gm.forward
+"""
+
+
+def program(x, y):
+    x = x.sin() + y
+    x = x.relu().tan()
+    return x.cos() * y.exp()
+
+
+@pytest.fixture
+def script(tmp_path):
+    namespace = {}
+    exec(BACKEND, namespace)
+    with suture.config.patch(repro_dir=str(tmp_path)):
+        with pytest.raises(suture.exc.BackendFailed):
+            suture.compile(program, backend="no_tan")(torch.randn(8, 16), torch.randn(16))
+    (found,) = tmp_path.glob("graph_*.py")
+    return found
+
+
+def test_the_script_gets_small_and_still_fails(script, capsys):
+    assert main(["minify", str(script)]) == 0
+    assert "1 of 7 operations, still NotImplementedError" in capsys.readouterr().out
+    small = script.with_name(f"{script.stem}_min.py")
+    text = small.read_text()
+    assert text.count("tan") >= 1 and "sin" not in text and "exp" not in text
+    assert "[1, 1]" in text
+    run = subprocess.run(
+        [sys.executable, "-c", BACKEND + f"\nimport runpy; runpy.run_path({str(small)!r}, "
+         "run_name='__main__')"], capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.returncode == 1 and "NotImplementedError: no kernel for tan" in run.stderr
+
+
+def test_a_script_that_does_not_fail_is_said_to(script, capsys):
+    text = script.read_text().replace("BACKEND = 'no_tan'", "BACKEND = 'eager'")
+    script.write_text(text)
+    assert main(["minify", str(script)]) == 2
+    assert "does not fail" in capsys.readouterr().err
+
+
+def test_other_files_are_refused(tmp_path, capsys):
+    other = tmp_path / "other.py"
+    other.write_text("x = 1\n")
+    assert main(["minify", str(other)]) == 2
+    assert "no graph to reduce" in capsys.readouterr().err
+    assert main(["minify", str(tmp_path / "none.py")]) == 2
