@@ -103,7 +103,7 @@ def _prints_itself(value: object, depth: int) -> bool:
     return not isinstance(shown, types.FunctionType) or shown.__module__ in _HARMLESS
 
 
-_HARMLESS = ("enum", "torch._tensor", "functools", "typing")
+_HARMLESS = ("enum", "torch._tensor", "torch.fx.node", "functools", "typing")
 
 
 def _text(value: object) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import time
 import traceback
+from collections.abc import Sequence
 from typing import Any
 
 from suture import errors, events
 from suture.breaks import Break, Kind
+from suture.bytecode import CANONICAL
 from suture.capture import Capture, Interpret, Return, Run
 from suture.hook import where
 from suture.messages import graphs, guards, probe, texts, trace_file
@@ -21,8 +23,10 @@ _log = logging.getLogger("suture.breaks")
 
 
 def place_of(code: Any, index: int) -> events.Where:
-    """The place of an instruction in the user's source."""
-    line, end, column, end_column = code.positions(min(index, len(code.instructions) - 1))
+    """The place of an instruction in the user's source; of a conditional jump, the place of the
+    value that is tested."""
+    index = tested(code.instructions, min(index, len(code.instructions) - 1))
+    line, end, column, end_column = code.positions(index)
     return events.Where(
         code.code.co_qualname,
         code.code.co_filename,
@@ -31,6 +35,29 @@ def place_of(code: Any, index: int) -> events.Where:
         -1 if column is None else column,
         -1 if end_column is None else end_column,
     )
+
+
+def tested(instructions: Sequence[Any], index: int) -> int:
+    """The instruction that made what the one at `index` tests; `index` itself where it tests
+    nothing, or where the value comes on several ways.
+
+    Python 3.11 gives the jumps of `a and b` the position of `a`, the second one included.
+    """
+    at = index
+    while at and instructions[at].op in _TESTS and not _is_target(instructions, at):
+        at -= 1
+    made = instructions[at]
+    return index if made.op in _TESTS or not CANONICAL[made.op].falls or made.target else at
+
+
+_TESTS = frozenset(
+    ("TO_BOOL", "COPY", "POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE", "JUMP_IF_TRUE_OR_POP",
+     "JUMP_IF_FALSE_OR_POP")
+)  # fmt: skip
+
+
+def _is_target(instructions: Sequence[Any], index: int) -> bool:
+    return any(one.target == index for one in instructions)
 
 
 def stack_of(frames: list[Any], inside: list[Any]) -> tuple[events.Where, ...]:
