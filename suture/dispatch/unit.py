@@ -29,6 +29,7 @@ from suture.dispatch.history import History
 from suture.dispatch.unexpected import forget_after
 from suture.emit.dynamo import hide
 from suture.graph import forget_source
+from suture.guards.names import called_module, place_of, slot_words, spoken
 from suture.guards.reasons import most_frequent
 from suture.guards.reasons import reason as reason_of
 from suture.hook import (
@@ -315,7 +316,7 @@ class Unit:
         head = f'the stance is "fail_on_recompile", and {function} ({file}:{line})'
         if not data.variants:
             return f"{head} is not compiled yet"
-        reasons = [f"  {self.explain_miss(v, state)}" for v in reversed(data.variants)]
+        reasons = [f"  {self.explain_miss(data, v, state)}" for v in reversed(data.variants)]
         return "\n".join([f"{head} would compile again; the guards that fail:", *reasons])
 
     def _over_limit(self, point: Any, data: PointData, state: tuple[Any, ...]) -> bool:
@@ -323,10 +324,10 @@ class Unit:
         count = len(data.variants)
         if not count:
             return False
-        reasons = tuple(self.explain_miss(v, state) for v in reversed(data.variants))
+        reasons = tuple(self.explain_miss(data, v, state) for v in reversed(data.variants))
         data.reasons.append(reasons[0])
-        function, file, line = where(data.chain)
-        place = events.Where(function, file, line or 0)
+        place = place_of(data.chain, type(state[1]) if len(state) > 1 else None)
+        function = place.function
         if count < self._limit() and self._accumulated(data) < config.accumulated_recompile_limit:
             events.emit(events.Recompiled(place, reasons, count, point=point.name))
             return False
@@ -352,14 +353,17 @@ class Unit:
             len(p.data.variants) for p in list(self.points.values()) if p.data.chain[0].code is code
         )
 
-    def explain_miss(self, variant: Variant, state: tuple[Any, ...]) -> str:
+    def explain_miss(self, data: PointData, variant: Variant, state: tuple[Any, ...]) -> str:
         """The guard of a variant that fails on this state, in the user's terms."""
         found = variant.program.explain(*state)
         if found is None:
             return "the variant is gone"
         number, text = found
         entries = variant.guards.entries
-        return reason_of(entries[number], text) if 0 <= number < len(entries) else str(text)
+        if not 0 <= number < len(entries):
+            return str(text)
+        module = called_module(data.chain, type(state[1]) if len(state) > 1 else None)
+        return spoken(reason_of(entries[number], text), slot_words(data.chain), module)
 
     def forbids_breaks(self, asked: bool | None) -> bool:
         """Whether a break is an error; `asked` is what the program says of it. As in torch, a

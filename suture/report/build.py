@@ -68,20 +68,24 @@ class _Builder:
                 self._region(event, pending)
                 self.pending.pop(event.thread)
             case events.Recompiled():
-                key = ("r", event.where, event.reasons)
-                made = Recompilation(event.where, [printable(r) for r in event.reasons])
-                self._count(self.report.recompilations, key, made)
+                reason = printable(event.reasons[0] if event.reasons else "")
+                row = self._count(
+                    self.report.recompilations, ("r", event.where), Recompilation(event.where, [])
+                )
+                row.reasons.append(reason)
             case events.Interpreted():
                 made_i = Interpretation(event.where, printable(event.reason))
                 self._count(self.report.interpreted, ("i", event.where, event.reason), made_i)
 
-    def _count(self, rows: list[Any], key: Any, made: Any) -> None:
+    def _count(self, rows: list[Any], key: Any, made: Any) -> Any:
+        """One more of a kind: the row that counts it, which is `made` if there is none yet."""
         found = self.others.get(key)
         if found is not None:
             found.count += 1
-            return
+            return found
         self.others[key] = made
         rows.append(made)
+        return made
 
     def _break(self, event: events.Broke) -> int:
         at = event.where

@@ -77,7 +77,8 @@ class BreakRow:
 
 @dataclass(slots=True)
 class Recompilation:
-    """A point that compiled again: one reason for each variant that did not fit."""
+    """A place that compiled again, `count` times. `reasons` is its history: each time, the guard
+    of the newest variant that failed."""
 
     where: Where
     reasons: list[str]
@@ -134,6 +135,11 @@ class Report:
     @property
     def ops(self) -> int:
         return sum(region.ops for region in self.regions if region.graph)
+
+    @property
+    def recompiled(self) -> int:
+        """How often something was compiled again, all places together."""
+        return sum(row.count for row in self.recompilations)
 
     @property
     def frames(self) -> list[str]:

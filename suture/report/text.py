@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -61,7 +62,7 @@ def head(report: Report) -> Text:
         count(report.graphs, "graph"),
         count(report.ops, "operation"),
         count(len(report.breaks), "break"),
-        count(len(report.recompilations), "recompilation"),
+        count(report.recompiled, "recompilation"),
     ]
     text.append(" · ".join(counts), style="")
     if lines:
@@ -164,8 +165,8 @@ def _recompilations(report: Report) -> Iterable[Text]:
         text = Text("  ")
         text.append(f"{at(row.where)} in {row.where.function}", style="cyan")
         text.append(times(row.count), style="dim")
-        for reason in dict.fromkeys(row.reasons):
-            text.append(f"\n    {reason}")
+        for reason, n in Counter(row.reasons).items():
+            text.append(f"\n    {reason}{times(n)}")
         yield text
 
 
