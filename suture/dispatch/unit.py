@@ -145,14 +145,16 @@ class Unit:
         return found
 
     def _history(self, chain: Chain) -> History:
-        """A new memory. The element a loop has just taken is a value that changes: a number there
-        is a symbol from the start."""
+        """A new memory. The element a loop has just taken, and what a call that Python ran has
+        given (a clock, a random number), change: a number there is a symbol from the start."""
         made = History(self.options.dynamic)
         spec = chain[0]
         made.resumed = spec.index > 0 or len(chain) > 1
         code = decode(spec.code).instructions
-        if spec.depth and 0 < spec.index < len(code) and code[spec.index - 1].op == "FOR_ITER":
+        before = code[spec.index - 1].op if spec.depth and 0 < spec.index < len(code) else ""
+        if before in ("FOR_ITER", "CALL"):
             made.changing.add(f"L['stack_{spec.depth - 1}']")
+        if before == "FOR_ITER":
             made.places[f"L['stack_{spec.depth - 2}']"] = ""  # the loop is run as a loop
         return made
 

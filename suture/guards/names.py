@@ -14,7 +14,7 @@ import re
 import sys
 from collections.abc import Mapping
 
-from suture.bytecode import decode
+from suture.bytecode import CANONICAL, decode
 from suture.events import Where
 from suture.hook import Chain, FrameSpec, slot_names, where
 
@@ -95,11 +95,19 @@ def _on_stack(spec: FrameSpec, place: int) -> str:
     code = decode(spec.code)
     for index in range(min(spec.index, len(code.instructions)) - 1, -1, -1):
         depth = code.depth(index)
-        if depth is not None and depth <= place:
-            text = _source(spec.code.co_filename, code.positions(index))
+        inst = code.instructions[index]
+        popped, pushed = CANONICAL[inst.op].counts(inst)
+        if inst.op == "FOR_ITER":  # it leaves the iterator where it was
+            popped, pushed = popped - 1, pushed - 1
+        if depth is not None and depth - popped <= place < depth - popped + pushed:
+            # On 3.11 GET_ITER has the position of the whole loop; what it takes is made before it.
+            made = index - 1 if inst.op == "GET_ITER" else index
+            text = _source(spec.code.co_filename, code.positions(made))
             if text is None:
                 break
-            return f"iter({text})" if code.instructions[index].op == "GET_ITER" else f"({text})"
+            if inst.op == "GET_ITER":
+                return f"iter({text})"
+            return text if re.fullmatch(r"[\w.]+", text) else f"({text})"
     return f"<value {place} on the stack of {spec.code.co_name}>"
 
 

@@ -107,7 +107,8 @@ class Phase:
 @dataclass(slots=True)
 class Report:
     """What compiling and running did. `sources` holds the lines of the files that took part (those
-    that could be read), `call_seconds` all the calls together, compiling included."""
+    that could be read), `call_seconds` all the calls together, compiling included. `error` is what
+    ended it early, and `ended` how: "raised", "exited" or "interrupted"."""
 
     function: str
     file: str = ""
@@ -122,6 +123,7 @@ class Report:
     calls: int = 0
     call_seconds: float = 0.0
     error: str = ""
+    ended: str = "raised"
     note: str = ""
     versions: dict[str, str] = field(default_factory=dict)
     result: Any = field(default=None, repr=False, compare=False)
@@ -135,6 +137,16 @@ class Report:
     @property
     def ops(self) -> int:
         return sum(region.ops for region in self.regions if region.graph)
+
+    def by_cost(self) -> list[BreakRow]:
+        """The breaks, what costs most first: what raised, then by the time that Python spent there,
+        then by how often it ran. Of equals, what the program asked for comes last."""
+        return sorted(
+            self.breaks,
+            key=lambda row: (
+                not row.raised, -row.seconds, -row.hits, -row.count, row.kind == "by request",
+            ),
+        )  # fmt: skip
 
     @property
     def recompiled(self) -> int:

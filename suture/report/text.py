@@ -31,7 +31,7 @@ def renderable(report: Report) -> Group:
     """The report as something rich prints."""
     parts: list[Any] = [head(report)]
     if report.error:
-        parts.append(Text(f"\n  raised  {report.error.splitlines()[-1]}", style="red"))
+        parts.append(Text(f"\n  {report.ended}  {report.error.splitlines()[-1]}", style="red"))
     if report.note:
         parts.append(Text(f"\n  {report.note}", style="yellow"))
     if report.breaks:
@@ -97,7 +97,7 @@ def _title(text: str) -> Text:
 
 
 def _breaks(report: Report) -> Iterable[Padding]:
-    for row in report.breaks:
+    for row in report.by_cost():
         yield from break_lines(row)
 
 
@@ -112,6 +112,9 @@ def break_lines(row: BreakRow) -> Iterable[Padding]:
     for i, line in enumerate(excerpt(row.where)):
         shown = Text(line, style="red" if i else "", no_wrap=True, overflow="ellipsis")
         yield Padding(shown, (0, 0, 0, 9))
+    for where in row.stack[1:]:
+        called = Text(f"called from {at(where)} in {where.function}", style="dim")
+        yield Padding(called, (0, 0, 0, 4))
     yield Padding(Text(row.message), (0, 0, 0, 4))
     if row.hints:
         yield Padding(Text(f"try: {row.hints[0]}", style="green"), (0, 0, 0, 4))

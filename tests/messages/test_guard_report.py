@@ -163,3 +163,37 @@ def test_paths_become_names(text, spoken):
     from suture.guards import names
 
     assert names.spoken(text, {"x": "a"}) == spoken
+
+
+def test_reasons_name_the_iterator_of_a_loop_and_what_a_call_waits_for():
+    def turns(x, layers):
+        for layer in layers:
+            x = x * 2 + one(x, layer)
+        return x
+
+    def one(x, layer):
+        suture.graph_break()
+        return x * len(layer)
+
+    suture.reset()
+    fn = suture.compile(turns, backend="eager")
+    fn(torch.ones(2), ["a", "bb", "ccc"])
+    fn(torch.ones(2, 2), ["a", "bb", "ccc"])
+    reasons = suture.recompile_reasons(fn)
+    assert any("iter(layers)" in one for one in reasons), reasons
+    assert not any("stack_" in one or "L[" in one for one in reasons), reasons
+
+
+def test_what_a_clock_says_is_no_reason_to_compile_again():
+    import time
+
+    def fn(x):
+        y = x + 1
+        start = time.perf_counter()
+        return y * 2, start
+
+    suture.reset()
+    compiled = suture.compile(fn, backend="eager")
+    for _ in range(3):
+        compiled(torch.ones(2))
+    assert suture.recompile_reasons(compiled) == []
