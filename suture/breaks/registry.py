@@ -57,6 +57,14 @@ class BreakType:
     kind: Kind | None
     status: Status
     note: str
+    title: str = ""
+
+    @property
+    def heading(self) -> str:
+        """What the situation is called where people read: `title`, or the type where that says it.
+
+        The type is the name that TorchDynamo gives it; it stays an alias."""
+        return self.title or self.type
 
     @property
     def page(self) -> str:
@@ -84,16 +92,18 @@ def define(
     kind: Kind | None = Kind.NOT_YET,
     status: Status = Status.BREAK,
     note: str = "",
+    title: str = "",
 ) -> BreakType:
     """Add an entry to the table and return it.
 
+    `title` calls it by what stands in a program, where `type`, TorchDynamo's name, does not.
     `message` says in one line what was met and where the fields go; `context` is further detail for
     developers, shown below it. Raises RegistryError if number or type is taken, or if a text
     is missing or uses an unknown field.
     """
     fields = placeholders(message + "\n" + context)
     entry = BreakType(
-        number, type, message, context, fields, explanation, tuple(hints), kind, status, note
+        number, type, message, context, fields, explanation, tuple(hints), kind, status, note, title
     )
     _validate(entry)
     _by_number[number] = _by_type[type] = entry

@@ -160,6 +160,7 @@ def _row(event: events.Broke) -> BreakRow:
         entry.kind.value if entry.kind else "",
         printable(source.strip())[:200],
         raised=event.raised,
+        title=entry.title,
     )
 
 

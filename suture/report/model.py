@@ -73,6 +73,12 @@ class BreakRow:
     hits: int = 0
     seconds: float = 0.0
     raised: bool = False
+    title: str = ""
+
+    @property
+    def heading(self) -> str:
+        """What the break is called where people read; `type` is its name in the registry."""
+        return self.title or self.type
 
 
 @dataclass(slots=True)

@@ -105,7 +105,7 @@ def break_lines(row: BreakRow) -> Iterable[Padding]:
     """A break on a few lines: number, place, source with a caret, reason, first hint."""
     text = Text()
     text.append(row.number, style="bold red" if row.raised else "bold magenta")
-    text.append(f" {row.type}", style="bold")
+    text.append(f" {row.heading}", style="bold")
     text.append(f"  {at(row.where)} in {row.where.function}", style="cyan")
     text.append(_cost(row), style="dim")
     yield Padding(text, (0, 0, 0, 2))
