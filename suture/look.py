@@ -1,4 +1,4 @@
-"""Looking at what was compiled: variants as source, guards as a tree."""
+"""Looking at what was compiled: variants as source, guards, reasons for compiling again."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from suture.compiled_module import compiled_of
 from suture.dispatch import PointData, Unit
 from suture.errors import UserError
 from suture.hook import where
+from suture.messages.guard_report import GuardReport, report
 
 
 def unit_of(fn: Any) -> Unit:
@@ -34,15 +35,17 @@ def code(fn: Any) -> str:
     return "\n".join(parts) if parts else "# nothing has been compiled yet: call it first\n"
 
 
-def guards(fn: Any) -> str:
-    """The guards of a compiled function as a tree, each with the user's line that made it."""
-    out: list[str] = []
-    for _, data in _points(unit_of(fn)):
-        function, file, line = where(data.chain)
-        for variant in data.variants:
-            out.append(f"{function} ({file}:{line}), variant {variant.number}")
-            out += _tree(variant.guards.entries)
-    return "\n".join(out) + "\n" if out else "nothing has been compiled yet: call it first\n"
+def guards(fn: Any, match: str | None = None) -> GuardReport:
+    """The guards of a compiled function as text: what can differ between calls, with the line of
+    the program that asked for it, then how many guards hold on to what stays.
+
+        print(suture.guards(model))
+        print(suture.guards(model, match=r"self\\.layers"))
+
+    With `match`, a regular expression, all guards are shown in whose text it is found. The
+    result is a `str` with `entries`: the guards as objects, for programs.
+    """
+    return report([data for _, data in _points(unit_of(fn)) if data.variants], match)
 
 
 def recompile_reasons(fn: Any) -> list[str]:
@@ -52,24 +55,3 @@ def recompile_reasons(fn: Any) -> list[str]:
 
 def _points(unit: Unit) -> list[tuple[Any, PointData]]:
     return [(p, p.data) for p in list(unit.points.values()) if p.data.variants or p.data.reasons]
-
-
-def _tree(entries: list[Any]) -> list[str]:
-    """Guards by the place they look at, indented below the place it hangs from."""
-    by_path: dict[str, list[Any]] = {}
-    for guard in entries:
-        path = guard.source.path() if guard.source is not None else "torch"
-        by_path.setdefault(path, []).append(guard)
-    out = []
-    for path, group in by_path.items():
-        source = group[0].source
-        depth = 0
-        while source is not None and source.base is not None:
-            depth, source = depth + 1, source.base
-        out.append(f"{'  ' * (depth + 1)}{path}")
-        for guard in group:
-            line = (
-                f"  # {guard.where[0].rpartition('/')[2]}:{guard.where[1]}" if guard.where else ""
-            )
-            out.append(f"{'  ' * (depth + 2)}{guard.text()}{line}")
-    return out

@@ -7,6 +7,7 @@ from suture.breaks.registry import captured, define, not_applicable, user_error
 ARRAY_ATTRIBUTE = define(
     "GB0157",
     "Unsupported ndarray attribute access",
+    title="Attribute of a NumPy array",
     message="ndarray.{attribute}",
     explanation=(
         "An array inside a graph is a tensor underneath. `{attribute}` describes the memory of a "
@@ -22,6 +23,7 @@ ARRAY_ATTRIBUTE = define(
 ARRAY_METHOD = define(
     "GB0158",
     "Unsupported ndarray method call",
+    title="Method of a NumPy array",
     message="ndarray.{method}()",
     explanation=(
         "Methods of arrays are captured as torch operations where torch has a counterpart. "
@@ -37,6 +39,7 @@ ARRAY_METHOD = define(
 ARRAY_DTYPE = define(
     "GB0185",
     "failed to convert numpy.ndarray to Tensor",
+    title="NumPy array that cannot be a tensor",
     message="an array of dtype {dtype}",
     explanation=(
         "An array goes into a graph as a tensor, and torch has no dtype for {dtype}: arrays of "

@@ -7,6 +7,7 @@ from suture.breaks.registry import captured, define, not_applicable, user_error
 TENSOR_HOOK = define(
     "GB0029",
     "Compilation of intermediate hooks requires compiled autograd",
+    title="Hook on a computed tensor that does more than compute",
     message="{tensor}.{method}()",
     explanation=(
         "A hook on a tensor is a Python function that the autograd engine calls in the backward "
@@ -33,6 +34,7 @@ HOOK_HANDLE = captured(
 CONTEXT_ESCAPES = define(
     "GB0019",
     "AutogradFunctionContextVariable escaped Dynamo-traced region",
+    title="ctx of an autograd.Function that is kept",
     message="the ctx of {function} is kept",
     explanation=(
         "`ctx` belongs to one call of `{function}` and exists while autograd makes it. Here it is "
@@ -45,6 +47,7 @@ CONTEXT_ESCAPES = define(
 ENGINE_METHOD = define(
     "GB0165",
     "Unsupported torch._C._ImperativeEngine method",
+    title="Method of the autograd engine",
     message="{method}() of the autograd engine",
     explanation=(
         "The answer depends on the state of the engine at that moment, outside of any graph. "
@@ -121,6 +124,7 @@ CUSTOM_VJP = captured(
 GRADIENT_DTYPE = define(
     "GB0181",
     "dtype mismatch between tensor and its gradient",
+    title="Gradient of another dtype than its tensor",
     message="{tensor} is {dtype}, its gradient {grad}",
     explanation=(
         "`{tensor}` carries a gradient of another dtype. Fake tensors cannot stand for such a "

@@ -7,6 +7,7 @@ from suture.breaks.registry import Kind, captured, define
 STR_IN_C = define(
     "GB0005",
     "Attempted to a str() method implemented in C/C++",
+    title="str() of an object that is written in C",
     message="str() of {object}",
     explanation=(
         "The text of `{object}` is made by compiled code of its type (for a plain object it holds "
@@ -22,6 +23,7 @@ STR_IN_C = define(
 ID_OF_NEW = define(
     "GB0141",
     "Unsupported call_id() without source",
+    title="id() of an object made in the graph",
     message="the number id() gives for {object}, which is made in the graph",
     explanation=(
         "id() may be compared, and used as a key, for any object. Here it is used as a number: the "

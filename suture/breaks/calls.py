@@ -7,6 +7,7 @@ from suture.breaks.registry import Kind, Leaves, captured, define, not_applicabl
 PYTHON_FUNCTION_RUN = define(
     "GB0007",
     "Attempted to call function marked as skipped",
+    title="Call that Python runs: a library, not tensor code",
     message="{module}.{qualname} is run by Python ({reason})",
     explanation=(
         "A rule says that `{qualname}` is not looked into: its effect lies outside tensors (files, "
@@ -25,6 +26,7 @@ PYTHON_FUNCTION_RUN = define(
 C_FUNCTION = define(
     "GB0177",
     "can't handle functions not implemented in python",
+    title="Call of a function written in C",
     message="{function} is implemented in C and has no model",
     explanation=(
         "`{function}` is compiled code: there is no bytecode to read, and suture has no "
@@ -41,6 +43,7 @@ C_FUNCTION = define(
 DISABLED = define(
     "GB0098",
     "Skip calling `torch.compiler.disable()`d function",
+    title="Function that is disabled (`torch.compiler.disable`)",
     message="{function} is disabled ({reason})",
     explanation=(
         "`{function}` was wrapped with `torch.compiler.disable` or `suture.disable`: the program "
@@ -56,6 +59,7 @@ DISABLED = define(
 GRAPH_BREAK_CALL = define(
     "GB0025",
     "Call to `torch._dynamo.graph_break()`",
+    title="graph_break() that the program asks for",
     message="graph_break() was called: {reason}",
     explanation="The program asks for a graph break at this line.",
     hints=("Remove the call once the break is no longer wanted.",),
@@ -65,6 +69,7 @@ GRAPH_BREAK_CALL = define(
 SKIP_FRAME = define(
     "GB2000",
     "Call to `skip_frame()`",
+    title="skip_frame() that the program asks for",
     message="skip_frame() was called in {function}: {reason}",
     explanation=(
         "The program asks that the rest of `{function}` runs in the plain interpreter. Functions "
@@ -96,6 +101,7 @@ FORBIDDEN = define(
 UNSUPPORTED_CALLABLE = define(
     "GB0147",
     "Unsupported function call",
+    title="Call of an object that suture cannot look into",
     message="call of {callable}",
     context="arguments: {arguments}",
     explanation=(
@@ -127,6 +133,7 @@ INLINE_DEPTH = define(
 NO_FAKE_KERNEL = define(
     "GB0090",
     "Operator does not support running with fake tensors",
+    title="Operator without a fake kernel",
     message="{operator} has no fake kernel",
     context="what is missing:\n{registration}",
     explanation=(
@@ -143,6 +150,7 @@ NO_FAKE_KERNEL = define(
 ARGUMENT_OUTSIDE_GRAPH = define(
     "GB0055",
     "Failed to convert args/kwargs to proxy",
+    title="Argument that a graph cannot hold",
     message="{function} gets {argument}, which a graph cannot hold",
     explanation=(
         "A call that goes into the graph as a whole can take tensors, numbers, strings, and lists, "
@@ -168,6 +176,7 @@ NONSTRICT_LIMIT = captured(
 UNITTEST_METHOD = define(
     "GB0060",
     "Failed to trace unittest method",
+    title="Method of unittest.TestCase",
     message="unittest.TestCase.{method}",
     explanation=(
         "`{method}` of unittest records warnings, logs or exceptions by changing state of the "

@@ -7,6 +7,7 @@ from suture.breaks.registry import Kind, captured, define, not_applicable
 UNKNOWN_MANAGER = define(
     "GB0142",
     "Unsupported context manager",
+    title="with block of a manager that a graph cannot hold",
     message="with {manager}",
     explanation=(
         "Entering `{manager}` runs code that cannot be captured. Python enters and leaves it; the "
@@ -64,6 +65,7 @@ GENERATOR_MANAGER = captured(
 VERSION_COUNTER_MANAGER = define(
     "GB0209",
     "torch.autograd._unsafe_preserve_version_counter escaped from compiled region",
+    title="_unsafe_preserve_version_counter made in compiled code",
     message="_unsafe_preserve_version_counter is made here",
     explanation=(
         "The manager keeps the version counters of real tensors, which a graph does not carry. "

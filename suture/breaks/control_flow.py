@@ -24,6 +24,7 @@ TENSOR_BRANCH = define(
 TENSOR_ASSERT = define(
     "GB0034",
     "Data-dependent assertion failed (cannot compile partial graph)",
+    title="assert on a tensor's values",
     message="assert on the value of {tensor}",
     explanation=(
         "Whether the assertion holds is known only when `{tensor}` has been computed. The graph "
@@ -40,6 +41,7 @@ TENSOR_ASSERT = define(
 UNKNOWN_ITERATOR = define(
     "GB0160",
     "Unsupported next() call",
+    title="next() of an iterator that suture cannot look into",
     message="next item of {iterator}",
     explanation=(
         "`{iterator}` was made outside the compiled code or by a type that suture has no model of, "
@@ -57,6 +59,7 @@ UNKNOWN_ITERATOR = define(
 UNKNOWN_TRUTH = define(
     "GB0035",
     "Data-dependent branching with non-constant __bool__",
+    title="Truth of an object with a __bool__ of its own",
     message="truth of {value}",
     explanation=(
         "The truth of `{value}` is decided by its own `__bool__` or `__len__`, and what that gives "
@@ -72,6 +75,7 @@ UNKNOWN_TRUTH = define(
 GENERATOR_YIELD = define(
     "GB0003",
     "Attempt to trace generator",
+    title="Generator that hands values to its consumer",
     message="{function} yields to its consumer",
     explanation=(
         "`{function}` is a generator that code outside the graph consumes: at each `yield` the "
@@ -105,6 +109,7 @@ UNBACKED_DECISION = define(
 INDEX_OF_TENSOR = define(
     "GB0218",
     "unsupported index(Tensor)",
+    title="Tensor as an index of a Python container",
     message="{tensor} is used as an index by Python",
     explanation=(
         "Python itself needs the number in `{tensor}`: as an index of a list, the end of a range, "
@@ -120,6 +125,7 @@ INDEX_OF_TENSOR = define(
 TENSOR_SLICE = define(
     "GB0038",
     "Dynamic slicing with Tensor arguments",
+    title="Slice with tensors as bounds",
     message="slice with the bounds {bounds}",
     explanation=(
         "The ends of the slice are numbers inside tensors, and how long the slice is decides the "

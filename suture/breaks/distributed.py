@@ -7,6 +7,7 @@ from suture.breaks.registry import Kind, define, not_applicable
 ASYNC_COLLECTIVE = define(
     "GB0172",
     "async_op=True for distributed collectives",
+    title="Collective with async_op=True",
     message="{collective} with async_op=True",
     explanation=(
         "With async_op=True a collective returns a handle to wait on, which belongs to the running "
@@ -22,6 +23,7 @@ ASYNC_COLLECTIVE = define(
 EVENT_METHOD = define(
     "GB0146",
     "Unsupported event method",
+    title="Method of a stream's event",
     message="{method}() of an event",
     explanation=(
         "`{method}` of a device's event asks for time or for a handle that exists only while the "

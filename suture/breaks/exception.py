@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 from typing import Any
 
+from suture.breaks import cases
 from suture.breaks.registry import BreakType
 
 _LIMIT = 200  # characters of a field that a message shows
@@ -52,8 +53,9 @@ class Break(Exception):
         return self._fill(self.type.explanation)
 
     def hints(self) -> tuple[str, ...]:
-        """What a user can do about it; never empty."""
-        return tuple(self._fill(hint) for hint in self.type.hints)
+        """What a user can do about it, what is meant for just this case first; never empty."""
+        own = cases.hints(self.number, self.fields)
+        return tuple(dict.fromkeys((*own, *(self._fill(hint) for hint in self.type.hints))))
 
     def _fill(self, template: str) -> str:
         return template.format_map(self.fields)
@@ -112,7 +114,7 @@ def _prints_itself(value: object, depth: int) -> bool:
     return not isinstance(shown, types.FunctionType) or shown.__module__ in _HARMLESS
 
 
-_HARMLESS = ("enum", "torch._tensor", "functools", "typing")
+_HARMLESS = ("enum", "torch._tensor", "torch.fx.node", "functools", "typing")
 
 
 def _text(value: object) -> str:

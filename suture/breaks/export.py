@@ -23,6 +23,7 @@ def export_plain() -> list[dict[str, object]]:
         {
             "number": entry.number,
             "type": entry.type,
+            "title": entry.heading,
             "family": family_of(entry),
             "status": entry.status.value,
             "kind": entry.kind.value if entry.kind else None,

@@ -7,6 +7,7 @@ from suture.breaks.registry import define
 TRANSFORM_REFUSED = define(
     "GB0149",
     "Unsupported functorch tracing attempt",
+    title="torch.func transform that cannot be traced here",
     message="torch.func.{transform}: {reason}",
     explanation=(
         "`torch.func.{transform}` goes into the graph as one piece. This form of it does not: "

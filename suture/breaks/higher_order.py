@@ -22,6 +22,7 @@ BODY_BREAKS = define(
 BODY_SIDE_EFFECT = define(
     "GB0067",
     "HigherOrderOperator: Mutating a variable not in the current scope (SideEffects)",
+    title="Body of a higher-order operator that changes something outside",
     message="the body of {operator} changes {object}",
     explanation=(
         "A body of `{operator}` may run once, many times or never, and again in the backward pass, "
@@ -57,6 +58,7 @@ BODY_MUTATES = user_error(
 INVOKE_SUBGRAPH = define(
     "GB0017",
     "Attempted to wrap torch._higher_order_ops.invoke_subgraph",
+    title="Direct call of invoke_subgraph",
     message="a direct call of invoke_subgraph",
     explanation=(
         "invoke_subgraph is torch's internal operator for a region that is compiled once and used "

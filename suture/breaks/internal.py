@@ -38,6 +38,7 @@ BACKEND_FAULT = not_applicable(
 RECOMPILE_LIMIT = define(
     "GB0039",
     "Dynamo cache limit exceeded",
+    title="Compiled too often: the recompile limit",
     message="{function} was compiled {count} times; the guard that keeps failing: {guard}",
     explanation=(
         "Each compilation fits the values that were seen. After {count} of them this place is "

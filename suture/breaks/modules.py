@@ -7,6 +7,7 @@ from suture.breaks.registry import captured, define, user_error
 BACKWARD_HOOKS = define(
     "GB0083",
     "Module-level backwards hooks require compiled autograd.",
+    title="Module with backward hooks",
     message="{module} has backward hooks",
     explanation=(
         "Backward hooks of a module are Python functions that the autograd engine calls, and they "

@@ -84,6 +84,7 @@ MUTATION_OF_UNKNOWN = define(
 CLASS_DEFINITION = define(
     "GB0075",
     "LOAD_BUILD_CLASS bytecode not supported",
+    title="Class defined in compiled code",
     message="class {name} is defined here",
     explanation=(
         "A `class` statement makes a new class each time it runs: metaclasses, decorators and "
@@ -99,6 +100,7 @@ CLASS_DEFINITION = define(
 CUSTOM_GETATTRIBUTE = define(
     "GB0031",
     "Custom __getattribute__ in nn.Module attribute access",
+    title="Module with a __getattribute__ of its own",
     message="{type}.__getattribute__ answers for .{attribute}",
     explanation=(
         "`{type}` replaces the lookup of every attribute with a `__getattribute__` that cannot be "
@@ -144,6 +146,7 @@ WEAKREF = define(
 UNKNOWN_METHOD = define(
     "GB0156",
     "Unsupported method call",
+    title="Method of an object that suture cannot look into",
     message="{object}.{method}()",
     explanation=(
         "`{method}` is compiled code of `{object}`'s type, and suture has no model of what it "

@@ -7,6 +7,7 @@ from suture.breaks.registry import Kind, captured, define, not_applicable, user_
 SET_TRACEBACK = define(
     "GB0095",
     "Set Exception object `__traceback__` attribute to not-`None`",
+    title="Assignment to an exception's traceback",
     message="the traceback of {exception} is set",
     explanation=(
         "A traceback refers to frames. An exception that is raised and handled inside captured "

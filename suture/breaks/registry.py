@@ -68,6 +68,14 @@ class BreakType:
     status: Status
     note: str
     leaves: Leaves = Leaves.OPERATION
+    title: str = ""
+
+    @property
+    def heading(self) -> str:
+        """What the situation is called where people read: `title`, or the type where that says it.
+
+        The type is the name that TorchDynamo gives it; it stays an alias."""
+        return self.title or self.type
 
     @property
     def page(self) -> str:
@@ -96,9 +104,11 @@ def define(
     status: Status = Status.BREAK,
     note: str = "",
     leaves: Leaves = Leaves.OPERATION,
+    title: str = "",
 ) -> BreakType:
     """Add an entry to the table and return it.
 
+    `title` calls it by what stands in a program, where `type`, TorchDynamo's name, does not.
     `message` says in one line what was met and where the fields go; `context` is further detail for
     developers, shown below it. Raises RegistryError if number or type is taken, or if a text
     is missing or uses an unknown field.
@@ -116,6 +126,7 @@ def define(
         status,
         note,
         leaves,
+        title,
     )
     _validate(entry)
     _by_number[number] = _by_type[type] = entry

@@ -7,6 +7,7 @@ from suture.breaks.registry import define, user_error
 OVERRIDDEN_METHOD = define(
     "GB0103",
     "Tensor subclass overridden method call",
+    title="Tensor subclass that replaces a method",
     message="{subclass}.{method} replaces a method of torch.Tensor",
     explanation=(
         "`{subclass}` defines `{method}` itself. Methods and operators that a subclass defines are "
@@ -19,6 +20,7 @@ OVERRIDDEN_METHOD = define(
 SUBCLASS_ATTRIBUTE = define(
     "GB0163",
     "Unsupported tensor subclass attribute access",
+    title="Attribute of a tensor subclass",
     message="{subclass}.{attribute}",
     explanation=(
         "`{attribute}` of a tensor subclass tells about memory or about the tensor that this one "
@@ -34,6 +36,7 @@ SUBCLASS_ATTRIBUTE = define(
 OVERRIDDEN_ATTRIBUTE = define(
     "GB0164",
     "Unsupported tensor subclass overridden attribute access",
+    title="Tensor subclass that replaces an attribute",
     message="{subclass} replaces the attribute {attribute} of torch.Tensor",
     explanation=(
         "`{subclass}` overrides `{attribute}` with something other than a method or a property, so "
@@ -49,6 +52,7 @@ OVERRIDDEN_ATTRIBUTE = define(
 AS_SUBCLASS = define(
     "GB0001",
     "Argument of `as_subclass` must be a non-dispatcher-style tensor subclass",
+    title="as_subclass to a class that dispatches itself",
     message="as_subclass({subclass})",
     explanation=(
         "`{subclass}` defines `__torch_dispatch__`: it takes part in every operation below Python, "
@@ -64,6 +68,7 @@ AS_SUBCLASS = define(
 SUBCLASS_CONSTRUCTOR = define(
     "GB0026",
     "Calling subclass default constructor with more than tensor argument",
+    title="Tensor subclass made with more than a tensor",
     message="{subclass}({arguments})",
     explanation=(
         "The constructor that `{subclass}` inherits from torch.Tensor takes sizes, lists or "

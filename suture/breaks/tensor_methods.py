@@ -17,6 +17,7 @@ TOLIST = captured(
 GRAD_FN = define(
     "GB0104",
     "Tensor with grad_fn()",
+    title="tensor.grad_fn of a tensor made in the graph",
     message="{tensor}.grad_fn",
     explanation=(
         "grad_fn is the node of the autograd graph that made `{tensor}`. The nodes of a compiled "
@@ -32,6 +33,7 @@ GRAD_FN = define(
 RETAIN_GRAD = define(
     "GB0108",
     "Tensor.retain_grad() with AOTDispatcher",
+    title="retain_grad() on a tensor made in the graph",
     message="{tensor}.retain_grad()",
     explanation=(
         "retain_grad() asks autograd to keep the gradient of `{tensor}`, a value inside the graph. "
@@ -47,6 +49,7 @@ RETAIN_GRAD = define(
 REQUIRES_GRAD_CALL = define(
     "GB0125",
     "Unsupported Tensor.requires_grad_() call",
+    title="requires_grad_() on a tensor made in the graph",
     message="{tensor}.requires_grad_()",
     explanation=(
         "Whether a tensor takes part in autograd is fixed for a graph when it is compiled. A leaf "
@@ -64,6 +67,7 @@ REQUIRES_GRAD_CALL = define(
 REQUIRES_GRAD_SET = define(
     "GB0206",
     "setattr() on Tensor.requires_grad",
+    title="Assignment to tensor.requires_grad",
     message="{tensor}.requires_grad is set to {value}",
     explanation=(
         "Setting requires_grad makes a leaf of the autograd graph out of a tensor in the middle of "
@@ -97,6 +101,7 @@ SWITCHED_BEFORE = define(
 RESIZE = define(
     "GB0126",
     "Unsupported Tensor.resize_() call",
+    title="resize_() of a tensor",
     message="{tensor}.resize_()",
     explanation=(
         "resize_() changes the size of a tensor's own storage, which other tensors may share. A "
@@ -128,6 +133,7 @@ RESHAPED_PART = define(
 RESIZE_AS = define(
     "GB0127",
     "Unsupported Tensor.resize_as_() call",
+    title="resize_as_() of a tensor",
     message="{tensor}.resize_as_()",
     explanation=(
         "resize_as_() changes the size of a tensor's own storage to that of another tensor. A "
@@ -143,6 +149,7 @@ RESIZE_AS = define(
 SET = define(
     "GB0128",
     "Unsupported Tensor.set_() call",
+    title="set_() of a tensor with a storage",
     message="{tensor}.set_() with a storage",
     explanation=(
         "set_() points a tensor at other memory. Which tensors share memory is fixed for a graph, "
@@ -158,6 +165,7 @@ SET = define(
 SPARSE_RESIZE = define(
     "GB0129",
     "Unsupported Tensor.sparse_resize_() call",
+    title="sparse_resize_() of a tensor",
     message="{tensor}.sparse_resize_()",
     explanation=(
         "sparse_resize_() changes the size of a sparse tensor in place. Graphs hold no sparse "
@@ -173,6 +181,7 @@ SPARSE_RESIZE = define(
 SPARSE_CLEAR = define(
     "GB0130",
     "Unsupported Tensor.sparse_resize_and_clear_() call",
+    title="sparse_resize_and_clear_() of a tensor",
     message="{tensor}.sparse_resize_and_clear_()",
     explanation=(
         "sparse_resize_and_clear_() empties a sparse tensor and changes its size in place. Graphs "
@@ -188,6 +197,7 @@ SPARSE_CLEAR = define(
 SET_DATA = define(
     "GB0056",
     "Failed to mutate tensor data attribute",
+    title="Assignment to tensor.data",
     message="{tensor}.data is set",
     explanation=(
         "Setting .data exchanges the memory of a tensor behind autograd's back. `{tensor}` was "
@@ -203,6 +213,7 @@ SET_DATA = define(
 SET_DATA_DTYPE = define(
     "GB0220",
     "Failed to mutate tensor data attribute to different dtype",
+    title="Assignment to tensor.data of another dtype",
     message="{tensor}.data is set to a tensor of {dtype}",
     explanation=(
         "Setting .data to a tensor of another dtype changes the dtype of `{tensor}` for everyone "
@@ -218,6 +229,7 @@ SET_DATA_DTYPE = define(
 SET_ATTRIBUTE = define(
     "GB0058",
     "Failed to set tensor attribute",
+    title="Assignment to an attribute of a tensor",
     message="{tensor}.{attribute} is set",
     explanation=(
         "`{attribute}` is an attribute that torch's C code sets, with effects on the tensor's "

@@ -7,6 +7,7 @@ from suture.breaks.registry import Kind, captured, define, not_applicable, user_
 ITEM = define(
     "GB0124",
     "Unsupported Tensor.item() call with capture_scalar_outputs=False",
+    title="item() of a tensor: Python needs its number",
     message="{tensor}.{method}() needs the numbers of the tensor",
     explanation=(
         "`{method}()` turns the data of `{tensor}` into Python numbers, so everything before it "
@@ -23,6 +24,7 @@ ITEM = define(
 DATA_DEPENDENT_OP = define(
     "GB0033",
     "Data dependent operator",
+    title="Operator whose result is a number that depends on data",
     message="{operator} returns a value that depends on data",
     explanation=(
         "`{operator}` gives a Python value that is computed from the numbers in its tensors, such "
@@ -38,6 +40,7 @@ DATA_DEPENDENT_OP = define(
 DYNAMIC_SHAPE_OP = define(
     "GB0036",
     "Dynamic shape operator",
+    title="Operator whose result's shape depends on data",
     message="the shape of {operator}'s result depends on data",
     explanation=(
         "How large the result of `{operator}` is depends on the numbers in its input, and the code "
@@ -86,6 +89,7 @@ TENSOR_ATTRIBUTE = define(
 SPARSE = define(
     "GB0015",
     "Attempted to wrap sparse Tensor",
+    title="Sparse tensor",
     message="{tensor} is a sparse tensor ({layout})",
     explanation=(
         "The backends compile dense (strided) tensors. What touches a sparse tensor is run by "
@@ -101,6 +105,7 @@ SPARSE = define(
 NESTED = define(
     "GB0016",
     "Attempted to wrap strided NestedTensor",
+    title="Nested tensor of strided layout",
     message="{tensor} is a nested tensor of strided layout",
     explanation=(
         "A strided nested tensor keeps its pieces' sizes in data, so no shape can be worked out "
@@ -132,6 +137,7 @@ SUBCLASS = define(
 BACKWARD_CALL = define(
     "GB0123",
     "Unsupported Tensor.backward() call",
+    title="backward() in compiled code",
     message="{call} runs the autograd engine",
     explanation=(
         "The engine walks the graph of real tensors and writes into the `.grad` of the leaves. The "
@@ -165,6 +171,7 @@ NUMPY_UNSUPPORTED = define(
 PRINT_TENSOR = define(
     "GB0059",
     "Failed to trace builtin operator",
+    title="print, or another builtin, of a tensor's values",
     message="{builtin}({arguments}) needs the values of a tensor",
     explanation=(
         "`{builtin}` shows or uses the numbers of a tensor, which exist only when the graph before "
@@ -180,6 +187,7 @@ PRINT_TENSOR = define(
 FAKE_UNSUPPORTED = define(
     "GB0087",
     "NotImplementedError/UnsupportedFakeTensorException when running FX node",
+    title="Tensor that cannot be made fake",
     message="{tensor} cannot be made a fake tensor: {error}",
     explanation=(
         "Graphs are built on fake tensors, which have a shape and a dtype and no data. torch "
@@ -317,6 +325,7 @@ UNTAGGED_OPERATOR = captured(
 DYNAMIC_SHAPE_NO_META = define(
     "GB0037",
     "Dynamic shape operator (no meta kernel)",
+    title="Operator whose result's shape depends on data, without a fake kernel",
     message="the shape of {operator}'s result depends on data, and its fake kernel cannot say how",
     explanation=(
         "The size of the result depends on the numbers in the input. Operators such as `nonzero` "

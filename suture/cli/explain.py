@@ -52,6 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         uninstall()
     args, kwargs = inputs(arguments.input)
+    if arguments.save:
+        run_.writable(Path(arguments.save))
     if arguments.calls < 1:
         fail(f"--calls is a number from 1 on, not {arguments.calls}")
     try:

@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     table.add_column(style="dim", no_wrap=True)
     table.add_column()
     for entry in found:
-        table.add_row(entry.number, entry.status.value, Text(entry.type))
+        table.add_row(entry.number, entry.status.value, Text(entry.heading))
     console.print(table)
     console.print(f"{len(found)} of {len(catalog.entries())}", style="dim")
     return OK

@@ -5,8 +5,13 @@ from __future__ import annotations
 import argparse
 import functools
 import importlib.util
+import signal
 import sys
+import traceback
 import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +21,7 @@ from suture.cli.common import err, fail, nearest, progress
 from suture.install import install, uninstall
 from suture.messages.texts import shorten
 from suture.report import Report, recording
+from suture.report.html import render
 
 
 def add(commands: Any) -> None:
@@ -38,21 +44,69 @@ def add(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the script and give back its exit code."""
     path, source, package = find(arguments.script, arguments.module)
+    for target in (arguments.html, arguments.json):
+        if target and target != "-":
+            writable(Path(target))
     install()
     restore = _force_backend(arguments.backend) if arguments.backend else None
     try:
-        with recording() as recorder, progress():
-            code = execute(path, source, package, arguments.arguments)
+        with recording() as recorder, progress(), _terminated():
+            ended = execute(path, source, package, arguments.arguments)
         report = recorder.report(shorten(str(path)))
     finally:
         if restore is not None:
             restore()
         uninstall()
     report.file, report.line, report.calls = str(path), 1, 1
+    report.ended, report.error = ended.how or report.ended, ended.text
     if not report.regions:
-        report.note = "Nothing was compiled: the script called no function that torch.compile made."
+        report.note = _NOTHING_BEFORE if ended.how else _NOTHING
     _show(report, arguments)
-    return code
+    return ended.code
+
+
+_NOTHING = "Nothing was compiled: the script called no function that torch.compile made."
+_NOTHING_BEFORE = "Nothing was compiled before that."
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a script ended: its exit code, and what ended it early ("" and "" if nothing did)."""
+
+    code: int = 0
+    how: str = ""
+    text: str = ""
+
+
+def writable(path: Path) -> None:
+    """End the command unless a file can be written there. Nothing that is there is changed."""
+    there = path.exists()
+    try:
+        with path.open("ab"):
+            pass
+        if not there:
+            path.unlink()
+    except OSError as error:
+        fail(f"the report cannot be written to {path}: {error.strerror or error}")
+
+
+@contextmanager
+def _terminated() -> Iterator[None]:
+    """A script that is told to end (SIGTERM) ends as by sys.exit(143), so that there is a report.
+    A handler that the script sets is the script's own affair."""
+
+    def end(number: int, frame: Any) -> None:
+        raise SystemExit(128 + number)
+
+    try:
+        before = signal.signal(signal.SIGTERM, end)
+    except ValueError:  # not the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def find(name: str, is_module: bool) -> tuple[Path, str, str | None]:
@@ -78,9 +132,9 @@ def find(name: str, is_module: bool) -> tuple[Path, str, str | None]:
         fail(f"{name} cannot be read: {error}")
 
 
-def execute(path: Path, source: str, package: str | None, arguments: list[str]) -> int:
-    """Run a script as `python script` does. Gives the exit code; tracebacks are printed as
-    Python prints them, without a frame of ours."""
+def execute(path: Path, source: str, package: str | None, arguments: list[str]) -> Ended:
+    """Run a script as `python script` does. Tracebacks are printed as Python prints them, without
+    a frame of ours."""
     module = types.ModuleType("__main__")
     module.__file__ = str(path)
     module.__package__ = package
@@ -91,15 +145,25 @@ def execute(path: Path, source: str, package: str | None, arguments: list[str]) 
     try:
         exec(compile(source, str(path), "exec"), module.__dict__)
     except SystemExit as leaving:
-        return _exit_code(leaving)
+        code = _exit_code(leaving)
+        return Ended(code, "exited", f"with code {code}") if code else Ended()
+    except KeyboardInterrupt as error:
+        _print_traceback(error)
+        return Ended(130, "interrupted", _line(error))
     except BaseException as error:
         _print_traceback(error)
-        return 130 if isinstance(error, KeyboardInterrupt) else 1
+        return Ended(1, "raised", "".join(traceback.format_exception_only(error)).strip())
     finally:
         sys.stdout.flush()
         sys.argv, sys.modules["__main__"] = argv, before
         _kept.append(module)
-    return 0
+    return Ended()
+
+
+def _line(error: BaseException) -> str:
+    """The place of the script at which an interrupt came."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"at {shorten(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
 
 
 # A script's globals live until the process ends, as they do under `python script`.
@@ -139,7 +203,7 @@ def _force_backend(name: str) -> Any:
 
 def _show(report: Report, arguments: argparse.Namespace) -> None:
     if arguments.html:
-        report.save(Path(arguments.html).with_suffix(".html"))
+        Path(arguments.html).write_text(render(report), encoding="utf-8", errors="backslashreplace")
     if arguments.json and arguments.json != "-":
         Path(arguments.json).write_text(report.to_json(), encoding="utf-8")
     elif arguments.json:

@@ -92,10 +92,13 @@ class History:
         """Whether this is compiled for one module alone, and it is `module`."""
         return self._bound is not None and self._bound() is module
 
-    def in_loop(self, iterator: str, element: str) -> None:
-        """The point stands behind the instruction that takes an element (at path `element`) from
-        an iterator: the element changes, and the loop is run as a loop."""
-        self._changing.add(element)
+    def changes(self, path: str) -> None:
+        """What stands at `path` changes: a number there is a symbol from the start."""
+        self._changing.add(path)
+
+    def is_run_as_loop(self, iterator: str) -> None:
+        """The point stands behind the instruction that takes an element from the iterator at this
+        path: the loop is not unrolled."""
         self._places[iterator] = ""
 
     def learn(self, other: History) -> None:

@@ -27,6 +27,7 @@ from suture.dispatch.leaving import Interpreting, Throwing
 from suture.dispatch.uncompiled import THIS_CALL_PLAINLY
 from suture.dispatch.unexpected import forget_after
 from suture.graph import forget_source
+from suture.guards.names import called_module, place_of, slot_words, spoken
 from suture.guards.reasons import most_frequent
 from suture.guards.reasons import reason as reason_of
 from suture.hook import (
@@ -152,18 +153,22 @@ class Unit:
         return found
 
     def _history(self, chain: Chain) -> History:
-        """A new memory. The element a loop has just taken is a value that changes: a number there
-        is a symbol from the start."""
+        """A new memory. The element a loop has just taken, and what a call that Python ran has
+        given (a clock, a random number), change: a number there is a symbol from the start."""
         spec = chain[0]
         resumed = spec.index > 0 or len(chain) > 1
         made = History(self.options.dynamic, resumed=resumed)
         if self.options.shapes is not None and not resumed and spec.code is self.code:
             made.follow(self.options.shapes)
         code = decode(spec.code).instructions
-        if spec.depth > 1 and 0 < spec.index < len(code) and code[spec.index - 1].op == "FOR_ITER":
-            names = slot_names(chain)  # the innermost frame comes first: its slots are the state's
-            iterator, element = (spec.stack_slot(spec.depth - n) for n in (2, 1))
-            made.in_loop(*(slot(i, names[i]).path() for i in (iterator, element)))
+        before = code[spec.index - 1].op if spec.depth and 0 < spec.index < len(code) else ""
+        if before in ("FOR_ITER", "CALL"):
+            # The innermost frame comes first: its slots are the state's.
+            names = slot_names(chain)
+            paths = [slot(i, names[i]).path() for i in map(spec.stack_slot, range(spec.depth))]
+            made.changes(paths[-1])
+            if before == "FOR_ITER":
+                made.is_run_as_loop(paths[-2])
         return made
 
     def entry(self, code: Any) -> Any:
@@ -348,7 +353,7 @@ class Unit:
         head = f'the stance is "fail_on_recompile", and {function} ({file}:{line})'
         if not data.variants:
             return f"{head} is not compiled yet"
-        reasons = [f"  {self.explain_miss(v, state)}" for v in reversed(data.variants)]
+        reasons = [f"  {self.explain_miss(data, v, state)}" for v in reversed(data.variants)]
         return "\n".join([f"{head} would compile again; the guards that fail:", *reasons])
 
     def _over_limit(self, point: Any, data: PointData, state: tuple[Any, ...]) -> bool:
@@ -356,13 +361,14 @@ class Unit:
         count = len(data.variants)
         if not count:
             return False
-        reasons = tuple(self.explain_miss(v, state) for v in reversed(data.variants))
+        reasons = tuple(self.explain_miss(data, v, state) for v in reversed(data.variants))
         data.reasons.append(reasons[0])
-        function, file, line = where(data.chain)
-        place = events.Where(function, file, line or 0)
+        place = place_of(data.chain, type(state[1]) if len(state) > 1 else None)
+        function = place.function
         if config.error_on_recompile:
             head = (
-                f"{function} ({file}:{line}) would compile again, which error_on_recompile forbids"
+                f"{function} ({place.file}:{place.line}) would compile again, which "
+                "error_on_recompile forbids"
             )
             raise errors.RecompileError("\n".join([head, *(f"  {one}" for one in reasons)]))
         if count < self._limit() and self._accumulated(data) < config.accumulated_recompile_limit:
@@ -390,14 +396,17 @@ class Unit:
             len(p.data.variants) for p in list(self.points.values()) if p.data.chain[0].code is code
         )
 
-    def explain_miss(self, variant: Variant, state: tuple[Any, ...]) -> str:
+    def explain_miss(self, data: PointData, variant: Variant, state: tuple[Any, ...]) -> str:
         """The guard of a variant that fails on this state, in the user's terms."""
         found = variant.program.explain(*state)
         if found is None:
             return "the variant is gone"
         number, text = found
         entries = variant.guards.entries
-        return reason_of(entries[number], text) if 0 <= number < len(entries) else str(text)
+        if not 0 <= number < len(entries):
+            return str(text)
+        module = called_module(data.chain, type(state[1]) if len(state) > 1 else None)
+        return spoken(reason_of(entries[number], text), slot_words(data.chain), module)
 
     def forbids_breaks(self, asked: bool | None) -> bool:
         """Whether a break is an error; `asked` is what the program says of it. As in torch, a

@@ -59,3 +59,14 @@ def most_frequent(reasons: Iterable[str]) -> str:
 
 def _kind(text: str) -> str:
     return re.sub(r" (==|is|>=|<=|>|<|!=) .*", "", text.partition(": ")[0], flags=re.S)
+
+
+def once_each(reasons: Iterable[str]) -> list[str]:
+    """Reasons of several variants, newest first: each guard once, with how many fail it."""
+    groups: dict[str, list[str]] = {}
+    for one in reasons:
+        groups.setdefault(_kind(one), []).append(one)
+    return [
+        same[0] + (f" (as do {len(same) - 1} older)" if len(same) > 1 else "")
+        for same in groups.values()
+    ]

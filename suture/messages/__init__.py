@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 import traceback
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from suture import errors, events
 from suture.breaks import Break, Kind
+from suture.bytecode import CANONICAL
 from suture.capture import Capture, Interpret, Return, Run
+from suture.guards.names import slot_words, spoken
 from suture.hook import where
 from suture.messages import graphs, guards, probe, texts, trace_file
 from suture.messages.log import TELLER
@@ -21,8 +25,10 @@ _log = logging.getLogger("suture.breaks")
 
 
 def place_of(code: Any, index: int) -> events.Where:
-    """The place of an instruction in the user's source."""
-    line, end, column, end_column = code.positions(min(index, len(code.instructions) - 1))
+    """The place of an instruction in the user's source; of a conditional jump, the place of the
+    value that is tested."""
+    index = tested(code.instructions, min(index, len(code.instructions) - 1))
+    line, end, column, end_column = code.positions(index)
     return events.Where(
         code.code.co_qualname,
         code.code.co_filename,
@@ -31,6 +37,29 @@ def place_of(code: Any, index: int) -> events.Where:
         -1 if column is None else column,
         -1 if end_column is None else end_column,
     )
+
+
+def tested(instructions: Sequence[Any], index: int) -> int:
+    """The instruction that made what the one at `index` tests; `index` itself where it tests
+    nothing, or where the value comes on several ways.
+
+    Python 3.11 gives the jumps of `a and b` the position of `a`, the second one included.
+    """
+    at = index
+    while at and instructions[at].op in _TESTS and not _is_target(instructions, at):
+        at -= 1
+    made = instructions[at]
+    return index if made.op in _TESTS or not CANONICAL[made.op].falls or made.target else at
+
+
+_TESTS = frozenset(
+    ("TO_BOOL", "COPY", "GET_ITER", "POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE", "JUMP_IF_TRUE_OR_POP",
+     "JUMP_IF_FALSE_OR_POP")
+)  # fmt: skip
+
+
+def _is_target(instructions: Sequence[Any], index: int) -> bool:
+    return any(one.target == index for one in instructions)
 
 
 def stack_of(frames: list[Any], inside: list[Any]) -> tuple[events.Where, ...]:
@@ -70,7 +99,7 @@ def broke(unit: Any, point: Any, capture: Capture, reason: Break) -> None:
     """A break: an event and a log line, or an error where none is allowed."""
     exit = capture.exit
     stack = stack_of(capture.frames, exit.inside if isinstance(exit, (Run, Interpret)) else [])
-    reason = in_users_words(reason, stack[0])
+    reason = in_users_words(reason, stack[0], slot_words(point.data.chain))
     raised = unit.forbids_breaks(capture.strictness.now)
     events.emit(
         events.Broke(
@@ -90,12 +119,33 @@ def broke(unit: Any, point: Any, capture: Capture, reason: Break) -> None:
     _tell(reason, stack, texts.WENT_ON if went_on else texts.INTERPRETED)
 
 
-def in_users_words(reason: Break, at: events.Where) -> Break:
-    """The break with the expression at its place instead of the name of a graph's node."""
-    if reason.type.fields != ("tensor",) or "tensor" not in reason.nodes:
-        return reason
+def in_users_words(reason: Break, at: events.Where, slots: Mapping[str, str]) -> Break:
+    """The break with names of the program: places as it writes them, and the expression at the
+    break's place instead of the names that values have in the graph."""
+    fields = {name: spoken(text, slots) for name, text in reason.fields.items()}
     text = expression(at)
-    return reason if text is None else Break(reason.type, tensor=text)
+    if text is not None:
+        fields |= _written(fields, text)
+    return reason if fields == reason.fields else Break(reason.type, **fields)
+
+
+def _written(fields: Mapping[str, str], text: str) -> dict[str, str]:
+    """The fields that the expression `text` says better."""
+    out: dict[str, str] = {}
+    for name, value in fields.items():
+        found = _NODE.fullmatch(value)
+        tail = found.group(1) if found is not None else ""
+        if found is not None and (len(fields) == 1 or tail) and text.endswith(tail):
+            out[name] = text
+    call = f"{fields.get('builtin', '')}("
+    if "arguments" in fields and text.startswith(call) and text.endswith(")"):
+        out["arguments"] = text[len(call) : -1]
+    if "origin" in fields:
+        out["expression"] = text
+    return out
+
+
+_NODE = re.compile(r"the tensor \w+(.*)")
 
 
 def unsupported(reason: Break, stack: tuple[events.Where, ...]) -> errors.Unsupported:

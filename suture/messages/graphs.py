@@ -13,16 +13,12 @@ from typing import Any
 import torch
 import torch.fx
 
-from suture.breaks import readable
 from suture.events import Node
-from suture.messages.source import line_of, printable
+from suture.messages.source import printable
+from suture.messages.texts import shorten
 
 _ENTRY = re.compile(r'File "(.*)", line (\d+), in ')
-_OPERATORS = {
-    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
-    "matmul": "@", "gt": ">", "lt": "<", "ge": ">=", "le": "<=", "eq": "==", "ne": "!=",
-    "and_": "&", "or_": "|", "xor": "^",
-}  # fmt: skip
+_LINE = re.compile(r"# File: (.*?):(\d+ .*)$")
 
 
 @functools.lru_cache(maxsize=4096)
@@ -81,53 +77,22 @@ def lines(graph: torch.fx.Graph) -> tuple[tuple[str, int], ...]:
 
 
 def text(graph: torch.fx.Graph, name: str = "graph") -> str:
-    """The graph as Python: a comment per source line, what each value is at the end of its line."""
-    inputs = [node.name for node in graph.nodes if node.op == "placeholder"]
-    out = [f"def {name}({', '.join(inputs)}):"]
-    body: list[tuple[str, str]] = []
-    place = ("", 0)
-    for node in graph.nodes:
-        value = describe_value(node.meta.get("example_value"))
-        if node.op == "placeholder":
-            body.append((f"# {node.name}: {value}", ""))
-            continue
-        if node.op == "output":
-            body.append((f"return {_argument(node.args[0])}", ""))
-            continue
-        here = place_of_node(node)
-        if here != place and here[1]:
-            place = here
-            body.append((_line_comment(*here), ""))
-        body.append((f"{node.name} = {expression(node)}", f"  # {value}"))
-    out += ["    " + left + right for left, right in body]
-    return "\n".join(out)
+    """The graph as torch prints it (`print_readable`): a comment per source line, and for every
+    value its dtype, shape and device."""
+    try:
+        source = graph.python_code("self", verbose=True, include_device=True).src
+    except Exception:  # an argument that fx cannot write as Python; the graph is shown all the same
+        source = str(graph)
+    shown = [_LINE.sub(_line_comment, printable(line.rstrip())) for line in source.splitlines()]
+    shown = [line for line in shown if line.strip()]
+    return (
+        "\n".join(shown)
+        .replace("def forward(self, ", f"def {name}(", 1)
+        .replace("def forward(self)", f"def {name}()", 1)
+    )
 
 
-def _line_comment(file: str, line: int) -> str:
-    source = line_of(file, line)
-    shown = printable(source.strip())[:80] if source else ""
-    return f"# {file.rpartition('/')[2]}:{line}  {shown}".rstrip()
-
-
-def expression(node: torch.fx.Node) -> str:
-    """The right side of a node's line, with operators where Python has them."""
-    name = target_name(node)
-    args = [_argument(a) for a in node.args]
-    if node.op == "call_function" and getattr(node.target, "__module__", "") == "_operator":
-        if name in _OPERATORS and len(args) == 2 and not node.kwargs:
-            return f"{args[0]} {_OPERATORS[name]} {args[1]}"
-        if name == "getitem" and len(args) == 2:
-            return f"{args[0]}[{args[1]}]"
-    args += [f"{k}={_argument(v)}" for k, v in node.kwargs.items()]
-    if node.op == "call_method" and args:
-        return f"{args[0]}{name}({', '.join(args[1:])})"
-    if node.op == "get_attr":
-        return f"self.{name}"
-    module = getattr(node.target, "__module__", None) or ""
-    if module in ("torch", "math", "torch.nn.functional"):
-        name = f"{module}.{name}"
-    return f"{name}({', '.join(args)})"
-
-
-def _argument(value: Any) -> str:
-    return printable(readable(value, 200))
+def _line_comment(found: re.Match[str]) -> str:
+    """torch's comment on a source line, with the file as it is shown everywhere else."""
+    file, rest = found.groups()
+    return f"# {shorten(file)}:{rest}"[:120]

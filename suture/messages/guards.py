@@ -20,18 +20,18 @@ _ROOT = re.compile(r"[A-Za-z_][\w.]*(?:\[[^\[\]]*\])?")
 
 def texts(guards: Any) -> tuple[str, ...]:
     """Each guard as one printable line."""
-    return tuple(_short(printable(_text(guard))) for guard in guards.entries)
+    return tuple(_short(printable(line_text(guard))) for guard in guards.entries)
 
 
-def _text(guard: Any) -> str:
+def line_text(guard: Any) -> str:
     """A guard in words; a container that must stay the same one is not spelled out."""
     if guard.kind == "is" and isinstance(guard.arg, (dict, list, set)):
         return f"{guard.source.path()} is the same {type(guard.arg).__name__}"
-    return _TENSOR.sub(r"\1 \2[\4] \3, stride [\5]", guard.text())
+    return _TENSOR.sub(r"\1 \2[\4] \3, stride [\5]\6", guard.text())
 
 
 _TENSOR = re.compile(
-    r"TensorSpec\((\w+), torch\.(\w+), ([\w:]+), size \[([^\]]*)\], stride \[([^\]]*)\]\)"
+    r"TensorSpec\((\w+), torch\.(\w+), ([\w:]+), size \[([^\]]*)\], stride \[([^\]]*)\](.*)\)$"
 )
 
 

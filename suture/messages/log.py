@@ -11,6 +11,7 @@ import threading
 
 from suture import events
 from suture.breaks import internal
+from suture.guards.reasons import once_each
 from suture.messages import guards
 
 _LOGGERS = {
@@ -51,7 +52,7 @@ class Teller:
                 self._tell("guards", f"{event.variant}: {tree}")
                 self._tell("code", f"{event.variant} ({event.where})\n{event.code}")
             case events.Recompiled():
-                reasons = "".join(f"\n  {reason}" for reason in event.reasons)
+                reasons = "".join(f"\n  {reason}" for reason in once_each(event.reasons))
                 count = f"{event.variants} variant{'s' * (event.variants != 1)} did not fit"
                 self._tell("recompiles", f"{event.where}: {count}{reasons}")
             case events.Retried():

@@ -60,7 +60,7 @@ def shorten(file: str) -> str:
 
 def break_text(reason: Break, stack: tuple[Where, ...], outcome: str) -> str:
     """The full text of one break; its first line says all that is needed to find it again."""
-    lines = [f"{reason.number} {reason.type.type}: {reason.message()}", ""]
+    lines = [f"{reason.number} {reason.type.heading}: {reason.message()}", ""]
     lines += ["  " + line for line in stack_lines(stack)]
     lines.append("")
     lines += _labelled("why", reason.explanation())

@@ -48,6 +48,7 @@ class _Builder:
     pending: dict[int, _Pending] = field(default_factory=dict)
     break_keys: dict[Any, int] = field(default_factory=dict)
     others: dict[Any, Any] = field(default_factory=dict)
+    ended: dict[int, list[events.PhaseTimed]] = field(default_factory=dict)
 
     def take(self, event: events.Event) -> None:
         pending = self.pending.setdefault(event.thread, _Pending())
@@ -55,9 +56,10 @@ class _Builder:
             case events.PhaseTimed():
                 if event.phase == "trace":
                     pending = self.pending[event.thread] = _Pending()
-                pending.seconds += event.seconds
+                seconds = self._own(event)
+                pending.seconds += seconds
                 start = event.at - self.began
-                self.report.phases.append(Phase(event.phase, event.point, start, event.seconds))
+                self.report.phases.append(Phase(event.phase, event.point, start, seconds))
             case events.Traced():
                 pending.traced = event
             case events.Broke():
@@ -68,20 +70,33 @@ class _Builder:
                 self._region(event, pending)
                 self.pending.pop(event.thread)
             case events.Recompiled():
-                key = ("r", event.where, event.reasons)
-                made = Recompilation(event.where, [printable(r) for r in event.reasons])
-                self._count(self.report.recompilations, key, made)
+                reason = printable(event.reasons[0] if event.reasons else "")
+                row = self._count(
+                    self.report.recompilations, ("r", event.where), Recompilation(event.where, [])
+                )
+                row.reasons.append(reason)
             case events.Interpreted():
                 made_i = Interpretation(event.where, printable(event.reason))
                 self._count(self.report.interpreted, ("i", event.where, event.reason), made_i)
 
-    def _count(self, rows: list[Any], key: Any, made: Any) -> None:
+    def _own(self, event: events.PhaseTimed) -> float:
+        """The time of a phase without that of the phases inside it, so that times add up."""
+        ended = self.ended.setdefault(event.thread, [])
+        inside = 0.0
+        while ended and ended[-1].at >= event.at:
+            inside += ended.pop().seconds
+        ended.append(event)
+        return max(event.seconds - inside, 0.0)
+
+    def _count(self, rows: list[Any], key: Any, made: Any) -> Any:
+        """One more of a kind: the row that counts it, which is `made` if there is none yet."""
         found = self.others.get(key)
         if found is not None:
             found.count += 1
-            return
+            return found
         self.others[key] = made
         rows.append(made)
+        return made
 
     def _break(self, event: events.Broke) -> int:
         at = event.where
@@ -145,6 +160,7 @@ def _row(event: events.Broke) -> BreakRow:
         entry.kind.value if entry.kind else "",
         printable(source.strip())[:200],
         raised=event.raised,
+        title=entry.title,
     )
 
 

@@ -85,8 +85,7 @@ def _breaks(report: Report) -> Counter[str]:
 
 def _reasons(report: Report) -> Counter[str]:
     return Counter(
-        f"{row.where.function}: {row.reasons[0] if row.reasons else ''}"
-        for row in report.recompilations
+        f"{row.where.function}: {reason}" for row in report.recompilations for reason in row.reasons
     )
 
 

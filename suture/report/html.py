@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from suture.messages.source import excerpt
 from suture.report import drawing, highlight
 from suture.report.build import is_library
 from suture.report.model import BreakRow, Report
@@ -17,6 +18,7 @@ from suture.report.text import at, count, duration
 
 COLOURS = 8
 _CONTEXT = 3
+_MOST_CARDS = 12
 _TICKS = re.compile(r"`([^`]+)`")
 
 
@@ -73,24 +75,37 @@ def fragment(report: Report) -> str:
 
 def _context(report: Report) -> dict[str, Any]:
     phases = list(report.phase_seconds())
-    running = [
+    running: list[tuple[str, float]] = [
         *((f"graph {r.index}", r.seconds) for r in report.regions if r.graph and r.seconds),
         *((f"{row.number} {at(row.where)}", row.seconds) for row in report.breaks if row.seconds),
         ("guards, dispatch and Python", report.other_seconds),
     ]
+    running = _largest(running, 12)
+    costly = report.by_cost()
     return {
         "report": report,
         "files": _files(report),
-        "loose": [row for row in report.breaks if row.where.file not in report.sources],
+        "first": costly[:_MOST_CARDS],
+        "others": costly[_MOST_CARDS:],
+        "excerpt": excerpt,
         "drawings": {
             r.index: drawing.graph(r.nodes, f"graph {r.index}") for r in report.regions if r.nodes
         },
         "timeline": drawing.timeline(report.phases, phases),
         "phases": report.phase_seconds(),
-        "running": sorted(running, key=lambda part: -part[1])[:12],
-        "bar": drawing.share_bar(sorted(running, key=lambda part: -part[1])[:12], "time of calls"),
+        "running": running,
+        "bar": drawing.share_bar(running, "time of calls"),
         "is_library": is_library,
     }
+
+
+def _largest(parts: list[tuple[str, float]], most: int) -> list[tuple[str, float]]:
+    """The largest parts first; what is left is one part more, so that they add up."""
+    parts = sorted(parts, key=lambda part: -part[1])
+    rest = parts[most:]
+    if not rest:
+        return parts
+    return [*parts[:most], (f"{len(rest)} more", sum(seconds for _, seconds in rest))]
 
 
 def _files(report: Report) -> dict[str, list[Line]]:

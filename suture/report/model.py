@@ -73,11 +73,18 @@ class BreakRow:
     hits: int = 0
     seconds: float = 0.0
     raised: bool = False
+    title: str = ""
+
+    @property
+    def heading(self) -> str:
+        """What the break is called where people read; `type` is its name in the registry."""
+        return self.title or self.type
 
 
 @dataclass(slots=True)
 class Recompilation:
-    """A point that compiled again: one reason for each variant that did not fit."""
+    """A place that compiled again, `count` times. `reasons` is its history: each time, the guard
+    of the newest variant that failed."""
 
     where: Where
     reasons: list[str]
@@ -106,7 +113,8 @@ class Phase:
 @dataclass(slots=True)
 class Report:
     """What compiling and running did. `sources` holds the lines of the files that took part (those
-    that could be read), `call_seconds` all the calls together, compiling included."""
+    that could be read), `call_seconds` all the calls together, compiling included. `error` is what
+    ended it early, and `ended` how: "raised", "exited" or "interrupted"."""
 
     function: str
     file: str = ""
@@ -121,6 +129,7 @@ class Report:
     calls: int = 0
     call_seconds: float = 0.0
     error: str = ""
+    ended: str = "raised"
     note: str = ""
     versions: dict[str, str] = field(default_factory=dict)
     result: Any = field(default=None, repr=False, compare=False)
@@ -134,6 +143,21 @@ class Report:
     @property
     def ops(self) -> int:
         return sum(region.ops for region in self.regions if region.graph)
+
+    def by_cost(self) -> list[BreakRow]:
+        """The breaks, what costs most first: what raised, then by the time that Python spent there,
+        then by how often it ran. Of equals, what the program asked for comes last."""
+        return sorted(
+            self.breaks,
+            key=lambda row: (
+                not row.raised, -row.seconds, -row.hits, -row.count, row.kind == "by request",
+            ),
+        )  # fmt: skip
+
+    @property
+    def recompiled(self) -> int:
+        """How often something was compiled again, all places together."""
+        return sum(row.count for row in self.recompilations)
 
     @property
     def frames(self) -> list[str]:

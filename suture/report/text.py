@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -30,7 +31,7 @@ def renderable(report: Report) -> Group:
     """The report as something rich prints."""
     parts: list[Any] = [head(report)]
     if report.error:
-        parts.append(Text(f"\n  raised  {report.error.splitlines()[-1]}", style="red"))
+        parts.append(Text(f"\n  {report.ended}  {report.error.splitlines()[-1]}", style="red"))
     if report.note:
         parts.append(Text(f"\n  {report.note}", style="yellow"))
     if report.breaks:
@@ -61,7 +62,7 @@ def head(report: Report) -> Text:
         count(report.graphs, "graph"),
         count(report.ops, "operation"),
         count(len(report.breaks), "break"),
-        count(len(report.recompilations), "recompilation"),
+        count(report.recompiled, "recompilation"),
     ]
     text.append(" · ".join(counts), style="")
     if lines:
@@ -96,7 +97,7 @@ def _title(text: str) -> Text:
 
 
 def _breaks(report: Report) -> Iterable[Padding]:
-    for row in report.breaks:
+    for row in report.by_cost():
         yield from break_lines(row)
 
 
@@ -104,13 +105,16 @@ def break_lines(row: BreakRow) -> Iterable[Padding]:
     """A break on a few lines: number, place, source with a caret, reason, first hint."""
     text = Text()
     text.append(row.number, style="bold red" if row.raised else "bold magenta")
-    text.append(f" {row.type}", style="bold")
+    text.append(f" {row.heading}", style="bold")
     text.append(f"  {at(row.where)} in {row.where.function}", style="cyan")
     text.append(_cost(row), style="dim")
     yield Padding(text, (0, 0, 0, 2))
     for i, line in enumerate(excerpt(row.where)):
         shown = Text(line, style="red" if i else "", no_wrap=True, overflow="ellipsis")
         yield Padding(shown, (0, 0, 0, 9))
+    for where in row.stack[1:]:
+        called = Text(f"called from {at(where)} in {where.function}", style="dim")
+        yield Padding(called, (0, 0, 0, 4))
     yield Padding(Text(row.message), (0, 0, 0, 4))
     if row.hints:
         yield Padding(Text(f"try: {row.hints[0]}", style="green"), (0, 0, 0, 4))
@@ -164,8 +168,8 @@ def _recompilations(report: Report) -> Iterable[Text]:
         text = Text("  ")
         text.append(f"{at(row.where)} in {row.where.function}", style="cyan")
         text.append(times(row.count), style="dim")
-        for reason in dict.fromkeys(row.reasons):
-            text.append(f"\n    {reason}")
+        for reason, n in Counter(row.reasons).items():
+            text.append(f"\n    {reason}{times(n)}")
         yield text
 
 

@@ -170,6 +170,48 @@ sys.exit(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
         assert code == 1
         assert err == "a last word\n"
 
+    @pytest.mark.parametrize(
+        ("last", "code", "said"),
+        [
+            ("raise ValueError('boom')", 1, "raised  ValueError: boom"),
+            ("sys.exit(3)", 3, "exited  with code 3"),
+            ("sys.exit('no')", 1, "exited  with code 1"),
+            ("os.kill(os.getpid(), signal.SIGINT); time.sleep(60)", 130, "interrupted  at "),
+            ("os.kill(os.getpid(), signal.SIGTERM); time.sleep(60)", 143, "exited  with code 143"),
+        ],
+    )
+    def test_a_script_that_ends_early_tells_what_was_compiled(self, tmp_path, last, code, said):
+        path = tmp_path / "early.py"
+        path.write_text(
+            "import os, signal, sys, time, torch\n"
+            "torch.compile(lambda x: x + 1, backend='eager')(torch.ones(2))\n"
+            f"{last}\n"
+        )
+        done = outside("run", "--json", tmp_path / "r.json", path)
+        assert done.returncode == code
+        assert "1 graph" in done.stderr and said in done.stderr
+        record = json.loads((tmp_path / "r.json").read_text())
+        assert record["summary"]["graphs"] == 1
+        assert record["error"]
+
+    def test_a_script_that_raises_at_once_is_told_apart(self, capsys, tmp_path):
+        path = tmp_path / "early.py"
+        path.write_text("raise ValueError('boom')\n")
+        code, _, err = run(capsys, "run", path)
+        assert code == 1 and "Nothing was compiled before that." in err
+
+    @pytest.mark.parametrize("option", ["--html", "--json"])
+    def test_a_report_that_cannot_be_written_is_refused_first(self, capsys, tmp_path, option):
+        path = tmp_path / "script.py"
+        path.write_text("print('ran')\n")
+        code, out, err = run(capsys, "run", option, tmp_path / "none" / "r.html", path)
+        assert code == 2 and "cannot be written" in err
+        assert "ran" not in out
+        target = tmp_path / "kept.html"
+        target.write_text("kept")
+        run(capsys, "run", "-q", option, target, path)
+        assert target.read_text() != "kept"
+
     def test_a_script_that_compiles_nothing(self, capsys, tmp_path):
         path = tmp_path / "plain.py"
         path.write_text("print('hello')\n")

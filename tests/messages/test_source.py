@@ -5,7 +5,10 @@ from __future__ import annotations
 import linecache
 
 import pytest
+import torch
 
+import suture
+from suture import events
 from suture.events import Where
 from suture.messages.source import WIDTH, excerpt, expression, line_of, printable
 
@@ -91,3 +94,44 @@ def test_an_endless_line_is_cut_around_the_mark(source, column):
     lines = excerpt(where(file, 1, column, column + 4, 1))
     assert all(len(line) <= WIDTH for line in lines)
     assert lines[1].count("^") == 4
+
+
+def marked_branch(x, m):
+    if m is not None and m.any():
+        return x + 1
+    return x
+
+
+def marked_not(x, m):
+    if x.dim() == 1 and not (m.sum() > 0):
+        return x + 1
+    return x
+
+
+def marked_or(x, m):
+    while x.dim() != 1 or m.all():
+        x, m = x + 1, ~m
+    return x
+
+
+def marked_value(x, m):
+    n = m.any() and x.sum()
+    return x + n
+
+
+@pytest.mark.parametrize(
+    ("fn", "expression"),
+    [
+        (marked_branch, "m.any()"),
+        (marked_not, "m.sum() > 0"),
+        (marked_or, "m.all()"),
+        (marked_value, "m.any()"),
+    ],
+)
+def test_the_caret_is_under_what_is_tested(fn, expression):
+    suture.reset()
+    with events.recorded(events.Broke) as seen:
+        suture.compile(fn, backend="eager")(torch.ones(3), torch.ones(3).bool())
+    text, caret = excerpt(seen[0].where)
+    assert text[caret.index("^") : caret.rindex("^") + 1] == expression
+    assert seen[0].message == f"branch on the value of {expression}"

@@ -46,7 +46,7 @@ def test_lines_follow_the_schema(tmp_path):
     assert broke["where"]["line"] > 0
     captured = next(record for record in records if record["event"] == "Captured")
     assert captured["nodes"][0]["target"] == "input"
-    assert "float32[3]" in captured["text"]
+    assert "f32[3]cpu" in captured["text"]
 
 
 def test_the_timeline_is_chromes(tmp_path):

@@ -8,7 +8,9 @@ import pytest
 import torch
 
 import suture
-from suture.report import load
+from suture.events import Where
+from suture.report import Report, load
+from suture.report.model import BreakRow
 from tests.report.programs import Model, broken, whole
 
 
@@ -78,7 +80,7 @@ def test_recompilations_have_their_guard():
         compiled(torch.ones(2), "a")
         compiled(torch.ones(2), "b")
     (row,) = report.recompilations
-    assert "L['flag'] == 'a'" in row.reasons[0]
+    assert "flag == 'a': was 'a', is 'b'" == row.reasons[0]
 
 
 def test_guards_have_the_line_that_asked():
@@ -170,3 +172,50 @@ def test_a_source_that_is_not_there():
     assert report.breaks[0].number == "GB0059"
     assert report.sources == {}
     assert "made" in str(report)
+
+
+def test_breaks_come_in_the_order_of_what_they_cost():
+    def row(name, **cost):
+        where = Where(name, __file__, 1)
+        outer = Where("outer", __file__, 2)
+        return BreakRow("GB0170", "a type", name, where, [where, outer], "", ["a hint"], **cost)
+
+    report = Report("f")
+    report.breaks = [
+        row("asked", kind="by request"),
+        row("never"),
+        row("often", hits=10),
+        row("slow", seconds=1.0, hits=1),
+        row("error", raised=True),
+    ]
+    order = ["error", "slow", "often", "never", "asked"]
+    assert [one.message for one in report.by_cost()] == order
+    text = str(report)
+    places = [text.index(f"in {name}") for name in order]
+    assert places == sorted(places)
+    assert text.count("called from tests/report/test_explain.py:2 in outer") == 5
+
+
+def test_times_of_phases_inside_phases_add_up():
+    from suture import events
+    from suture.report.build import build
+
+    seen = [
+        events.PhaseTimed("guard", 0.25, point="b", at=1.5, thread=1),
+        events.PhaseTimed("backend", 1.0, point="a", at=1.0, thread=1),
+        events.PhaseTimed("emit", 0.5, point="a", at=2.5, thread=1),
+        events.PhaseTimed("emit", 0.5, point="c", at=1.2, thread=2),
+    ]
+    report = build(seen, "f")
+    assert report.phase_seconds() == {"guard": 0.25, "backend": 0.75, "emit": 1.0}
+    assert report.compile_seconds == 2.0
+
+
+def test_the_shares_on_the_page_are_all_of_the_time():
+    from suture.report.html import _largest
+
+    parts = [(str(n), float(n)) for n in range(20)]
+    kept = _largest(parts, 12)
+    assert len(kept) == 13
+    assert sum(seconds for _, seconds in kept) == sum(seconds for _, seconds in parts)
+    assert kept[0] == ("19", 19.0) and kept[-1][0] == "8 more"

@@ -83,6 +83,14 @@ def test_the_page_has_source_bars_cards_graphs_and_times(tmp_path):
     assert "Running" in text
 
 
+def test_breaks_come_before_the_source(tmp_path):
+    page = page_of(suture.explain(broken)(torch.ones(3)), tmp_path)
+    assert page.index('id="breaks"') < page.index('class="card') < page.index('id="source"')
+    assert page.index('id="source"') < page.index('class="to-card" href="#break-1"')
+    assert "if y.sum() &gt; 0:\n   ^^^^^^^^^^^" in page
+    assert "called from" in page
+
+
 def test_hostile_source_stays_inert(tmp_path):
     path = tmp_path / "hostile.py"
     path.write_text(
