@@ -51,9 +51,9 @@ def _answer(ask: Callable[[], Answer]) -> Answer:
 def _python() -> Answer:
     fits = (3, 11) <= sys.version_info[:2] <= (
         3,
-        13,
+        14,
     ) and platform.python_implementation() == "CPython"
-    need = "" if fits else " (CPython 3.11, 3.12 or 3.13 is needed)"
+    need = "" if fits else " (CPython 3.11 to 3.14 is needed)"
     return fits, f"{platform.python_implementation()} {platform.python_version()}{need}"
 
 
