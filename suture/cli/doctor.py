@@ -16,6 +16,7 @@ from rich.text import Text
 
 from suture import _core, api, config
 from suture.cli.common import FOUND, OK, out, print_json
+from suture.version import VERSION
 
 Answer = tuple[bool, str]
 
@@ -46,6 +47,10 @@ def _answer(ask: Callable[[], Answer]) -> Answer:
         return ask()
     except Exception as error:
         return False, f"{type(error).__name__}: {error}"
+
+
+def _suture() -> Answer:
+    return True, VERSION
 
 
 def _python() -> Answer:
@@ -119,6 +124,7 @@ def _libraries() -> Answer:
 
 
 CHECKS: tuple[tuple[str, Callable[[], Answer]], ...] = (
+    ("suture", _suture),
     ("python", _python),
     ("torch", _torch),
     ("core", _core_built),
