@@ -1,8 +1,8 @@
 /* The interpreter's frames, as the rest of the core sees them.
  *
- * frames_311.c, frames_312.c and frames_313.c each state how one version of CPython lays out a
- * frame and then include frames_shared.h, which is the same for all of them. No other file knows
- * a field of a frame or of a generator. */
+ * frames_311.c to frames_314.c each state how one version of CPython lays out a frame and then
+ * include frames_shared.h, which is the same for all of them. No other file knows a field of a
+ * frame or of a generator. */
 #ifndef SUTURE_FRAMES_H
 #define SUTURE_FRAMES_H
 
@@ -21,8 +21,11 @@ PyObject *suture_frame_function(suture_frame *frame);
 int suture_frame_is_start(suture_frame *frame);
 /* 1 for a frame that lives in a generator, coroutine or asynchronous generator. */
 int suture_frame_is_generator(suture_frame *frame);
-/* The local slots; the value stack follows behind them. Entries may be NULL. */
-PyObject **suture_frame_slots(suture_frame *frame);
+/* Copies the first `count` slots of a frame that has not begun: its arguments. Some may be NULL. */
+void suture_frame_arguments(suture_frame *frame, int count, PyObject **arguments);
+/* What slot i holds; the value stack follows behind the locals. New; NULL if it is empty, or with
+ * an error set. */
+PyObject *suture_frame_slot(suture_frame *frame, int i);
 /* Slots in use: locals, cells, free variables and the values on the stack. */
 int suture_frame_used(suture_frame *frame);
 /* Index of the last code unit that ran, -1 if none did. */

@@ -16,7 +16,9 @@
 #define RAISED_NEXT(code, unit) ((unit) + 1)
 #define SUSPENDED_STATE(code, unit) FRAME_SUSPENDED
 #define CURRENT_FRAME(t) ((t)->cframe->current_frame)
+#define GENERATOR_FRAME(g) ((suture_frame *)(g)->gi_iframe)
 
+#include "frames_objects.h"
 #include "frames_shared.h"
 
 #endif

@@ -11,6 +11,9 @@
  *   RAISED_NEXT(c, u)      next unit of a frame whose unit u raised
  *   SUSPENDED_STATE(c, u)  state of a generator suspended behind the unit u of its code c
  *   CURRENT_FRAME(t)       lvalue: the frame that a thread runs
+ *   GENERATOR_FRAME(g)     the frame inside a generator
+ *
+ * and includes one of frames_objects.h and frames_references.h, which say what a slot is.
  */
 
 PyCodeObject *
@@ -46,16 +49,24 @@ suture_frame_is_generator(suture_frame *frame)
     return frame->owner == FRAME_OWNED_BY_GENERATOR;
 }
 
-PyObject **
-suture_frame_slots(suture_frame *frame)
+void
+suture_frame_arguments(suture_frame *frame, int count, PyObject **arguments)
 {
-    return frame->localsplus;
+    for (int i = 0; i < count; i++) {
+        arguments[i] = slot_get(frame, i);
+    }
+}
+
+PyObject *
+suture_frame_slot(suture_frame *frame, int i)
+{
+    return slot_new(frame, i);
 }
 
 int
 suture_frame_used(suture_frame *frame)
 {
-    return frame->stacktop;
+    return slots_used(frame);
 }
 
 int
@@ -157,33 +168,43 @@ suture_frame_fill(suture_frame *frame, PyObject *function, PyObject *locals, PyO
     int nlocals = code->co_nlocalsplus;
     int depth = (int)PyTuple_GET_SIZE(stack);
     PyObject **made = NULL;
+    unsigned char *marks;
+    if (mark_offsets(code, unit, stack, &marks) < 0) {
+        return -1;
+    }
     if (unit >= suture_code_prefix(code) && (code->co_ncellvars || code->co_nfreevars)) {
         made = PyMem_Calloc(nlocals, sizeof(PyObject *));
         if (made == NULL) {
             PyErr_NoMemory();
-            return -1;
         }
-        if (make_missing_cells(function, code, locals, made) < 0) {
+        if (made == NULL || make_missing_cells(function, code, locals, made) < 0) {
             PyMem_Free(made);
+            PyMem_Free(marks);
             return -1;
         }
     }
-    int used = frame->stacktop;
-    frame->stacktop = nlocals;
+    int used = slots_used(frame);
+    slots_set_used(frame, nlocals);
     for (int i = nlocals; i < used; i++) {
-        Py_CLEAR(frame->localsplus[i]);
+        slot_replace(frame, i, NULL);
     }
     for (int i = 0; i < nlocals; i++) {
         PyObject *value = take_item(locals, i, move);
         if (value == NULL && made != NULL) {
             value = made[i];
         }
-        Py_XSETREF(frame->localsplus[i], value);
+        slot_replace(frame, i, value);
     }
     for (int i = 0; i < depth; i++) {
-        frame->localsplus[nlocals + i] = take_item(stack, i, move);
+        PyObject *value = take_item(stack, i, move);
+        if (marks != NULL && marks[i]) {
+            slot_init_offset(frame, nlocals + i, value);
+        } else {
+            slot_init(frame, nlocals + i, value);
+        }
     }
-    frame->stacktop = nlocals + depth;
+    slots_set_used(frame, nlocals + depth);
+    PyMem_Free(marks);
     PyMem_Free(made);
     return 0;
 }
@@ -200,14 +221,37 @@ suture_frame_set_raised(suture_frame *frame, int unit)
     suture_frame_set_next(frame, RAISED_NEXT(FRAME_CODE(frame), unit));
 }
 
-/* A small code object, and the vectorcall slot that every function starts with (its name is not
- * exported by all versions). */
-static PyCodeObject *small_code;
+/* Two small code objects: one that ends in a return, one that makes a cell before anything else.
+ * And the vectorcall slot that every function starts with (its name is not exported by all
+ * versions). */
+static PyCodeObject *small_code, *cell_code;
 static vectorcallfunc function_call;
+
+/* The first code object among the constants of what `text` compiles to. New; NULL, error set. */
+static PyCodeObject *
+inner_code(const char *text)
+{
+    PyCodeObject *outer = (PyCodeObject *)Py_CompileString(text, "<suture>", Py_eval_input);
+    PyObject *found = NULL;
+    for (Py_ssize_t i = 0; outer != NULL && i < PyTuple_GET_SIZE(outer->co_consts); i++) {
+        if (found == NULL && PyCode_Check(PyTuple_GET_ITEM(outer->co_consts, i))) {
+            found = Py_NewRef(PyTuple_GET_ITEM(outer->co_consts, i));
+        }
+    }
+    Py_XDECREF(outer);
+    if (found == NULL && !PyErr_Occurred()) {
+        PyErr_SetString(PyExc_SystemError, "a lambda without code");
+    }
+    return (PyCodeObject *)found;
+}
 
 int
 suture_frames_init(void)
 {
+    cell_code = inner_code("lambda x: lambda: x");
+    if (cell_code == NULL) {
+        return -1;
+    }
     small_code = (PyCodeObject *)Py_CompileString("f()", "<suture>", Py_eval_input);
     PyObject *globals = PyDict_New();
     PyObject *function = NULL;
@@ -247,7 +291,9 @@ suture_frame_answer(PyThreadState *Py_UNUSED(tstate), suture_frame *Py_UNUSED(fr
 #else
 
 /* A frame is answered by letting it run just the RETURN_VALUE that ends the small code object,
- * which has no locals: the interpreter then clears and pops the frame itself. */
+ * which has no locals: the interpreter then clears and pops the frame itself. For an error it
+ * stands at the beginning of the code that makes a cell: such a frame counts as one that is still
+ * being made, and gets no entry in the traceback. */
 int
 suture_code_can_answer(PyCodeObject *code)
 {
@@ -257,23 +303,23 @@ suture_code_can_answer(PyCodeObject *code)
 PyObject *
 suture_frame_answer(PyThreadState *tstate, suture_frame *frame, PyObject *result)
 {
-    int used = frame->stacktop;
-    frame->stacktop = 0;
+    int used = slots_used(frame);
+    slots_set_used(frame, 0);
     PyObject *type = NULL, *value = NULL, *traceback = NULL;
     if (result == NULL) {
         PyErr_Fetch(&type, &value, &traceback);
     }
     for (int i = 0; i < used; i++) {
-        Py_CLEAR(frame->localsplus[i]);
+        slot_replace(frame, i, NULL);
     }
-    FRAME_SET_CODE(frame, small_code);
+    FRAME_SET_CODE(frame, result == NULL ? cell_code : small_code);
     if (result == NULL) {
         suture_frame_set_next(frame, 0);
         PyErr_Restore(type, value, traceback);
         return _PyEval_EvalFrameDefault(tstate, frame, 1);
     }
-    frame->localsplus[0] = result;
-    frame->stacktop = 1;
+    slot_init(frame, 0, result);
+    slots_set_used(frame, 1);
     suture_frame_set_next(frame, (int)Py_SIZE(small_code) - 1);
     return _PyEval_EvalFrameDefault(tstate, frame, 0);
 }
@@ -284,7 +330,7 @@ suture_frame *
 suture_generator_frame(PyObject *generator)
 {
     PyGenObject *gen = (PyGenObject *)generator;
-    return gen->gi_frame_state >= FRAME_COMPLETED ? NULL : (suture_frame *)gen->gi_iframe;
+    return gen->gi_frame_state >= FRAME_COMPLETED ? NULL : GENERATOR_FRAME(gen);
 }
 
 int
@@ -297,7 +343,7 @@ void
 suture_generator_suspend(PyObject *generator, int unit, PyObject *handled)
 {
     PyGenObject *gen = (PyGenObject *)generator;
-    suture_frame *frame = (suture_frame *)gen->gi_iframe;
+    suture_frame *frame = GENERATOR_FRAME(gen);
     suture_frame_set_next(frame, unit + 1);
     gen->gi_frame_state = SUSPENDED_STATE(FRAME_CODE(frame), unit);
     Py_XSETREF(gen->gi_exc_state.exc_value, Py_XNewRef(handled));
@@ -317,7 +363,7 @@ suture_frame_object_at(PyFrameObject *object, PyCodeObject *code, int unit, PyOb
                 return -1;
             }
         }
-        Py_XSETREF(frame->localsplus[i], value);
+        slot_replace(frame, i, value);
     }
     return 0;
 }

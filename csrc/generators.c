@@ -133,10 +133,16 @@ state_of(suture_frame *frame)
         return NULL;
     }
     PyTuple_SET_ITEM(state, 0, Py_NewRef(suture_frame_function(frame)));
-    PyObject **slots = suture_frame_slots(frame);
     for (int i = 0; i < used; i++) {
-        PyObject *value = slots[i] == NULL ? suture_unbound : slots[i];
-        PyTuple_SET_ITEM(state, i + 1, Py_NewRef(value));
+        PyObject *value = suture_frame_slot(frame, i);
+        if (value == NULL) {
+            if (PyErr_Occurred()) {
+                Py_DECREF(state);
+                return NULL;
+            }
+            value = Py_NewRef(suture_unbound);
+        }
+        PyTuple_SET_ITEM(state, i + 1, value);
     }
     return state;
 }

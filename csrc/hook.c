@@ -77,7 +77,7 @@ run_from_start(suture_thread *thread, suture_frame *frame, PyObject *point)
         }
     }
     state[0] = suture_frame_function(frame);
-    memcpy(state + 1, suture_frame_slots(frame), count * sizeof(PyObject *));
+    suture_frame_arguments(frame, count, state + 1);
     int compiled = suture_begin_compiled(thread);
     PyObject *result = suture_trampoline(thread, point, state, count + 1);
     thread->compiled = compiled;

@@ -9,6 +9,10 @@
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 #include "internal/pycore_code.h"
 #include "internal/pycore_frame.h"
+#if PY_VERSION_HEX >= 0x030E0000
+#include "internal/pycore_interpframe.h"
+#include "internal/pycore_stackref.h"
+#endif
 #include "internal/pycore_genobject.h"
 #include "internal/pycore_pystate.h"
 #include "opcode.h"

@@ -9,6 +9,11 @@ What a user imports stands here, and nothing else.
 
 from typing import Any
 
+from suture import version
+
+version.require_core()
+__version__ = version.VERSION
+
 from suture import config, exc, logs, rules
 from suture.api import compile, is_compiling, reset, stats
 from suture.backends import list_backends, register_backend
@@ -34,6 +39,7 @@ from suture.rules import (
 from suture.stance import set_stance
 
 __all__ = [
+    "__version__",
     "allow_in_graph",
     "assume_constant_result",
     "code",

@@ -13,6 +13,7 @@ from .code import Code, decode, pair
 from .decoder import DecodeError
 from .flow import Handling
 from .instructions import Effect, Handler, Instruction
+from .managers import not_a_manager
 
 __all__ = [
     "CANONICAL",
@@ -23,5 +24,6 @@ __all__ = [
     "Handling",
     "Instruction",
     "decode",
+    "not_a_manager",
     "pair",
 ]

@@ -1,7 +1,7 @@
 """The canonical instruction set: one table, one line of documentation for each instruction.
 
 Every Python that suture runs on is translated into these instructions by its own table
-(``py311.py``, ``py312.py``, ``py313.py``), so that whoever reads them holds no version tests.
+(``py311.py`` to ``py314.py``), so that whoever reads them holds no version tests.
 
 The doc strings show the stack the way CPython's own sources do: inputs, ``--``, outputs, the top of
 the stack on the right. ``pops`` counts what is really taken or replaced; what an instruction only
@@ -20,6 +20,10 @@ from .instructions import Count, Effect, Instruction
 
 def _arg(inst: Instruction) -> int:
     return inst.arg
+
+
+def _with_exit(inst: Instruction) -> int:
+    return 2 + int(inst.val)
 
 
 def _quiet(pops: Count, pushes: Count, doc: str) -> Effect:
@@ -47,6 +51,7 @@ CANONICAL: dict[str, Effect] = {
     # constants and variables
     "LOAD_CONST": _quiet(0, 1, "-- constant ; val: the constant"),
     "LOAD_ASSERTION_ERROR": _quiet(0, 1, "-- AssertionError"),
+    "LOAD_BUILTIN": _quiet(0, 1, "-- value ; val: the builtin"),
     "LOAD_BUILD_CLASS": Effect(0, 1, "-- __build_class__"),
     "LOAD_FAST": Effect(
         0, 1, "-- value ; val: slot; raises UnboundLocalError where the slot is unbound"
@@ -159,6 +164,12 @@ CANONICAL: dict[str, Effect] = {
         "value[, spec] -- string ; val: (None 'str' 'repr' 'ascii', with spec)",
     ),
     "CONVERT_VALUE": Effect(1, 1, "value -- string ; val: 'str' 'repr' 'ascii'"),
+    "BUILD_INTERPOLATION": Effect(
+        lambda i: 2 + i.val[1],
+        1,
+        "value, text[, spec] -- interpolation ; val: (None 'str' 'repr' 'ascii', with spec)",
+    ),
+    "BUILD_TEMPLATE": Effect(2, 1, "strings, interpolations -- template"),
     # jumps
     "JUMP": Effect(0, 0, "--", falls=False, jumps=True),
     "POP_JUMP_IF_TRUE": Effect(1, 0, "value --", jumps=True),
@@ -202,10 +213,17 @@ CANONICAL: dict[str, Effect] = {
     "ASYNC_GEN_WRAP": Effect(1, 1, "value -- wrapped"),
     "STOPITERATION_ERROR": Effect(1, 1, "exc -- exc ; a StopIteration becomes a RuntimeError"),
     # with
-    "BEFORE_WITH": Effect(1, 2, "manager -- exit, entered"),
-    "BEFORE_ASYNC_WITH": Effect(1, 2, "manager -- exit, awaitable"),
+    "BEFORE_WITH": Effect(
+        1, _with_exit, "manager -- exit, entered ; val: 1 where exit is pair(exit), else 0"
+    ),
+    "BEFORE_ASYNC_WITH": Effect(
+        1, _with_exit, "manager -- exit, awaitable ; val: 1 where exit is pair(exit), else 0"
+    ),
     "WITH_EXCEPT_START": Effect(
-        0, 1, "exit, lasti, previous, exc -- exit, lasti, previous, exc, result ; calls exit"
+        0,
+        1,
+        "exit, lasti, previous, exc -- exit, lasti, previous, exc, result ; calls exit;"
+        " val: 1 where exit is a pair, else 0",
     ),
     # exceptions
     "RAISE_VARARGS": Effect(_arg, 0, "[exc[, cause]] -- ; val: how many", falls=False),

@@ -19,7 +19,7 @@ from .liveness import live_slots
 
 T = TypeVar("T")
 
-_VERSIONS = {(3, 11): "py311", (3, 12): "py312", (3, 13): "py313"}
+_VERSIONS = {(3, 11): "py311", (3, 12): "py312", (3, 13): "py313", (3, 14): "py314"}
 
 if sys.version_info[:2] not in _VERSIONS:
     raise ImportError(f"suture knows the bytecode of {', '.join(_VERSIONS.values())} only")
@@ -27,6 +27,10 @@ if sys.version_info[:2] not in _VERSIONS:
 _python = importlib.import_module(f".{_VERSIONS[sys.version_info[:2]]}", __package__)
 _RULES = rules_by_number(_python.RULES, opcode.opmap)
 _EXTENDED_ARG = opcode.opmap["EXTENDED_ARG"]
+
+
+# Whether `with` looks for the method that leaves before the one that enters.
+EXIT_FIRST: bool = _python.EXIT_FIRST
 
 
 def pair(function: T, null: T) -> tuple[T, T]:

@@ -8,6 +8,9 @@ from .decoder import Rule, Walk, backward, forward, keyword_names, meaning, name
 # Of a callable and the NULL beside it on the stack, which one is deeper.
 NULL_FIRST = True
 
+# Which method of a manager `with` looks for first.
+EXIT_FIRST = False
+
 
 def load_global(walk: Walk, arg: int) -> None:
     """Bit 0 of the argument asks for a NULL below the value."""

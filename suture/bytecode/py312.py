@@ -9,6 +9,9 @@ from .py311 import load_global
 # Of a callable and the NULL beside it on the stack, which one is deeper.
 NULL_FIRST = True
 
+# Which method of a manager `with` looks for first.
+EXIT_FIRST = False
+
 # FOR_ITER jumps to END_FOR and SEND to END_SEND, which clear away the iterator. The canonical
 # instructions have done so when they jump, hence they jump behind.
 BEHIND_LOOP = 1

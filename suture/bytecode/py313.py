@@ -9,6 +9,9 @@ from .decoder import Rule, Walk, forward, meaning, plain
 # Of a callable and the NULL beside it on the stack, which one is deeper.
 NULL_FIRST = False
 
+# Which method of a manager `with` looks for first.
+EXIT_FIRST = False
+
 # FOR_ITER jumps behind END_FOR and the POP_TOP that follows it.
 BEHIND_LOOP = 2
 

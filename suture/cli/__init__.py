@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from suture.cli import check, diff, doctor, explain, minify, registry, rules, run, site
 from suture.cli.common import USAGE, UsageError, err, nearest
+from suture.version import VERSION
 
 _EPILOG = """\
 exit codes:
@@ -51,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    made.add_argument("--version", action="version", version=f"suture {VERSION}")
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for module in COMMANDS:
         module.add(commands)

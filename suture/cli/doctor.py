@@ -20,6 +20,7 @@ from suture.cli.common import FOUND, OK, out, print_json
 from suture.dispatch import gauges
 from suture.torch_private import releases
 from suture.torch_private.table import TOPICS
+from suture.version import VERSION
 
 Answer = tuple[bool, str]
 
@@ -52,12 +53,16 @@ def _answer(ask: Callable[[], Answer]) -> Answer:
         return False, f"{type(error).__name__}: {error}"
 
 
+def _suture() -> Answer:
+    return True, VERSION
+
+
 def _python() -> Answer:
     fits = (3, 11) <= sys.version_info[:2] <= (
         3,
-        13,
+        14,
     ) and platform.python_implementation() == "CPython"
-    need = "" if fits else " (CPython 3.11, 3.12 or 3.13 is needed)"
+    need = "" if fits else " (CPython 3.11 to 3.14 is needed)"
     return fits, f"{platform.python_implementation()} {platform.python_version()}{need}"
 
 
@@ -144,6 +149,7 @@ def _libraries() -> Answer:
 
 
 CHECKS: tuple[tuple[str, Callable[[], Answer]], ...] = (
+    ("suture", _suture),
     ("python", _python),
     ("torch", _torch),
     ("private names", _private_names),

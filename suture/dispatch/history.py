@@ -136,10 +136,6 @@ class History:
             return True
         return False
 
-    def changes(self, path: str) -> None:
-        """The number at `path` is known to change."""
-        self._changing.add(path)
-
     def same_number(self, path: str, number: Any) -> bool:
         """Whether the number at `path` has been the same in all calls so far."""
         if self._numbers.setdefault(path, number) != number:

@@ -6,8 +6,8 @@ import inspect
 import types
 from typing import Any
 
-from suture._core import type_name
-from suture.bytecode import Instruction
+from suture._core import UNBOUND
+from suture.bytecode import Instruction, not_a_manager, pair
 
 
 def send(receiver: Any, value: Any) -> tuple[bool, Any]:
@@ -110,16 +110,15 @@ def special(obj: Any, name: str) -> Any:
     return raw if bind is None else bind(raw, obj, kind)
 
 
-def before_async_with(manager: Any) -> Any:
-    kind = type(manager)
-    for name, missed in (("__aenter__", ""), ("__aexit__", " (missed __aexit__ method)")):
-        if not hasattr(kind, name):
-            raise TypeError(
-                f"'{type_name(kind)}' object does not support the asynchronous context manager"
-                f" protocol{missed}"
-            )
-    enter, leave = special(manager, "__aenter__"), special(manager, "__aexit__")
-    return leave, enter()
+def before_async_with(inst: Instruction) -> Any:
+    def begin(manager: Any) -> Any:
+        text = not_a_manager(type(manager), asynchronous=True)
+        if text is not None:
+            raise TypeError(text)
+        enter, leave = special(manager, "__aenter__"), special(manager, "__aexit__")
+        return (*(pair(leave, UNBOUND) if inst.val else (leave,)), enter())
+
+    return begin
 
 
 def cleanup_throw(inst: Instruction) -> Any:

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from suture import _core
-from suture._core import type_name
-from suture.bytecode import CANONICAL, Instruction, pair
+from suture.bytecode import CANONICAL, Instruction, not_a_manager, pair
 from suture.hook import async_operations
 from suture.hook.patterns import match_class
 
@@ -185,20 +184,44 @@ def _format_value(inst: Instruction) -> Any:
 
 def _before_with(inst: Instruction) -> Any:
     def begin(manager: Any) -> Any:
-        kind = type(manager)
-        for name, missed in (("__enter__", ""), ("__exit__", " (missed __exit__ method)")):
-            if not hasattr(kind, name):
-                text = f"'{type_name(kind)}' object does not support the context manager protocol"
-                raise TypeError(text + missed)
+        text = not_a_manager(type(manager))
+        if text is not None:
+            raise TypeError(text)
         enter = async_operations.special(manager, "__enter__")
         leave = async_operations.special(manager, "__exit__")
-        return leave, enter()
+        return (*(pair(leave, UNBOUND) if inst.val else (leave,)), enter())
 
     return begin
 
 
 def _with_except_start(inst: Instruction) -> Any:
-    return lambda leave, lasti, previous, exc: leave(type(exc), exc, exc.__traceback__)
+    def leave(*parts: Any) -> Any:
+        exc = parts[-1]
+        told = (type(exc), exc, exc.__traceback__)
+        if not inst.val:
+            return parts[0](*told)
+        fn, args = _callable(parts[0], parts[1], told)
+        return fn(*args)
+
+    return leave
+
+
+def _interpolation(inst: Instruction) -> Any:
+    conversion = {None: None, "str": "s", "repr": "r", "ascii": "a"}[inst.val[0]]
+
+    def build(value: Any, text: str, spec: str = "") -> Any:
+        from string.templatelib import Interpolation  # from 3.14 on
+
+        return Interpolation(value, text, conversion, spec)
+
+    return build
+
+
+def _template(strings: Any, interpolations: Any) -> Any:
+    from string.templatelib import Template
+
+    mixed = [part for two in zip(strings, interpolations) for part in two]
+    return Template(*mixed, *strings[len(interpolations) :])
 
 
 def _raise(inst: Instruction) -> Any:
@@ -311,7 +334,9 @@ _add("get_len", _always(len), lambda inst: 1)
 _add("match_keys", _always(_match_keys), lambda inst: 2)
 _add("match_class", _match_class)
 _add("before_with", _before_with)
-_add("with_except_start", _with_except_start, lambda inst: 4)
+_add("with_except_start", _with_except_start, lambda inst: 4 + inst.val)
+_add("interpolation", _interpolation)
+_add("template", _always(_template))
 _add("check_exc_match", _always(_check_exc_match), lambda inst: 2)
 _add("list_append", *_deep(1, list.append))
 _add("set_add", *_deep(1, set.add))
@@ -327,5 +352,5 @@ _add("get_awaitable", async_operations.awaited)
 _add("get_aiter", _always(async_operations.get_aiter))
 _add("get_anext", _always(async_operations.get_anext), lambda inst: 1)
 _add("end_async_for", _always(async_operations.end_async_for))
-_add("before_async_with", _always(async_operations.before_async_with))
+_add("before_async_with", async_operations.before_async_with)
 _add("cleanup_throw", async_operations.cleanup_throw)

@@ -7,7 +7,6 @@ import platform
 import sysconfig
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from importlib import metadata
 from typing import Any
 
 import torch
@@ -27,6 +26,7 @@ from suture.report.model import (
     Report,
 )
 from suture.report.profile import Times
+from suture.version import VERSION
 
 
 @dataclass
@@ -190,11 +190,7 @@ def build(
 
 def versions() -> dict[str, str]:
     """What a report was made with."""
-    try:
-        own = metadata.version("suture")
-    except metadata.PackageNotFoundError:
-        own = "not installed"
-    return {"suture": own, "torch": torch.__version__, "python": platform.python_version()}
+    return {"suture": VERSION, "torch": torch.__version__, "python": platform.python_version()}
 
 
 def is_library(file: str) -> bool:

@@ -19,7 +19,7 @@ FORMS = (
     types.GenericAlias,
     type(typing.Union[int, str]),  # noqa: UP007  (another type than int | str before 3.14)
     type(list[int]),
-    type(typing.Union),
+    type(typing.Optional),
     type(typing.Literal["a"]),
     typing.TypeVar,
     typing.ForwardRef,

@@ -131,6 +131,7 @@ class MadeFunction(Mutable):
 
     __slots__ = (
         "_defaults",
+        "annotate",
         "annotations",
         "attrs",
         "closure",
@@ -159,6 +160,7 @@ class MadeFunction(Mutable):
         self._defaults = defaults
         self.kwdefaults = kwdefaults
         self.annotations = annotations
+        self.annotate: Any = None  # from 3.14 on: a function that computes them, instead
         self.attrs: dict[str, Any] = {}  # what is in its __dict__
         self.fields: dict[str, Any] = {}  # __name__ and the like, where they were set
 
@@ -185,6 +187,8 @@ class MadeFunction(Mutable):
         return list(self.kwdefaults)
 
     def getattr(self, tx: Any, name: str) -> Any:
+        if name == "__annotations__" and self._annotated_later():
+            raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
         if name in self.attrs or name in self.fields:
             return self.fields[name] if name in self.fields else self.attrs[name]
         if name in ("__name__", "__qualname__"):
@@ -212,6 +216,8 @@ class MadeFunction(Mutable):
             if self.annotations is None:
                 self.annotations = Dict()
             return self.annotations
+        if name == "__annotate__" and name in _FIELDS:
+            return Constant(None) if self.annotate is None else self.annotate
         if name == "__type_params__" and hasattr(types.FunctionType, name):
             return Constant(())
         if name == "__class__":
@@ -230,7 +236,18 @@ class MadeFunction(Mutable):
                 objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=self.describe()
             )
         self.touch(tx)
+        if name == "__annotations__":
+            self.annotate = None
+            self.fields.pop("__annotate__", None)
+        elif name == "__annotate__" and name in _FIELDS:
+            self.annotate = self.annotations = None
+            self.fields.pop("__annotations__", None)
         (self.fields if name in _FIELDS else self.attrs)[name] = value
+
+    def _annotated_later(self) -> bool:
+        """Whether the annotations are what a function will say that has not been asked yet."""
+        annotate = self.fields.get("__annotate__", self.annotate)
+        return annotate is not None and not annotate.is_constant()
 
     def delattr(self, tx: Any, name: str) -> None:
         if name not in self.attrs:
@@ -262,6 +279,8 @@ class MadeFunction(Mutable):
         if self.kwdefaults:
             inner = ", ".join(f"{k!r}: {emit.value(v)}" for k, v in self.kwdefaults.items())
             emit.line(f"{name}.__kwdefaults__ = {{{inner}}}")
+        if self.annotate is not None:
+            emit.line(f"{name}.__annotate__ = {emit.value(self.annotate)}")
         if self.annotations is not None:
             emit.line(f"{name}.__annotations__ = {emit.value(self.annotations)}")
         for attr, value in (*self.fields.items(), *self.attrs.items()):
@@ -274,6 +293,8 @@ class MadeFunction(Mutable):
 _FIELDS = frozenset({"__name__", "__qualname__", "__doc__", "__module__", "__annotations__"})
 if hasattr(types.FunctionType, "__type_params__"):  # from 3.12 on
     _FIELDS |= {"__type_params__"}
+if hasattr(types.FunctionType, "__annotate__"):  # from 3.14 on
+    _FIELDS |= {"__annotate__"}
 _FIXED_FIELDS = frozenset({"__code__", "__defaults__", "__kwdefaults__", "__class__"})
 
 

@@ -163,6 +163,16 @@ if sys.version_info >= (3, 13):
     PROGRAMS["defaults"] = "def f[T = int](x: T): return x\n"
 
 
+if sys.version_info >= (3, 14):
+    PROGRAMS["templates"] = """
+def f(a, b):
+    try:
+        return t"{a!r:>{b}} and {b}", any(x for x in a), tuple(x for x in b)
+    except ValueError, TypeError:
+        raise NotImplementedError
+"""
+
+
 class Sample:
     """A code object twice: as suture decodes it, and as dis does (``originals``, by offset)."""
 

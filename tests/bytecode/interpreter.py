@@ -160,9 +160,10 @@ class Run:
                 raise (self.pop(inst.val) or self.handled[-1:])[0]
             case "BEFORE_WITH":
                 manager = stack.pop()
-                stack += [manager.__exit__, manager.__enter__()]
+                leave = pair(manager.__exit__, NULL) if inst.val else (manager.__exit__,)
+                stack += [*leave, manager.__enter__()]
             case "WITH_EXCEPT_START":
-                stack.append(stack[-4](type(stack[-1]), stack[-1], None))
+                stack.append(stack[-4 - inst.val](type(stack[-1]), stack[-1], None))
             case _:
                 return False
         return True
@@ -230,7 +231,7 @@ class Run:
                 stack.append(stack[-val])
             case "SWAP":
                 stack[-1], stack[-val] = stack[-val], stack[-1]
-            case "LOAD_CONST":
+            case "LOAD_CONST" | "LOAD_BUILTIN":
                 stack.append(val)
             case "LOAD_GLOBAL":
                 names = self.function.__globals__

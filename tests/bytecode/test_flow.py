@@ -18,7 +18,8 @@ def edges(original, following, depth):
     if original.opname == "RETURN_GENERATOR":  # what is sent is pushed, whatever dis says of it
         return [(following, depth + 1)]
     found = []
-    if original.opcode in dis.hasjrel or original.opcode in dis.hasjabs:
+    jumps = original.opcode in dis.hasjrel or original.opcode in dis.hasjabs
+    if jumps and original.opname != "END_ASYNC_FOR":  # whose argument names the loop's beginning
         effect = dis.stack_effect(original.opcode, arg, jump=True)
         found.append((original.argval, depth + effect))
     if original.opname not in ENDING:
@@ -63,9 +64,10 @@ def test_depths_are_those_of_dis():
 
 
 def clears_a_loop(sample, offset):
-    """3.13's POP_TOP behind END_FOR, behind which the canonical FOR_ITER jumps."""
+    """POP_TOP (3.13) or POP_ITER behind END_FOR: the canonical FOR_ITER jumps behind it."""
     at = sample.originals
-    return at[offset].opname == "POP_TOP" and at[offset - 2].opname == "END_FOR"
+    clearing = at[offset].opname in ("POP_TOP", "POP_ITER")
+    return clearing and at[offset - 2].opname == "END_FOR"
 
 
 def test_depths_agree_where_paths_meet():

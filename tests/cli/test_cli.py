@@ -369,6 +369,14 @@ class TestOthers:
         assert code == 1
         assert "ZeroDivisionError" in json.loads(out)[0]["detail"]
 
+    def test_the_version_is_one(self):
+        program = "from suture.cli import main; main(['--version'])"
+        for command in (["-m", "suture", "--version"], ["-c", program]):
+            done = subprocess.run(
+                [sys.executable, *command], capture_output=True, text=True, check=True
+            )
+            assert done.stdout == f"suture {suture.__version__}\n"
+
     def test_a_misspelt_command(self, capsys):
         with pytest.raises(SystemExit) as caught:
             main(["explian"])

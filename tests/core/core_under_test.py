@@ -11,6 +11,7 @@ import inspect
 import os
 import sys
 import sysconfig
+import types
 from pathlib import Path
 
 NAME = "suture._core"
@@ -45,12 +46,22 @@ def slots(fn, **values):
     return tuple(values.get(name, core.UNBOUND) for name in names)
 
 
+def exit_slots(leave):
+    """What the stack of a block holds for the bound __exit__ that leaves it."""
+    return (leave, core.UNBOUND) if sys.version_info >= (3, 14) else (leave,)
+
+
+def inner_code(fn):
+    """The first code object inside a function."""
+    return next(c for c in fn.__code__.co_consts if isinstance(c, types.CodeType))
+
+
 def offsets_of(fn, opname, argval=None):
-    """Byte offsets of the instructions of that name (and argument)."""
+    """Byte offsets of the instructions of that name (and argument), borrowing or not."""
     return [
         i.offset
         for i in dis.get_instructions(fn)
-        if i.opname == opname and argval in (None, i.argval)
+        if i.opname.removesuffix("_BORROW") == opname and argval in (None, i.argval)
     ]
 
 

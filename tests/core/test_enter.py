@@ -7,7 +7,7 @@ import inspect
 import sys
 
 import pytest
-from core_under_test import core, line_offset, offset_of, slots
+from core_under_test import core, exit_slots, inner_code, line_offset, offset_of, slots
 
 UNBOUND = core.UNBOUND
 
@@ -52,7 +52,7 @@ def test_goes_on_inside_for_try_with_finally():
         nest,
         line_offset(nest, "boom(i)"),
         slots(nest, x=1, n=6, log=log, total=4.5, i=3, m=m),
-        (iter(range(4, 6)), exits),
+        (iter(range(4, 6)), *exit_slots(exits)),
     )
     assert result == expected
     assert log == expected_log[3:]
@@ -113,7 +113,7 @@ def test_cells_are_shared_with_who_holds_them():
 
     at = line_offset(fn, "return inner()")
     a, b = cell_of(10), cell_of(5)
-    inner = type(fn)(fn.__code__.co_consts[2], globals(), "inner", None, (a, b))
+    inner = type(fn)(inner_code(fn), globals(), "inner", None, (a, b))
     assert core.enter(fn, at, slots(fn, a=a, b=b, inner=inner), ()) == 16 + 17 + 7
     assert b.cell_contents == 7
 

@@ -17,8 +17,9 @@ import pytest
 from core_under_test import core
 
 FRAME_DATA = 24  # of a frame object: the pointer to the interpreter's frame
-STACK_TOP = 64  # of that: an int, the number of slots in use
-SLOTS = 72  # of that: the slots
+STACK_TOP = 64  # of that: an int, the number of slots in use; from 3.14 on, where they end
+REFERENCES = sys.version_info >= (3, 14)  # slots are references with two bits of their own
+SLOTS = 80 if REFERENCES else 72  # of that: the slots
 UNBOUND = core.UNBOUND
 
 
@@ -188,15 +189,24 @@ def contents_of(cell):
 def read_state(frame):
     """(locals, stack) from the frame's memory."""
     data = ctypes.c_void_p.from_address(id(frame) + FRAME_DATA).value
-    used = ctypes.c_int.from_address(data + STACK_TOP).value
-    values = []
-    for i in range(used):
-        place = data + SLOTS + 8 * i
-        empty = ctypes.c_void_p.from_address(place).value is None
-        values.append(UNBOUND if empty else ctypes.py_object.from_address(place).value)
+    if REFERENCES:
+        end = ctypes.c_void_p.from_address(data + STACK_TOP).value
+        used = (end - data - SLOTS) // 8
+    else:
+        used = ctypes.c_int.from_address(data + STACK_TOP).value
+    values = [read_slot(data + SLOTS + 8 * i) for i in range(used)]
     count = len(frame.f_code.co_varnames) + len(frame.f_code.co_freevars)
     count += len(set(frame.f_code.co_cellvars) - set(frame.f_code.co_varnames))
     return tuple(values[:count]), tuple(values[count:])
+
+
+def read_slot(place):
+    """One slot: an object, UNBOUND, or the int that the two lowest bits say it is."""
+    bits = ctypes.c_size_t.from_address(place).value
+    if REFERENCES and bits & 3 == 3:
+        return bits >> 2
+    bits &= ~3
+    return ctypes.cast(bits, ctypes.py_object).value if bits else UNBOUND
 
 
 def can_be_entered(code, offset):

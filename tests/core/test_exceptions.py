@@ -6,7 +6,7 @@ import sys
 import traceback
 
 import pytest
-from core_under_test import core, line_offset, offset_of, offsets_of, slots
+from core_under_test import core, inner_code, line_offset, offset_of, offsets_of, slots
 
 UNBOUND = core.UNBOUND
 
@@ -195,7 +195,7 @@ def nested():
     return inner()
 
 
-@pytest.mark.parametrize("fn", [nested, handler, nested.__code__.co_consts[2]])
+@pytest.mark.parametrize("fn", [nested, handler, inner_code(nested)])
 def test_locals_of_an_added_frame_can_be_read(fn):
     code = getattr(fn, "__code__", fn)
     exc = ValueError("x")

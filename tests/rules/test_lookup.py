@@ -22,6 +22,7 @@ import torch
 from suture import rules
 from suture.rules import CONSTANT, IN_GRAPH, INLINE, RUN, SPECIAL, Origin
 from suture.rules.breaking import break_of
+from tests.rules.naming import named
 
 
 def mine(x):
@@ -101,7 +102,7 @@ class Record:
         (np.add, RUN),
         (np.ndarray.sum, RUN),
     ],
-    ids=str,
+    ids=named,
 )
 def test_kinds(obj, kind):
     verdict = rules.lookup(obj)

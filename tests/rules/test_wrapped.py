@@ -12,6 +12,7 @@ from suture import rules
 from suture.rules import IN_GRAPH, INLINE, RUN, SPECIAL
 from suture.rules.torch_names import missing_fake
 from suture.rules.wrapped import CachedFunctionWarning, canonical, home
+from tests.rules.naming import named
 
 
 def function(x):
@@ -117,7 +118,7 @@ def test_operators_by_define_and_impl():
         (len, "builtins"),
         (torch.nn.Linear(1, 1), "torch.nn.modules.linear"),
     ],
-    ids=str,
+    ids=named,
 )
 def test_home(obj, module):
     assert home(obj) == module

@@ -190,7 +190,7 @@ def _storage_init(tx: Any, args: Any, kwargs: Any) -> Any:
     return Constant(None)
 
 
-@handles(BaseException.__init__, Exception.__init__)
+@handles(*{BaseException.__init__, Exception.__init__})  # from 3.14 on they are one
 def _exception_init(tx: Any, args: Any, kwargs: Any) -> Any:
     if not isinstance(args[0], Raise):
         raise Break(objects.UNKNOWN_OBJECT, operation="set up", object=args[0].describe())

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from suture._core import type_name
 from suture.breaks import Break, contexts
+from suture.bytecode import not_a_manager
 from suture.calls.objects.attributes import MISSING
 from suture.calls.part import Part
 from suture.variables import BuiltinMethod, Function, Method
@@ -29,12 +29,7 @@ class Contexts(Part):
                 found.append(self.getattr(manager, name))
                 continue
             if raw is MISSING:
-                missed = " (missed __exit__ method)" if found else ""
-                self.raise_(
-                    TypeError,
-                    f"'{type_name(cls)}' object does not support the context manager protocol"
-                    f"{missed}",
-                )
+                self.raise_(TypeError, not_a_manager(cls))
             if not isinstance(raw, types.FunctionType):
                 raise Break(contexts.UNKNOWN_MANAGER, manager=manager.describe())
             found.append(Method(Function(raw, self.pinned(raw)), manager))

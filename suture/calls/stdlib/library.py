@@ -130,15 +130,39 @@ def _fspath(tx: Any, args: Any, kwargs: Any) -> Any:
     return tx.fold(os.fspath, args, kwargs)
 
 
-_MUTATED: Any = _warnings._filters_mutated  # type: ignore[attr-defined]
+def _filters_changed() -> None:
+    """Tell the interpreter that the filters of warnings changed; from 3.14 on under its lock."""
+    module: Any = _warnings
+    if hasattr(module, "_filters_mutated"):
+        module._filters_mutated()
+        return
+    module._acquire_lock()
+    try:
+        module._filters_mutated_lock_held()
+    finally:
+        module._release_lock()
 
 
-@handles(_MUTATED)
-def _filters_mutated(tx: Any, args: Any, kwargs: Any) -> Any:
+def _told_of_filters(tx: Any, args: Any, kwargs: Any) -> Any:
     calls_ = tx.effects.calls
-    if not calls_ or calls_[-1][0] is not _MUTATED:
-        tx.effects.call(_MUTATED, [], {})
+    if not calls_ or calls_[-1][0] is not _filters_changed:
+        tx.effects.call(_filters_changed, [], {})
     return Constant(None)
+
+
+def _lock_of_filters(tx: Any, args: Any, kwargs: Any) -> Any:
+    """The filters are really changed when the region ends, and the lock is taken there."""
+    return Constant(None)
+
+
+for _name, _handler in (
+    ("_filters_mutated", _told_of_filters),
+    ("_filters_mutated_lock_held", _told_of_filters),
+    ("_acquire_lock", _lock_of_filters),
+    ("_release_lock", _lock_of_filters),
+):
+    if hasattr(_warnings, _name):
+        handles(getattr(_warnings, _name))(_handler)
 
 
 @handles(warnings.catch_warnings)

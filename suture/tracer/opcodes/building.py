@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from suture.breaks import Break, objects
+from suture.breaks import Break, calls, objects
 from suture.tracer.opcodes.table import op
 from suture.variables import Constant, Dict, List, Opaque, Set, Slice, Tuple
 from suture.variables.text import joined
@@ -18,6 +18,16 @@ def build_tuple(tx: Any, inst: Any, *items: Any) -> Any:
 @op("BUILD_LIST")
 def build_list(tx: Any, inst: Any, *items: Any) -> Any:
     return List(items)
+
+
+@op("BUILD_INTERPOLATION", run="interpolation")
+def build_interpolation(tx: Any, inst: Any, *parts: Any) -> Any:
+    raise Break(calls.C_FUNCTION, function="string.templatelib.Interpolation")
+
+
+@op("BUILD_TEMPLATE", run="template")
+def build_template(tx: Any, inst: Any, strings: Any, interpolations: Any) -> Any:
+    raise Break(calls.C_FUNCTION, function="string.templatelib.Template")
 
 
 @op("BUILD_SET", run="build_set")

@@ -67,6 +67,8 @@ def _attribute(tx: Any, made: MadeFunction, name: str, value: Any) -> None:
         made.kwdefaults = {tx.constant_value(k): v for k, v in tx.dict_pairs(value)}
     elif name == "closure":
         made.closure = list(tx.unpack(value))
+    elif name == "annotate":
+        made.annotate = value
     else:
         made.annotations = tx.annotations(value)
 

@@ -6,10 +6,12 @@ from typing import Any
 
 from suture import config
 from suture.breaks import Break, control_flow, internal
+from suture.bytecode import pair
 from suture.calls.operations.checks import is_tensor_assert
 from suture.tracer.frame import Pending
+from suture.tracer.opcodes.calls import callable_of
 from suture.tracer.opcodes.table import op
-from suture.variables import END, Constant
+from suture.variables import END, NULL, Constant
 
 
 @op("JUMP", raw=True)
@@ -94,7 +96,7 @@ def before_with(tx: Any, frame: Any, inst: Any) -> None:
     manager = frame.stack[-1]
     enter, leave = tx.with_methods(manager)
     entered = tx.tail_call(enter, [], {})
-    frame.stack[-1] = leave
+    frame.stack[-1:] = pair(leave, NULL) if inst.val else (leave,)
     frame.ip += 1
     if isinstance(entered, Pending):
         tx.push_frame(entered.frame)
@@ -104,8 +106,13 @@ def before_with(tx: Any, frame: Any, inst: Any) -> None:
 
 @op("WITH_EXCEPT_START", raw=True, run="with_except_start")
 def with_except_start(tx: Any, frame: Any, inst: Any) -> None:
-    leave, _, _, exc = frame.stack[-4:]
-    result = tx.tail_call(leave, [tx.type_of(exc), exc, tx.traceback_of(exc)], {})
+    exc = frame.stack[-1]
+    told = [tx.type_of(exc), exc, tx.traceback_of(exc)]
+    if inst.val:
+        leave, args = callable_of([*frame.stack[-5:-3], *told])
+    else:
+        leave, args = frame.stack[-4], told
+    result = tx.tail_call(leave, args, {})
     frame.ip += 1
     if isinstance(result, Pending):
         tx.push_frame(result.frame)

@@ -56,6 +56,11 @@ def load_assertion_error(tx: Any, inst: Any) -> Any:
     return tx.wrap(AssertionError, None)
 
 
+@op("LOAD_BUILTIN")
+def load_builtin(tx: Any, inst: Any) -> Any:
+    return tx.wrap(inst.val, None)
+
+
 @op("LOAD_FAST", raw=True)
 def load_fast(tx: Any, frame: Any, inst: Any) -> None:
     value = frame.locals[inst.val]
