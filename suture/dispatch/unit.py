@@ -287,7 +287,7 @@ class Unit:
             function, file, line = where(data.chain)
             reason = Break(internal.NO_OPERATIONS, count=str(self.fruitless))
             place = events.Where(function, file, line or 0)
-            events.emit(events.Interpreted(place, str(reason), point=point.name))
+            events.emit(events.Interpreted(place, str(reason), reason.number, point=point.name))
         return True
 
     def _tell_watched(self, point: Any, data: PointData) -> None:
@@ -299,7 +299,7 @@ class Unit:
         mode = type(torch._C._get_dispatch_stack_at(torch._C._len_torch_dispatch_stack() - 1))
         reason = Break(contexts.MODE_AROUND, mode=mode.__name__)
         place = events.Where(function, file, line or 0)
-        events.emit(events.Interpreted(place, str(reason), point=point.name))
+        events.emit(events.Interpreted(place, str(reason), reason.number, point=point.name))
 
     def _may_compile(self, point: Any, data: PointData, state: tuple[Any, ...]) -> bool:
         """Whether the stance lets this miss compile; raises where it is an error."""
@@ -341,7 +341,7 @@ class Unit:
         if self.options.fullgraph:
             raise errors.RecompileLimitExceeded(text)
         data.full_at = count
-        events.emit(events.Interpreted(place, text, point=point.name))
+        events.emit(events.Interpreted(place, text, reason.number, point=point.name))
         return True
 
     def _limit(self) -> int:
