@@ -163,10 +163,12 @@ class Recompiled(Event):
 
 @dataclass(frozen=True, slots=True)
 class Interpreted(Event):
-    """A frame went on in the plain interpreter other than by the user's request."""
+    """A frame went on in the plain interpreter other than by the user's request. `number` is that
+    of the registry's entry which says why."""
 
     where: Where
     reason: str
+    number: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -284,7 +284,7 @@ def _unsettled(miss: Miss, reason: str, tries: int) -> Uncompiled:
     function, file, line = where(miss.data.chain)
     limit = Break(internal.RETRY_LIMIT, function=function, count=str(tries), reason=reason)
     place = events.Where(function, file, line or 0)
-    events.emit(events.Interpreted(place, str(limit), point=miss.point.name))
+    events.emit(events.Interpreted(place, str(limit), limit.number, point=miss.point.name))
     miss.data.given_up = True
     if miss.unit.options.fullgraph:
         raise messages.unsupported(limit, (place,))
@@ -304,7 +304,8 @@ def _suppressed(data: PointData, point: Any, error: errors.BackendFailed) -> Non
     """The backend failed, and the user has asked to go on without it."""
     function, file, line = where(data.chain)
     place = events.Where(function, file, line or 0)
-    events.emit(events.Interpreted(place, str(error), point=point.name))
+    number = internal.BACKEND_FAULT.number
+    events.emit(events.Interpreted(place, str(error), number, point=point.name))
     data.given_up = True
 
 
@@ -314,7 +315,7 @@ def _out_of_room(data: PointData, point: Any, error: RecursionError) -> None:
         function, file, line = where(data.chain)
         reason = Break(calls.TRACING_OUT_OF_ROOM, error=type(error).__name__)
         place = events.Where(function, file, line or 0)
-        events.emit(events.Interpreted(place, str(reason), point=point.name))
+        events.emit(events.Interpreted(place, str(reason), reason.number, point=point.name))
 
 
 def _missing(data: PointData, point: Any, error: MissingName) -> None:
@@ -333,7 +334,7 @@ def _fault(data: PointData, point: Any, error: Exception) -> None:
     text = f"{type(error).__name__}: {error}"
     reason = Break(internal.INTERNAL_FAULT, error=text, phase="compile", where=f"{file}:{line}")
     place = events.Where(function, file, line or 0)
-    events.emit(events.Interpreted(place, str(reason), point=point.name))
+    events.emit(events.Interpreted(place, str(reason), reason.number, point=point.name))
     if config.strict:
         raise errors.InternalError(str(reason)) from error
     _log.warning("%s", reason, exc_info=error)

@@ -65,7 +65,7 @@ class _Collector:
             elif isinstance(event, events.Recompiled):
                 self._note("recompilations", "", event.where, "; ".join(event.reasons[:1]))
             elif isinstance(event, events.Interpreted):
-                self._note("interpreted", event.reason.partition(" ")[0], event.where, event.reason)
+                self._note("interpreted", event.number, event.where, event.reason)
 
     def _note(self, table: str, number: str, where: events.Where, reason: str) -> None:
         key = (number, where.file, where.line, where.function)

@@ -321,7 +321,7 @@ class Unit:
             function, file, line = where(data.chain)
             reason = Break(internal.NO_OPERATIONS, count=str(self.fruitless))
             place = events.Where(function, file, line or 0)
-            events.emit(events.Interpreted(place, str(reason), point=point.name))
+            events.emit(events.Interpreted(place, str(reason), reason.number, point=point.name))
         return True
 
     def _tell_watched(self, point: Any, data: PointData) -> None:
@@ -333,7 +333,7 @@ class Unit:
         mode = type(thread_state.dispatch_stack_at(thread_state.dispatch_stack_length() - 1))
         reason = Break(contexts.MODE_AROUND, mode=mode.__name__)
         place = events.Where(function, file, line or 0)
-        events.emit(events.Interpreted(place, str(reason), point=point.name))
+        events.emit(events.Interpreted(place, str(reason), reason.number, point=point.name))
 
     def _may_compile(self, point: Any, data: PointData, state: tuple[Any, ...]) -> bool:
         """Whether the stance lets this miss compile; raises where it is an error."""
@@ -382,7 +382,7 @@ class Unit:
         if self.options.fullgraph or config.fail_on_recompile_limit:
             raise errors.RecompileLimitExceeded(text)
         data.full_at = count
-        events.emit(events.Interpreted(place, text, point=point.name))
+        events.emit(events.Interpreted(place, text, reason.number, point=point.name))
         return True
 
     def _limit(self) -> int:

@@ -119,7 +119,6 @@ class GraphBuilder:
         self.asks = False  # whether operations ask a `__torch_function__` that was not traced
         self.quiet = False  # whether the graph runs without asking `__torch_function__`
         self.stack: Callable[[], str | None] = lambda: None
-        self._by_source: dict[int, GraphInput] = {}
         self._names: set[str] = set()
 
     # ---- inputs

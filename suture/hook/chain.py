@@ -86,10 +86,6 @@ def chain_key(chain: Chain) -> tuple[object, ...]:
     return tuple(spec.key() for spec in chain)
 
 
-def chain_size(chain: Chain) -> int:
-    return sum(spec.size for spec in chain)
-
-
 def slot_names(chain: Chain) -> list[str]:
     """A distinct name for each slot of the state."""
     taken: set[str] = set()

@@ -66,10 +66,9 @@ class Teller:
             logger.info("%s", text)
 
     def _interpreted(self, event: events.Interpreted) -> None:
-        number = event.reason.partition(" ")[0]
-        if number == internal.INTERNAL_FAULT.number:
+        if event.number == internal.INTERNAL_FAULT.number:
             return  # told, with its traceback, where it was met
-        if self.again((number, event.where.file, event.where.line)) == 0:
+        if self.again((event.number, event.where.file, event.where.line)) == 0:
             _LOGGERS["recompiles"].warning("%s: %s", event.where, event.reason)
 
 

@@ -6,7 +6,7 @@ import functools
 import inspect
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -139,6 +139,3 @@ def _why_nothing(fn: Any, report: Report) -> str:
     if verdict.kind is not rules.INLINE:
         return f"Nothing was compiled: {verdict.reason} ({verdict.rule})."
     return "Nothing was compiled: no frame of this function ran."
-
-
-Explained = Callable[..., Report]

@@ -215,13 +215,3 @@ class ConstantMethod(Variable):
 
     def rebuild(self, emit: Any) -> str:
         return f"({emit.value(self.owner)}).{self.name}"
-
-
-def constant_of(variable: Any) -> Any:
-    """The Python value of a variable made of constants alone (also tuples, lists, dicts of them).
-
-    Raises Break if some part is not known.
-    """
-    if variable.is_constant():
-        return variable.constant()
-    raise Break(objects.UNKNOWN_OBJECT, operation="take the value of", object=variable.describe())

@@ -33,7 +33,7 @@ class Object(Mutable):
     class derives from list, dict, tuple, set, str, int...
     """
 
-    __slots__ = ("attrs", "cls", "new_args", "storage", "value")
+    __slots__ = ("attrs", "cls", "storage", "value")
 
     def __init__(self, value: Any, cls: type, source: Any = None, storage: Any = None) -> None:
         super().__init__(source)
@@ -41,7 +41,6 @@ class Object(Mutable):
         self.cls = cls
         self.attrs: dict[str, Any] = {}
         self.storage = storage
-        self.new_args: list[Any] | None = None  # what __new__ of an immutable base got
 
     def python_type(self) -> type:
         return self.cls
@@ -208,7 +207,7 @@ class Raise(Mutable):
     """An exception object made while tracing. `args` are its arguments."""
 
     __slots__ = (
-        "args", "attrs", "bare", "cause", "cls", "context", "native", "suppress", "traceback",
+        "args", "attrs", "bare", "cause", "cls", "context", "suppress", "traceback",
     )  # fmt: skip
 
     def __init__(self, cls: type[BaseException], args: list[Any]) -> None:
@@ -221,7 +220,6 @@ class Raise(Mutable):
         self.attrs: dict[str, Any] = {}
         self.traceback: list[tuple[Any, Any, int]] = []  # frames it has passed, innermost first
         self.bare = False  # made by __new__ alone, no __init__ has run
-        self.native: BaseException | None = None  # the error a folded operation really raised
 
     def python_type(self) -> type:
         return self.cls

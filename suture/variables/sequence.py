@@ -262,14 +262,6 @@ class Tuple(Sequence):
         return f"({inner},)"
 
 
-def _as_sequence(tx: Any, other: Any) -> Any:
-    """The sequence in an operand: the builtin part of an object, the items of a constant tuple."""
-    other = getattr(other, "storage", None) or other
-    if isinstance(other, Constant) and type(other.value) is tuple:
-        return Tuple([tx.known(v) for v in other.value])
-    return other
-
-
 class Size(Tuple):
     """torch.Size: the shape of a tensor."""
 

@@ -149,16 +149,6 @@ class Set(Container):
         self.touch(tx)
         return self.entries
 
-    def _become(self, tx: Any, made: Any) -> Any:
-        """Take over the members of `made`, which has been made for that."""
-        new, table = dict(made.entries), made.table
-        entries = self.change(tx)
-        entries.clear()
-        entries.update(new)
-        if self.table is not MOVED:
-            self.table = table
-        return Constant(None)
-
     # ---- methods of the real type
 
     def m___len__(self, tx: Any) -> Any:

@@ -92,7 +92,7 @@ def test_running_out_of_stack_while_compiling_leaves_a_record(monkeypatch):
     def full(*args):
         raise RecursionError
 
-    monkeypatch.setattr(pipeline, "_compile", full)
+    monkeypatch.setattr(pipeline, "settle", full)
     suture.reset()
     compiled = suture.compile(lambda x: x + 1, backend="eager")
     assert torch.equal(compiled(torch.ones(2)), torch.full((2,), 2.0))

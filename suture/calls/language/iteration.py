@@ -32,7 +32,6 @@ from suture.variables import (
     SequenceIterator,
     Set,
     Tensor,
-    Tuple,
     is_literal,
 )
 
@@ -245,9 +244,6 @@ class Iteration(Part):
             keys = self.elements(self.call_method(value, "keys"))
             return [(k, self.getitem(value, k)) for k in keys]
         return [tuple(self.unpack_exactly(p, 2)) for p in self.elements(value)]
-
-    def tuple_of(self, items: list[Any]) -> Any:
-        return Tuple(items)
 
 
 def _own_order(of: collections.OrderedDict[Any, Any]) -> list[Any]:
