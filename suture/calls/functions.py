@@ -232,6 +232,10 @@ class Functions(Part):
             args = [self.wrap(real.__self__, None), *args]
             real = find_in_mro(real.__objclass__, real.__name__)  # a derived class may differ
         handler = handler_of(real)
+        if handler is None and isinstance(getattr(real, "__self__", None), type):
+            # a class method in C, taken off its class: each time it is another object
+            handler = handler_of(find_in_mro(real.__self__, real.__name__))
+            args = [self.wrap(real.__self__, None), *args] if handler is not None else args
         if handler is not None:
             return self.handle(handler, real, args, kwargs)
         owner = getattr(real, "__objclass__", None)

@@ -132,7 +132,7 @@ def _graph(
     numbers = [
         "        " + line for line in hoist(writer, builder, lambda source: _read(writer, source))
     ]
-    if not (writer.outputs or builder.writes_inputs() or _has_effects(builder.graph)):
+    if not (writer.outputs or builder.writes_inputs() or builder.must_run()):
         return None, [], _attempt(writer, chain, numbers, False, checks) if numbers else []
     _refuse_spent(writer, builder)
     module = builder.finish(writer.outputs)
@@ -159,7 +159,7 @@ def _graph(
     held = sum(entry.static for entry in inputs)
     comment = f"  # {builder.ops} operation{'s' if builder.ops != 1 else ''}"
     comment += f" on these and {held} tensors of modules" if held else ""
-    writes = not capture.checks and _writes(builder.graph)
+    writes = not capture.checks and builder.writes()
     call = f"        {left} = {call}{comment}" if names else f"        {call}{comment}"
     return module, inputs, [*made, *_attempt(writer, chain, [*numbers, call], writes, checks)]
 
@@ -194,25 +194,6 @@ def _hooks_on_saved() -> bool:
     return thread_state.saved_hooks_top(False) is not None
 
 
-def _writes(graph: torch.fx.Graph) -> bool:
-    """Whether some operation may write to a tensor that was there before."""
-    return any(
-        node.op not in ("placeholder", "get_attr") and _in_place(node) for node in graph.nodes
-    )
-
-
-def _in_place(node: torch.fx.Node) -> bool:
-    name = node.target if node.op == "call_method" else getattr(node.target, "__name__", "")
-    name = str(name)
-    return (
-        name in ("setitem", "batch_norm", "instance_norm")
-        or (name.endswith("_") and not name.endswith("__"))
-        or (name.startswith("i") and name[1:] in _IN_PLACE)
-        or "out" in node.kwargs
-        or bool(node.kwargs.get("inplace"))
-    )
-
-
 def _read(writer: Writer, source: Any) -> str:
     """A source as an expression that stands before everything else in the body."""
     kind = source.kind
@@ -221,60 +202,6 @@ def _read(writer: Writer, source: Any) -> str:
     if kind == "const":
         return writer.constant(source.arg, source.name)
     return writer.step(source, _read(writer, source.base))
-
-
-def _has_effects(graph: torch.fx.Graph) -> bool:
-    """Whether running the graph does something even if nobody takes its results."""
-    return any(node.op not in ("placeholder", "get_attr") and _impure(node) for node in graph.nodes)
-
-
-def _impure(node: torch.fx.Node) -> bool:
-    if node.op == "call_method":
-        return str(node.target).endswith("_") and not str(node.target).endswith("__")
-    return node.op == "call_module" or node.is_impure() or _may_draw(node)
-
-
-def _may_draw(node: torch.fx.Node) -> bool:
-    """Calls that draw random numbers or write to a tensor must run."""
-    name = getattr(node.target, "__name__", "")
-    return (
-        name
-        in (
-            "setitem",
-            "dropout",
-            "rand",
-            "randn",
-            "randint",
-            "randperm",
-            "bernoulli",
-            "multinomial",
-            "normal",
-            "rand_like",
-            "randn_like",
-            "randint_like",
-            "poisson",
-            "rrelu",
-            "alpha_dropout",
-            "feature_dropout",
-            "feature_alpha_dropout",
-            "dropout1d",
-            "dropout2d",
-            "dropout3d",
-            "scaled_dot_product_attention",
-            "_set_grad_enabled",
-        )
-        or (name.endswith("_") and not name.endswith("__"))
-        or (name.startswith("i") and name[1:] in _IN_PLACE)
-        or "out" in node.kwargs
-        or "inplace" in node.kwargs
-        or "_assert" in name
-    )
-
-
-_IN_PLACE = frozenset({
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift",
-    "and", "or", "xor",
-})  # fmt: skip
 
 
 def _compile(source: str, name: str, namespace: dict[str, Any]) -> Any:

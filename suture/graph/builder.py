@@ -17,6 +17,7 @@ from suture import config
 from suture.graph.asserts import bind_unbacked
 from suture.graph.compiling import keeping, quietly, state_for
 from suture.graph.derivatives import Derivatives
+from suture.graph.effects_of import effects_of
 from suture.graph.known import known_above, watched_mode
 from suture.graph.levels import Levels
 from suture.graph.names import TorchName, valid_name
@@ -24,7 +25,6 @@ from suture.sources import Source
 from suture.torch_private import (
     MissingName,
     fake_tensors,
-    operators,
     symbolic_shapes,
     tensor_parts,
     thread_state,
@@ -378,11 +378,15 @@ class GraphBuilder:
             return False
         if any(was_written(v) for v in tensors if not v.is_inference()):
             return True
-        return any(may_write(n) or _keeps_statistics(n) for n in self.graph.nodes)
+        return self.writes()
+
+    def must_run(self) -> bool:
+        """Whether running the graph does something even if nobody takes its results."""
+        return any(effects_of(node).must_run for node in self.graph.nodes)
 
     def writes(self) -> bool:
         """Whether some operation may change a tensor in place."""
-        return any(may_write(node) for node in self.graph.nodes)
+        return any(effects_of(node).writes for node in self.graph.nodes)
 
     def keeping_modes(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
         """The compiled graph; if it raises, the modes it switched are as they were before."""
@@ -433,31 +437,6 @@ _QUANTIZED = (torch.quint8, torch.qint8, torch.qint32, torch.quint4x2, torch.qui
 
 
 _NOTHING = nullcontext()
-
-
-def node_name(node: torch.fx.Node) -> str:
-    """What a node calls, without its module."""
-    name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
-    return str(name)
-
-
-def _keeps_statistics(node: torch.fx.Node) -> bool:
-    return "norm" in node_name(node)
-
-
-def may_write(node: torch.fx.Node) -> bool:
-    """Whether an operation may change a tensor in place."""
-    if node.op in ("placeholder", "get_attr", "output"):
-        return False
-    plain = node_name(node)
-    if plain.startswith("__") and plain.endswith("__"):
-        return plain in ("__setitem__",) or plain.startswith("__i")
-    if plain.endswith("_") or plain == "setitem" or "out" in node.kwargs:
-        return True
-    schema = operators.schema_of(node.target)
-    if schema is not None and schema.is_mutable:
-        return True
-    return plain.startswith("i") and hasattr(operator, "__" + plain + "__")
 
 
 def _views_a_wrapper(tensor: torch.Tensor) -> bool:

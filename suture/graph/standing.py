@@ -8,7 +8,8 @@ from typing import Any
 import torch
 import torch.fx
 
-from suture.graph.builder import GraphBuilder, GraphInput, may_write, tree_leaves, was_written
+from suture.graph.builder import GraphBuilder, GraphInput, tree_leaves, was_written
+from suture.graph.effects_of import draws, effects_of
 from suture.torch_private import tensor_parts
 
 _MOST_NODES = 64
@@ -35,7 +36,7 @@ class _WithoutDraws(tensor_parts.TorchDispatchMode):
     """Refuses operations that draw random numbers, before they have drawn any."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if torch.Tag.nondeterministic_seeded in func.tags:
+        if draws(func):
             raise RuntimeError(f"{func} draws random numbers")
         return func(*args, **(kwargs or {}))
 
@@ -77,4 +78,4 @@ def _may_run(node: torch.fx.Node, inputs: dict[Any, Any]) -> bool:
         return small and node in inputs and not was_written(value)
     if node.op not in ("call_function", "call_method") or not node.all_input_nodes:
         return False
-    return small and not may_write(node)
+    return small and not effects_of(node).must_run

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+import torch.fx
 
-from suture.graph.builder import GraphBuilder, GraphInput, node_name, was_written
+from suture.graph.builder import GraphBuilder, GraphInput, was_written
+from suture.graph.effects_of import effects_of
 
 _MOST = 1 << 20  # bytes that are worth a copy in every call
 
@@ -14,12 +16,12 @@ _MOST = 1 << 20  # bytes that are worth a copy in every call
 def undoable(builder: GraphBuilder) -> list[GraphInput] | None:
     """The inputs that the graph writes to; None if some of them could not be put back, or only at
     a cost. Running statistics, of which torch keeps no version, are among them."""
-    statistics = _statistics(builder.graph)
+    direct = _written_directly(builder.graph)
     written = []
-    if statistics or builder.writes_inputs():
+    if direct or builder.writes_inputs():
         tensors = [(e, e.node.meta["val"]) for e in builder.inputs if not e.made]
         tensors = [(e, fake) for e, fake in tensors if isinstance(fake, torch.Tensor)]
-        written = [e for e, fake in tensors if e.node in statistics or was_written(fake)]
+        written = [e for e, fake in tensors if e.node in direct or was_written(fake)]
     if not all(_is_plain(entry) for entry in written):
         return None
     size = sum(entry.example.numel() * entry.example.element_size() for entry in written)
@@ -51,20 +53,12 @@ def _is_dense(tensor: torch.Tensor) -> bool:
     return True
 
 
-def _statistics(graph: Any) -> set[Any]:
-    """The nodes that may be running statistics of a normalisation which keeps them up to date."""
-    found: set[Any] = set()
-    for node in graph.nodes:
-        if node_name(node).endswith(("batch_norm", "instance_norm")) and _trains(node):
-            given = [n for n in node.all_input_nodes if n.op == "placeholder"]
-            found.update(n for n in given if not n.meta["val"].requires_grad)
-    return found
-
-
-def _trains(node: Any) -> bool:
-    """Whether a normalisation takes the statistics of its input. All forms of it, torch's own and
-    those of torch.nn.functional, have that argument at the same place."""
-    if len(node.args) > 5:
-        return bool(node.args[5])
-    default = node_name(node).endswith("instance_norm")
-    return bool(node.kwargs.get("training", node.kwargs.get("use_input_stats", default)))
+def _written_directly(graph: Any) -> set[Any]:
+    """The inputs that operations write themselves; running statistics of a normalisation are among
+    them, of which torch keeps no version."""
+    return {
+        written
+        for node in graph.nodes
+        for written in effects_of(node).writes
+        if isinstance(written, torch.fx.Node) and written.op == "placeholder"
+    }

@@ -29,6 +29,11 @@ NAMES = Topic(
         "fused_adam": "torch._fused_adam_",
         "fused_adamw": "torch._fused_adamw_",
         "fused_sgd": "torch._fused_sgd_",
+        "all_true": "torch._is_all_true",
+        "distribution_is_valid": (
+            "torch.distributions.distribution._all_true_or_runtime_assert",
+            "2.15",
+        ),
         "infer_size": "torch._C._infer_size",
         "local_scalar": "torch.ops.aten._local_scalar_dense.default",
         "lstm_decomposition": "torch._decomp.decompositions.lstm_impl",

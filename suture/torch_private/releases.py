@@ -9,13 +9,18 @@ import torch
 from suture import config
 
 OLDEST = (2, 11)
-NEWEST = (2, 13)
+NEWEST = (2, 15)
 
 
 def release() -> tuple[int, int]:
     """The release of this torch: (2, 13)."""
     major, minor = torch.__version__.split(".")[:2]
     return int(major), int(minor)
+
+
+def nearest() -> tuple[int, int]:
+    """The tried release that is nearest to this one: its names are those that are expected."""
+    return min(max(release(), OLDEST), NEWEST)
 
 
 def was_tried() -> bool:

@@ -35,6 +35,7 @@ NAMES = Topic(
         "SYMPY_INTERP": f"{_SHAPES}.SYMPY_INTERP",
         "compute_unbacked_bindings": f"{_SHAPES}.compute_unbacked_bindings",
         "constrain_range": f"{_SHAPES}.constrain_range",
+        "has_free_unbacked_symbols": f"{_SHAPES}.has_free_unbacked_symbols",
         "CleanDiv": f"{_FUNCTIONS}.CleanDiv",
         "FloorDiv": f"{_FUNCTIONS}.FloorDiv",
         "Max": f"{_FUNCTIONS}.Max",

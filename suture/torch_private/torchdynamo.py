@@ -85,5 +85,5 @@ def polyfill_of(obj: Any) -> Any:
     """The function that torch.compiler.substitute_in_graph gave to be traced instead, or None."""
     functions = loaded("torch._dynamo.variables.functions")
     kind = getattr(functions, "PolyfilledFunctionVariable", None)
-    handlers = getattr(kind, "_get_polyfill_handlers", dict)()
+    handlers: dict[Any, Any] = getattr(kind, "_get_polyfill_handlers", dict)()
     return getattr(handlers.get(obj), "__torch_dynamo_polyfill__", None)

@@ -358,12 +358,21 @@ class TestOthers:
 
     def test_doctor(self, capsys, monkeypatch):
         from suture.cli import doctor
+        from suture.torch_private import thread_state
+        from suture.torch_private.table import absent
 
         quick = tuple(one for one in doctor.CHECKS if one[0] != "inductor")
         monkeypatch.setattr(doctor, "CHECKS", quick)
         code, out, _ = run(capsys, "doctor")
         assert code == 0
         assert "FAIL" not in out
+        gone = absent("torch._C._set_grad_enabled")
+        monkeypatch.setattr(thread_state, "set_grad_enabled", gone)
+        monkeypatch.setattr(doctor, "CHECKS", (("private names", doctor._private_names),))
+        code, out, _ = run(capsys, "doctor")
+        assert code == 1
+        assert "torch._C._set_grad_enabled" in out
+        assert "modes and settings of torch" in " ".join(out.split())
         monkeypatch.setattr(doctor, "CHECKS", (("broken", lambda: 1 / 0),))
         code, out, _ = run(capsys, "doctor", "--json")
         assert code == 1

@@ -77,6 +77,12 @@ def test_which_releases_were_tried(monkeypatch, version, tried):
     assert bool(gauges.install()) is tried
 
 
+def test_names_that_are_expected_of_a_release_that_was_not_tried(monkeypatch):
+    for version, expected in (("2.99.0", releases.NEWEST), ("2.4.0", releases.OLDEST)):
+        monkeypatch.setattr(torch, "__version__", version)
+        assert releases.nearest() == expected
+
+
 def test_the_option_is_read_at_import():
     with pytest.raises(AttributeError, match="SUTURE_NATIVE_LAYOUT=0"):
         config.native_layout = False

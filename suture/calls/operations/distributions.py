@@ -25,3 +25,10 @@ def _lazy_property(tx: Any, function: Any, args: Any, kwargs: Any) -> Any:
 def _infer_size(tx: Any, args: Any, kwargs: Any) -> Any:
     """The shape that two shapes have together."""
     return Size(tx.unpack(tx.fold(torch.broadcast_shapes, list(args), {})))
+
+
+@handles(operators.distribution_is_valid)
+def _is_valid(tx: Any, args: Any, kwargs: Any) -> Any:
+    """Whether all numbers are in range. torch makes a truth value of the answer, and its callers
+    only raise if it is not true: a tensor does as well, and the check stays in the graph."""
+    return tx.call_torch(operators.all_true, [args[0]], {})

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
+from suture.graph.effects_of import draws
 from suture.torch_private.tensor_parts import TorchDispatchMode
 
 
@@ -17,5 +16,5 @@ class NotesSeeded(TorchDispatchMode):
         self.seen = False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.seen = self.seen or torch.Tag.nondeterministic_seeded in func.tags
+        self.seen = self.seen or draws(func)
         return func(*args, **(kwargs or {}))

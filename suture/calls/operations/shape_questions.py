@@ -9,13 +9,15 @@ import torch
 from suture.breaks import Break, calls
 from suture.calls.table import special
 from suture.torch_private import symbolic_shapes
-from suture.variables import Constant, Symbol, is_literal
+from suture.variables import Constant, Symbol, Tensor, is_literal
 from suture.variables.sequence import Sequence
 
 
 @special("symbolic_shape")
 def _symbolic_shape(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
     """torch answers, from the sizes as they are known; what it decides by that is guarded."""
+    if target is symbolic_shapes.has_free_unbacked_symbols:  # of tensors too: of their sizes
+        args = [Constant(a.value) if isinstance(a, Tensor) else a for a in args]
     values = [_plain(tx, a) for a in args]
     named = {k: _plain(tx, v) for k, v in kwargs.items()}
     answer = None

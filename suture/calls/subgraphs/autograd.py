@@ -24,11 +24,13 @@ from suture.calls.table import handles
 from suture.calls.tensor_classes.overrides import is_custom
 from suture.calls.tensor_classes.subclasses import is_subclass
 from suture.graph import OpFailed
+from suture.graph.effects_of import MAY_DRAW, declare
 from suture.torch_private import autograd_parts, thread_state
 from suture.variables import Class, Constant, Tensor, Tuple
 from suture.variables.base import Mutable
 
-_APPLY = torch.autograd.Function.__dict__["apply"].__func__
+_APPLY = torch.autograd.Function.__dict__["apply"]
+_APPLY = getattr(_APPLY, "__func__", _APPLY)  # newer releases have it in C
 
 
 class Context(Mutable):
@@ -239,6 +241,7 @@ def _target(cls: Any) -> Any:
         return cls.apply(*args)
 
     apply.__name__ = apply.__qualname__ = f"apply_{cls.__name__}"
+    declare(apply, MAY_DRAW)  # its forward is one node here, whatever is in it
     return apply
 
 

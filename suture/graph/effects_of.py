@@ -1,0 +1,266 @@
+"""What an operation does beside computing its result: which arguments it writes, whether it draws
+random numbers, whether its result may share memory with an argument.
+
+torch's schemas and tags answer for operators. A function or a method stands for the operator of its
+name: `torch.dropout` and `Tensor.add_` for `aten::dropout` and `aten::add_`. What no schema says is
+in the tables of this file, and nowhere else. Where nothing is known, everything may happen.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.fx
+
+from suture.torch_private import operators
+
+_DRAWS = torch.Tag.nondeterministic_seeded
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """`writes`: the arguments that may be changed in place. `draws`: random numbers may be drawn.
+    `aliases`: the result may share memory with an argument. `acts`: it must run even if nobody
+    takes its result, for another reason: it checks something, or switches a mode."""
+
+    writes: tuple[Any, ...] = ()
+    draws: bool = False
+    aliases: bool = False
+    acts: bool = False
+
+    @property
+    def must_run(self) -> bool:
+        """Whether it does something even if nobody takes its result."""
+        return bool(self.writes) or self.draws or self.acts
+
+
+NONE = Effects()
+MAY_DRAW = Effects(draws=True)
+
+# ---- what no schema says
+
+# In place: operators of Python, and the methods behind them.
+_IN_PLACE = frozenset({
+    "add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and",
+    "or", "xor", "concat", "div",
+})  # fmt: skip
+_CHANGES_FIRST = frozenset(
+    {"setitem", "delitem", "__setitem__", "__delitem__"}
+    | {f"i{name}" for name in _IN_PLACE}
+    | {f"__i{name}__" for name in _IN_PLACE}
+)
+# Functions in Python that draw, under names that no operator has.
+_DRAWING = frozenset({
+    "dropout1d", "dropout2d", "dropout3d", "gumbel_softmax", "multi_head_attention_forward",
+    "fractional_max_pool2d", "fractional_max_pool2d_with_indices", "fractional_max_pool3d",
+    "fractional_max_pool3d_with_indices", "svd_lowrank", "pca_lowrank", "lobpcg",
+})  # fmt: skip
+# Arguments that are written although the schema does not say so, and the argument that decides it:
+# running statistics while training, rows of an embedding that are too long.
+_STATISTICS = ("running_mean", "running_var")
+_ALSO_WRITES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "batch_norm": (_STATISTICS, ("training",)),
+    "instance_norm": (_STATISTICS, ("use_input_stats",)),
+    "native_batch_norm": (_STATISTICS, ("training",)),
+    "_batch_norm_impl_index": (_STATISTICS, ("training",)),
+    "cudnn_batch_norm": (_STATISTICS, ("training",)),
+    "miopen_batch_norm": (_STATISTICS, ("training",)),
+    "batch_norm_update_stats": (_STATISTICS, ()),
+    "batch_norm_gather_stats": (_STATISTICS, ()),
+    "batch_norm_gather_stats_with_counts": (_STATISTICS, ()),
+    "embedding": (("weight",), ("max_norm",)),
+    "embedding_bag": (("weight",), ("max_norm",)),
+}
+# Give back their argument itself where they have nothing to do.
+_MAY_GIVE_BACK = frozenset({
+    "dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_dropout",
+    "feature_alpha_dropout", "getattr", "getitem", "__getitem__", "type", "as_subclass", "float",
+    "double", "half", "bfloat16", "int", "long", "short", "char", "byte", "bool", "cfloat",
+    "cdouble",
+})  # fmt: skip
+# Must run for another reason than what they give.
+_ACTS = frozenset({
+    "register_hook", "register_post_accumulate_grad_hook", "retain_grad", "backward",
+    "_check", "_check_is_size", "_check_index", "_check_value", "_check_type", "_check_with",
+    "_check_tensor_all", "_check_tensor_all_with", "_check_not_implemented",
+})  # fmt: skip
+# Functions of these modules do nothing but what the tables say.
+_PLAIN_MODULES = ("builtins", "operator", "_operator", "math", "torch")
+
+
+def declare(function: Any, effects: Effects) -> None:
+    """Say what a function that suture puts into graphs does; `effects.writes` counts for nothing,
+    since a name that ends in an underscore says that the first argument is written."""
+    function.suture_effects = effects
+
+
+def effects_of(node: torch.fx.Node) -> Effects:
+    """What a node does. Nodes that compute nothing do nothing; a module may do anything."""
+    if node.op in ("placeholder", "get_attr", "output"):
+        return NONE
+    if node.op == "call_module":
+        return _anything(node)
+    facts = _facts_of_method(node.target) if node.op == "call_method" else _facts(node.target)
+    if facts is None:
+        return _anything(node)
+    writes = tuple(_written(node, facts))
+    acts = facts.acts or (node.op == "call_function" and node.is_impure() and not facts.draws)
+    if not writes and not acts:
+        return facts.plain
+    return Effects(writes, facts.draws, facts.aliases or bool(writes), acts)
+
+
+def draws(func: Any) -> bool:
+    """Whether an operator, as dispatch modes see it, draws random numbers."""
+    return _DRAWS in func.tags
+
+
+def _anything(node: torch.fx.Node) -> Effects:
+    return Effects(tuple(node.all_input_nodes), draws=True, aliases=True, acts=True)
+
+
+# ---- what is known of a target
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What is known of a target for all its calls. `written` are (place, name) of arguments; the
+    place is -1 for one that is given by name only."""
+
+    names: tuple[str, ...]
+    written: tuple[tuple[int, str], ...]
+    also: tuple[tuple[str, ...], tuple[str, ...]] | None
+    defaults: dict[str, Any]
+    draws: bool
+    aliases: bool
+    acts: bool
+    plain: Effects
+
+
+@functools.cache
+def _facts_of_method(name: str) -> _Facts:
+    return _described(name, _overloads(_operator_named(name)), None)
+
+
+def _facts(target: Any) -> _Facts | None:
+    """None for a function of which nothing is known."""
+    try:
+        return _facts_of_function(target)
+    except TypeError:  # an object that cannot be hashed
+        return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _facts_of_function(target: Any) -> _Facts | None:
+    if isinstance(target, operators.OpOverload):
+        return _described(target.overloadpacket.__name__, [target], None)
+    if isinstance(target, operators.OpOverloadPacket):
+        return _described(target.__name__, _overloads(target), None)
+    name = str(getattr(target, "__name__", ""))
+    if isinstance(target, operators.HigherOrderOperator):
+        # torch refuses bodies that write to what they are given; whether they draw, nobody says
+        return _described(name, [], None, MAY_DRAW)
+    told = getattr(target, "suture_effects", None)
+    module = str(getattr(target, "__module__", None) or "torch")  # functions in C may have none
+    room = module.partition(".")[0]
+    if told is None and room == "suture":
+        told = NONE  # made for what was traced, operation by operation
+    if told is not None:
+        return _described(name, [], None, told)
+    if room not in _PLAIN_MODULES:
+        return None
+    of_torch = room == "torch"
+    python = target if isinstance(target, types.FunctionType) else None
+    return _described(name, _overloads(_operator_named(name)) if of_torch else [], python)
+
+
+def _operator_named(name: str) -> Any:
+    return getattr(torch.ops.aten, name, None) if name.isidentifier() else None
+
+
+def _overloads(packet: Any) -> list[Any]:
+    return [] if packet is None else [getattr(packet, name) for name in packet.overloads()]
+
+
+def _described(name: str, overloads: list[Any], python: Any, told: Effects = NONE) -> _Facts:
+    """`python`: the function in Python that is called by that name; its arguments count."""
+    schemas = [operators.schema_of(overload) for overload in overloads]
+    written = {one for schema in schemas for one in _marked(schema, name)}
+    if not written and (name in _CHANGES_FIRST or (name.endswith("_") and name[-2:] != "__")):
+        written = {(0, "self")}
+    names: tuple[str, ...] = ()
+    defaults: dict[str, Any] = {}
+    if python is not None:
+        parameters = inspect.signature(python).parameters
+        names = tuple(parameters)
+        defaults = {k: p.default for k, p in parameters.items() if p.default is not p.empty}
+        written = {one for one in written if one[0] == 0}
+    elif schemas:
+        names = tuple(argument.name for argument in schemas[0].arguments)
+        defaults = {a.name: a.default_value for a in schemas[0].arguments if a.has_default_value()}
+    drawn = told.draws or name in _DRAWING or any(draws(overload) for overload in overloads)
+    shares = name in _MAY_GIVE_BACK or any(
+        result.alias_info is not None
+        for schema in schemas
+        if len(schemas) == 1 or not _has_out(schema)
+        for result in schema.returns
+    )
+    acts = told.acts or name in _ACTS or "_assert" in name
+    plain = Effects((), drawn, shares or told.aliases, False)
+    also = _ALSO_WRITES.get(name)
+    order = tuple(sorted(written))
+    return _Facts(names, order, also, defaults, drawn, plain.aliases, acts, plain)
+
+
+def _has_out(schema: Any) -> bool:
+    """Whether the results go into tensors that are handed over; those calls name them."""
+    return any(a.kwarg_only and a.alias_info and a.alias_info.is_write for a in schema.arguments)
+
+
+def _marked(schema: Any, name: str) -> Iterator[tuple[int, str]]:
+    """The arguments that a schema marks as written. Operators on lists of TorchScript, which share
+    names with operators on tensors (`sort`), are left out."""
+    for place, argument in enumerate(schema.arguments):
+        alias = argument.alias_info
+        if alias is None or not alias.is_write:
+            continue
+        of_list = argument.type.kind() == "ListType"
+        if of_list and not name.endswith("_") and not argument.kwarg_only:
+            continue
+        yield (-1 if argument.kwarg_only else place), argument.name
+
+
+# ---- what is known of a call
+
+
+def _written(node: torch.fx.Node, facts: _Facts) -> Iterator[Any]:
+    for place, name in facts.written:
+        if name in node.kwargs:
+            yield node.kwargs[name]
+        elif 0 <= place < len(node.args):
+            yield node.args[place]
+    if node.kwargs.get("out") is not None and not any(n == "out" for _, n in facts.written):
+        yield node.kwargs["out"]
+    if _argument(node, facts, "inplace") and node.args:
+        yield node.args[0]
+    if facts.also is not None:
+        names, deciding = facts.also
+        if all(_argument(node, facts, name) for name in deciding):
+            found = (_argument(node, facts, name) for name in names)
+            yield from (value for value in found if value is not None)
+
+
+def _argument(node: torch.fx.Node, facts: _Facts, name: str) -> Any:
+    """The argument of that name in a call; None if it takes none."""
+    if name in node.kwargs:
+        return node.kwargs[name]
+    if name not in facts.names:
+        return None
+    place = facts.names.index(name)
+    return node.args[place] if place < len(node.args) else facts.defaults.get(name)
