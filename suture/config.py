@@ -104,6 +104,10 @@ fruitless_limit: Annotated[
 suppress_errors: Annotated[
     bool, Option("After a fault of suture itself, run the frame in the interpreter and warn.")
 ] = True
+raise_backend_errors: Annotated[
+    bool,
+    Option("Raise when a backend fails; otherwise its graph runs uncompiled, with a warning."),
+] = False
 strict: Annotated[
     bool, Option("Raise on a fault of suture itself, whatever `suppress_errors` says.")
 ] = False

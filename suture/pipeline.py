@@ -185,7 +185,7 @@ def install_graph(unit: Unit, point: Any, data: PointData, capture: Capture, emi
     static = [i for i, entry in enumerate(emitted.inputs) if entry.rank() < 2]
     try:
         with capture.graph.compiling(), sizes_from_zero(data.history.from_zero):
-            compiled = backends.compile_graph(
+            compiled = (_as_it_is if data.history.uncompiled else backends.compile_graph)(
                 unit.options.backend,
                 module,
                 [entry.for_backend() for entry in emitted.inputs],
@@ -201,7 +201,12 @@ def install_graph(unit: Unit, point: Any, data: PointData, capture: Capture, emi
             return False
         inputs = [entry.example for entry in emitted.inputs]
         _tell_repro(repro.graph_failed(module, inputs, unit.options.backend.name, failed))
-        raise
+        if unit.options.fullgraph or config.raise_backend_errors or config.strict:
+            raise
+        _log.warning("%s: %s; the graph runs uncompiled", point.name, failed)
+        data.history.uncompiled = True
+        return False
+    data.history.uncompiled = False  # another variant of the point may be compiled
     if config.verify:
         compiled = backends.verified(compiled, module, point.name, config.strict)
     compiled = capture.graph.keeping_modes(compiled)
@@ -210,6 +215,11 @@ def install_graph(unit: Unit, point: Any, data: PointData, capture: Capture, emi
     emitted.set_graph(compiled)
     messages.captured(point, data, capture, emitted)
     return True
+
+
+def _as_it_is(backend: Any, module: Any, inputs: Any, **options: Any) -> Any:
+    """The graph itself, traced anew: the backend may have changed the one that it failed on."""
+    return module.forward
 
 
 def _another_way(

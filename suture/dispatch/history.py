@@ -38,6 +38,7 @@ class History:
         "sizes",
         "strides",
         "turned",
+        "uncompiled",
         "without_data",
     )  # fmt: skip
 
@@ -57,6 +58,7 @@ class History:
         self.floats_are_data = False  # the backend has refused a float
         self.from_zero = False  # something grows that is of size 0 or 1 now
         self.without_data = False  # the backend has refused numbers that come from tensors
+        self.uncompiled = False  # the backend has failed on the graph, which runs as it is
         self.becomes = False  # a lazy module is to see its first input
         self.by_python: set[Any] = set()  # calls (code, index) that Python runs
         self.constant: set[str] = set()  # numbers that the backend cannot take as symbols
