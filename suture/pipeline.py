@@ -8,11 +8,13 @@ import logging
 from typing import Any
 
 from suture import backends, config, errors, events, messages, repro
+from suture.backends.interrupts import outside_imports
 from suture.breaks import Break, calls, internal
 from suture.capture import Again, Capture, Interpret, Return, Run, Yield
 from suture.dispatch import PointData, Unit, Variant, beside, torch_state
 from suture.emit import emit
 from suture.graph import is_scalar, put_asserts, sizes_from_zero
+from suture.graph.quiet import quiet_failures
 from suture.guards import finish
 from suture.hook import where
 from suture.tracer import Restart, Tracer
@@ -28,6 +30,7 @@ def compile_point(
     """Trace, guard, emit, compile and install a variant for this state. None: interpret."""
     try:
         with (
+            outside_imports(),
             torch_state.without_saved_tensor_hooks(),
             torch_state.without_function_modes() as modes,
         ):
@@ -106,7 +109,7 @@ def trace(
             tracer.allowed = tracer.allowance = unit.trace_allowance()
         tracer.whole = unit.options.fullgraph
         try:
-            with sizes_from_zero(data.history.from_zero):
+            with sizes_from_zero(data.history.from_zero), quiet_failures():
                 capture = tracer.run()
             if not tracer.learn_growth() and not _needs_sizes(data, capture):
                 unit.overworked += tracer.overworked
