@@ -36,8 +36,7 @@ PROGRAM = """
 """
 
 
-@pytest.mark.parametrize("after", [0.05, 0.4])
-@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize(("backend", "after"), [("eager", 0.05), ("aot_eager", 0.4)])
 def test_an_interrupt_while_compiling_arrives_and_the_next_call_works(backend, after):
     program = textwrap.dedent(PROGRAM).format(backend=backend, after=after)
     done = subprocess.run(
