@@ -127,12 +127,9 @@ retry_limit: Annotated[
 
 # Faults.
 
-suppress_errors: Annotated[
+raise_backend_errors: Annotated[
     bool,
-    Option(
-        "After a failure of the backend, run the frame in the interpreter and warn, as is always"
-        " done after a fault of suture itself. Errors of fullgraph=True are raised all the same."
-    ),
+    Option("Raise when a backend fails; otherwise its graph runs uncompiled, with a warning."),
 ] = False
 strict: Annotated[
     bool, Option("Raise on a fault of suture itself, so that a debugger stops there.")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from suture import backends, config, errors, events, messages, repro
+from suture.backends.interrupts import outside_imports
 from suture.breaks import Break, calls, internal
 from suture.capture import Again, Capture, Interpret, Run, Yield
 from suture.dispatch import (
@@ -23,6 +24,7 @@ from suture.dispatch import (
 )
 from suture.emit import emit
 from suture.graph import is_scalar, keeps_address, put_asserts, sizes_from_zero
+from suture.graph.quiet import quiet_failures
 from suture.guards import finish
 from suture.hook import where
 from suture.plan import Plan, Retry
@@ -62,15 +64,11 @@ def compile_point(
     """Trace, guard, emit, compile and install a variant for this state."""
     try:
         with (
+            outside_imports(),
             torch_state.without_saved_tensor_hooks(),
             torch_state.without_function_modes() as modes,
         ):
             return settle(Miss(unit, point, data, state, modes))
-    except errors.BackendFailed as error:
-        if not config.suppress_errors or unit.options.fullgraph:
-            raise
-        _suppressed(data, point, error)
-        return INTERPRET
     except (errors.SutureError, KeyboardInterrupt, SystemExit):
         raise
     except RecursionError as error:
@@ -154,7 +152,8 @@ def trace(miss: Miss, plan: Plan) -> Capture | Retry:
     tracer.watch = miss.watch
     if plan.stop is None:
         tracer.allowed = tracer.allowance = unit.trace_allowance()
-    result = tracer.run()
+    with quiet_failures():
+        result = tracer.run()
     if not isinstance(result, Retry) or result.plan.stop is not None:
         unit.overworked += tracer.overworked
     return result
@@ -221,7 +220,7 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
     static = [i for i, entry in enumerate(emitted.inputs) if keeps_address(entry)]
     try:
         with capture.graph.compiling(), sizes_from_zero(plan.from_zero):
-            compiled = backends.compile_graph(
+            compiled = (_as_it_is if plan.uncompiled else backends.compile_graph)(
                 unit.options.backend,
                 module,
                 [entry.for_backend() for entry in emitted.inputs],
@@ -239,7 +238,10 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
             return retry
         inputs = [entry.example for entry in emitted.inputs]
         _tell_repro(repro.graph_failed(module, inputs, unit.options.backend.name, failed))
-        raise
+        if unit.options.fullgraph or config.raise_backend_errors or config.strict:
+            raise
+        _log.warning("%s: %s; the graph runs uncompiled", point.name, failed)
+        return Retry(plan.having(uncompiled=True), f"{failed}; the graph runs uncompiled")
     if config.verify:
         compiled = backends.verified(compiled, module, point.name, config.strict)
     compiled = capture.graph.keeping_modes(compiled)
@@ -248,6 +250,11 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
     emitted.set_graph(compiled)
     messages.captured(point, miss.data, capture, emitted)
     return None
+
+
+def _as_it_is(backend: Any, module: Any, inputs: Any, **options: Any) -> Any:
+    """The graph itself, traced anew: the backend may have changed the one that it failed on."""
+    return module.forward
 
 
 def without_refused(
@@ -298,15 +305,6 @@ def _nowhere() -> None:
 def _tell_repro(path: str) -> None:
     if path:
         _log.warning("a script that shows the failure was written: %s", path)
-
-
-def _suppressed(data: PointData, point: Any, error: errors.BackendFailed) -> None:
-    """The backend failed, and the user has asked to go on without it."""
-    function, file, line = where(data.chain)
-    place = events.Where(function, file, line or 0)
-    number = internal.BACKEND_FAULT.number
-    events.emit(events.Interpreted(place, str(error), number, point=point.name))
-    data.given_up = True
 
 
 def _out_of_room(data: PointData, point: Any, error: RecursionError) -> None:

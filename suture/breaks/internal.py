@@ -25,8 +25,10 @@ BACKEND_FAULT = not_applicable(
     "GB0219",
     "Backend compiler exception",
     explanation=(
-        "The graph was captured, but the backend could not compile it: suture.errors.BackendFailed "
-        "is raised, with the backend's exception as its cause and the lines the graph came from."
+        "The graph was captured, but the backend could not compile it. The graph runs uncompiled, "
+        "and a warning shows the error and the lines the graph came from. With fullgraph=True, or "
+        "with `config.raise_backend_errors`, suture.errors.BackendFailed is raised, with the "
+        "backend's exception as its cause."
     ),
     hints=(
         'Try backend="aot_eager" and then "eager" to find the layer that fails.',

@@ -71,8 +71,9 @@ class History:
         return self._plan
 
     def keep(self, plan: Plan) -> None:
-        """What a try has found out counts for later ones too, except for where it had to stop."""
-        self._plan = plan.having()
+        """What a try has found out counts for later ones too, except for where it had to stop, and
+        for a graph that the backend failed on: another one may be compiled."""
+        self._plan = plan.having(uncompiled=False)
 
     def unexpected(self, failed: list[tuple[Place, bool]]) -> None:
         """Branches that did not go as their variant expected, each with whether it hangs on what

@@ -9,6 +9,7 @@ holds. The environment variables that torch reads into a knob count as its value
 from __future__ import annotations
 
 import logging
+import operator
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -33,7 +34,7 @@ HONOURED: dict[tuple[str, str], tuple[str, Callable[[Any], Any]]] = {
         "capture_dynamic_output_shape_ops",
         bool,
     ),
-    ("torch._dynamo.config", "suppress_errors"): ("suppress_errors", bool),
+    ("torch._dynamo.config", "suppress_errors"): ("raise_backend_errors", operator.not_),
     ("torch._dynamo.config", "verify_correctness"): ("verify", bool),
     ("torch.compiler.config", "dynamic_sources"): ("dynamic_sources", str),
     ("torch.fx.experimental._config", "use_duck_shape"): ("duck_sizes", bool),

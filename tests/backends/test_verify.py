@@ -47,7 +47,8 @@ def test_a_failed_graph_leaves_a_script_that_runs(tmp_path, capsys):
     def fails(gm, inputs):
         raise RuntimeError("no")
 
-    with suture.config.patch(repro_dir=str(tmp_path)), pytest.raises(suture.exc.BackendFailed):
+    options = suture.config.patch(repro_dir=str(tmp_path), raise_backend_errors=True)
+    with options, pytest.raises(suture.exc.BackendFailed):
         suture.compile(lambda x: x.cos() + 1, backend=fails)(torch.ones(2, 3))
     (script,) = tmp_path.glob("graph_*.py")
     text = script.read_text()

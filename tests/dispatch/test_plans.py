@@ -128,29 +128,3 @@ class TestTheLimit:
         with suture.config.patch(retry_limit=0):
             with pytest.raises(suture.errors.Unsupported, match="GB0052"):
                 compiled(X, {"step": 2})
-
-
-class TestSuppressedErrors:
-    def failing(self, gm, inputs):
-        raise RuntimeError("out of registers")
-
-    def test_a_failing_backend_is_an_error(self):
-        suture.reset()
-        with pytest.raises(suture.errors.BackendFailed, match="out of registers"):
-            suture.compile(torch.sin, backend=self.failing)(X)
-
-    def test_the_frame_runs_without_the_backend_if_errors_are_suppressed(self):
-        suture.reset()
-        compiled = suture.compile(lambda x: x.sin() + 1, backend=self.failing)
-        with suture.config.patch(suppress_errors=True):
-            assert torch.equal(compiled(X), X.sin() + 1)
-            assert torch.equal(compiled(X), X.sin() + 1)
-        (told,) = suture.stats().interpreted
-        assert "out of registers" in told.reason and told.number == "GB0219"
-
-    def test_a_full_graph_is_an_error_all_the_same(self):
-        suture.reset()
-        compiled = suture.compile(lambda x: x.sin(), backend=self.failing, fullgraph=True)
-        with suture.config.patch(suppress_errors=True):
-            with pytest.raises(suture.errors.BackendFailed, match="out of registers"):
-                compiled(X)

@@ -136,7 +136,7 @@ class Items(Part):
         if all(self.type_lookup(cls, m) is MISSING for m in ("__iter__", "__getitem__")):
             text = f"argument of type '{type_name(cls)}' is not iterable"
             return self.raise_(TypeError, text)
-        for at in self.elements(container):
+        for at in self.each(container):  # an iterator is left where the item was
             if self.same_or_equal(at, item):
                 return Constant(True)
         return Constant(False)

@@ -23,6 +23,7 @@ from suture.calls.language.operators import COMPARE, IN_PLACE
 from suture.calls.objects.attributes import MISSING
 from suture.calls.operations.constructors import holds_tensor
 from suture.calls.operations.missing_kernels import no_fake_kernel
+from suture.calls.operations.outputs import refuse_resize
 from suture.calls.operations.records import record_proxy
 from suture.calls.operations.tensor_methods import METHODS, set_attribute
 from suture.calls.part import Part
@@ -76,6 +77,8 @@ class Tensors(Part):
     def add_node(self, op: str, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if "requires_grad" in kwargs and self.makes_leaf(target, kwargs["requires_grad"]):
             return self.make_leaf(op, target, args, kwargs)
+        if "out" in kwargs:
+            refuse_resize(self, op, target, args, kwargs)
         flat = tuple(self.proxy(a) for a in args)
         named = {k: self.proxy(v) for k, v in kwargs.items()}
         if op == "call_method" and self.graph.quiet and self.hides_method(args[0], target):
@@ -428,8 +431,6 @@ class Tensors(Part):
             tensor = self.compare("!=", tensor, Constant(0))
         return self.number_from_data(tensor, "item")
 
-    # ---- operators with tensors and symbols
-
     def graph_binary(self, name: str, left: Any, right: Any) -> Any:
         """An operator as a node, or None if an operand does not belong in a graph."""
         if not (_operand(left) and _operand(right)):
@@ -461,8 +462,6 @@ class Tensors(Part):
 
 
 _SCALARS = (int, float, complex)
-
-
 # Real objects that a graph's code can spell.
 _GRAPH_OBJECTS = (
     str, bytes, int, float, complex, type(None), type(...), torch.dtype, torch.device,

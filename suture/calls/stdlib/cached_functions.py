@@ -1,8 +1,8 @@
 """Functions under functools.lru_cache: their cache is the program's, and counts what it is asked.
 
-Python calls such a function, as a break, unless nobody can see the difference: the function computes
-a number or a text of its arguments and of nothing else. Then it is traced, and the variant asks the
-cache as often as the program does.
+Python calls such a function, as a break, unless nobody can see the difference: the function
+computes a number or a text of its arguments and of nothing else. Then it is traced, and the variant
+asks the cache as often as the program does.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def _is_pure(fn: Any) -> bool:
 
 _MAKES_SOMETHING = 0x20 | 0x80 | 0x100 | 0x200  # generators and coroutines
 _PURE = frozenset(
-    {"abs", "bool", "complex", "divmod", "float", "int", "len", "max", "min", "pow", "range", "round",
-     "str", "sum", "tuple"}
+    {"abs", "bool", "complex", "divmod", "float", "int", "len", "max", "min", "pow", "range",
+     "round", "str", "sum", "tuple"}
 )  # fmt: skip
 _STEPS = (
     "JUMP",
@@ -104,7 +104,7 @@ _STEPS = (
 )
 _COMPUTES = frozenset(
     {"BINARY_OP", "COMPARE_OP", "IS_OP", "CONTAINS_OP", "UNARY_NEGATIVE", "UNARY_NOT",
-     "UNARY_INVERT", "UNARY_POSITIVE", "BINARY_SUBSCR", "BUILD_TUPLE", "CALL", "GET_ITER", "FOR_ITER",
-     "POP_TOP", "COPY", "SWAP", "NOP", "CACHE", "UNPACK_SEQUENCE", "FORMAT_VALUE", "BUILD_STRING",
-     "BUILD_SLICE", "END_FOR"}
+     "UNARY_INVERT", "UNARY_POSITIVE", "BINARY_SUBSCR", "BUILD_TUPLE", "CALL", "GET_ITER",
+     "FOR_ITER", "POP_TOP", "COPY", "SWAP", "NOP", "CACHE", "UNPACK_SEQUENCE", "FORMAT_VALUE",
+     "BUILD_STRING", "BUILD_SLICE", "END_FOR"}
 )  # fmt: skip

@@ -283,6 +283,10 @@ def _checkpoint(tx: Any, target: Any, args: Any, kwargs: Any) -> Any:
         )
     with NotesSeeded() as draws:
         values = tuple(_fresh(tx, body, nodes))
+    if draws.seen and options.get("preserve_rng_state") is False:
+        raise Break(calls.PYTHON_FUNCTION_RUN, module="torch.utils.checkpoint",
+                    qualname="checkpoint",
+                    reason="it draws other numbers in the backward")  # fmt: skip
     if draws.seen:  # what is computed again would draw other numbers: it is computed once
         return tx.tail_call(fn, given, named)
     if context not in (None, noop_context_fn):

@@ -390,3 +390,17 @@ def test_a_product_of_iterators_that_outlives_its_graph_takes_their_elements_onc
         return x + 1, list(pairs)
 
     check(fn, torch.ones(2))
+
+
+@pytest.mark.parametrize("make", [list, tuple, lambda v: dict.fromkeys(v), lambda v: range(1, 4)])
+def test_looking_for_an_item_leaves_an_iterator_behind_it(make):
+    def fn(x, it):
+        return 2 in it, list(it), x + 1
+
+    check(
+        fn,
+        graphs=None,
+        recompiles=None,
+        calls=3,
+        make=lambda: (torch.ones(2), iter(make([1, 2, 3]))),
+    )
