@@ -12,10 +12,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 C_FILES := $(wildcard csrc/*.c csrc/*.h)
-BENCHMARKS := dispatch capture breaks dynamic import memory
+BENCHMARKS := dispatch capture breaks dynamic import memory callpath
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test check format build sweep sweep-cpython fuzz sweep-ops clean bench $(BENCHMARKS:%=bench-%)
+.PHONY: help demo test check format build sweep sweep-cpython fuzz sweep-ops clean bench bench-gpu $(BENCHMARKS:%=bench-%)
 
 help:
 	@echo "make demo    set up, then compile a small transformer and show what happened"
@@ -28,6 +28,7 @@ help:
 	@echo "make sweep-cpython   CPython's own tests, every test method compiled (MODULES=\"test_int ...\", ARGS=--wider)"
 	@echo "make fuzz    5,000 random programs"
 	@echo "make bench   $(BENCHMARKS:%=bench-%)"
+	@echo "make bench-gpu  programs with real backends on a GPU (ARGS=--quick), next to torch.compile"
 	@echo "make clean   remove .venv, the build and the caches"
 
 demo: build
@@ -72,6 +73,9 @@ sweep-cpython: build
 fuzz: build
 	SUTURE_FUZZ=5000 $(BIN)/python -m pytest tests/programs/language/test_random_programs.py \
 	    tests/programs/language/test_random_changes.py $(ARGS)
+
+bench-gpu: build
+	$(BIN)/python benchmarks/gpu.py $(ARGS)
 
 bench: $(BENCHMARKS:%=bench-%)
 

@@ -336,6 +336,14 @@ def _runtime_wrapper() -> Any:
 
 
 def _facts(wrapper: Any, compiled: Any, meta: Any) -> Facts:
+    """What is known of a graph; in a release that says it otherwise, that all is needed."""
+    try:
+        return _read_facts(wrapper, compiled, meta)
+    except (AttributeError, ImportError) as error:
+        return Facts(-1, True, compiled, (f"nothing is known of it: {error}",))
+
+
+def _read_facts(wrapper: Any, compiled: Any, meta: Any) -> Facts:
     return Facts(
         len(meta.input_info),
         bool(wrapper.trace_joint),

@@ -250,6 +250,21 @@ def test_inference_mode():
         assert not compiled(torch.ones(2)).is_inference()
 
 
+def test_metadata_that_say_it_otherwise(monkeypatch):
+    from suture.backends import _torch
+
+    class Other:
+        """Metadata of another release."""
+
+    facts = _torch._facts(Other(), len, Other())
+    assert facts.reasons and "nothing is known" in facts.reasons[0]
+    monkeypatch.setattr(_torch, "_read_facts", lambda *args: Other().missing)
+    compiled = suture.compile(lambda x: x.cos() + 2)
+    for _ in range(3):
+        torch.testing.assert_close(compiled(torch.ones(3)), torch.ones(3).cos() + 2)
+    assert ways(compiled) == ["wrapped"]
+
+
 def test_other_backends_are_called_as_they_are():
     compiled = suture.compile(lambda x: x + 1, backend="aot_eager")
     compiled(torch.ones(2))
