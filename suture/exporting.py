@@ -33,25 +33,29 @@ def export(
 
     `dynamic_shapes` is torch.export's. A graph break is an error, `suture.exc.Unsupported`, with
     its number and line. Numbers and other Python values of the example are constants, as in
-    torch.export. The program's side effects on Python objects are not part of the result.
+    torch.export. What the program changes in Python objects is changed while torch.export traces.
     """
     given = dict(kwargs or {})
-    is_module = isinstance(model, torch.nn.Module)
-    plain: Any = model.forward if is_module else model  # type: ignore[union-attr]
-    runner = _variant_of(plain, args, given, dynamic_shapes is not None)
-    owner = model if is_module else torch.nn.Module()
+    owner = _owner(model)
+    plain: Any = owner.forward if owner is model else model
+    runner = _variant_of(plain, args, given, dynamic_shapes is not None, _State(owner))
     with _forward(owner, runner, plain):
         return torch.export.export(
             owner, tuple(args), given, dynamic_shapes=dynamic_shapes, strict=False
         )
 
 
+def _owner(model: Any) -> Any:
+    """What holds the state: the module itself; of a function, an empty one."""
+    return model if isinstance(model, torch.nn.Module) else torch.nn.Module()
+
+
 def _variant_of(
-    plain: Any, args: Sequence[Any], kwargs: dict[str, Any], dynamic: bool
+    plain: Any, args: Sequence[Any], kwargs: dict[str, Any], dynamic: bool, backend: Any
 ) -> Callable[..., Any]:
     """Something to call like `plain` that runs the variant compiled for these arguments."""
-    made = compile(
-        plain, backend=_as_it_is, fullgraph=True, dynamic=dynamic, isolate_recompiles=True
+    made: Any = compile(
+        plain, backend=backend, fullgraph=True, dynamic=dynamic, isolate_recompiles=True
     )
     compiled = made.__func__ if isinstance(made, types.MethodType) else made
     point, data = compiled.point, compiled.point.data
@@ -79,8 +83,27 @@ def _like(made: Any, compiled: Any, run: Callable[..., Any]) -> Callable[..., An
     return types.MethodType(again, made.__self__) if isinstance(made, types.MethodType) else again
 
 
-def _as_it_is(gm: torch.fx.GraphModule, inputs: Any) -> Any:
-    return gm.forward
+class _State:
+    """A backend that runs graphs as they are, on what the module holds now. A variant may hold on
+    to the very parameters it was made for; torch.export puts others there while it traces."""
+
+    def __init__(self, owner: torch.nn.Module) -> None:
+        self._owner = owner
+        named = (*owner.named_parameters(remove_duplicate=False), *owner.named_buffers())
+        self._names = {id(value): name for name, value in named}
+
+    def __call__(self, gm: torch.fx.GraphModule, inputs: Any) -> Any:
+        def run(*args: Any) -> Any:
+            return gm.forward(*map(self._now, args))
+
+        return run
+
+    def _now(self, value: Any) -> Any:
+        name = self._names.get(id(value))
+        if name is None:
+            return value
+        path, _, last = name.rpartition(".")
+        return getattr(self._owner.get_submodule(path), last)
 
 
 def _ask(checks: list[str], values: dict[str, Any]) -> None:

@@ -29,6 +29,11 @@ def test_a_module_keeps_the_names_of_its_state():
     result = program.module()(x, shift=1.5)
     torch.testing.assert_close(result["out"], net(x, shift=1.5)["out"])
     assert result["rows"] == 4 and "forward" not in net.__dict__
+    assert not program.constants
+    exported = program.module()
+    with torch.no_grad():
+        exported.fc.bias.add_(1)
+        assert not torch.equal(exported(x, shift=1.5)["out"], result["out"])
 
 
 def test_dynamic_shapes():
