@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from suture import _core, config
-from suture.api import compile
+from suture.api import compile, compiled_of
 from suture.errors import UserError
 from suture.hook import slot_names
 
@@ -36,8 +36,7 @@ def export(
     torch.export. What the program changes in Python objects is changed while torch.export traces.
     """
     given = dict(kwargs or {})
-    owner = _owner(model)
-    plain: Any = owner.forward if owner is model else model
+    owner, plain = _owner(model)
     runner = _variant_of(plain, args, given, dynamic_shapes is not None, _State(owner))
     with _forward(owner, runner, plain):
         return torch.export.export(
@@ -45,9 +44,11 @@ def export(
         )
 
 
-def _owner(model: Any) -> Any:
-    """What holds the state: the module itself; of a function, an empty one."""
-    return model if isinstance(model, torch.nn.Module) else torch.nn.Module()
+def _owner(model: Any) -> tuple[Any, Any]:
+    """What holds the state, and what is captured: a module and its forward; a function has none."""
+    if isinstance(model, torch.nn.Module):
+        return model, model.forward
+    return torch.nn.Module(), model
 
 
 def _variant_of(
@@ -57,7 +58,7 @@ def _variant_of(
     made: Any = compile(
         plain, backend=backend, fullgraph=True, dynamic=dynamic, isolate_recompiles=True
     )
-    compiled = made.__func__ if isinstance(made, types.MethodType) else made
+    compiled = compiled_of(made)
     point, data = compiled.point, compiled.point.data
     state = _like(made, compiled, lambda *state: state)(*args, **kwargs)
     with config.patch(specialize_int=True, specialize_float=True):
