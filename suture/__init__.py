@@ -18,6 +18,7 @@ from suture import config, exc, logs, rules
 from suture.api import compile, is_compiling, reset, stats
 from suture.backends import list_backends, register_backend
 from suture.dynamic import mark_dynamic, mark_static, mark_unbacked, maybe_mark_dynamic
+from suture.exporting import export
 from suture.install import install, uninstall
 from suture.logs import set_logs
 from suture.look import code, guards, recompile_reasons
@@ -51,6 +52,7 @@ __all__ = [
     "error_on_graph_break",
     "exc",
     "explain",
+    "export",
     "forbid_in_graph",
     "graph_break",
     "guards",

@@ -8,7 +8,7 @@ import sys
 import types
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import torch
 
@@ -24,7 +24,42 @@ from suture.guards.configure import configure_core
 from suture.pipeline import compile_point
 from suture.torch_private.torchdynamo import hide
 
+_F = TypeVar("_F", bound=Callable[..., Any])
 configure_core()
+
+
+@overload
+def compile(
+    model: _F,
+    *,
+    fullgraph: bool = ...,
+    dynamic: bool | None = ...,
+    backend: str | Callable[..., Any] | None = ...,
+    mode: str | None = ...,
+    options: Mapping[str, Any] | None = ...,
+    name: str | None = ...,
+    disable: bool = ...,
+    recompile_limit: int | None = ...,
+    isolate_recompiles: bool = ...,
+    shapes_spec: Any = ...,
+) -> _F: ...
+
+
+@overload
+def compile(
+    model: None = None,
+    *,
+    fullgraph: bool = ...,
+    dynamic: bool | None = ...,
+    backend: str | Callable[..., Any] | None = ...,
+    mode: str | None = ...,
+    options: Mapping[str, Any] | None = ...,
+    name: str | None = ...,
+    disable: bool = ...,
+    recompile_limit: int | None = ...,
+    isolate_recompiles: bool = ...,
+    shapes_spec: Any = ...,
+) -> Callable[[_F], _F]: ...
 
 
 def compile(
@@ -32,7 +67,7 @@ def compile(
     *,
     fullgraph: bool = False,
     dynamic: bool | None = None,
-    backend: str | Callable[..., Any] = "inductor",
+    backend: str | Callable[..., Any] | None = "inductor",
     mode: str | None = None,
     options: Mapping[str, Any] | None = None,
     name: str | None = None,

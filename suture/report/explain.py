@@ -8,13 +8,15 @@ import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ParamSpec
 
 from suture import api, events, rules
 from suture.messages import probe
 from suture.report.build import build
 from suture.report.model import Report
 from suture.report.profile import Profile
+
+_P = ParamSpec("_P")
 
 
 class Recorder:
@@ -54,7 +56,9 @@ def recording() -> Iterator[Recorder]:
         stop()
 
 
-def explain(fn: Any, *, backend: Any = "eager", calls: int = 1, **options: Any) -> Any:
+def explain(
+    fn: Callable[_P, Any], *, backend: Any = "eager", calls: int = 1, **options: Any
+) -> Callable[_P, Report]:
     """A callable that takes what `fn` takes and gives back a `Report` instead of the result.
 
         print(suture.explain(fn)(x))

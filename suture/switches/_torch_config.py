@@ -186,4 +186,4 @@ def _value(entry: Any) -> Any:
 
 
 def _unset() -> Any:
-    return sys.modules["torch.utils._config_module"]._UNSET_SENTINEL  # type: ignore[attr-defined]
+    return sys.modules["torch.utils._config_module"]._UNSET_SENTINEL

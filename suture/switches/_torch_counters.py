@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from suture import events
+from suture.switches import _torch
 
 _waiting: Counter[tuple[str, str]] = Counter()
 
@@ -60,9 +61,6 @@ def callbacks(name: str) -> Iterator[None]:
 def explained(run: Callable[[Any], Any]) -> Any:
     """torch's ExplainOutput of what suture makes of a call. `run` calls the function with this
     backend; guards are not torch's, and are left out."""
-    from torch._dynamo.backends.debugging import ExplainOutput
-    from torch._dynamo.output_graph import GraphCompileReason
-
     graphs: list[Any] = []
 
     def keep(gm: Any, inputs: Any) -> Any:
@@ -72,7 +70,7 @@ def explained(run: Callable[[Any], Any]) -> Any:
     with events.recorded(events.Broke) as breaks:
         run(keep)
     reasons = [
-        GraphCompileReason(
+        (
             f"{b.number} {b.message}",
             [traceback.FrameSummary(w.file, w.line, w.function) for w in reversed(b.stack)],
         )
@@ -81,5 +79,4 @@ def explained(run: Callable[[Any], Any]) -> Any:
     ]
     calls = ("call_function", "call_method", "call_module")
     ops = [[node.target for node in gm.graph.nodes if node.op in calls] for gm in graphs]
-    count = sum(map(len, ops))
-    return ExplainOutput(graphs, len(graphs), len(reasons), reasons, count, ops, [], "")
+    return _torch.explain_output(graphs, reasons, ops)

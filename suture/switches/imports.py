@@ -40,7 +40,7 @@ class _Waiting:
 
     def end(self) -> None:
         if self in sys.meta_path:
-            sys.meta_path.remove(self)  # type: ignore[arg-type]
+            sys.meta_path.remove(self)
 
 
 class _Loader:
