@@ -24,6 +24,8 @@ _NAMED = {
     "torch.allclose": "GB0033",
     "eval": "GB2053",
     "exec": "GB2051",
+    "open": "GB0177",
+    "io.open": "GB0177",
 }
 _COMPARING = {"max", "min", "sorted"}
 Known = dict[str, set[str]]  # for each function the parameters that are known to be tensors
@@ -178,7 +180,7 @@ class Walker(ast.NodeVisitor):
         called = self.file.dotted(node.func)
         self._pass_on(called, node)
         if called in _NAMED:
-            self._add(_NAMED[called], node, operator=called)
+            self._add(_NAMED[called], node, operator=called, function=called)
         elif called in _COMPARING | {"bool", "print"} and called not in self.file.functions:
             self._builtin(called, node)
         elif isinstance(node.func, ast.Attribute) and self.types.of(node.func.value) == TENSOR:
