@@ -16,6 +16,7 @@ from __future__ import annotations
 import difflib
 import logging
 import sys
+import warnings
 from collections.abc import Mapping
 from typing import TextIO
 
@@ -120,4 +121,27 @@ def set_logs(text: str = "", **topics: bool | int | str) -> None:
         _root.removeHandler(_handler)
 
 
-set_logs(config.logs)
+def _from_environment() -> None:
+    """What SUTURE_LOGS asks for. A topic that is none is a warning, and the others are shown: a
+    typing error in a variable must not keep a program from starting."""
+    try:
+        set_logs(config.logs)
+    except ValueError:
+        for part in config.logs.split(","):
+            try:
+                parse(part)
+            except ValueError as error:
+                warnings.warn(f"SUTURE_LOGS: {error}", stacklevel=2)
+        good = [part for part in config.logs.split(",") if _is_known(part)]
+        set_logs(",".join(good))
+
+
+def _is_known(part: str) -> bool:
+    try:
+        parse(part)
+    except ValueError:
+        return False
+    return True
+
+
+_from_environment()

@@ -101,3 +101,9 @@ def test_shown_on_standard_error_as_the_environment_asks():
 def test_shown_once_where_the_program_has_its_own_handlers():
     program = "logging.basicConfig(format='%(message)s')\n" + SAY
     assert run(program, SUTURE_LOGS="breaks") == "one 1\nthree\n"
+
+
+def test_a_wrong_topic_in_the_environment_warns_and_the_others_hold():
+    text = run(SAY, SUTURE_LOGS="brekas,breaks")
+    assert "UserWarning: SUTURE_LOGS: suture logs no topic 'brekas': did you mean breaks?" in text
+    assert "[suture.breaks] one 1" in text
