@@ -15,11 +15,12 @@ C_FILES := $(wildcard csrc/*.c csrc/*.h)
 BENCHMARKS := dispatch capture breaks dynamic import memory callpath
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test check format build sweep sweep-cpython fuzz sweep-ops clean bench bench-gpu $(BENCHMARKS:%=bench-%)
+.PHONY: help demo test test-browser check format build sweep sweep-cpython fuzz sweep-ops clean bench bench-gpu $(BENCHMARKS:%=bench-%)
 
 help:
 	@echo "make demo    set up, then compile a small transformer and show what happened"
 	@echo "make test    set up, check, then run the whole suite (ARGS=... goes to pytest)"
+	@echo "make test-browser   install Chromium and look at the site and a report in it"
 	@echo "make check   ruff, mypy, the registry of breaks, clang-format"
 	@echo "make format  let ruff and clang-format rewrite the files"
 	@echo "make build   set up and build the core"
@@ -36,6 +37,13 @@ demo: build
 
 test: check
 	$(BIN)/python -m pytest $(ARGS)
+
+# The rest of the suite says loudly when these were skipped for want of a browser.
+test-browser: build
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
+	    apt-get install --yes chromium chromium-driver || \
+	    { echo "no Chromium: install the packages chromium and chromium-driver" >&2; exit 1; }
+	$(BIN)/python -m pytest tests/site/test_browser.py $(ARGS)
 
 check: build
 	$(BIN)/python -m ruff check .

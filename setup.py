@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).parent
 FLAGS = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-fvisibility=hidden"]
@@ -15,7 +17,20 @@ asan = os.environ.get("SUTURE_ASAN") == "1"
 sources = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("csrc/*.c"))
 headers = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("csrc/*.h"))
 
+
+class BuildWithGuide(build_py):
+    """Puts the guide into the package, so that `suture site` has it where only a wheel is."""
+
+    def run(self) -> None:
+        super().run()
+        if not self.editable_mode:
+            target = Path(self.build_lib) / "suture" / "site" / "guide"
+            shutil.copytree(ROOT / "docs" / "guide", target, dirs_exist_ok=True)
+            shutil.copy(ROOT / "docs" / "trace-schema.md", target)
+
+
 setup(
+    cmdclass={"build_py": BuildWithGuide},
     ext_modules=[
         Extension(
             "suture._core",
@@ -24,5 +39,5 @@ setup(
             extra_compile_args=FLAGS + (ASAN if asan else []),
             extra_link_args=ASAN if asan else [],
         )
-    ]
+    ],
 )

@@ -7,6 +7,10 @@ What is compared: breaks, recompilations and frames left to the interpreter, eac
 and the number of graphs of each test. A place is a file, a function and the text of a line, so
 that an edit further up changes nothing. Tests that are not run keep what the file says of them.
 
+`torch.compile` means suture while the gate is on, so functions under it count too. A run in which
+nothing at all was compiled fails: the gate would have looked at nothing. Under pytest-xdist each
+worker compares its own tests, and what they did is written to the file by the main process.
+
 suture, and with it torch, is imported only when one of the options is given.
 """
 
@@ -38,7 +42,11 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--suture-update") and not path:
         raise pytest.UsageError("--suture-update needs --suture-baseline FILE")
     if path:
+        from suture.install import install, uninstall
+
         config.pluginmanager.register(Gate(config, Path(path)), "suture-gate")
+        install()
+        config.add_cleanup(uninstall)
 
 
 class Gate:
@@ -51,6 +59,7 @@ class Gate:
         self.known = {} if self.update and not path.exists() else _read(path)
         self.seen: dict[str, dict[str, Any]] = {}
         self.news: list[str] = []
+        self.empty = False
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Any:
@@ -67,8 +76,21 @@ class Gate:
                 pytest.fail("suture: " + "\n        ".join(found), pytrace=False)
         return result
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: Any) -> None:
+        """A worker of pytest-xdist is done: what its tests did is part of this run."""
+        self.seen |= getattr(node, "workeroutput", {}).get("suture_seen", {})
+        self.news += getattr(node, "workeroutput", {}).get("suture_news", [])
+
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if not self.update or hasattr(session.config, "workerinput"):
+        worker = getattr(session.config, "workeroutput", None)
+        if worker is not None:
+            worker["suture_seen"], worker["suture_news"] = self.seen, self.news
+            return
+        self.empty = bool(self.seen) and not any(_compiled(one) for one in self.seen.values())
+        if self.empty and session.exitstatus in (pytest.ExitCode.OK, 0):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if not self.update:
             return
         tests = {**self.known, **self.seen}
         kept = {name: record for name, record in sorted(tests.items()) if any(record.values())}
@@ -76,6 +98,12 @@ class Gate:
         self.path.write_text(text + "\n", encoding="utf-8")
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if self.empty:
+            terminalreporter.section("suture: nothing was compiled", red=True)
+            terminalreporter.write_line(
+                f"{len(self.seen)} tests ran, and none of them called a function that torch.compile"
+                " or suture.compile made: the gate looked at nothing."
+            )
         if self.update:
             terminalreporter.write_line(f"suture: {self.path} holds {len(self.seen)} tests")
         elif self.news:
@@ -117,6 +145,11 @@ def summary(happened: list[Any], root: Path) -> dict[str, Any]:
                 number = event.reason.partition(" ")[0]
                 _count(out["interpreted"], f"{number} {_place(event.where, root)}", event)
     return out
+
+
+def _compiled(record: dict[str, Any]) -> bool:
+    """Whether a test compiled anything, or tried to."""
+    return any(record.values())
 
 
 def _count(table: dict[str, Any], key: str, event: Any) -> None:

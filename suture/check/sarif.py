@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -12,6 +14,7 @@ from suture.breaks.catalog import lookup
 from suture.breaks.export import readable
 from suture.check.finding import Finding, Unreadable
 from suture.messages.source import printable
+from suture.messages.texts import address
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -23,6 +26,7 @@ def sarif(findings: Sequence[Finding], unreadable: Iterable[Unreadable] = ()) ->
         "tool": {
             "driver": {
                 "name": "suture",
+                "version": _version(),
                 "rules": [_rule(number) for number in numbers],
             }
         },
@@ -42,11 +46,25 @@ def _rule(number: str) -> dict[str, Any]:
     entry = lookup(number)
     return {
         "id": number,
-        "name": "".join(word.capitalize() for word in entry.type.split() if word.isalnum()),
-        "shortDescription": {"text": entry.type},
+        "name": _name(entry.heading),
+        "shortDescription": {"text": entry.heading},
         "fullDescription": {"text": readable(entry.explanation)},
+        "helpUri": address(entry),
         "help": {"text": "\n".join([*map(readable, entry.hints), f"suture break {number}"])},
     }
+
+
+def _name(heading: str) -> str:
+    """A heading as one word, which SARIF wants for a name."""
+    words = re.findall(r"[A-Za-z0-9]+", heading)
+    return "".join(word[:1].upper() + word[1:] for word in words)
+
+
+def _version() -> str:
+    try:
+        return metadata.version("suture")
+    except metadata.PackageNotFoundError:
+        return "0"
 
 
 def _result(one: Finding, index: int) -> dict[str, Any]:

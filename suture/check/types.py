@@ -20,6 +20,8 @@ _NOT_TENSORS = {
     "backward", "register_hook", "type", "untyped_storage", "storage", "split", "chunk", "unbind",
     "equal", "allclose",
 }  # fmt: skip
+_TRUTHS = {"any", "all"}  # methods that only tensors and arrays have
+_NOT = {"np.any", "np.all", "numpy.any", "numpy.all"}  # functions of those names
 _ATTRIBUTES = {"T", "mT", "H", "mH", "real", "imag", "grad", "data"}
 _ONLY_TENSORS = {
     "sin", "cos", "tanh", "relu", "sigmoid", "softmax", "log_softmax", "matmul", "mm", "bmm",
@@ -113,6 +115,12 @@ class Types:
     def _call(self, node: ast.Call) -> str | None:
         called = self.file.dotted(node.func)
         if self._makes_tensor(called) or self._is_layer(called):
+            return TENSOR
+        if (
+            isinstance(node.func, ast.Attribute)
+            and node.func.attr in _TRUTHS
+            and called not in _NOT
+        ):
             return TENSOR
         if called in ("float", "int") and node.args and self.of(node.args[0]):
             return NUMBER

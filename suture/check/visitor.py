@@ -33,6 +33,8 @@ _NAMED = {
     "torch.allclose": tensors.DATA_DEPENDENT_OP.number,
     "eval": python.EXEC_EVAL.number,
     "exec": python.LOCALS_CALL.number,
+    "open": calls.C_FUNCTION.number,
+    "io.open": calls.C_FUNCTION.number,
 }
 _COMPARING = {"max", "min", "sorted"}
 Known = dict[str, set[str]]  # for each function the parameters that are known to be tensors
@@ -187,7 +189,7 @@ class Walker(ast.NodeVisitor):
         called = self.file.dotted(node.func)
         self._pass_on(called, node)
         if called in _NAMED:
-            self._add(_NAMED[called], node, operator=called)
+            self._add(_NAMED[called], node, operator=called, function=called)
         elif called in _COMPARING | {"bool", "print"} and called not in self.file.functions:
             self._builtin(called, node)
         elif isinstance(node.func, ast.Attribute) and self.types.of(node.func.value) == TENSOR:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,19 @@ from rich.text import Text
 
 from suture.breaks import audit, catalog, export, page
 from suture.breaks.registry import BreakType, Kind, Status
-from suture.cli.common import FOUND, OK, fail, nearest, out, print_json
+from suture.breaks.search import Found
+from suture.breaks.search import search as search_
+from suture.cli.common import FOUND, OK, err, fail, nearest, out, print_json
 
 
 def add(commands: Any) -> None:
-    shown = commands.add_parser("break", help="print the page of a break, such as GB0170")
-    shown.add_argument("number")
+    shown = commands.add_parser(
+        "break",
+        help="print the page of a break, by number or by words",
+        description="suture break GB0170, gb170 or 170 prints the page; suture break print tensor"
+        " prints the page of the one that fits, or lists those that do, best first.",
+    )
+    shown.add_argument("words", nargs="+", metavar="NUMBER or WORD")
     shown.add_argument("--json", action="store_true")
     shown.set_defaults(do=show)
     made = commands.add_parser(
@@ -36,8 +45,22 @@ def add(commands: Any) -> None:
 
 
 def show(arguments: argparse.Namespace) -> int:
-    """Print one page."""
-    entry = find(arguments.number)
+    """Print one page, or list what the words find; exit code 1 if there are several."""
+    query = " ".join(arguments.words)
+    found = find(query)
+    for asked, taken in found.instead:
+        err().print(f"no break speaks of {asked!r}; shown is {taken!r}", style="dim", markup=False)
+    if len(found.entries) > 1:
+        if arguments.json:
+            numbers = {entry.number: i for i, entry in enumerate(found.entries)}
+            records = [one for one in export.export_plain() if one["number"] in numbers]
+            print_json(sorted(records, key=lambda one: numbers[str(one["number"])]))
+        else:
+            _list(found.entries[:_MOST])
+            more = f"; {len(found.entries) - _MOST} more" if len(found.entries) > _MOST else ""
+            out().print(f"suture break NUMBER prints a page{more}", style="dim")
+        return OK
+    (entry,) = found.entries
     try:
         text = page.read(entry).text
     except page.PageError as error:
@@ -54,17 +77,29 @@ def show(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def find(number: str) -> BreakType:
-    """The entry of a number; digits alone will do. Ends the command if there is none."""
-    wanted = f"GB{number:0>4}" if number.isdigit() else number
-    try:
-        return catalog.lookup(wanted)
-    except KeyError:
-        numbers = [entry.number for entry in catalog.entries()]
-        near = nearest(wanted.upper(), numbers)
-        types = {entry.type.lower(): entry.number for entry in catalog.entries()}
-        near = near or [types[one] for one in nearest(number.lower(), types)]
-        fail(f"no break has the number {number}", near)
+_MOST = 12
+
+
+def find(query: str) -> Found:
+    """What a number or words find; ends the command if that is nothing."""
+    found = search_(query)
+    if found.entries:
+        return found
+    numbers = [entry.number for entry in catalog.entries()]
+    digits = re.sub(r"\D", "", query)
+    near = nearest(f"GB{digits:0>4}" if digits else query.upper(), numbers) if digits else []
+    by_number = digits or not query
+    fail(f"no break {f'has the number {query}' if by_number else f'speaks of {query!r}'}", near)
+
+
+def _list(entries: Sequence[BreakType]) -> None:
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(style="bold magenta", no_wrap=True)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column()
+    for entry in entries:
+        table.add_row(entry.number, entry.status.value, Text(entry.heading))
+    out().print(table)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -82,32 +117,20 @@ def run(arguments: argparse.Namespace) -> int:
     if not found:
         console.print("no break matches")
         return FOUND
-    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
-    table.add_column(style="bold magenta", no_wrap=True)
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column()
-    for entry in found:
-        table.add_row(entry.number, entry.status.value, Text(entry.heading))
-    console.print(table)
+    _list(found)
     console.print(f"{len(found)} of {len(catalog.entries())}", style="dim")
     return OK
 
 
 def search(words: list[str], status: str | None, kind: str | None) -> list[BreakType]:
-    """The entries whose number, type, explanation or hints hold every word."""
-    wanted = [word.lower() for word in words]
+    """The entries that have every word, best first; all of them without words."""
+    found = search_(" ".join(words)).entries if words else catalog.entries()
     return [
         entry
-        for entry in catalog.entries()
+        for entry in found
         if (status is None or entry.status.value == status)
         and (kind is None or (entry.kind is not None and entry.kind.value == kind))
-        and all(word in _text(entry) for word in wanted)
     ]
-
-
-def _text(entry: BreakType) -> str:
-    parts = (entry.number, entry.type, entry.message, entry.explanation, *entry.hints)
-    return " ".join(parts).lower()
 
 
 def check(arguments: argparse.Namespace) -> int:

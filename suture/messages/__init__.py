@@ -11,6 +11,7 @@ from typing import Any
 
 from suture import errors, events
 from suture.breaks import Break, Kind
+from suture.breaks.registry import Status
 from suture.bytecode import CANONICAL
 from suture.capture import Capture, Interpret, Return, Run
 from suture.guards.names import slot_words, spoken
@@ -100,7 +101,9 @@ def broke(unit: Any, point: Any, capture: Capture, reason: Break) -> None:
     exit = capture.exit
     stack = stack_of(capture.frames, exit.inside if isinstance(exit, (Run, Interpret)) else [])
     reason = in_users_words(reason, stack[0], slot_words(point.data.chain))
-    raised = unit.forbids_breaks(capture.strictness.now)
+    # What eager raises too is the program's own error: Python runs the operation and raises it.
+    own = reason.type.status is Status.ERROR
+    raised = unit.forbids_breaks(capture.strictness.now) and not own
     events.emit(
         events.Broke(
             reason.number,

@@ -147,7 +147,10 @@ def _block(data: Any, variant: Any, entries: list[GuardEntry], everything: bool)
         out.append(
             f"  pinned: {sum(pinned.values())} ({shown}{f', others {rest}' if rest else ''})"
         )
-        out.append('  guards(fn, match="self") shows those that name self; match="" all of them')
+        name = next((one for one, _ in pinned.most_common() if one.isidentifier()), "torch")
+        out.append(
+            f'  guards(fn, match="{name}") shows those that name {name}; match="" all of them'
+        )
     return out
 
 

@@ -6,6 +6,7 @@ an edit above them is no change.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -79,13 +80,27 @@ def key(row: BreakRow) -> str:
     return f"{row.number} {row.type} in {row.where.function}{source}"
 
 
+def steady(text: str) -> str:
+    """A text without what differs from one run of a program to the next: addresses, clocks and
+    other long numbers, and the order in which a set is printed."""
+    text = _SET.sub(lambda found: "{" + ", ".join(sorted(found.group(1).split(", "))) + "}", text)
+    return _LONG.sub("#", _ADDRESS.sub("", text))
+
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+_LONG = re.compile(r"\b\d{9,}(?:\.\d+)?\b|\b\d+\.\d{6,}(?:e-?\d+)?\b|\b0x[0-9a-f]{6,}\b")
+_SET = re.compile(r"\{([^{}:]*)\}")
+
+
 def _breaks(report: Report) -> Counter[str]:
     return Counter(key(row) for row in report.breaks)
 
 
 def _reasons(report: Report) -> Counter[str]:
     return Counter(
-        f"{row.where.function}: {reason}" for row in report.recompilations for reason in row.reasons
+        f"{row.where.function}: {steady(reason)}"
+        for row in report.recompilations
+        for reason in row.reasons
     )
 
 
@@ -96,14 +111,13 @@ def _interpreted(report: Report) -> Counter[str]:
 
 
 def _guards(report: Report) -> Counter[str]:
-    """Guards without addresses in memory, once per function; torch's state is in every region."""
+    """Guards, once per function; torch's state is in every region."""
     found: Counter[str] = Counter()
     for region in report.regions:
         for guard in region.guards:
             if guard.text.startswith("torch state: "):
                 continue
-            text = guard.text.partition(" at 0x")[0]
-            found[f"{region.where.function}: {text}"] = 1
+            found[f"{region.where.function}: {steady(guard.text)}"] = 1
     return found
 
 

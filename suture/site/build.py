@@ -11,22 +11,32 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from suture.breaks import catalog, page
+from suture.breaks import catalog, page, search
 from suture.breaks.export import readable
 from suture.breaks.registry import BreakType, Kind, Status
 from suture.bytecode import CANONICAL
+from suture.report.build import versions
 from suture.rules.packages import to_inline, to_run
 from suture.rules.rows import table_rows
-from suture.site import examples, markdown
+from suture.site import examples, markdown, reference
 from suture.tracer.opcodes import HANDLERS
 
 STATIC = Path(__file__).parent / "static"
-GUIDE = Path(__file__).parents[2] / "docs" / "guide"
-ORDER = (
-    "graph-breaks", "fullgraph", "common-breaks", "error-on-graph-break", "skipped-functions",
-    "nonstrict-trace", "custom-operators", "recompilation", "dynamic_shapes", "guards",
-    "command-line", "testing", "trace-schema",
-)  # fmt: skip
+_INSTALLED = Path(__file__).parent / "guide"  # a wheel brings the guide along (see setup.py)
+_DOCS = Path(__file__).parents[2] / "docs"
+GUIDE = _INSTALLED if _INSTALLED.is_dir() else _DOCS / "guide"
+# The pages of the guide in the order they are read, by what a reader wants.
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "Start": ("tutorial", "migration", "faq"),
+    "Graph breaks": (
+        "graph-breaks", "fullgraph", "common-breaks", "error-on-graph-break", "skipped-functions",
+        "nonstrict-trace", "custom-operators",
+    ),
+    "Compiling again": ("recompilation", "dynamic_shapes", "guards"),
+    "Speed and trouble": ("performance", "troubleshooting", "command-line", "testing"),
+    "Reference": ("options", "api", "how-it-works", "trace-schema"),
+}  # fmt: skip
+MADE: dict[str, Callable[[], str]] = {"options": reference.options, "api": reference.api}
 
 
 class GuideFailed(RuntimeError):
@@ -58,7 +68,13 @@ def build(
     shutil.copytree(STATIC, target / "static", dirs_exist_ok=True)
     guides = guide_pages()
     results = run(guides, tell) if run_examples else {}
-    site = {"guides": [(name, markdown.title_of(text)) for name, text in guides.items()]}
+    if (GUIDE / "pictures").is_dir():
+        shutil.copytree(GUIDE / "pictures", target / "guide" / "pictures", dirs_exist_ok=True)
+    site = {
+        "guides": [(name, markdown.title_of(text)) for name, text in guides.items()],
+        "menu": menu(guides),
+        "versions": versions(),
+    }
     written = [
         _write(target, "index.html", "index.html.j2", up="", **index_context(), **site),
         _write(target, "rules.html", "rules.html.j2", up="", rows=rule_rows(), **site),
@@ -89,12 +105,24 @@ def _write(target: Path, name: str, template: str, **context: Any) -> Path:
 
 
 def guide_pages() -> dict[str, str]:
-    """The pages of the guide by name, in the order they are read; none where only the package is
-    installed, without the repository's docs."""
+    """The pages of the guide by name, in the order they are read."""
     paths = [*sorted(GUIDE.glob("*.md")), *GUIDE.parent.glob("trace-schema.md")]
     found = {path.stem: path.read_text(encoding="utf-8") for path in paths}
-    order = [name for name in ORDER if name in found]
+    if found:
+        found |= {name: make() for name, make in MADE.items()}
+    order = [name for names in SECTIONS.values() for name in names if name in found]
     return {name: found[name] for name in [*order, *(n for n in found if n not in order)]}
+
+
+def menu(guides: dict[str, str]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """(heading, its pages as (name, title)) of the guide's menu; pages of no section come last."""
+    known = {name for names in SECTIONS.values() for name in names}
+    groups = {**SECTIONS, "More": tuple(name for name in guides if name not in known)}
+    made = [
+        (heading, [(name, markdown.title_of(guides[name])) for name in names if name in guides])
+        for heading, names in groups.items()
+    ]
+    return [(heading, pages) for heading, pages in made if pages]
 
 
 def run(guides: dict[str, str], tell: Callable[[str], None]) -> dict[str, Any]:
@@ -147,16 +175,17 @@ def index_context() -> dict[str, Any]:
 
 def search_index() -> str:
     """The texts to search, as a script: pages opened from a disk may not fetch files."""
+    texts = search.texts()
     rows = [
         {
             "number": entry.number,
-            "words": " ".join(
-                (entry.number, entry.type, readable(entry.message), readable(entry.explanation),
-                 *map(readable, entry.hints), entry.note, catalog.family_of(entry))
-            ).lower(),
+            "heading": texts[entry.number].heading,
+            "names": texts[entry.number].names,
+            "rest": texts[entry.number].rest,
+            "happens": entry.status is Status.BREAK,
         }
         for entry in catalog.entries()
-    ]  # fmt: skip
+    ]
     text = json.dumps(rows, ensure_ascii=False).replace("<", "\\u003c")
     return f"window.sutureBreaks = {text};\n"
 

@@ -36,6 +36,7 @@ BODIES = [
     "log.info('hello')",
     "e = torch.equal(y, y)",
     "if y is None: y = x",
+    "if x is not None and (x > 0).any(): y = y + 1",
     "if y.dim() == 1: y = y + 1",
     "n = y.sum().item()",
     "if not torch.compiler.is_compiling(): print(y)",
@@ -168,4 +169,41 @@ def test_sarif_is_what_code_hosts_read(tmp_path, monkeypatch):
     assert location["region"]["startLine"] == 8
     assert location["region"]["startColumn"] == 5
     assert "\x1b" not in json.dumps(log, ensure_ascii=False)
+    driver = run["tool"]["driver"]
+    assert driver["version"]
+    assert rule["name"] == "PrintOrAnotherBuiltinOfATensorSValues"
+    assert rule["helpUri"].endswith("/GB0059.md")
     assert run["invocations"][0]["toolExecutionNotifications"]
+
+
+def test_a_truth_of_an_argument_that_nothing_else_shows_to_be_a_tensor():
+    source = (
+        "import torch\n@torch.compile\ndef f(x, mask=None):\n"
+        "    if mask is not None and mask.any():\n        x = x + 1\n"
+        "    if self.mask.all():\n        x = x + 1\n"
+        "    if any(n for n in (1, 2)):\n        x = x + 1\n"
+        "    return x\n"
+    )
+    found = [(one.number, one.line, one.message) for one in check_source(source)]
+    assert found == [
+        ("GB0170", 4, "branch on the value of mask.any()"),
+        ("GB0170", 6, "branch on the value of self.mask.all()"),
+    ]
+
+
+def test_a_file_that_is_opened():
+    source = (
+        "import torch\n@torch.compile\ndef f(x):\n    with open('a') as file:\n        return x\n"
+    )
+    (one,) = check_source(source)
+    assert (one.number, one.message) == ("GB0177", "open is implemented in C and has no model")
+    assert one.hint.startswith("Read or write the file before")
+
+
+def test_names_of_rules_are_one_word():
+    from suture.breaks import catalog
+    from suture.check.sarif import _name
+
+    names = [_name(entry.heading) for entry in catalog.entries()]
+    assert all(name.isalnum() for name in names)
+    assert names[0][0].isupper()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -267,7 +268,7 @@ class TestRegistry:
         _, out, _ = run(capsys, "break", "GB0170", "--json")
         assert json.loads(out)["status"] == "break"
 
-    @pytest.mark.parametrize("number", ["GB9999", "GB01700", "data-dependent branching", ""])
+    @pytest.mark.parametrize("number", ["GB9999", "GB01700", ""])
     def test_an_unknown_number(self, capsys, number):
         code, _, err = run(capsys, "break", number)
         assert code == 2
@@ -285,6 +286,32 @@ class TestRegistry:
     def test_json(self, capsys):
         _, out, _ = run(capsys, "registry", "--json")
         assert len(json.loads(out)) >= 222
+
+    @pytest.mark.parametrize(
+        ("words", "first"),
+        [
+            (["gb170"], "GB0170"),
+            (["GB 170"], "GB0170"),
+            (["print"], "GB0059"),
+            (["nonzero", "loop"], "GB2010"),
+            (["perf_counter"], "GB0177"),
+            (["bransh"], "GB0170"),
+            (["data-dependent branching"], "GB0170"),
+            (["bakward()"], "GB0123"),
+        ],
+    )
+    def test_a_break_is_found_by_number_word_and_near_miss(self, capsys, words, first):
+        code, out, _ = run(capsys, "break", *words)
+        assert code == 0
+        assert re.search(r"GB\d{4}", out).group() == first
+
+    def test_a_near_miss_is_said(self, capsys):
+        _, _, err = run(capsys, "break", "bransh")
+        assert "no break speaks of 'bransh'; shown is 'branch'" in err
+
+    def test_words_that_nothing_is_near_to(self, capsys):
+        code, _, err = run(capsys, "break", "xyzzyqqq")
+        assert code == 2 and "no break speaks of 'xyzzyqqq'" in err
 
     def test_export_for_tools_that_read_torchs(self, capsys, tmp_path):
         target = tmp_path / "registry.json"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import traceback
 
 import pytest
 import torch
@@ -129,3 +130,19 @@ def test_a_frame_left_to_the_interpreter_is_a_warning_once(caplog):
     (record,) = [r for r in caplog.records if r.name == "suture.recompiles"]
     assert record.levelno == logging.WARNING
     assert "many" in record.getMessage()
+
+
+def test_with_fullgraph_an_error_of_the_program_is_eagers():
+    def product(a, b):
+        return a @ b
+
+    args = (torch.ones(2, 3), torch.ones(2, 3))
+    with pytest.raises(RuntimeError) as eager:
+        product(*args)
+    with pytest.raises(RuntimeError) as compiled:
+        suture.compile(product, backend="eager", fullgraph=True)(*args)
+    assert type(compiled.value) is type(eager.value)
+    assert str(compiled.value) == str(eager.value)
+    frames = [entry.name for entry in traceback.extract_tb(compiled.value.__traceback__)]
+    assert frames[-1] == "product"
+    assert not any("/suture/" in str(entry.path) for entry in compiled.traceback)

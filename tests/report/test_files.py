@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import html.parser
 import json
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
 
 import suture
 from suture.report import ReportError, load
-from suture.report.diff import diff
+from suture.report.diff import diff, steady
 from tests.report.programs import broken, whole
 
 
@@ -181,3 +185,46 @@ def test_a_model_of_a_library_shows_the_librarys_source(tmp_path):
     report = suture.explain(torch.nn.ReLU())(torch.ones(2))
     assert any(file.endswith("activation.py") for file in report.sources)
     assert "F.relu" in "".join(read(page_of(report, tmp_path)).text)
+
+
+RESTLESS = """\
+import random, time, torch
+KEYS = {"a", "b", "c", "zz", "last"}
+class Holder: pass
+held = Holder()
+held.when, held.address, held.keys = time.time(), id(held), KEYS
+@torch.compile(backend="eager")
+def f(x, other):
+    y = x * 2
+    start = time.perf_counter()
+    if "a" in held.keys and held.when > 0 and held.address > 0:
+        y = y + random.random()
+    for key in KEYS:
+        y = y + len(key)
+    print(y, other)
+    return y * start
+for n in range(4):
+    f(torch.ones(n + 2), object())
+"""
+
+
+def test_two_equal_runs_do_not_differ(tmp_path):
+    path = tmp_path / "restless.py"
+    path.write_text(RESTLESS)
+    root = Path(__file__).parents[2]
+    for seed, name in enumerate(("a.json", "b.json")):
+        done = subprocess.run(
+            [sys.executable, "-m", "suture", "run", "-q", "--json", tmp_path / name, path],
+            env={**os.environ, "PYTHONPATH": str(root), "PYTHONHASHSEED": str(seed)},
+            capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    before, after = (load((tmp_path / name).read_text()) for name in ("a.json", "b.json"))
+    assert before.regions
+    assert not diff(before, after), str(diff(before, after).as_dict())
+
+
+def test_a_number_that_counts_is_a_difference():
+    assert steady("k == 3") != steady("k == 4")
+    assert steady("x.size(0) == 1024") != steady("x.size(0) == 2048")
+    assert steady("t == 2754.883862055") == steady("t == 2768.651700142")

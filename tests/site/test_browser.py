@@ -10,7 +10,9 @@ import pytest
 import torch
 
 import suture
+from suture.breaks.search import search
 from suture.site import build
+from suture.site.build import guide_pages
 from tests.report.programs import broken
 from tests.site.browser import MISSING, browser
 
@@ -81,6 +83,40 @@ def test_search_finds_by_number_type_and_words(page, words, number):
     assert window.run("return document.getElementById('count').textContent") == (
         f"{len(found)} of {everything}"
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [("gb170", "GB0170"), ("170", "GB0170"), ("print", "GB0059"), ("bransh", "GB0170"),
+     ("perf_counter", "GB0177"), ("backward()", "GB0123")],
+)  # fmt: skip
+def test_the_best_comes_first_as_on_the_command_line(page, words, number):
+    window = page("index.html")
+    choose(window, "q", words)
+    assert window.run(SHOWN)[0] == number
+    assert search(words).entries[0].number == number
+
+
+def test_a_near_miss_is_said(page):
+    window = page("index.html")
+    choose(window, "q", "bransh")
+    said = window.run("return document.getElementById('instead').textContent")
+    assert "bransh" in said and "branch" in said
+    choose(window, "q", "branch")
+    assert window.run("return document.getElementById('instead').hidden") is True
+
+
+def test_the_home_page_leads_into_the_guide(page, site):
+    window = page("index.html")
+    links = window.run("return [...document.querySelectorAll('.tiles a')].map((a) => a.href)")
+    assert {f"{(site / 'guide').as_uri()}/{name}.html" for name in guide_pages()} == set(links)
+    assert "suture " in window.run("return document.querySelector('footer').textContent")
+
+
+def test_pictures_of_the_guide_are_there(page):
+    window = page("guide/how-it-works.html")
+    sizes = window.run("return [...document.images].map((i) => i.complete && i.naturalWidth)")
+    assert sizes and all(sizes)
 
 
 def test_a_search_without_result_says_so(page):
@@ -173,9 +209,17 @@ class TestReport:
         urls = {url for url in window.requests() if not url.startswith("data:")}
         assert urls <= {saved.as_uri(), saved.as_uri() + "#region-2"}
 
+    def test_the_first_break_is_on_the_first_screen(self, opened):
+        opened.size(1280, 800)
+        opened.run("scrollTo(0, 0)")
+        top = opened.run("return document.querySelector('.card').getBoundingClientRect().top")
+        assert 0 < top < 500
+
     def test_keys_walk_over_the_breaks(self, opened):
+        cards = opened.run("return [...document.querySelectorAll('.card')].map((e) => e.id)")
+        assert sorted(cards) == ["break-1", "break-2", "break-3"]
         opened.type("n")
-        assert opened.run("return document.activeElement.id") == "break-2"
+        assert opened.run("return document.activeElement.id") == cards[0]
         opened.type("n")
         opened.type("p")
         assert "card" in opened.run("return document.activeElement.className")

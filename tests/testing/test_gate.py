@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 import torch
 
 import suture
+import suture_pytest
 from suture.testing import NotCaptured, assert_captured
 
 ROOT = Path(__file__).parents[2]
@@ -127,3 +129,34 @@ def test_bad_baselines_are_named(suite):
 def test_without_the_options_suture_is_not_imported(suite):
     suite.write_text("import sys\ndef test():\n    assert 'suture' not in sys.modules\n")
     assert pytest_run(suite).returncode == 0
+
+
+def test_functions_under_torch_compile_count(suite):
+    suite.write_text(SUITE.replace("suture.compile(fn", "torch.compile(fn"))
+    base = ("--suture-baseline", "breaks.json")
+    assert pytest_run(suite, *base, "--suture-update").returncode == 0
+    record = json.loads((suite.parent / "breaks.json").read_text())
+    assert record["tests"]["test_suite.py::test_step"]["graphs"] == 1
+
+
+def test_a_run_that_compiles_nothing_fails(suite):
+    base = ("--suture-baseline", "breaks.json")
+    assert pytest_run(suite, *base, "--suture-update").returncode == 0
+    done = pytest_run(suite, *base, "-k", "other")
+    assert done.returncode == 1
+    assert "nothing was compiled" in done.stdout
+
+
+def test_what_workers_did_is_merged():
+    class Node:
+        def __init__(self, **seen):
+            self.workeroutput = {"suture_seen": seen, "suture_news": list(seen)}
+
+    gate = suture_pytest.Gate.__new__(suture_pytest.Gate)
+    gate.seen, gate.news = {}, []
+    record = {"graphs": 1, "breaks": {}, "recompilations": {}, "interpreted": {}}
+    gate.pytest_testnodedown(Node(a=record), None)
+    gate.pytest_testnodedown(Node(b=record), None)
+    gate.pytest_testnodedown(object(), "crashed")
+    assert gate.seen == {"a": record, "b": record}
+    assert gate.news == ["a", "b"]

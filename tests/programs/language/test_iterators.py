@@ -11,6 +11,7 @@ import sys
 import time
 from typing import Any
 
+import pytest
 import torch
 
 import suture
