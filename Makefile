@@ -15,7 +15,7 @@ C_FILES := $(wildcard csrc/*.c csrc/*.h)
 BENCHMARKS := dispatch capture breaks dynamic import memory
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test check format build sweep sweep-cpython fuzz sweep-ops clean bench $(BENCHMARKS:%=bench-%)
+.PHONY: help demo test check format build matrix wheels sweep sweep-cpython fuzz sweep-ops clean bench $(BENCHMARKS:%=bench-%)
 
 help:
 	@echo "make demo    set up, then compile a small transformer and show what happened"
@@ -23,6 +23,7 @@ help:
 	@echo "make check   ruff, mypy, the registry of breaks, clang-format"
 	@echo "make format  let ruff and clang-format rewrite the files"
 	@echo "make build   set up and build the core"
+	@echo "make matrix  the suite on every Python and torch this machine can have (ARGS=... goes to tools/matrix.py)"
 	@echo "make sweep   real models against eager"
 	@echo "make sweep-ops  all operations and layers of torch's own tests, against torch.compile"
 	@echo "make sweep-cpython   CPython's own tests, every test method compiled (MODULES=\"test_int ...\", ARGS=--wider)"
@@ -51,6 +52,9 @@ format: build
 ifneq ($(C_FILES),)
 	$(BIN)/clang-format -i $(C_FILES)
 endif
+
+matrix:
+	$(PYTHON) tools/matrix.py --write $(ARGS)
 
 sweep-ops: build
 	$(PIP) install expecttest
