@@ -2,11 +2,13 @@
 #
 #   PYTHON=python3.12   another interpreter
 #   TORCH=2.11.0        another torch
+#   WORKERS=1           as many processes for the tests; auto: as many as there are cores
 #   SYSTEM_TORCH=1      use the torch that PYTHON already has; .venv then sees PYTHON's packages
 
 PYTHON ?= python3.11
 TORCH ?= 2.13.0
 SYSTEM_TORCH ?=
+WORKERS ?= auto
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -24,6 +26,7 @@ help:
 	@echo "make format  let ruff and clang-format rewrite the files"
 	@echo "make build   set up and build the core"
 	@echo "make matrix  the suite on every Python and torch this machine can have (ARGS=... goes to tools/matrix.py)"
+	@echo "make wheels  wheels for the Pythons this machine can have, and a source distribution, in dist/"
 	@echo "make sweep   real models against eager"
 	@echo "make sweep-ops  all operations and layers of torch's own tests, against torch.compile"
 	@echo "make sweep-cpython   CPython's own tests, every test method compiled (MODULES=\"test_int ...\", ARGS=--wider)"
@@ -35,7 +38,7 @@ demo: build
 	$(BIN)/python examples/demo.py
 
 test: check
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 check: build
 	$(BIN)/python -m ruff check .
@@ -52,6 +55,9 @@ format: build
 ifneq ($(C_FILES),)
 	$(BIN)/clang-format -i $(C_FILES)
 endif
+
+wheels: build
+	$(BIN)/python tools/wheels.py $(ARGS)
 
 matrix:
 	$(PYTHON) tools/matrix.py --write $(ARGS)

@@ -107,16 +107,16 @@ def environment(place: Place, version: str, torch: str | None, home: Path) -> st
         return python
     made = place.run(place.python, "-m", "venv", "--clear", str(folder))
     if made.returncode:
-        raise Missing(f"no virtual environment: {_last_line(made)}")
+        raise Missing(f"no virtual environment: {last_line(made)}")
     wanted = [f"torch=={torch}", *LIBRARIES, *TOOLS] if torch else ["setuptools>=77", *TOOLS[:3]]
     done = place.run(python, "-m", "pip", "install", "--quiet", *wanted)
     if done.returncode:
-        raise Missing(f"torch {torch} does not install: {_last_line(done)}")
+        raise Missing(f"torch {torch} does not install: {last_line(done)}")
     stamp.touch()
     return python
 
 
-def _last_line(done: subprocess.CompletedProcess[str]) -> str:
+def last_line(done: subprocess.CompletedProcess[str]) -> str:
     lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
     return lines[-1][:120] if lines else f"exit code {done.returncode}"
 
@@ -129,7 +129,7 @@ def show_checkout(place: Place) -> None:
     seen.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(["mount", "--bind", str(ROOT), str(seen)], capture_output=True, text=True)
     if done.returncode:
-        raise Missing(f"the chroot cannot see the checkout: {_last_line(done)}")
+        raise Missing(f"the chroot cannot see the checkout: {last_line(done)}")
 
 
 def run(version: str, torch: str | None, options: argparse.Namespace) -> Row:
@@ -143,7 +143,7 @@ def run(version: str, torch: str | None, options: argparse.Namespace) -> Row:
             "env", "-C", str(ROOT), python, "setup.py", "-q", "build_ext", "--inplace"
         )
         if build.returncode:
-            raise Missing(f"the core does not build: {_last_line(build)}")
+            raise Missing(f"the core does not build: {last_line(build)}")
     except Missing as missing:
         print(f"SKIPPED {version} with torch {torch}: {missing}", flush=True)
         row.remark = f"not run: {missing}"
@@ -169,7 +169,7 @@ def run(version: str, torch: str | None, options: argparse.Namespace) -> Row:
     done = place.run(*command)
     (ROOT / "build" / f"matrix-{version}-{torch}.log").write_text(done.stdout + done.stderr)
     if not report.exists():
-        row.remark = f"pytest ended with {done.returncode}: {_last_line(done)}"
+        row.remark = f"pytest ended with {done.returncode}: {last_line(done)}"
         return row
     return counted(row, report, " ".join(tests))
 
