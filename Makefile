@@ -2,11 +2,13 @@
 #
 #   PYTHON=python3.12   another interpreter
 #   TORCH=2.11.0        another torch
+#   WORKERS=1           as many processes for the tests; auto: as many as there are cores
 #   SYSTEM_TORCH=1      use the torch that PYTHON already has; .venv then sees PYTHON's packages
 
 PYTHON ?= python3.11
 TORCH ?= 2.13.0
 SYSTEM_TORCH ?=
+WORKERS ?= auto
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -15,7 +17,7 @@ C_FILES := $(wildcard csrc/*.c csrc/*.h)
 BENCHMARKS := dispatch capture breaks dynamic import memory callpath
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-browser check format build sweep sweep-cpython fuzz sweep-ops clean bench bench-gpu $(BENCHMARKS:%=bench-%)
+.PHONY: help demo test test-browser check format build matrix wheels sweep sweep-cpython fuzz sweep-ops clean bench bench-gpu $(BENCHMARKS:%=bench-%)
 
 help:
 	@echo "make demo    set up, then compile a small transformer and show what happened"
@@ -24,6 +26,8 @@ help:
 	@echo "make check   ruff, mypy, the registry of breaks, clang-format"
 	@echo "make format  let ruff and clang-format rewrite the files"
 	@echo "make build   set up and build the core"
+	@echo "make matrix  the suite on every Python and torch this machine can have (ARGS=... goes to tools/matrix.py)"
+	@echo "make wheels  wheels for the Pythons this machine can have, and a source distribution, in dist/"
 	@echo "make sweep   real models against eager"
 	@echo "make sweep-ops  all operations and layers of torch's own tests, against torch.compile"
 	@echo "make sweep-cpython   CPython's own tests, every test method compiled (MODULES=\"test_int ...\", ARGS=--wider)"
@@ -36,7 +40,7 @@ demo: build
 	$(BIN)/python examples/demo.py
 
 test: check
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 # The rest of the suite says loudly when these were skipped for want of a browser.
 test-browser: build
@@ -60,6 +64,12 @@ format: build
 ifneq ($(C_FILES),)
 	$(BIN)/clang-format -i $(C_FILES)
 endif
+
+wheels: build
+	$(BIN)/python tools/wheels.py $(ARGS)
+
+matrix:
+	$(PYTHON) tools/matrix.py --write $(ARGS)
 
 sweep-ops: build
 	$(PIP) install expecttest

@@ -15,6 +15,7 @@
 #define RAISED_NEXT(code, unit) ((unit) + 1)
 #define SUSPENDED_STATE(code, unit) FRAME_SUSPENDED
 #define CURRENT_FRAME(t) ((t)->cframe->current_frame)
+#define STATE_ENDED(state) ((state) >= FRAME_COMPLETED)
 #define GENERATOR_FRAME(g) ((suture_frame *)(g)->gi_iframe)
 
 #include "frames_objects.h"

@@ -26,6 +26,7 @@ suspended_state(PyCodeObject *code, int unit)
 #define RAISED_NEXT(code, unit) raised_next(code, unit)
 #define SUSPENDED_STATE(code, unit) suspended_state(code, unit)
 #define CURRENT_FRAME(t) ((t)->current_frame)
+#define STATE_ENDED(state) ((state) >= FRAME_COMPLETED)
 #define GENERATOR_FRAME(g) ((suture_frame *)(g)->gi_iframe)
 
 #include "frames_objects.h"

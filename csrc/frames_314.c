@@ -1,6 +1,6 @@
-/* Frames of CPython 3.14. */
+/* Frames of CPython 3.14 and 3.15. */
 #include <patchlevel.h>
-#if PY_VERSION_HEX >= 0x030E0000 && PY_VERSION_HEX < 0x030F0000
+#if PY_VERSION_HEX >= 0x030E0000 && PY_VERSION_HEX < 0x03100000
 
 #define Py_BUILD_CORE 1
 #include "core.h"
@@ -23,6 +23,13 @@ set_code(suture_frame *frame, PyCodeObject *code)
     frame->f_executable = PyStackRef_FromPyObjectNew(code);
     PyStackRef_CLOSE(old);
 }
+
+/* 3.15 knows no frame that has ended and is not cleared yet. */
+#if PY_VERSION_HEX >= 0x030F0000
+#define STATE_ENDED(state) ((state) == FRAME_CLEARED)
+#else
+#define STATE_ENDED(state) ((state) >= FRAME_COMPLETED)
+#endif
 
 #define FRAME_CODE(f) _PyFrame_GetCode(f)
 #define FRAME_FUNCTION(f) PyStackRef_AsPyObjectBorrow((f)->f_funcobj)

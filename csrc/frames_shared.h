@@ -12,6 +12,7 @@
  *   SUSPENDED_STATE(c, u)  state of a generator suspended behind the unit u of its code c
  *   CURRENT_FRAME(t)       lvalue: the frame that a thread runs
  *   GENERATOR_FRAME(g)     the frame inside a generator
+ *   STATE_ENDED(s)         whether a generator in this state has no frame any more
  *
  * and includes one of frames_objects.h and frames_references.h, which say what a slot is.
  */
@@ -330,7 +331,7 @@ suture_frame *
 suture_generator_frame(PyObject *generator)
 {
     PyGenObject *gen = (PyGenObject *)generator;
-    return gen->gi_frame_state >= FRAME_COMPLETED ? NULL : GENERATOR_FRAME(gen);
+    return STATE_ENDED(gen->gi_frame_state) ? NULL : GENERATOR_FRAME(gen);
 }
 
 int

@@ -13,10 +13,11 @@ from .code import Code, decode, pair
 from .decoder import DecodeError
 from .flow import Handling
 from .instructions import Effect, Handler, Instruction
-from .managers import not_a_manager
+from .language import CLASSMETHOD_ASKS, not_a_manager, unhashable
 
 __all__ = [
     "CANONICAL",
+    "CLASSMETHOD_ASKS",
     "Code",
     "DecodeError",
     "Effect",
@@ -26,4 +27,5 @@ __all__ = [
     "decode",
     "not_a_manager",
     "pair",
+    "unhashable",
 ]

@@ -331,6 +331,8 @@ def bound(fn: Any, owner: Any) -> Any:
         return fn.__get__(None, owner)
     if type(fn) in _BOUND_KINDS:
         return fn.__get__(owner, type(owner))
+    if not callable(fn):  # a property below a classmethod, where that does not ask it
+        return classmethod(fn).__get__(None, owner)
     return types.MethodType(fn, owner)
 
 
@@ -371,7 +373,8 @@ class Method(Variable):
         return tx.tail_call(self.fn, [self.owner, *args], kwargs)
 
     def rebuild(self, emit: Any) -> str:
-        plain = self.python_type() is types.MethodType
+        told = getattr(self.fn, "value", None)
+        plain = self.python_type() is types.MethodType and not isinstance(told, property)
         method = emit.constant(types.MethodType if plain else bound, "Method")
         return f"{method}({emit.value(self.fn)}, {emit.value(self.owner)})"
 

@@ -9,6 +9,7 @@ from suture._core import type_name
 from suture.breaks import Break, objects
 from suture.variables.base import Lazy
 from suture.variables.constant import Constant
+from suture.variables.keys import DICT_KEY, hashed
 from suture.variables.sequence import Container, Tuple
 from suture.variables.sets import key_of
 from suture.variables.views import DictView
@@ -65,7 +66,7 @@ class Dict(Container):
     def get(self, tx: Any, key: Any) -> Any:
         """The value under a key, or None; reads only this key."""
         key = key_of(tx, self, key)
-        at = key.hash_key(tx)
+        at = hashed(tx, key, DICT_KEY)
         found = self.entries.get(at)
         if found is None:
             if self.backing is None:
@@ -100,7 +101,7 @@ class Dict(Container):
 
     def put(self, tx: Any, key: Any, value: Any) -> None:
         found = key_of(tx, self, key)
-        at = found.hash_key(tx)
+        at = hashed(tx, found, DICT_KEY)
         key = key if type(key) is Tuple else found  # the very tuple goes in
         entries = self.change(tx)
         old = entries.get(at)
@@ -205,7 +206,7 @@ class Dict(Container):
         pairs = tx.dict_pairs(args[0]) if args else []
         pairs = pairs + [(Constant(k), v) for k, v in kwargs.items()]
         for key, _ in pairs:
-            key.hash_key(tx)
+            hashed(tx, key, DICT_KEY)
         for key, value in pairs:
             self.put(tx, key, value)
         return Constant(None)

@@ -7,6 +7,7 @@ from typing import Any
 from suture.breaks import Break, objects
 from suture.variables.address import Address, is_address_key, may_be_id
 from suture.variables.constant import Constant, Volatile
+from suture.variables.keys import SET_ELEMENT, hashed
 from suture.variables.sequence import Container, List, Tuple
 from suture.variables.set_tables import Recipe, recipe_for
 
@@ -57,7 +58,7 @@ def _member_key(tx: Any, item: Any) -> Any:
     part = tx.builtin_part(item)
     if isinstance(part, Set) and part.kind is set:
         return frozenset(part.entries)
-    return item.hash_key(tx)
+    return hashed(tx, item, SET_ELEMENT)
 
 
 class Set(Container):
@@ -95,7 +96,7 @@ class Set(Container):
 
     def add(self, tx: Any, item: Any) -> None:
         item = key_of(tx, self, item)
-        self._put(item.hash_key(tx), item)
+        self._put(hashed(tx, item, SET_ELEMENT), item)
 
     def _put(self, key: Any, item: Any) -> None:
         self.entries.setdefault(key, item)
@@ -162,7 +163,7 @@ class Set(Container):
 
     def m_add(self, tx: Any, item: Any) -> Any:
         item = key_of(tx, self, item)
-        key = item.hash_key(tx)
+        key = hashed(tx, item, SET_ELEMENT)
         self.change(tx)
         self._put(key, item)
         return Constant(None)
@@ -234,7 +235,7 @@ class Set(Container):
 
     def m_isdisjoint(self, tx: Any, other: Any) -> Any:
         if not tx.is_settled(other):
-            keys = (key_of(tx, self, i).hash_key(tx) for i in tx.each(other))
+            keys = (hashed(tx, key_of(tx, self, i), SET_ELEMENT) for i in tx.each(other))
             return Constant(all(key not in self.entries for key in keys))
         right = self._beside(tx, other)
         return Constant(not any(k in right for k in self.entries))
@@ -300,7 +301,7 @@ def operand_of(tx: Any, value: Any) -> Operand:
     for item in tx.unpack(value):
         if type(item) is Volatile:
             raise item.unknown("hash")
-        entries.setdefault(item.hash_key(tx), item)
+        entries.setdefault(hashed(tx, item, SET_ELEMENT), item)
     return Operand(entries, list(entries), True)
 
 

@@ -12,6 +12,7 @@ import torch
 
 from suture._core import type_name
 from suture.breaks import Break, objects
+from suture.bytecode import CLASSMETHOD_ASKS
 from suture.calls.objects import cached
 from suture.calls.objects.descriptors import is_property
 from suture.calls.outside.instances import (
@@ -160,7 +161,7 @@ class Attributes(Part):
             return self.wrap(raw.__func__, None)
         if kind is classmethod:
             of = owner_class if owner_class is not None else self.wrap(cls, None)
-            if type(raw.__func__) is property:
+            if type(raw.__func__) is property and CLASSMETHOD_ASKS:
                 return self.bind(raw.__func__, of, type(cls), name)
             return Method(self.wrap(raw.__func__, None), of)
         if is_property(raw):

@@ -7,6 +7,7 @@ from typing import Any
 from suture.breaks import Break, calls, objects
 from suture.tracer.opcodes.table import op
 from suture.variables import Constant, Dict, List, Opaque, Set, Slice, Tuple
+from suture.variables.keys import DICT_KEY, hashed
 from suture.variables.text import joined
 
 
@@ -51,7 +52,7 @@ def build_const_key_map(tx: Any, inst: Any, *parts: Any) -> Any:
 def _dict(tx: Any, pairs: Any) -> Dict:
     entries: dict[Any, tuple[Any, Any]] = {}
     for key, value in pairs:
-        at = key.hash_key(tx)
+        at = hashed(tx, key, DICT_KEY)
         entries[at] = (entries[at][0] if at in entries else key, value)
     return Dict(entries)
 

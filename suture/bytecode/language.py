@@ -1,8 +1,13 @@
-"""What `with` says of an object that it cannot enter: the words differ between Pythons."""
+"""What differs between Pythons above the instructions: what descriptors do, and what errors say."""
 
 from __future__ import annotations
 
+import sys
+
 from .code import EXIT_FIRST
+
+# A property below a classmethod is a property of the class; from 3.13 on it is just called.
+CLASSMETHOD_ASKS = sys.version_info < (3, 13)
 
 
 def not_a_manager(kind: type, asynchronous: bool = False) -> str | None:
@@ -31,10 +36,21 @@ def _sought(names: tuple[str, str]) -> tuple[str, str]:
 
 def _name(kind: type) -> str:
     """The class as the message has it: with its module from 3.14 on, as its C name before."""
-    if EXIT_FIRST and kind.__module__ not in ("builtins", "__main__"):
-        return f"{kind.__module__}.{kind.__qualname__}"
     if EXIT_FIRST:
-        return kind.__qualname__
+        return _full_name(kind)
     from suture._core import type_name
 
     return type_name(kind)
+
+
+def unhashable(kind: type, text: str, role: str) -> str | None:
+    """What is said of an instance of `kind` that was to have this role ("dict key", "set element"),
+    where hashing it raised a TypeError with this text; None where Pythons say just that."""
+    if sys.version_info < (3, 14):
+        return None
+    return f"cannot use '{_full_name(kind)}' as a {role} ({text})"
+
+
+def _full_name(kind: type) -> str:
+    plain = kind.__module__ in ("builtins", "__main__")
+    return kind.__qualname__ if plain else f"{kind.__module__}.{kind.__qualname__}"

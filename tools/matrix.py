@@ -1,0 +1,242 @@
+"""Runs the suite on every Python and torch that this machine can have, and prints one table.
+
+    python tools/matrix.py [--only 3.14+2.13.0] [--chroot DIR] [--write] [-- PYTEST ARGUMENTS]
+
+For each combination: an interpreter (on the PATH, of pyenv, or in a chroot of tools/chroot.sh), a
+virtual environment with that torch, the core built in place, pytest. What cannot be had is said,
+with the reason. --write puts the table into docs/guide/versions.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "guide" / "versions.md"
+BEGIN, END = "<!-- made by make matrix -->", "<!-- end -->"
+
+# Python and torch; without a torch, what needs none: the core and the bytecode.
+COMBINATIONS = (
+    ("3.11", "2.13.0"),
+    ("3.12", "2.11.0"),
+    ("3.12", "2.15.0"),
+    ("3.13", "2.13.0"),
+    ("3.14", "2.13.0"),
+    ("3.14t", None),
+    ("3.15", None),
+)
+WITHOUT_TORCH = ("tests/core", "tests/bytecode")
+LIBRARIES = ("rich>=13", "Jinja2>=3.1", "markdown-it-py>=3", "Pygments>=2.13", "setuptools>=77")
+TOOLS = ("pytest>=9", "pytest-xdist>=3.6", "hypothesis>=6.100", "numpy>=1.26")
+
+
+class Missing(Exception):
+    """A combination that this machine cannot have, and why."""
+
+
+@dataclass
+class Place:
+    """An interpreter, and the words in front of a command that runs where it is."""
+
+    python: str
+    enter: tuple[str, ...]
+    root: Path  # of its file system
+
+    def run(self, *command: str, **more: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*self.enter, *command],
+            capture_output=True,
+            text=True,
+            **more,  # type: ignore[call-overload]
+        )
+
+
+@dataclass
+class Row:
+    """One line of the table."""
+
+    python: str
+    torch: str
+    passed: str = "-"
+    failed: str = "-"
+    skipped: str = "-"
+    remark: str = ""
+
+    def cells(self) -> tuple[str, ...]:
+        return self.python, self.torch, self.passed, self.failed, self.skipped, self.remark
+
+
+def find(version: str, chroot: Path | None) -> Place:
+    """The interpreter of this version."""
+    candidates = [Place(p, (), Path("/")) for p in _on_this_machine(version)]
+    if chroot is not None and chroot.is_dir():
+        names = (f"/usr/bin/python{version}", f"/usr/local/bin/python{version}")
+        candidates += [Place(n, ("chroot", str(chroot)), chroot) for n in names]
+    program = "import sys, sysconfig; print('%d.%d' % sys.version_info[:2] + 't' * "
+    program += "bool(sysconfig.get_config_var('Py_GIL_DISABLED')))"
+    for place in candidates:
+        done = place.run(place.python, "-c", program)
+        if done.returncode == 0 and done.stdout.strip() == version:
+            return place
+    hint = "" if chroot else "; tools/chroot.sh makes a chroot that may have it (--chroot)"
+    raise Missing(f"no Python {version} on this machine{hint}")
+
+
+def _on_this_machine(version: str) -> list[str]:
+    found = [path] if (path := shutil.which(f"python{version}")) else []
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    pattern = f"versions/{version.rstrip('t')}.*/bin/python{version}"
+    return found + [str(path) for path in sorted(pyenv.glob(pattern))]
+
+
+def environment(place: Place, version: str, torch: str | None, home: Path) -> str:
+    """The Python of a virtual environment with this torch, made where it is not there yet."""
+    folder = home / f"{version}-{torch or 'no-torch'}"
+    python = str(folder / "bin" / "python")
+    stamp = place.root / str(folder / "made").lstrip("/")
+    if stamp.exists():
+        return python
+    made = place.run(place.python, "-m", "venv", "--clear", str(folder))
+    if made.returncode:
+        raise Missing(f"no virtual environment: {last_line(made)}")
+    wanted = [f"torch=={torch}", *LIBRARIES, *TOOLS] if torch else ["setuptools>=77", *TOOLS[:3]]
+    done = place.run(python, "-m", "pip", "install", "--quiet", *wanted)
+    if done.returncode:
+        raise Missing(f"torch {torch} does not install: {last_line(done)}")
+    stamp.touch()
+    return python
+
+
+def last_line(done: subprocess.CompletedProcess[str]) -> str:
+    lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
+    return lines[-1][:120] if lines else f"exit code {done.returncode}"
+
+
+def show_checkout(place: Place) -> None:
+    """Let a chroot see this checkout under the same path."""
+    seen = place.root / str(ROOT).lstrip("/")
+    if place.root == Path("/") or (seen / "setup.py").exists():
+        return
+    seen.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(["mount", "--bind", str(ROOT), str(seen)], capture_output=True, text=True)
+    if done.returncode:
+        raise Missing(f"the chroot cannot see the checkout: {last_line(done)}")
+
+
+def run(version: str, torch: str | None, options: argparse.Namespace) -> Row:
+    """Build and test one combination."""
+    row = Row(version, torch or "none")
+    try:
+        place = find(version, options.chroot)
+        show_checkout(place)
+        python = environment(place, version, torch, options.home)
+        build = place.run(
+            "env", "-C", str(ROOT), python, "setup.py", "-q", "build_ext", "--inplace"
+        )
+        if build.returncode:
+            raise Missing(f"the core does not build: {last_line(build)}")
+    except Missing as missing:
+        print(f"SKIPPED {version} with torch {torch}: {missing}", flush=True)
+        row.remark = f"not run: {missing}"
+        return row
+    report = ROOT / "build" / f"matrix-{version}-{torch}.xml"
+    report.parent.mkdir(exist_ok=True)
+    report.unlink(missing_ok=True)
+    tests = options.pytest if torch else list(WITHOUT_TORCH)
+    command = [
+        "env",
+        "-C",
+        str(ROOT),
+        f"PYTHONPATH={ROOT}",
+        python,
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "2",
+    ]
+    command += ["-p", "no:cacheprovider", "--tb=short", f"--junitxml={report}", *tests]
+    print(f"{version} with torch {torch}: {' '.join(tests) or 'the whole suite'}", flush=True)
+    done = place.run(*command)
+    (ROOT / "build" / f"matrix-{version}-{torch}.log").write_text(done.stdout + done.stderr)
+    if not report.exists():
+        row.remark = f"pytest ended with {done.returncode}: {last_line(done)}"
+        return row
+    return counted(row, report, " ".join(tests))
+
+
+def counted(row: Row, report: Path, tests: str) -> Row:
+    """The row with what pytest wrote about its run."""
+    suite = next(ElementTree.parse(report).iter("testsuite"))
+    failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+    skipped = int(suite.get("skipped", 0))
+    row.passed = str(int(suite.get("tests", 0)) - failed - skipped)
+    row.failed, row.skipped = str(failed), str(skipped)
+    row.remark = tests or "the whole suite"
+    return row
+
+
+def table(rows: list[Row]) -> str:
+    """The rows as a table of Markdown."""
+    head = ("Python", "torch", "passed", "failed", "skipped", "what was run")
+    lines = [head, ("---",) * len(head), *(row.cells() for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def write(rows: list[Row]) -> None:
+    """Put the rows into the page; rows of combinations that were not asked for stay."""
+    text = PAGE.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    old, after = rest.split(END)
+    new = {(row.python, row.torch): row for row in rows}
+    kept = []
+    for line in re.findall(r"^\| (\d.*) \|$", old, re.MULTILINE):
+        cells = [cell.strip() for cell in line.split("|")]
+        if (cells[0], cells[1]) not in new:
+            kept.append(Row(*cells))
+    order = [(python, torch or "none") for python, torch in COMBINATIONS]
+    every = sorted(
+        [*kept, *rows],
+        key=lambda r: order.index((r.python, r.torch)) if (r.python, r.torch) in order else 99,
+    )
+    day = datetime.date.today().isoformat()
+    body = f"{BEGIN}\n{table(every)}\n\nLast run: {day}.\n{END}"
+    PAGE.write_text(before + body + after, encoding="utf-8")
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--only", action="append", help="PYTHON+TORCH; may be given again")
+    parser.add_argument("--home", type=Path, default=ROOT / ".matrix", help="for environments")
+    parser.add_argument("--chroot", type=Path, help="a folder made by tools/chroot.sh")
+    parser.add_argument("--write", action="store_true", help="write the table into the guide")
+    parser.add_argument("pytest", nargs="*", help="arguments of pytest; without: the whole suite")
+    made = parser.parse_args()
+    made.home = made.home.resolve()
+    return made
+
+
+def main() -> int:
+    options = arguments()
+    wanted = COMBINATIONS
+    if options.only:
+        pairs = [one.partition("+")[::2] for one in options.only]
+        wanted = tuple((python, torch or None) for python, torch in pairs)
+    rows = [run(python, torch, options) for python, torch in wanted]
+    print(table(rows))
+    if options.write:
+        write(rows)
+    return int(any(row.failed not in ("0", "-") for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
