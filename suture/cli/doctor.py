@@ -75,12 +75,13 @@ def _private_names() -> Answer:
     """Whether this torch has every name that it should have; looks all of them up."""
     for found in pkgutil.iter_modules(torch_private.__path__):
         importlib.import_module(f"{torch_private.__name__}.{found.name}")
-    count = sum(len(topic.names) for topic in TOPICS)
+    here = releases.nearest()
+    count = sum(name.expected(here) for topic in TOPICS for name in topic.names.values())
     gone = [
         f"{name.path} (off: {topic.feature})"
         for topic in TOPICS
         for name in topic.missing()
-        if name.expected(releases.nearest())
+        if name.expected(here)
     ]
     return not gone, "missing: " + "; ".join(gone) if gone else f"all {count} are here"
 

@@ -181,7 +181,9 @@ def _facts_of_function(target: Any) -> _Facts | None:
 
 
 def _operator_named(name: str) -> Any:
-    return getattr(torch.ops.aten, name, None) if name.isidentifier() else None
+    found = getattr(torch.ops.aten, name, None) if name.isidentifier() else None
+    # the namespace is an object with methods of its own, such as __eq__
+    return found if isinstance(found, operators.OpOverloadPacket) else None
 
 
 def _overloads(packet: Any) -> list[Any]:

@@ -55,6 +55,8 @@ def written(*call, **kwargs):
         ((operator.invert, A), ""),
         (("__invert__", A), ""),
         (("__int__", A), ""),
+        (("__eq__", A, B), ""),
+        (("__iand__", A, B), "x0"),
         (("add_", A, B), "x0"),
         (("__iadd__", A, B), "x0"),
         (("__setitem__", A, 0, B), "x0"),
