@@ -10,10 +10,11 @@ import torch
 
 from suture import rules
 from suture._core import type_name
-from suture.breaks import Break, calls, contexts, control_flow, objects, tensors
+from suture.breaks import Break, calls, contexts, control_flow, objects, python, tensors
 from suture.bytecode import decode
 from suture.calls import regions, unmodelled
 from suture.calls.kept import is_finite_iterator, refuse_callbacks
+from suture.calls.language.frames import looks_at_locals
 from suture.calls.objects.attributes import MISSING, find_in_mro
 from suture.calls.part import Part
 from suture.calls.stdlib import library
@@ -84,6 +85,8 @@ class Functions(Part):
         if type(fn) is MadeFunction:
             return self.inline(fn, args, kwargs)
         real = fn.fn
+        if looks_at_locals(real) and not self.whole:
+            raise Break(python.FRAME_ACCESS, call=f"{real.__qualname__}()")
         handler = handler_of(real)
         if handler is not None:
             return self.handle(handler, real, args, kwargs)
@@ -345,8 +348,6 @@ class Functions(Part):
         )
 
     def refuse_async(self, what: str) -> Any:
-        from suture.breaks import python
-
         raise Break(python.ASYNC, instruction=what, function=self.frames[-1].code.code.co_qualname)
 
 

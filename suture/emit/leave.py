@@ -11,6 +11,7 @@ import torch
 from suture import _core
 from suture.breaks import calls
 from suture.bytecode import CANONICAL
+from suture.calls.language.frames import looks_at_locals
 from suture.calls.outside.wrapping import is_empty_cell
 from suture.capture import Again, Capture, Interpret, Return, Run, Yield
 from suture.emit.writer import Writer
@@ -27,8 +28,22 @@ _WATCHERS = frozenset({"ref", "proxy", "finalize"})
 
 def _needed(frame: Any, index: int) -> set[int]:
     """The slots of a frame that goes on at an instruction which must keep their values."""
+    if _is_watched(frame):
+        return {i for i, value in enumerate(frame.locals) if value is not None}
     waiting = (i for i, value in enumerate(frame.locals) if _waits(value))
     return {*frame.code.live(index), *waiting}
+
+
+def _is_watched(frame: Any) -> bool:
+    """Whether the frame names a function that looks at the local variables of its caller."""
+    held = [frame.fn.globals.get(name) for name in frame.code.code.co_names]
+    for value in frame.locals:
+        value = getattr(value, "contents", value)
+        held += [getattr(value, "fn", None), getattr(value, "value", None)]
+    fn = getattr(frame.fn, "fn", None)
+    cells = fn.__closure__ or () if isinstance(fn, types.FunctionType) else ()
+    held += [cell.cell_contents for cell in cells if not is_empty_cell(cell)]
+    return any(map(looks_at_locals, held))
 
 
 def _waits(value: Any) -> bool:

@@ -6,6 +6,7 @@ import logging
 import sys
 import warnings
 
+import pytest
 import torch
 
 import suture
@@ -152,3 +153,53 @@ def test_a_kept_frame_outlives_the_call():
         frame = frame.f_back
     assert frame.f_code is fn.__code__
     assert frame.f_back.f_code.co_name == "test_a_kept_frame_outlives_the_call"
+
+
+def names_of_caller():
+    return sorted(sys._getframe(1).f_locals)
+
+
+def filled(text):
+    return text.format(**sys._getframe(1).f_locals)
+
+
+@suture.disable
+def seen_from_outside():
+    frame = sys._getframe(1)
+    while frame.f_code.co_name != "shows_to_a_disabled_function":
+        frame = frame.f_back
+    return sorted(frame.f_locals), str(frame.f_locals["y"])
+
+
+def shows_its_locals(x):
+    y = 3
+    z = x + y
+    first = names_of_caller()
+    w = z * 2
+    y = filled("{y} of {x.shape[0]}")
+    return first, names_of_caller(), y, w
+
+
+def shows_those_of_the_inner_one(x):
+    def inner(x, name):
+        size = x.shape[0] * 2  # noqa: F841
+        return filled("{name} {size}"), x * 2
+
+    name = "outer"  # noqa: F841
+    y = x + 1
+    return inner(y, "inner"), filled("{name}"), y
+
+
+def shows_to_a_disabled_function(x):
+    y = x * 3
+    u = 1
+    first = seen_from_outside()
+    del u
+    return first, seen_from_outside(), y + 1
+
+
+@pytest.mark.parametrize(
+    "fn", [shows_its_locals, shows_those_of_the_inner_one, shows_to_a_disabled_function]
+)
+def test_a_called_function_sees_the_local_variables_of_its_caller(fn):
+    check(fn, torch.ones(2), graphs=None, breaks=None, recompiles=None, interpreted=None, calls=3)

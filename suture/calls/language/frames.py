@@ -11,6 +11,21 @@ from suture.calls.table import handles
 from suture.variables import Constant, Dict, List
 
 
+def looks_at_locals(fn: Any) -> bool:
+    """Whether a function, or one that it wraps, reads the local variables of frames: of those that
+    call it, which a variant does not have."""
+    for _ in range(_WRAPPERS):
+        if not isinstance(fn, types.FunctionType):
+            return False
+        if "f_locals" in fn.__code__.co_names:
+            return True
+        fn = fn.__dict__.get("__wrapped__")
+    return False
+
+
+_WRAPPERS = 8
+
+
 def frame_locals(tx: Any) -> dict[str, Any]:
     """The variables of the innermost frame by name, those that have a value."""
     frame = tx.frames[-1]

@@ -24,7 +24,7 @@ def _cached_call(tx: Any, args: Any, kwargs: Any) -> Any:
     real = cached.value if isinstance(cached, Object) else None
     if real is None or cached.source is None or type(real) is not functools._lru_cache_wrapper:
         raise Break(calls.C_FUNCTION, function=cached.describe())
-    wrapped = real.__wrapped__
+    wrapped: Any = real.__wrapped__
     steady = all(_never_changes(tx, wrapped, a) for a in (*given, *kwargs.values()))
     if not steady or not _is_pure(wrapped):
         if not (tx.whole or _is_of_a_library(real)):

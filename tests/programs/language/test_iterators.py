@@ -398,10 +398,12 @@ def test_looking_for_an_item_leaves_an_iterator_behind_it(make):
     def fn(x, it):
         return 2 in it, list(it), x + 1
 
-    check(
+    checked(
         fn,
         graphs=None,
+        breaks=None,
         recompiles=None,
+        interpreted=None,
         calls=3,
         make=lambda: (torch.ones(2), iter(make([1, 2, 3]))),
     )
