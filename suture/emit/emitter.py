@@ -45,10 +45,10 @@ class Emitted:
     def set_graph(self, compiled: Any) -> None:
         """Let the variant call the compiled graph. What the graph always gets stands before the
         arguments already: hundreds of parameters cost a call next to nothing then."""
+        namespace, statics = self.namespace, self.statics  # the examples are not kept
 
         def put(run: Any) -> None:
-            bound = functools.partial(run, *self.statics) if self.statics else run
-            self.namespace["graph"] = bound
+            namespace["graph"] = functools.partial(run, *statics) if statics else run
 
         if isinstance(compiled, Caller):
             self.caller = compiled

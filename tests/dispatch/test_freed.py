@@ -57,3 +57,18 @@ def test_gradients_are_freed_after_a_step_that_broke():
     ref = weakref.ref(model.weight.grad)
     optimizer.zero_grad()
     assert ref() is None
+
+
+def test_inputs_of_compiled_graphs_are_freed_whichever_way_they_are_called():
+    compiled = suture.compile(lambda x: x * 3 + 1)
+    for grad in (False, True):
+        x = torch.rand(4, requires_grad=grad)
+        for _ in range(2):
+            compiled(x)
+        gc.collect()  # what compiling itself leaves in cycles
+        for _ in range(2):
+            x = torch.rand(4, requires_grad=grad)
+            ref = weakref.ref(x)
+            compiled(x)
+            del x
+            assert ref() is None

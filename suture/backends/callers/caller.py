@@ -71,3 +71,7 @@ class Caller:
 
 class Wrapped(Caller):
     """Always legal: whatever the backend gave, with all that it puts around the graph."""
+
+    def follow(self, put: Callable[[Run], None]) -> None:
+        """It never becomes another one."""
+        put(self.run)
