@@ -5,8 +5,8 @@
 /* Signals are served by the variants (Python functions); this many jumps between C callables. */
 #define JUMPS_BETWEEN_SIGNALS 256
 
-/* What is called around each variant: enter(point, variant) gives what leave(it) gets. Both are NULL
- * unless somebody looks, and owned. */
+/* What is called around each variant: enter(point, variant) gives what leave(it) gets. Both are
+ * NULL unless somebody looks, and owned. */
 static PyObject *around_enter, *around_leave;
 
 /* Runs the variant while somebody looks. Arguments borrowed, result new. The hooks are kept for the

@@ -1,4 +1,4 @@
-"""torch's minifier of graphs. Run on torch 2.13; compared with the sources of 2.11 and 2.12."""
+"""torch's minifier of graphs. Run on torch 2.13 only."""
 
 from __future__ import annotations
 

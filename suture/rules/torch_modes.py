@@ -47,6 +47,12 @@ special(
     otherwise=INLINE,
 )
 special(
+    "suture.api.is_compiling",
+    "is_compiling",
+    because="true while tracing",
+    otherwise=INLINE,
+)
+special(
     "torch._dynamo.external_utils.is_compiling",
     "is_compiling",
     because="true while tracing",

@@ -1,6 +1,7 @@
-"""The private classes and functions of torch that this room imports. Run on torch 2.13; compared
-with the sources of 2.11 and 2.12. What is only read from modules that the program has imported
-stands in the files of their topics."""
+"""The private classes and functions of torch that this room imports. Run on torch 2.13 only.
+
+What is only read from modules that the program has imported stands in the files of their topics.
+"""
 
 from __future__ import annotations
 

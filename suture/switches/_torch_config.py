@@ -1,5 +1,5 @@
-"""torch._dynamo.config and torch.compiler.config, read as options of suture. Run on torch 2.13; the
-layout of the configuration modules was compared with the sources of 2.11 and 2.12.
+"""torch._dynamo.config and torch.compiler.config, read as options of suture. Run on
+torch 2.13 only.
 
 A knob counts if its value is not torch's default. Where it is the default nobody can tell whether
 the program has set it (`config.patch` puts a default back by setting it), so suture's own option

@@ -1,5 +1,5 @@
 """torch._dynamo.utils.counters, callbacks of compilations, and torch._dynamo.explain's answer, made
-of what suture did. Run on torch 2.13; compared with the sources of 2.11 and 2.12.
+of what suture did. Run on torch 2.13 only.
 
 Counters are written only where the program has imported them; what came before is added then.
 """

@@ -1,6 +1,5 @@
 """torch.profiler shows what suture compiled: a range `Torch-Compiled Region: function:line` around
-each variant that runs. Run on torch 2.13; the two functions that torch calls when a profiler starts
-and stops were compared with the sources of 2.11 and 2.12.
+each variant that runs. Run on torch 2.13 only.
 
 Nothing is called around variants while no profiler runs.
 """

@@ -1,5 +1,5 @@
 """TORCH_TRACE: what suture does, in torch's structured trace, so that tlparse reads it. Run on
-torch 2.13 and tlparse 0.4; the names used here were compared with the sources of 2.11 and 2.12.
+torch 2.13 and tlparse 0.4 only.
 
 A compilation of a point has an id, (number of the point, how many variants it had), as a frame has
 in torch. It is set for the length of the compilation, so what the backend writes carries it too.

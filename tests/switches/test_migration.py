@@ -289,10 +289,10 @@ def _():
 def _():
     def asked(x):
         c = torch.compiler
-        return c.is_compiling(), c.is_dynamo_compiling(), c.is_exporting()
+        return c.is_compiling(), c.is_dynamo_compiling(), suture.is_compiling(), c.is_exporting()
 
-    assert torch.compile(asked, backend="eager")(X) == (True, True, False)
-    assert asked(X) == (False, False, False)
+    assert torch.compile(asked, backend="eager")(X) == (True, True, True, False)
+    assert asked(X) == (False, False, False, False)
 
 
 @row("`torch.compiler.list_backends()`")
