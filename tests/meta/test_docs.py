@@ -53,3 +53,16 @@ def test_readme_shows_demo_and_test_first():
 def test_links_lead_somewhere(page):
     for target in LINK.findall(page.read_text()):
         assert (page.parent / target).exists(), target
+
+
+def test_the_figures_of_readme_are_those_of_the_benchmarks():
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in (ROOT / "README.md").read_text().splitlines()
+        if line.startswith("| ") and line.rstrip("| ")[-1].isdigit()
+    ]
+    measured = (ROOT / "docs" / "benchmarks.md").read_text()
+    assert len(rows) >= 5
+    for _, ours, theirs, ratio in rows:
+        assert f"| {ours} | {theirs} |" in measured
+        assert f"| {ratio} |" in measured
