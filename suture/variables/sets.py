@@ -41,7 +41,9 @@ def as_numbers(tx: Any, key: Any) -> Any:
     if type(key) is Address:
         return Constant(key.number(tx))
     if type(key) is Tuple:
-        return Tuple([as_numbers(tx, i) for i in key.unpacked(tx)])
+        # The id of what is made here is in no container that was there before.
+        new = (type(i) is Address and i.owner.source is None for i in key.unpacked(tx))
+        return key if any(new) else Tuple([as_numbers(tx, i) for i in key.unpacked(tx)])
     return key
 
 
