@@ -53,3 +53,16 @@ def test_readme_shows_demo_and_test_first():
 def test_links_lead_somewhere(page):
     for target in LINK.findall(page.read_text()):
         assert (page.parent / target).exists(), target
+
+
+def test_the_glossary_gives_each_word_one_meaning():
+    """One row per word, in order, each with a meaning of one to three sentences."""
+    rows = re.findall(r"^\| (.+?) \| (.+) \|$", (ROOT / "docs" / "glossary.md").read_text(), re.M)
+    rows = [row for row in rows if row[0] not in ("word", "---")]
+    words = [word for word, _ in rows]
+    assert words == sorted(words, key=str.lower)
+    single = [word for entry in words for word in entry.split(", ")]
+    assert len(set(single)) == len(single) >= 40
+    for word, meaning in rows:
+        assert meaning.endswith("."), word
+        assert 1 <= len(re.findall(r"\.(?:\s|$)", meaning)) <= 3, word
