@@ -214,3 +214,30 @@ def test_what_passes_through_keeps_its_identity():
 
     x = torch.ones(1)
     assert tour.Compiled(fn)(x, []) is x
+
+
+def test_a_break_among_the_arguments_of_a_call():
+    def fn(x, log):
+        return torch.sin(x + note(log, 3)) * note(log, 2)
+
+    same(fn, torch.ones(2), [])
+    same(fn, torch.ones(2), [], behind=False)
+
+
+def test_an_exception_of_the_operation_leaves_what_was_done_before():
+    def fn(x, log):
+        log.append(x + 1)
+        int("no number")
+        log.append(2)
+
+    same(fn, torch.ones(1), [])
+
+
+def test_a_long_loop_is_left_to_cpython():
+    def fn(n):
+        total = 0
+        for i in range(n):
+            total = total + i
+        return total
+
+    same(fn, 3000)
