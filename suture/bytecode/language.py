@@ -43,10 +43,13 @@ def _name(kind: type) -> str:
     return type_name(kind)
 
 
+_NAMES_THE_ROLE = sys.hexversion >= 0x030E0000  # a fact of the Python that runs, not of the checker
+
+
 def unhashable(kind: type, text: str, role: str) -> str | None:
     """What is said of an instance of `kind` that was to have this role ("dict key", "set element"),
     where hashing it raised a TypeError with this text; None where Pythons say just that."""
-    if sys.version_info < (3, 14):
+    if not _NAMES_THE_ROLE:
         return None
     return f"cannot use '{_full_name(kind)}' as a {role} ({text})"
 

@@ -210,7 +210,7 @@ def _interpolation(inst: Instruction) -> Any:
     conversion = {None: None, "str": "s", "repr": "r", "ascii": "a"}[inst.val[0]]
 
     def build(value: Any, text: str, spec: str = "") -> Any:
-        from string.templatelib import Interpolation  # from 3.14 on
+        from string.templatelib import Interpolation  # type: ignore[import-not-found]  # 3.14 on
 
         return Interpolation(value, text, conversion, spec)
 

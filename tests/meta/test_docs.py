@@ -55,6 +55,7 @@ def test_links_lead_somewhere(page):
         assert (page.parent / target).exists(), target
 
 
+<<<<<<< HEAD
 def test_the_figures_of_readme_are_those_of_the_benchmarks():
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
@@ -66,3 +67,16 @@ def test_the_figures_of_readme_are_those_of_the_benchmarks():
     for _, ours, theirs, ratio in rows:
         assert f"| {ours} | {theirs} |" in measured
         assert f"| {ratio} |" in measured
+=======
+def test_the_glossary_gives_each_word_one_meaning():
+    """One row per word, in order, each with a meaning of one to three sentences."""
+    rows = re.findall(r"^\| (.+?) \| (.+) \|$", (ROOT / "docs" / "glossary.md").read_text(), re.M)
+    rows = [row for row in rows if row[0] not in ("word", "---")]
+    words = [word for word, _ in rows]
+    assert words == sorted(words, key=str.lower)
+    single = [word for entry in words for word in entry.split(", ")]
+    assert len(set(single)) == len(single) >= 40
+    for word, meaning in rows:
+        assert meaning.endswith("."), word
+        assert 1 <= len(re.findall(r"\.(?:\s|$)", meaning)) <= 3, word
+>>>>>>> tour/main

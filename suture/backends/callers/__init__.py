@@ -7,7 +7,7 @@
 | `Plain`, by `Measured` | few operations, which change nothing and are faster one by one |
 | `Wrapped` | always: what the backend gave |
 
-docs/decisions/0008-ways-into-a-graph.md says what the wrappers that are left out guarantee, and why
+docs/decisions/0010-ways-into-a-graph.md says what the wrappers that are left out guarantee, and why
 it holds without them. `suture.code` shows which way a variant takes.
 """
 
