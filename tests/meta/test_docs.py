@@ -55,7 +55,6 @@ def test_links_lead_somewhere(page):
         assert (page.parent / target).exists(), target
 
 
-<<<<<<< HEAD
 def test_the_figures_of_readme_are_those_of_the_benchmarks():
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
@@ -67,7 +66,8 @@ def test_the_figures_of_readme_are_those_of_the_benchmarks():
     for _, ours, theirs, ratio in rows:
         assert f"| {ours} | {theirs} |" in measured
         assert f"| {ratio} |" in measured
-=======
+
+
 def test_the_glossary_gives_each_word_one_meaning():
     """One row per word, in order, each with a meaning of one to three sentences."""
     rows = re.findall(r"^\| (.+?) \| (.+) \|$", (ROOT / "docs" / "glossary.md").read_text(), re.M)
@@ -79,4 +79,3 @@ def test_the_glossary_gives_each_word_one_meaning():
     for word, meaning in rows:
         assert meaning.endswith("."), word
         assert 1 <= len(re.findall(r"\.(?:\s|$)", meaning)) <= 3, word
->>>>>>> tour/main
