@@ -9,6 +9,9 @@ from .code import EXIT_FIRST
 # A property below a classmethod is a property of the class; from 3.13 on it is just called.
 CLASSMETHOD_ASKS = sys.version_info < (3, 13)
 
+# An error about a key without a hash says what it was to be a key of.
+_KEYS_ARE_NAMED = sys.hexversion >= 0x030E0000
+
 
 def not_a_manager(kind: type, asynchronous: bool = False) -> str | None:
     """The message for an instance of a class that lacks a method of managers; None if it lacks
@@ -46,7 +49,7 @@ def _name(kind: type) -> str:
 def unhashable(kind: type, text: str, role: str) -> str | None:
     """What is said of an instance of `kind` that was to have this role ("dict key", "set element"),
     where hashing it raised a TypeError with this text; None where Pythons say just that."""
-    if sys.version_info < (3, 14):
+    if not _KEYS_ARE_NAMED:
         return None
     return f"cannot use '{_full_name(kind)}' as a {role} ({text})"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import py313
-from .common import BINARY
+from .common import BINARY, CONVERSIONS
 from .decoder import Rule, Walk, drop, meaning, plain
 from .instructions import Instruction
 
@@ -103,7 +103,7 @@ def function_attribute(walk: Walk, arg: int) -> None:
 
 def build_interpolation(walk: Walk, arg: int) -> None:
     """Bit 0: with a format specification; from bit 2 on, the conversion."""
-    walk.emit("BUILD_INTERPOLATION", arg, (py313.CONVERSIONS[arg >> 2], bool(arg & 1)))
+    walk.emit("BUILD_INTERPOLATION", arg, (CONVERSIONS[arg >> 2], bool(arg & 1)))
 
 
 RULES: dict[str, Rule] = {
