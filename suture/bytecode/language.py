@@ -9,6 +9,9 @@ from .code import EXIT_FIRST
 # A property below a classmethod is a property of the class; from 3.13 on it is just called.
 CLASSMETHOD_ASKS = sys.version_info < (3, 13)
 
+# An error about a key without a hash says what it was to be a key of.
+_KEYS_ARE_NAMED = sys.hexversion >= 0x030E0000
+
 
 def not_a_manager(kind: type, asynchronous: bool = False) -> str | None:
     """The message for an instance of a class that lacks a method of managers; None if it lacks
@@ -43,13 +46,10 @@ def _name(kind: type) -> str:
     return type_name(kind)
 
 
-_NAMES_THE_ROLE = sys.hexversion >= 0x030E0000  # a fact of the Python that runs, not of the checker
-
-
 def unhashable(kind: type, text: str, role: str) -> str | None:
     """What is said of an instance of `kind` that was to have this role ("dict key", "set element"),
     where hashing it raised a TypeError with this text; None where Pythons say just that."""
-    if not _NAMES_THE_ROLE:
+    if not _KEYS_ARE_NAMED:
         return None
     return f"cannot use '{_full_name(kind)}' as a {role} ({text})"
 

@@ -8,6 +8,7 @@ tuple if several, nothing if none. UNBOUND stands for NULL.
 from __future__ import annotations
 
 import builtins
+import importlib
 import operator
 import sys
 from collections.abc import Callable
@@ -206,22 +207,23 @@ def _with_except_start(inst: Instruction) -> Any:
     return leave
 
 
+def _templates() -> Any:
+    """The module of template strings, which is there from 3.14 on."""
+    return importlib.import_module("string.templatelib")
+
+
 def _interpolation(inst: Instruction) -> Any:
     conversion = {None: None, "str": "s", "repr": "r", "ascii": "a"}[inst.val[0]]
 
     def build(value: Any, text: str, spec: str = "") -> Any:
-        from string.templatelib import Interpolation  # type: ignore[import-not-found]  # 3.14 on
-
-        return Interpolation(value, text, conversion, spec)
+        return _templates().Interpolation(value, text, conversion, spec)
 
     return build
 
 
 def _template(strings: Any, interpolations: Any) -> Any:
-    from string.templatelib import Template
-
     mixed = [part for two in zip(strings, interpolations) for part in two]
-    return Template(*mixed, *strings[len(interpolations) :])
+    return _templates().Template(*mixed, *strings[len(interpolations) :])
 
 
 def _raise(inst: Instruction) -> Any:
@@ -279,6 +281,10 @@ _COMPARE = {
 
 def _contains(item: Any, container: Any) -> bool:
     return item in container
+
+
+def _contains_not(item: Any, container: Any) -> bool:
+    return item not in container
 
 
 def _dict_merge(target: Any, more: Any) -> None:

@@ -5,9 +5,9 @@ chains of attributes that start at an imported name of torch, `getattr` and `has
 paths handed to `import_module` or looked up in `sys.modules`, and the attributes of torch's objects
 that `ATTRIBUTES` lists.
 
-Not looked at: texts in suture/rules and suture/check, which name what programs call (a row
-whose name does not exist has no effect), and the marks that TorchDynamo's decorators leave on functions
-and tensors of the program.
+Not looked at: texts in suture/rules and suture/tools/check, which name what programs call (a row
+whose name does not exist has no effect), and the marks that TorchDynamo's decorators leave on
+functions and tensors of the program.
 """
 
 from __future__ import annotations
