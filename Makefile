@@ -47,7 +47,7 @@ test-browser: build
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
 	    apt-get install --yes chromium chromium-driver || \
 	    { echo "no Chromium: install the packages chromium and chromium-driver" >&2; exit 1; }
-	$(BIN)/python -m pytest tests/site/test_browser.py $(ARGS)
+	$(BIN)/python -m pytest tests/tools/site/test_browser.py $(ARGS)
 
 check: build
 	$(BIN)/python -m ruff check .

@@ -22,7 +22,6 @@ from suture.exporting import export
 from suture.install import install, uninstall
 from suture.logs import set_logs
 from suture.look import code, guards, recompile_reasons
-from suture.report import explain
 from suture.rules import (
     allow_in_graph,
     assume_constant_result,
@@ -38,6 +37,7 @@ from suture.rules import (
     substitute_in_graph,
 )
 from suture.stance import set_stance
+from suture.tools.report import explain
 
 __all__ = [
     "__version__",

@@ -2,7 +2,7 @@
 
 import sys
 
-from suture.cli import main
+from suture.tools.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -13,15 +13,15 @@ from typing import Any, TypeVar, overload
 import torch
 
 from suture import _core, backends, config, rules, stance
-from suture.calls.table import handler_of
 from suture.compiled_module import compile_module, compiled_of
+from suture.compiler.guards.configure import configure_core
+from suture.compiler.models import handler_of
+from suture.compiler.pipeline import compile_point
 from suture.dispatch import Options, Stats, Unit
 from suture.dispatch import stats as stats_
 from suture.dispatch.builtins_check import builtins_replaced
 from suture.dispatch.unit import ALL
 from suture.errors import UserError
-from suture.guards.configure import configure_core
-from suture.pipeline import compile_point
 from suture.torch_private.torchdynamo import hide
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -127,7 +127,7 @@ def _check(model: Any, fullgraph: Any, dynamic: Any, recompile_limit: Any) -> No
 def _shapes(spec: Any, model: Any, dynamic: bool | None) -> dict[str, Any]:
     if dynamic is not None:
         raise ValueError("give either dynamic or shapes_spec, not both")
-    from suture.switches import _torch_shapes  # torch's classes need sympy
+    from suture.switches import _torch_shapes
 
     return _torch_shapes.read(spec, _uncompiled(model))
 

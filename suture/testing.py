@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from suture.messages.texts import shorten
-from suture.report import Report, explain, recording
-from suture.report.model import BreakRow
-from suture.report.text import count, plain
+from suture.tools.report import Report, explain, recording
+from suture.tools.report.model import BreakRow
+from suture.tools.report.text import count, plain
 
 __all__ = ["NotCaptured", "assert_captured", "recorded"]
 

@@ -78,7 +78,7 @@ MUTATION_OF_UNKNOWN = define(
         "Return the new value, and store it outside the compiled function.",
         "Store it in a plain attribute, list or dict.",
     ),
-    note="a description of this type's changes in suture.effects",
+    note="a description of this type's changes in suture.compiler.effects",
 )
 
 CLASS_DEFINITION = define(

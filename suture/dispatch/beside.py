@@ -22,7 +22,7 @@ import torch
 
 from suture import _core
 from suture.backends.verify import Mismatch, place_of, unlike
-from suture.capture import Capture, Return
+from suture.compiler.capture import Capture, Return
 from suture.hook import call_from_slots
 from suture.torch_private.tensor_parts import pytree
 

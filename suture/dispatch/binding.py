@@ -13,8 +13,8 @@ import types
 import weakref
 from typing import Any
 
-from suture.emit.parameters import PARAMETERS
-from suture.guards import Guards, finish
+from suture.compiler.emit.parameters import PARAMETERS
+from suture.compiler.guards import Guards, finish
 
 MOST = 32  # modules that one variant is bound to; more of them share the variant itself
 

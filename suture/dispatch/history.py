@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from suture import config
-from suture.plan import Place, Plan
+from suture.compiler.plan import Place, Plan
 
 
 class History:

@@ -16,8 +16,13 @@ from typing import Any
 from suture import _core, backends, config, errors, events, stance, switches
 from suture.breaks import Break, contexts, internal, tensors
 from suture.bytecode import decode
-from suture.calls.tensor_free import state_is_tensor_free
-from suture.capture import Return, Run, Yield
+from suture.compiler.capture import Return, Run, Yield
+from suture.compiler.graph import forget_source
+from suture.compiler.guards.names import called_module, place_of, slot_words, spoken
+from suture.compiler.guards.reasons import most_frequent
+from suture.compiler.guards.reasons import reason as reason_of
+from suture.compiler.outside.tensor_free import state_is_tensor_free
+from suture.compiler.sources import slot
 from suture.dispatch import torch_state
 from suture.dispatch.binding import copy_function, follow
 from suture.dispatch.builtins_check import builtins_replaced
@@ -26,10 +31,6 @@ from suture.dispatch.history import History
 from suture.dispatch.leaving import Interpreting, Throwing
 from suture.dispatch.uncompiled import THIS_CALL_PLAINLY
 from suture.dispatch.unexpected import forget_after
-from suture.graph import forget_source
-from suture.guards.names import called_module, place_of, slot_words, spoken
-from suture.guards.reasons import most_frequent
-from suture.guards.reasons import reason as reason_of
 from suture.hook import (
     Chain,
     call_plainly,
@@ -40,7 +41,6 @@ from suture.hook import (
     slot_names,
     where,
 )
-from suture.sources import slot
 from suture.torch_private import thread_state
 from suture.torch_private.torchdynamo import hide
 

@@ -13,8 +13,8 @@ from suture import errors, events
 from suture.breaks import Break, Kind
 from suture.breaks.registry import Status
 from suture.bytecode import CANONICAL
-from suture.capture import Capture, Interpret, Return, Run
-from suture.guards.names import slot_words, spoken
+from suture.compiler.capture import Capture, Interpret, Return, Run
+from suture.compiler.guards.names import slot_words, spoken
 from suture.hook import where
 from suture.messages import graphs, guards, probe, texts, trace_file
 from suture.messages.log import TELLER

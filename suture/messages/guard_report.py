@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from suture.guards.names import called_module, place_of, slot_words, spoken
+from suture.compiler.guards.names import called_module, place_of, slot_words, spoken
 from suture.messages.guards import line_text
 from suture.messages.source import printable
 from suture.messages.texts import shorten

@@ -11,7 +11,7 @@ import threading
 
 from suture import events
 from suture.breaks import internal
-from suture.guards.reasons import once_each
+from suture.compiler.guards.reasons import once_each
 from suture.messages import guards
 
 _LOGGERS = {

@@ -54,7 +54,7 @@ REVEALED = [
     "int",
     "list[int]",
     "def (x: int) -> list[int]",
-    "suture.report.model.Report",
+    "suture.tools.report.model.Report",
 ]
 
 

@@ -9,7 +9,7 @@ import torch.utils.checkpoint
 from torch import nn
 
 import suture
-from suture.graph.compiling import takes_lstm_apart
+from suture.compiler.graph.compiling import takes_lstm_apart
 from tests.harness import check
 
 

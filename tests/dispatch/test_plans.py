@@ -10,9 +10,9 @@ import torch
 
 import suture
 from suture import events
-from suture.capture import Capture, Interpret, Return
+from suture.compiler.capture import Capture, Interpret, Return
+from suture.compiler.plan import Plan, Stop
 from suture.dispatch import History
-from suture.plan import Plan, Stop
 from tests.harness import check
 
 X = torch.arange(4.0)

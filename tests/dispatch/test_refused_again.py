@@ -6,8 +6,8 @@ import pytest
 import torch
 
 import suture
-from suture import pipeline
-from suture.plan import Retry
+from suture.compiler import pipeline
+from suture.compiler.plan import Retry
 
 
 def double(x):

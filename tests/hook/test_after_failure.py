@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import suture
-from suture import pipeline
+from suture.compiler import pipeline
 from tests.harness import check
 
 

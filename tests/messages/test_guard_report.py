@@ -160,7 +160,7 @@ def test_the_log_tells_a_guard_once_for_all_variants(caplog):
     ],
 )
 def test_paths_become_names(text, spoken):
-    from suture.guards import names
+    from suture.compiler.guards import names
 
     assert names.spoken(text, {"x": "a"}) == spoken
 

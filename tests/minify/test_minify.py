@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import suture
-from suture.cli import main
+from suture.tools.cli import main
 
 BACKEND = """
 import torch

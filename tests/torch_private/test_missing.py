@@ -17,7 +17,7 @@ def test_what_compiling_itself_needs_leaves_the_function_to_the_interpreter(monk
         return x.sin() + 1
 
     x = torch.randn(3)
-    with caplog.at_level("WARNING", "suture.pipeline"):
+    with caplog.at_level("WARNING", "suture.compiler.pipeline"):
         assert torch.equal(suture.compile(fn, backend="eager")(x), fn(x))
     assert "torch._guards.CompileContext" in caplog.text
 

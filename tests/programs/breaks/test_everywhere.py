@@ -10,8 +10,8 @@ import torch
 
 import suture
 from suture.breaks import Break, calls
-from suture.tracer import Tracer
-from suture.tracer.opcodes import HANDLERS
+from suture.compiler.interpreter import run
+from suture.compiler.interpreter.opcodes.table import HANDLERS
 from tests.programs.breaks import test_exceptions, test_managers, test_state
 from tests.programs.breaks.comparing import check_program, load
 from tests.programs.breaks.matrix import PLACES, program
@@ -20,16 +20,16 @@ X = torch.tensor([1.0, 2.0])
 
 
 def _break_at_every(every, monkeypatch):
-    plain = Tracer.execute
+    plain = run.execute
 
-    def execute(tx, frame, inst):
+    def execute(trace, frame, inst):
         handler = HANDLERS.get(inst.op)
-        if tx.floor == 0 and handler is not None and handler.run is not None:
+        if trace.progress.floor == 0 and handler is not None and handler.run is not None:
             if frame.ip % every == 0:
                 raise Break(calls.GRAPH_BREAK_CALL, reason="everywhere")
-        plain(tx, frame, inst)
+        plain(trace, frame, inst)
 
-    monkeypatch.setattr(Tracer, "execute", execute)
+    monkeypatch.setattr(run, "execute", execute)
 
 
 @pytest.fixture

@@ -1,1 +1,0 @@
-"""What the language itself does: builtins, operators, iteration, generators, exceptions, `with`."""

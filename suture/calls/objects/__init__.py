@@ -1,1 +1,0 @@
-"""Objects and classes, as CPython treats them: attributes, instances, isinstance, hashes."""

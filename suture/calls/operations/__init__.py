@@ -1,1 +1,0 @@
-"""Operations on tensors, arrays and symbolic numbers: nodes of the graph."""

@@ -1,1 +1,0 @@
-"""Callables of Python's library that the tracer answers for itself."""

@@ -1,2 +1,0 @@
-"""Functions that become graphs of their own: bodies of operators, transforms, autograd.Function,
-hooks."""

@@ -1,1 +1,0 @@
-"""Torch's state that a program switches for a block: modes, settings, inference mode."""

@@ -1,1 +1,0 @@
-"""Subclasses of torch.Tensor and other objects that take part in torch's operations."""

@@ -1,0 +1,1 @@
+"""From bytecode to variants. Loaded at the first miss."""

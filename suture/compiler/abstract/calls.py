@@ -1,0 +1,107 @@
+"""Calling any object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.compiler.abstract.declare import declared
+from suture.compiler.core import Trace, Value
+
+
+@declared
+def all_known(trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether every argument is a constant."""
+
+
+@declared
+def builtin_method(trace: Trace, method: Any, obj: Any, name: str, args: Any, kwargs: Any) -> Any:
+    """Run one of our own `m_` methods; wrong arguments are the program's TypeError."""
+
+
+@declared
+def by_verdict(
+    trace: Trace, verdict: Any, real: Any, fn: Any, args: list[Any], kwargs: Any
+) -> Any: ...
+
+
+@declared
+def call(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Call and come back with the result."""
+
+
+@declared
+def call_builtin(trace: Trace, fn: Value, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Call a C function, a method descriptor, an operator of torch..."""
+
+
+@declared
+def call_function(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Call a Python function as the rules say."""
+
+
+@declared
+def call_method(trace: Trace, obj: Any, name: str, *args: Any) -> Any:
+    """`obj.name(*args)`, done."""
+
+
+@declared
+def call_now(trace: Trace, real: Any, values: list[Any], named: dict[str, Any]) -> Any:
+    """Call a pure function now. An iterator that it gives is made again by each call of the
+    variant that needs it."""
+
+
+@declared
+def call_type_method(
+    trace: Trace, obj: Any, name: str, args: list[Any], kwargs: dict[str, Any]
+) -> Any:
+    """Call `type(obj).name(obj, ...)`, as operators and calls do."""
+
+
+@declared
+def constant_method(trace: Trace, owner: Any, name: str, args: list[Any], kwargs: Any) -> Any:
+    """A method of a constant: folded if all arguments are constants."""
+
+
+@declared
+def fold(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Call a pure function now; its arguments must be known, or be floats that change."""
+
+
+@declared
+def folded(trace: Trace, thunk: Any) -> Any:
+    """The result of a pure computation on known values, or the exception it raised."""
+
+
+@declared
+def handle(trace: Trace, handler: Any, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Run a handler, if the arguments are such that it can."""
+
+
+@declared
+def has_visible_effects(trace: Trace) -> bool:
+    """Whether real objects are not yet what the traced program has made of them."""
+
+
+@declared
+def inline(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A frame for the function, bound to its arguments; a generator is only made."""
+
+
+@declared
+def refused(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """The TypeError that calling `real` with so many arguments gives."""
+
+
+@declared
+def refused_method(trace: Trace, kind: type, name: str, args: list[Any], kwargs: Any) -> Any:
+    """The same for a method of a builtin container."""
+
+
+@declared
+def tail_call(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Call as the last act of an instruction: the result, or a frame to go on with."""
+
+
+@declared
+def tail_call_method(trace: Trace, obj: Any, name: str, args: list[Any], kwargs: Any) -> Any:
+    """`obj.name(...)` as the last act of an instruction."""

@@ -1,0 +1,105 @@
+"""Items, membership, iteration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.compiler.abstract.declare import declared
+from suture.compiler.core import Trace, Value
+
+
+@declared
+def advance(trace: Trace, iterator: Any) -> Any:
+    """The next element, or END."""
+
+
+@declared
+def contains(trace: Trace, container: Any, item: Any) -> Any: ...
+
+
+@declared
+def dict_entries(trace: Trace, of: Value) -> dict[Any, tuple[Any, Any]]:
+    """All entries of a dict that came from outside; its keys are guarded."""
+
+
+@declared
+def dict_entry(trace: Trace, of: Value, key: Any, at: Any) -> Any:
+    """One entry of a dict that came from outside, or None; only this key is guarded."""
+
+
+@declared
+def dict_pairs(trace: Trace, value: Any) -> list[tuple[Any, Any]]:
+    """(key, value) pairs of a mapping or of an iterable of pairs, as dict() takes them."""
+
+
+@declared
+def dicts_equal(trace: Trace, left: Value, right: Any) -> Any:
+    """`left == right`; between two OrderedDicts the order counts too."""
+
+
+@declared
+def each(trace: Trace, value: Any) -> Any:
+    """The elements one by one, for who acts between two of them."""
+
+
+@declared
+def getitem(trace: Trace, obj: Any, key: Any) -> Any: ...
+
+
+@declared
+def has_index(trace: Trace, key: Any) -> bool:
+    """Whether the value can be an index or a count."""
+
+
+@declared
+def index_of(trace: Trace, key: Any, length: int, what: str) -> Any:
+    """A key of a sequence as an int in range, or a slice of known ends."""
+
+
+@declared
+def is_settled(trace: Trace, value: Any) -> bool:
+    """Whether reading the elements runs no code of the program in between."""
+
+
+@declared
+def iterate(trace: Trace, value: Any) -> Any:
+    """`iter(value)`: always something `advance` can move."""
+
+
+@declared
+def known_set(trace: Trace, value: Any) -> Any:
+    """The variable of a set that was computed while tracing."""
+
+
+@declared
+def length(trace: Trace, obj: Any) -> Any: ...
+
+
+@declared
+def list_iterator(trace: Trace, items: list[Any]) -> Any: ...
+
+
+@declared
+def mapping_iterator(trace: Trace, of: Value, what: str) -> Any: ...
+
+
+@declared
+def sequence_compare(trace: Trace, symbol: str, left: Any, right: Any) -> Any:
+    """What `left.__eq__(right)` and its kin give for a list or a tuple."""
+
+
+@declared
+def sequence_iterator(trace: Trace, of: Value, reverse: bool = False) -> Any: ...
+
+
+@declared
+def set_iterator(trace: Trace, of: Value) -> Any: ...
+
+
+@declared
+def set_order(trace: Trace, of: Value) -> list[Any]:
+    """The members in the order the real set has."""
+
+
+@declared
+def unpack(trace: Trace, value: Any) -> list[Any]: ...

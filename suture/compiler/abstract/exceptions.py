@@ -1,0 +1,39 @@
+"""Exceptions of the traced program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.compiler.abstract.declare import declared
+from suture.compiler.core import Trace
+
+
+@declared
+def raise_(trace: Trace, kind: type[BaseException], *args: Any) -> Any:
+    """Raise `kind(*args)` in the traced program; the arguments are plain values."""
+
+
+@declared
+def raise_with(trace: Trace, kind: type[BaseException], args: list[Any]) -> Any:
+    """The same with variables as arguments."""
+
+
+@declared
+def raises_set_contexts(trace: Trace) -> bool:
+    """Whether real exceptions were raised whose contexts are set only behind the region."""
+
+
+@declared
+def traceback_before(trace: Trace, exc: Any, traceback: Any) -> list[Any]:
+    """The entries of an exception of the trace that `traceback` stands for: none, or those
+    it had when it was asked for them."""
+
+
+@declared
+def traceback_of(trace: Trace, exc: Any) -> Any:
+    """`exc.__traceback__`: only real exceptions have one; others have not been raised yet."""
+
+
+@declared
+def with_context(trace: Trace, exc: Any) -> Any:
+    """Set __context__ as `raise` does: what is being handled right now."""

@@ -1,0 +1,38 @@
+"""Frames that run symbolically."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.breaks import Break
+from suture.compiler.abstract.declare import declared
+from suture.compiler.core import Frame, Pending, Trace
+
+
+@declared
+def exit_at(trace: Trace, reason: Break) -> Any:
+    """Leave before the instruction that runs now: Python runs it."""
+
+
+@declared
+def finish(trace: Trace, result: Any) -> Any:
+    """The value of a call: runs a pending frame to its end."""
+
+
+@declared
+def loop(trace: Trace, floor: int) -> Any:
+    """Run frames until the one above `floor` has returned; gives its value."""
+
+
+@declared
+def new_frame(trace: Trace, code: Any, fn: Any, slots: list[Any]) -> Frame: ...
+
+
+@declared
+def pending(trace: Trace, frame: Frame) -> Pending: ...
+
+
+@declared
+def unwind(trace: Trace, exc: Any, floor: int) -> bool:
+    """Find the handler of an exception; frames without one are left. False if there is none
+    above `floor`."""

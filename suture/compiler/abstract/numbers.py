@@ -1,0 +1,42 @@
+"""Numbers that are symbols."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.compiler.abstract.declare import declared
+from suture.compiler.core import Trace, Value
+
+
+@declared
+def compare_drawn(trace: Trace, symbol: str, left: Any, right: Any) -> Any:
+    """Comparing a number that will be drawn with a constant: the outcome, if it can have only
+    one; else None."""
+
+
+@declared
+def computed_number(trace: Trace, real: Any, args: list[Any]) -> Any:
+    """What a pure function makes of floats that change: a number of its own, which the variant
+    computes at each call, or a truth that is guarded. None if it is something else."""
+
+
+@declared
+def specialise(trace: Trace, symbol: Value) -> Any:
+    """The value of a symbol, guarded to stay that; Break if it comes from data, or if too many
+    values have been asked for here, as in a loop that numbers its results."""
+
+
+@declared
+def symbol_method(trace: Trace, symbol: Value, name: str, args: list[Any], kwargs: Any) -> Any: ...
+
+
+@declared
+def symbol_not(trace: Trace, symbol: Value) -> Any: ...
+
+
+@declared
+def symbol_to_bool(trace: Trace, symbol: Value) -> Any: ...
+
+
+@declared
+def symbol_truth(trace: Trace, symbol: Value) -> bool: ...

@@ -1,0 +1,46 @@
+"""Real objects from outside the region."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from suture.compiler.abstract.declare import declared
+from suture.compiler.core import Trace, Value
+from suture.compiler.sources import Source
+
+
+@declared
+def fix(trace: Trace, source: Source, value: Any) -> None:
+    """Guard the identity of the object at `source`."""
+
+
+@declared
+def is_fixed(trace: Trace, source: Source) -> bool:
+    """Whether the place hangs below an object whose identity is guarded."""
+
+
+@declared
+def known_number(trace: Trace, tensor: Value) -> Any:
+    """The number in a tensor that follows from such buffers, which are guarded, or from the
+    operations that made it; or None."""
+
+
+@declared
+def pinned(trace: Trace, obj: Any, name: str = "") -> Source:
+    """The source of an object that is held by the variant itself."""
+
+
+@declared
+def realize(trace: Trace, lazy: Any) -> Any:
+    """Look at a value inside a container, or in a local: None if that is unbound."""
+
+
+@declared
+def wrap(trace: Trace, value: Any, source: Source | None) -> Any:
+    """The variable of `value`. The same object always gives the same variable."""
+
+
+@declared
+def wrap_cell(trace: Trace, cell: types.CellType, source: Source | None) -> Any:
+    """The variable of a closure cell; its contents are looked at when they are read."""

@@ -1,0 +1,1 @@
+"""Calling: arguments, verdicts, functions that are inlined."""

@@ -1,0 +1,328 @@
+"""Callables of Python's library that need to know what the tracer knows."""
+
+from __future__ import annotations
+
+import _thread
+import _warnings
+import collections
+import functools
+import os
+import sys
+import traceback
+import types
+import warnings
+from typing import Any
+
+from suture.breaks import Break, calls
+from suture.compiler import abstract
+from suture.compiler.core import Trace
+from suture.compiler.language.attributes import has_attr, tail_getattr
+from suture.compiler.language.classes import make_instance
+from suture.compiler.language.exceptions import NoTraceback, handled_now, type_of
+from suture.compiler.language.items import set_item
+from suture.compiler.models import handles, handles_code, special
+from suture.compiler.objects import (
+    Builtin,
+    CallIterator,
+    Class,
+    Constant,
+    Dict,
+    Method,
+    Object,
+    Opaque,
+    Raise,
+    Tuple,
+    Volatile,
+    is_literal,
+)
+from suture.compiler.outside.identity import is_same
+
+# ---- types and objects
+
+
+@handles(types.MethodType)
+def _method(trace: Trace, args: Any, kwargs: Any) -> Any:
+    if len(args) != 2 or kwargs:
+        return abstract.raise_(trace, TypeError, f"method expected 2 arguments, got {len(args)}")
+    return Method(args[0], args[1])
+
+
+@handles(type.__call__)
+def _type_call(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return make_instance(trace, args[0], args[1:], kwargs)
+
+
+@handles(object.__eq__)
+def _object_eq(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return Constant(True if is_same(trace, args[0], args[1]) else NotImplemented)
+
+
+@handles(object.__ne__)
+def _object_ne(trace: Trace, args: Any, kwargs: Any) -> Any:
+    equal = abstract.call_type_method(trace, args[0], "__eq__", [args[1]], {})
+    equal = abstract.finish(trace, equal)
+    if equal.is_constant() and equal.constant() is NotImplemented:
+        return equal
+    return abstract.negate(trace, equal)
+
+
+@handles(object.__lt__, object.__le__, object.__gt__, object.__ge__)  # type: ignore[operator]
+def _object_order(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return Constant(NotImplemented)
+
+
+@handles(object.__getstate__)
+def _getstate(trace: Trace, args: Any, kwargs: Any) -> Any:
+    obj = args[0]
+    plain = isinstance(obj, Object) and not any("__slots__" in b.__dict__ for b in obj.cls.__mro__)
+    if not plain or obj.storage is not None:
+        raise Break(calls.C_FUNCTION, function="object.__getstate__")
+    held = abstract.instance_dict(trace, obj)
+    return held if held.truth(trace) else Constant(None)
+
+
+@handles(sys.exc_info)
+def _exc_info(trace: Trace, args: Any, kwargs: Any) -> Any:
+    exc = _handled(trace, "sys.exc_info")
+    if exc is None:
+        return Tuple([Constant(None)] * 3)
+    return Tuple([type_of(trace, exc), exc, abstract.traceback_of(trace, exc)])
+
+
+def _handled(trace: Trace, name: str) -> Any:
+    """The exception being handled, None if there is none; Break if only Python knows."""
+    exc = handled_now(trace)
+    if exc is None or isinstance(exc, Constant):
+        return None
+    if isinstance(exc, Opaque):
+        raise Break(calls.C_FUNCTION, function=name)
+    return exc
+
+
+if hasattr(sys, "exception"):
+
+    @handles(sys.exception)
+    def _exception(trace: Trace, args: Any, kwargs: Any) -> Any:
+        exc = _handled(trace, "sys.exception")
+        return Constant(None) if exc is None else exc
+
+
+@handles(vars)
+def _vars(trace: Trace, args: Any, kwargs: Any) -> Any:
+    if not args:
+        return abstract.call(trace, abstract.wrap(trace, locals, None), [], {})
+    if not has_attr(trace, args[0], "__dict__"):
+        return abstract.raise_(trace, TypeError, "vars() argument must have __dict__ attribute")
+    return tail_getattr(trace, args[0], "__dict__")
+
+
+@handles(types.GetSetDescriptorType.__get__, types.MemberDescriptorType.__get__, property.__get__)
+def _field_get(trace: Trace, args: Any, kwargs: Any) -> Any:
+    field, obj = args[0], args[1]
+    if obj.is_constant() and obj.constant() is None:
+        return field
+    if isinstance(field, Builtin):
+        if abstract.is_tensor(trace, obj) or isinstance(obj, Class):
+            return tail_getattr(trace, obj, field.value.__name__)
+        return abstract.bind(trace, field.value, obj, obj.python_type(), field.value.__name__)
+    raw = field.real()
+    return abstract.bind(trace, raw, obj, obj.python_type(), getattr(raw.fget, "__name__", "?"))
+
+
+@handles(os.fspath)
+def _fspath(trace: Trace, args: Any, kwargs: Any) -> Any:
+    if isinstance(args[0], Object):
+        return abstract.call_type_method(trace, args[0], "__fspath__", [], {})
+    return abstract.fold(trace, os.fspath, args, kwargs)
+
+
+def _filters_changed() -> None:
+    """Tell the interpreter that the filters of warnings changed; from 3.14 on under its lock."""
+    module: Any = _warnings
+    if hasattr(module, "_filters_mutated"):
+        module._filters_mutated()
+        return
+    module._acquire_lock()
+    try:
+        module._filters_mutated_lock_held()
+    finally:
+        module._release_lock()
+
+
+def _told_of_filters(trace: Trace, args: Any, kwargs: Any) -> Any:
+    calls_ = trace.effects.calls
+    if not calls_ or calls_[-1][0] is not _filters_changed:
+        trace.effects.call(_filters_changed, [], {})
+    return Constant(None)
+
+
+def _lock_of_filters(trace: Trace, args: Any, kwargs: Any) -> Any:
+    """The filters are really changed when the region ends, and the lock is taken there."""
+    return Constant(None)
+
+
+for _name, _handler in (
+    ("_filters_mutated", _told_of_filters),
+    ("_filters_mutated_lock_held", _told_of_filters),
+    ("_acquire_lock", _lock_of_filters),
+    ("_release_lock", _lock_of_filters),
+):
+    if hasattr(_warnings, _name):
+        handles(getattr(_warnings, _name))(_handler)
+
+
+@handles(warnings.catch_warnings)
+def _catch_warnings(trace: Trace, args: Any, kwargs: Any) -> Any:
+    """The filters are a list in a module, changed and put back as the program says. What is
+    recorded must be there while the operations run, so Python does that."""
+    recorded = kwargs.get("record")
+    if recorded is not None and abstract.truth(trace, recorded):
+        raise Break(calls.C_FUNCTION, function="warnings.catch_warnings")
+    return make_instance(trace, abstract.wrap(trace, warnings.catch_warnings, None), args, kwargs)
+
+
+@handles(types.FunctionType.__get__)
+def _function_get(trace: Trace, args: Any, kwargs: Any) -> Any:
+    fn, owner = args[0], args[1]
+    if owner.is_constant() and owner.constant() is None:
+        return fn
+    return Method(fn, owner)
+
+
+@handles(traceback.clear_frames)
+def _clear_frames(trace: Trace, args: Any, kwargs: Any) -> Any:
+    """What an exception passed while tracing are no frames that hold anything."""
+    if not (args[0].is_constant() or isinstance(args[0], NoTraceback)):
+        raise Break(calls.C_FUNCTION, function="traceback.clear_frames")
+    return Constant(None)
+
+
+@handles(sys.getrecursionlimit)
+def _recursion_limit(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return ask_again(
+        trace, abstract.pinned(trace, sys.getrecursionlimit), sys.getrecursionlimit, [], {}
+    )
+
+
+@handles(sys.intern)
+def _intern(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return abstract.fold(trace, sys.intern, args, kwargs)
+
+
+@handles(collections.namedtuple)
+def _namedtuple(trace: Trace, args: Any, kwargs: Any) -> Any:
+    """A class of the given names: one for all calls of the function."""
+    named = {"module": Constant(trace.frames[-1].fn.globals.get("__name__", "__main__")), **kwargs}
+    return abstract.fold(trace, collections.namedtuple, args, named)
+
+
+@handles(_thread.get_ident)
+def _get_ident(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return Volatile(_thread.get_ident, [])
+
+
+@special("builtin_type")
+def _builtin_type(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    return make_instance(trace, abstract.wrap(trace, target, None), args, kwargs)
+
+
+# ---- iter(callable, sentinel)
+
+
+def call_iterator(trace: Trace, fn: Any, sentinel: Any) -> Any:
+    return CallIterator(fn, sentinel)
+
+
+# ---- functools
+
+
+def ask_again(
+    trace: Trace, source: Any, real: Any, values: list[Any], named: dict[str, Any]
+) -> Any:
+    """The result of calling `real` now; a guard requires that it gives the same next time."""
+    held: list[Any] = []
+
+    def call() -> Any:
+        held.append(real(*values, **named))
+        return None
+
+    abstract.folded(trace, call)
+    result = held[0]
+    trace.guards.add(source, "truth", SameAnswer(values, named, result))
+    if is_literal(result):
+        return Constant(result)
+    return abstract.wrap(trace, result, abstract.pinned(trace, result))
+
+
+class SameAnswer:
+    """A predicate for guards: a callable still gives the same for the same arguments."""
+
+    __slots__ = ("__name__", "named", "result", "values")
+
+    def __init__(self, values: list[Any], named: dict[str, Any], result: Any) -> None:
+        self.values = values
+        self.named = named
+        self.result = result
+        self.__name__ = "same_answer"
+
+    def __call__(self, fn: Any) -> bool:
+        try:
+            answer = fn(*self.values, **self.named)
+        except Exception:
+            return False
+        if answer is self.result:
+            return True
+        return is_literal(answer) and type(answer) is type(self.result) and answer == self.result
+
+
+@functools.singledispatch
+def _generic(value: Any) -> None: ...
+
+
+@handles_code(_generic.dispatch.__code__)
+def _dispatch(trace: Trace, fn: Any, args: Any, kwargs: Any) -> Any:
+    """Which implementation a generic function has for a class."""
+    if fn.source is None or not isinstance(args[0], Class) or abstract.has_visible_effects(trace):
+        raise Break(calls.C_FUNCTION, function="singledispatch")
+    return ask_again(trace, fn.source, fn.fn, [args[0].value], {})
+
+
+# ---- class methods of builtin types
+
+
+_FOLDED_OWNERS = (int, bool, float, str, bytes, complex)
+_FOLDED = (str.maketrans, bytes.maketrans)
+
+
+def class_method(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A C class method, called with its class first; None if it has no model."""
+    owner = args[0] if args else None
+    if not isinstance(owner, Class):
+        return None
+    name = real.__name__
+    if name == "fromkeys" and "value" in kwargs and owner.value is collections.OrderedDict:
+        args, kwargs = [*args, kwargs["value"]], {}
+    if name == "fromkeys" and issubclass(owner.value, dict) and len(args) in (2, 3) and not kwargs:
+        if owner.value in (dict, collections.OrderedDict):
+            return Dict(None, None, owner.value).m_fromkeys(trace, *args[1:])
+        made = abstract.call(trace, owner, [], {})
+        for key in abstract.unpack(trace, args[1]):
+            set_item(trace, made, key, args[2] if len(args) == 3 else Constant(None))
+        return made
+    if owner.value in _FOLDED_OWNERS:
+        return abstract.fold(trace, getattr(owner.value, name), args[1:], kwargs)
+    return None
+
+
+def static_method(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A C static method of an immutable type, such as str.maketrans; None if it is not that."""
+    if type(real) is not types.BuiltinFunctionType:
+        return None
+    owner = real.__self__
+    if real.__name__ == "__new__" and isinstance(owner, type) and issubclass(owner, BaseException):
+        made = Raise(args[0].real(), list(args[1:]))
+        made.bare = True
+        return made
+    if real.__self__ in _FOLDED_OWNERS or real in _FOLDED:
+        return abstract.fold(trace, real, args, kwargs)
+    return None

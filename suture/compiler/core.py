@@ -1,0 +1,402 @@
+"""Values, frames, and the trace that they belong to.
+
+A value stands for one Python object while its program is traced. What it knows is exact:
+`python_type()` is the very type the object will have, `constant()` its very value. Operations
+either give the exact abstract result, raise `Raised` (the program raises here), or raise
+`Break` (Python must run this operation), and a `Break` is raised before anything changed.
+
+The three stand in one file because each is part of what the others are: a frame holds values, a
+trace holds frames, and a value's slots are given the trace.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from suture import config
+from suture.breaks import Break, objects
+from suture.bytecode import Code
+from suture.compiler.effects import Effects
+from suture.compiler.emitting import Emitter
+from suture.compiler.graph import GraphBuilder
+from suture.compiler.guards import Guards
+from suture.compiler.plan import Plan
+from suture.compiler.sources import Source
+from suture.hook import Chain
+
+
+class Raised(Exception):
+    """The traced program raises `exception` (a variable) here."""
+
+    def __init__(self, exception: Any) -> None:
+        super().__init__(exception)
+        self.exception = exception
+
+
+class Value:
+    """An abstract value. `source` says where the real one can be read again, if anywhere."""
+
+    __slots__ = ("source",)
+
+    def __init__(self, source: Source | None = None) -> None:
+        self.source: Any = source
+
+    # ---- what is known
+
+    def python_type(self) -> type:
+        raise Break(objects.UNKNOWN_OBJECT, operation="look at the type of", object=self.describe())
+
+    def is_constant(self) -> bool:
+        return False
+
+    def constant(self) -> Any:
+        """The value itself. Only of constants."""
+        raise Break(objects.UNKNOWN_OBJECT, operation="take the value of", object=self.describe())
+
+    def real(self) -> Any:
+        """The real object if there is one already, else raises LookupError."""
+        raise LookupError
+
+    def describe(self) -> str:
+        """The value in a message to the user."""
+        if self.source is not None:
+            return self.source.path()
+        try:
+            return f"a {self.python_type().__name__}"
+        except Break:
+            return "an object"
+
+    def as_proxy(self) -> Any:
+        """The value as an argument of a graph node."""
+        raise Break(objects.UNKNOWN_OBJECT, operation="pass to the graph", object=self.describe())
+
+    def hash_key(self, trace: Trace) -> Any:
+        """Something hashable that compares as the object does as a dict key."""
+        return self.identity()
+
+    def identity(self) -> Any:
+        """Equal for two variables exactly if they are the same object."""
+        return Identity(self)
+
+    # ---- operations
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
+
+    def setattr(self, trace: Trace, name: str, value: Value) -> None:
+        raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=self.describe())
+
+    def delattr(self, trace: Trace, name: str) -> None:
+        raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"delete {name}", object=self.describe())
+
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Call the object; may leave a frame. None: its class says what a call does."""
+        return None
+
+    def call_method(self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Call method `name`; may leave a frame. None: it is the `m_` method or the attribute of
+        that name."""
+        return None
+
+    def truth(self, trace: Trace) -> Any:
+        """True, False, or None if only Python can tell."""
+        return True
+
+    # ---- making it real
+
+    def rebuild(self, emit: Emitter) -> str:
+        """An expression for the value, when it has no source."""
+        raise Break(objects.UNKNOWN_OBJECT, operation="put back", object=self.describe())
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.describe()}>"
+
+
+class Identity:
+    """A dict key that stands for the object of one variable."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: Any) -> None:
+        self.of = of
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identity) and other.of is self.of
+
+    def __hash__(self) -> int:
+        return hash(id(self.of))
+
+
+class Lazy:
+    """A value inside a container that nothing has looked at yet, so nothing is guarded."""
+
+    __slots__ = ("source", "value")
+
+    def __init__(self, value: Any, source: Source | None) -> None:
+        self.value = value
+        self.source: Any = source
+
+
+class Null(Value):
+    """CPython's NULL on the value stack, and an unbound local."""
+
+    __slots__ = ()
+
+    def rebuild(self, emit: Emitter) -> str:
+        return "UNBOUND"
+
+    def describe(self) -> str:
+        return "nothing"
+
+
+NULL = Null()
+
+
+class Mutable(Value):
+    """An object whose contents the program can change.
+
+    `changed` says that the contents differ from what the real object holds; such objects are
+    written back when the region ends. An object made in the region has no source.
+    """
+
+    __slots__ = ("changed",)
+
+    def __init__(self, source: Source | None = None) -> None:
+        super().__init__(source)
+        self.changed = False
+
+    def touch(self, trace: Trace) -> None:
+        """Note that the contents change now. Called before the change."""
+        trace.effects.touch(self)
+        self.changed = True
+
+    def write_back(self, emit: Emitter, name: str) -> None:
+        """Emit the lines that bring the real object called `name` up to date."""
+        raise Break(objects.MUTATION_OF_UNKNOWN, operation="change", object=self.describe())
+
+
+# ---- frames
+
+
+class Frame:
+    """A function being run symbolically.
+
+    code      the decoded code object
+    fn        the function's variable (gives globals, cells, defaults)
+    locals    one variable, Lazy or None (unbound) per localsplus slot
+    stack     the value stack
+    ip        index of the instruction that runs next
+    handled   the exception being handled, as this frame sees it
+    deliver   None: the caller gets the return value. Else the variable it gets instead
+              (an object whose __init__ this frame is)
+    generator the Generator variable whose body this frame is, or None
+    resumed   the frame is a real generator's, which CPython has resumed
+    call      (step, slots) of the instruction that called it, where that is its whole work; the
+              slots as they were at the start
+    """
+
+    __slots__ = (
+        "call", "code", "deliver", "fn", "generator", "handled", "ip", "locals", "resumed",
+        "stack",
+    )  # fmt: skip
+
+    def __init__(self, code: Code, fn: Any, slots: list[Any], handled: Any) -> None:
+        self.code = code
+        self.fn = fn
+        self.locals = slots
+        self.stack: list[Any] = []
+        self.ip = code.entry
+        self.handled = handled
+        self.deliver: Any = None
+        self.generator: Any = None
+        self.resumed = False
+        self.call: tuple[int, tuple[Any, ...]] | None = None
+
+    def line(self) -> int | None:
+        return self.code.line(self.ip)
+
+    def __repr__(self) -> str:
+        return f"<frame {self.code.code.co_qualname} at {self.ip}>"
+
+
+class Pending:
+    """What a tail call leaves: a frame to run before the instruction has its result."""
+
+    __slots__ = ("frame",)
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+
+
+# ---- one trace
+
+
+class Mark(NamedTuple):
+    """What had been done when an instruction of the region's own frames began."""
+
+    changes: int
+    operations: int
+    depth: int  # frames
+
+
+class Progress:
+    """How far the interpreter is. `step` counts the instructions of the region's own frames;
+    `mark` is what had happened when the current one began; `floor` is the number of frames below
+    the one that must return before the loop does; `last_step` is where the plan says to stop;
+    `tired` says why the region should end at the next chance; `work` counts all instructions,
+    those of nested calls too, and `allowed` is how many may be traced before what was captured is
+    weighed against them."""
+
+    __slots__ = (
+        "allowance", "allowed", "floor", "jumps_back", "last_step", "loop_turns", "mark", "passed",
+        "result", "step", "tired", "watch", "work",
+    )  # fmt: skip
+
+    def __init__(self, last_step: int, allowance: float) -> None:
+        self.step = 0
+        self.floor = 0
+        self.mark = Mark(0, 0, 0)
+        self.passed = 0
+        self.result: Any = None
+        self.last_step = last_step
+        self.jumps_back: dict[tuple[int, int], int] = {}
+        self.loop_turns: dict[tuple[int, int], int] = {}
+        self.tired: Break | None = None
+        self.work = 0
+        self.allowed = self.allowance = allowance
+        self.watch: Callable[[Trace, Frame, Any], None] | None = None
+
+
+class Region:
+    """What is traced: the chain of frames, the sources of its state, what earlier calls were like,
+    and the plan of this try. `initializes`: it came to a call that makes modules what they are.
+    `whole`: a break is an error, so that capturing goes before all. `own_names`: qualified names
+    of what the chain's frames define, other objects in each call."""
+
+    __slots__ = (
+        "as_loop", "chain", "entry_is_owned", "history", "initializes", "inline_limit",
+        "own_names", "plan", "slots", "whole",
+    )  # fmt: skip
+
+    def __init__(self, chain: Chain, history: Any, plan: Plan, whole: bool) -> None:
+        self.chain = chain
+        self.history = history
+        self.plan = plan
+        self.whole = whole
+        self.initializes = plan.stop is not None and plan.stop.initializes
+        self.slots: list[Source] = []
+        self.entry_is_owned = False
+        self.as_loop = False  # an iterator that has stood elsewhere before is left to Python
+        self.inline_limit = config.inline_limit
+        self.own_names = tuple(s.code.co_qualname + ".<locals>." for s in chain if s.index > 0)
+
+
+class Handling:
+    """Exceptions and generators under way. `ambient` is what the caller of the region handles;
+    `unwound` are frames that exceptions have left; `waiting` generators in the midst of their
+    elements, by id; `making` where the iterator of the library was made that runs now."""
+
+    __slots__ = (
+        "ambient", "began_handling", "last_traceback", "making", "unwound", "waiting", "writing",
+    )  # fmt: skip
+
+    def __init__(self, began_handling: bool) -> None:
+        self.ambient = sys.exception()
+        self.began_handling = began_handling
+        self.last_traceback: Any = None
+        self.unwound: list[Frame] = []
+        self.waiting: dict[int, Any] = {}
+        self.making: Any = None
+        self.writing: list[Any] = []  # containers whose text is being written, against cycles
+
+
+class Outside:
+    """What was met of the world outside: the value of each real object by its id, the sources of
+    objects the variant holds, which sources are guarded by identity."""
+
+    __slots__ = (
+        "abstract_answers", "cells", "fixed", "general", "inner_places", "known", "loose", "pins",
+        "setting", "type_lookups",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[Any, Any]] = {}
+        self.pins: dict[int, Source] = {}
+        self.fixed: set[int] = set()
+        self.loose: set[int] = set()
+        self.general: dict[int, Source] = {}  # arguments that are modules
+        self.cells: dict[int, tuple[Any, Any]] = {}
+        self.type_lookups: dict[Any, Any] = {}
+        self.inner_places: dict[int, Source] = {}  # of tensors that wrapper subclasses hold
+        self.abstract_answers: Any = None
+        self.setting: Any = None
+
+
+class Numbers:
+    """Numbers that are symbols: their places, and those that the variant draws."""
+
+    __slots__ = ("arrays_written", "draws", "symbol_places")
+
+    def __init__(self) -> None:
+        self.symbol_places: list[Any] = []
+        self.draws: list[Any] = []
+        self.arrays_written = False
+
+
+class Modes:
+    """What the program switches in torch. `changed`: (setter, value) calls that bring torch's
+    modes to their state at the exit; `function_modes`: the stack of modes of torch functions;
+    `restores` undo what was really switched while tracing; `transforms` are those of torch.func
+    whose bodies are traced, `mapped` how many of them are vmap; `asks`: a tensor was seen whose
+    class may take over operations."""
+
+    __slots__ = (
+        "asks", "changed", "function_modes", "functions_at_start", "functions_on", "mapped",
+        "modes_at_start", "restores", "strictness", "switches_left", "transforms",
+    )  # fmt: skip
+
+    def __init__(self, functions_on: Any, strictness: Any) -> None:
+        self.changed: list[Any] = []
+        self.function_modes: list[Any] = []
+        self.modes_at_start: list[Any] = []
+        self.functions_on = self.functions_at_start = functions_on
+        self.switches_left = False  # a block without __torch_function__ was left
+        self.restores: list[Callable[[], object]] = []
+        self.transforms: list[str] = []
+        self.mapped = 0
+        self.asks = False
+        self.strictness = strictness
+
+
+class Trace:
+    """One try to trace one region. It has no behaviour: functions take it and use the components
+    they need."""
+
+    __slots__ = (
+        "checks", "copied", "effects", "frames", "graph", "guards", "handling", "modes", "numbers",
+        "outside", "progress", "region",
+    )  # fmt: skip
+
+    def __init__(self, region: Region, handling: Handling, modes: Modes, allowance: float) -> None:
+        stop = region.plan.stop
+        self.region = region
+        self.graph = GraphBuilder(without_data=region.plan.without_data)
+        self.handling = handling
+        self.modes = modes
+        self.guards = Guards()
+        self.effects = Effects()
+        self.frames: list[Frame] = []
+        self.progress = Progress(-1 if stop is None else stop.step, allowance)
+        self.outside = Outside()
+        self.numbers = Numbers()
+        self.checks: list[Any] = []  # what the program is expected not to raise
+        self.copied: list[Any] = []  # parameters that share their memory with something
+
+    def release(self) -> None:
+        """The trace is not needed any more: what it knows of the program goes at once, and not only
+        when a garbage collector comes by."""
+        for name in self.__slots__:
+            if hasattr(self, name):
+                delattr(self, name)

@@ -1,0 +1,149 @@
+"""What a variant does about the conditions that it expects: it looks, and goes back if need be."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from suture import _core
+from suture.compiler.capture import Capture
+from suture.compiler.emit.writer import Writer
+from suture.compiler.graph import undoable
+from suture.compiler.objects import Tensor
+from suture.compiler.outside.inputs import number_in
+from suture.hook import Chain, interpret
+
+
+class AfterCheck:
+    """The generators of random numbers go back to where they were, and the region is run in the
+    interpreter. `tell` is called with what the conditions were, one truth for each check; should it
+    give a point, that is entered instead."""
+
+    def __init__(self, chain: Chain) -> None:
+        self.chain = chain
+        self.tell: Callable[[tuple[bool, ...]], Any] = _tell_nobody
+
+    def __call__(self, before: Any, truths: tuple[Any, ...], *state: Any) -> Any:
+        set_drawn(before)
+        point = self.tell(tuple(bool(t) for t in truths))
+        return interpret(self.chain, state) if point is None else _core.jump(point, *state)
+
+
+def _tell_nobody(truths: tuple[bool, ...]) -> None:
+    pass
+
+
+def drawn(cuda: bool) -> Any:
+    """How far torch's generators of random numbers are."""
+    return torch.get_rng_state(), torch.cuda.get_rng_state_all() if cuda else None
+
+
+def set_drawn(state: Any) -> None:
+    """Put the generators back to where they were."""
+    torch.set_rng_state(state[0])
+    if state[1] is not None:
+        torch.cuda.set_rng_state_all(state[1])
+
+
+def keep(tensors: tuple[torch.Tensor, ...]) -> list[tuple[torch.Tensor, Any]]:
+    """The numbers of some tensors whose memory is dense. Those of the CPU are kept as bytes, which
+    runs no operation."""
+    return [(t, _bytes_of(t) if t.is_cpu else t.detach().clone()) for t in tensors]
+
+
+def put_back(kept: list[tuple[torch.Tensor, Any]]) -> None:
+    """Give tensors the numbers again that were kept of them."""
+    for tensor, numbers in kept:
+        if isinstance(numbers, bytes):
+            ctypes.memmove(tensor.data_ptr(), numbers, len(numbers))
+        else:
+            with torch.no_grad():
+                tensor.copy_(numbers)
+
+
+def _bytes_of(tensor: torch.Tensor) -> bytes:
+    return ctypes.string_at(tensor.data_ptr(), tensor.numel() * tensor.element_size())
+
+
+class CheckLines:
+    """The lines around a graph call that concern checks: `before` it, `failed` if it raises,
+    `after` it. `handler` is the object that takes over; `read` spells a source."""
+
+    def __init__(
+        self, writer: Writer, capture: Capture, chain: Chain, read: Callable[[Any], str]
+    ) -> None:
+        self.before: list[str] = []
+        self.failed: list[str] = []
+        self.after: list[str] = []
+        self.handler: AfterCheck | None = None
+        if not capture.checks:
+            return
+        self.handler = AfterCheck(chain)
+        name = writer.fresh("before")
+        cuda = any(check.uses_cuda for check in capture.checks)
+        self.before = [f"    {name} = {writer.constant(drawn, 'drawn')}({cuda})"]
+        self.failed = [f"        {writer.constant(set_drawn, 'set_drawn')}({name})"]
+        truths = [writer.graph_output(check.tensor) for check in capture.checks]
+        inner = "".join(text + ", " for text in truths)
+        state = "".join(", " + param for param in writer.params)
+        handler = writer.constant(self.handler, "refused")
+        self.after = [
+            f"    if not ({' and '.join(_tests(writer, capture))}):",
+            f"        return {handler}({name}, ({inner}){state})",
+        ]
+        self._keep_written(writer, capture, read)
+
+    def _keep_written(self, writer: Writer, capture: Capture, read: Callable[[Any], str]) -> None:
+        """What the graph writes to is kept before, and put back if the region is run again."""
+        texts = [
+            writer.constant(e.example, "written") if e.static else read(e.source)
+            for e in undoable(capture.graph) or ()
+        ]
+        if not texts:
+            return
+        kept, inner = writer.fresh("kept"), "".join(text + ", " for text in texts)
+        self.before.append(f"    {kept} = {writer.constant(keep, 'keep')}(({inner}))")
+        restore = f"        {writer.constant(put_back, 'put_back')}({kept})"
+        self.failed.append(restore)
+        self.after.insert(1, restore)
+
+
+def _tests(writer: Writer, capture: Capture) -> list[str]:
+    """The conditions as a variant asks for them. Those on tensors of one device are one result of
+    the graph, so that the program waits for the device once."""
+    texts: dict[str, None] = {}
+    devices: dict[torch.device, dict[torch.fx.Node, bool]] = {}
+    for check in capture.checks:
+        if isinstance(check.tensor, Tensor):
+            wanted = devices.setdefault(check.tensor.value.device, {})
+            if wanted.setdefault(check.tensor.node, check.expected) is check.expected:
+                continue
+        text = writer.graph_output(check.tensor)
+        texts[text if check.expected else f"not {text}"] = None
+    look = writer.constant(number_in, "number_in")
+    for wanted in devices.values():
+        text = f"{look}({writer.graph_output_of(_joined(capture.graph, wanted))})"
+        texts[text if len(wanted) > 1 or all(wanted.values()) else f"not {text}"] = None
+    return list(texts)
+
+
+def _joined(builder: Any, wanted: dict[torch.fx.Node, bool]) -> torch.fx.Node:
+    """The node that says whether all these nodes are what is wanted of them; a single one is the
+    node itself."""
+    if len(wanted) == 1:
+        return next(iter(wanted))
+    parts = []
+    for node, truth in wanted.items():
+        value = node.meta["example_value"]
+        if value.dim():
+            node, value = builder.call("call_method", "reshape", (node, ()), {})
+        test = torch.ne if truth else torch.eq
+        if not truth or value.dtype is not torch.bool:
+            node, value = builder.call("call_function", test, (node, 0), {})
+        parts.append(node)
+    node, _ = builder.call("call_function", torch.stack, (parts,), {})
+    node, _ = builder.call("call_function", torch.all, (node,), {})
+    return node

@@ -1,0 +1,209 @@
+"""Capture in, variant out.
+
+The variant's body has a fixed order: call the graph; make the objects the exit needs; write
+changed objects back; bring torch's modes to their state at the exit; leave.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import torch.fx
+
+from suture import _core
+from suture.backends import Caller
+from suture.compiler.capture import Capture, Interpret, Run
+from suture.compiler.emit.checks import CheckLines
+from suture.compiler.emit.draws import write_draws
+from suture.compiler.emit.hoist import hoist
+from suture.compiler.emit.leave import Leaving
+from suture.compiler.emit.parameters import PARAMETERS, Parameters
+from suture.compiler.emit.writer import Writer
+from suture.compiler.objects import MadeByPython
+from suture.hook import VARIANT, AfterFailure, Chain, placed, set_context, slot_names
+from suture.torch_private import thread_state
+from suture.torch_private.torchdynamo import hide
+
+
+@dataclass(slots=True)
+class Emitted:
+    """A variant: the function, its source, the graph module it calls (None if it calls none) and
+    the graph's inputs, of which `statics` are the first."""
+
+    function: Any
+    source: str
+    module: torch.fx.GraphModule | None
+    inputs: list[Any]
+    namespace: dict[str, Any]
+    statics: tuple[Any, ...]
+    checks: Any = None  # the AfterCheck of a variant that expects something of numbers
+    parameters: Parameters | None = None  # reads what belongs to modules that are arguments
+    caller: Caller | None = None  # the way into the graph
+
+    def set_graph(self, compiled: Any) -> None:
+        """Let the variant call the compiled graph. What the graph always gets stands before the
+        arguments already: hundreds of parameters cost a call next to nothing then."""
+        namespace, statics = self.namespace, self.statics  # the examples are not kept
+
+        def put(run: Any) -> None:
+            namespace["graph"] = functools.partial(run, *statics) if statics else run
+
+        if isinstance(compiled, Caller):
+            self.caller = compiled
+            compiled.follow(put)
+        else:
+            put(compiled)
+
+
+def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
+    """The variant of one traced region. `points(chain, interpret_only, raises)` gives a Point."""
+    params = slot_names(chain)
+    writer = Writer(params, reserved=(name,))
+    caller = capture.frames[-1]
+    if isinstance(capture.exit, Interpret) and len(capture.frames) > 1:
+        caller = capture.frames[-2]  # the innermost one is entered from here
+    home = caller.fn.globals.get("__name__")  # classes made here belong to it
+    if isinstance(home, str):
+        writer.namespace["__name__"] = home
+    if isinstance(capture.exit, Run):  # what it runs may warn, once for each line of the program
+        registry = caller.fn.globals.setdefault("__warningregistry__", {})
+        writer.namespace["__warningregistry__"] = registry
+    leaving = Leaving(writer, capture, points)
+    writer.current = writer.tail
+    leaving.write()
+    _write_effects(writer, capture)
+    modes = leaving.modes()
+    checks = CheckLines(writer, capture, chain, lambda source: _read(writer, source))
+    draws = write_draws(writer, capture, checks)
+    module, inputs, call = _graph(writer, capture, chain, checks)
+    statics = tuple(i.example for i in inputs if i.static)
+    head = f"def {name}({', '.join(params)}):"
+    body = [*draws, *call, *writer.lines, *writer.writes, *writer.positions, *modes, *writer.tail]
+    if not body:
+        body = ["    return None"]
+    source = "\n".join([head, *body]) + "\n"
+    function = _compile(source, name, writer.namespace)
+    index = caller.ip if caller is capture.frames[-1] else caller.ip - 1
+    function.__code__ = placed(function.__code__, caller.code, index)
+    hide(function.__code__)
+    parameters = writer.namespace.get(PARAMETERS)
+    namespace, handler = writer.namespace, checks.handler
+    return Emitted(function, source, module, inputs, namespace, statics, handler, parameters)
+
+
+def _write_effects(writer: Writer, capture: Capture) -> None:
+    """Bring every changed object that existed before the region up to date."""
+    writer.current = writer.writes
+    for variable in list(capture.effects.touched.values()):
+        if variable.source is not None:
+            variable.write_back(writer, writer.value(variable))
+    for fn, args, kwargs in capture.effects.calls:
+        parts = [writer.value(a) for a in args]
+        parts += [f"{name}={writer.value(value)}" for name, value in kwargs.items()]
+        writer.line(f"{writer.constant(fn, fn.__name__)}({', '.join(parts)})")
+    for (_, name), (namespace, value) in capture.effects.globals.items():
+        table = writer.constant(namespace, "globals")
+        if value is None:
+            writer.line(f"{table}.pop({name!r}, None)")
+        else:
+            writer.line(f"{table}[{name!r}] = {writer.value(value)}")
+    _write_tracebacks(writer, capture)
+
+
+def _write_tracebacks(writer: Writer, capture: Capture) -> None:
+    """The frames that exceptions passed while tracing, for those that are still there."""
+    for exc, code, namespace, offset in capture.effects.passed:
+        if code is None:
+            context = writer.constant(set_context, "set_context")
+            writer.line(f"{context}({writer.value(exc)}, {writer.value(namespace)})")
+            continue
+        add = writer.constant(_core.add_traceback, "add_traceback")
+        where = f"{writer.constant(code, 'code')}, {writer.constant(namespace, 'globals')}"
+        writer.line(f"{add}({writer.value(exc)}, {where}, {offset})")
+
+
+def _graph(
+    writer: Writer, capture: Capture, chain: Chain, checks: CheckLines
+) -> tuple[Any, list[Any], list[str]]:
+    """The finished graph and the line that calls it; nothing if no operation is needed."""
+    builder = capture.graph
+    numbers = [
+        "        " + line for line in hoist(writer, builder, lambda source: _read(writer, source))
+    ]
+    if not (writer.outputs or builder.writes_inputs() or builder.must_run()):
+        return None, [], _attempt(writer, chain, numbers, False, checks) if numbers else []
+    _refuse_spent(writer, builder)
+    module = builder.finish(writer.outputs)
+    inputs = builder.inputs  # parameters and buffers first
+    args = []
+    owned = [entry for entry in inputs if entry.rank() == 1]
+    if owned:
+        reader = Parameters.of(owned)
+        writer.namespace[PARAMETERS] = reader
+        args.append(f"*{PARAMETERS}({', '.join(writer.params[s.arg] for s in reader.owners)})")
+    made: list[str] = []
+    for entry in inputs:
+        if entry.rank() == 2:
+            text = entry.text or _read(writer, entry.source)
+            if entry.convert is not None:
+                text = f"{writer.constant(entry.convert, 'convert')}({text})"
+            name = writer.made_inputs.get(entry.node)
+            if name is not None:
+                made.append(f"    {name} = {text}")
+            args.append(name or text)
+    names = writer.output_names()
+    left = "".join(n + ", " for n in names).rstrip()
+    call = f"graph({', '.join(args)})"
+    held = sum(entry.static for entry in inputs)
+    comment = f"  # {builder.ops} operation{'s' if builder.ops != 1 else ''}"
+    comment += f" on these and {held} tensors of modules" if held else ""
+    writes = not capture.checks and builder.writes()
+    call = f"        {left} = {call}{comment}" if names else f"        {call}{comment}"
+    return module, inputs, [*made, *_attempt(writer, chain, [*numbers, call], writes, checks)]
+
+
+def _refuse_spent(writer: Writer, builder: Any) -> None:
+    """A tensor whose derivative the region has used up is left to autograd itself: compilers would
+    compute its backward when they compile, which is no longer possible."""
+    nodes = (*writer.outputs, *(entry.node for entry in builder.inputs))
+    place = builder.derivatives.spent_by(node.meta.get("example_value") for node in nodes)
+    if place is not None:
+        raise MadeByPython(place, "a tensor whose derivative is used up, or a leaf")
+
+
+def _attempt(
+    writer: Writer, chain: Chain, lines: list[str], writes: bool, checks: CheckLines
+) -> list[str]:
+    """Lines that may raise, with what is done then."""
+    failed = writer.constant(AfterFailure(chain, writes, _hooks_on_saved), "failed")
+    return [
+        *checks.before,
+        "    try:",
+        *lines,
+        "    except BaseException as exc:",
+        *checks.failed,
+        f"        return {failed}(exc, {', '.join(writer.params)})",
+        *checks.after,
+    ]
+
+
+def _hooks_on_saved() -> bool:
+    """Whether hooks of the program see the tensors that autograd saves."""
+    return thread_state.saved_hooks_top(False) is not None
+
+
+def _read(writer: Writer, source: Any) -> str:
+    """A source as an expression that stands before everything else in the body."""
+    kind = source.kind
+    if kind == "slot":
+        return writer.params[source.arg]
+    if kind == "const":
+        return writer.constant(source.arg, source.name)
+    return writer.step(source, _read(writer, source.base))
+
+
+def _compile(source: str, name: str, namespace: dict[str, Any]) -> Any:
+    exec(compile(source, f"{VARIANT}{name}>", "exec", dont_inherit=True), namespace)
+    return namespace.pop(name)

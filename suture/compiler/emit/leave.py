@@ -1,0 +1,437 @@
+"""The end of a variant: return, or run one operation and jump, or go on in the interpreter."""
+
+from __future__ import annotations
+
+import types
+import weakref
+from typing import Any
+
+import torch
+
+from suture import _core
+from suture.breaks import calls
+from suture.bytecode import CANONICAL
+from suture.compiler.capture import Again, Capture, Interpret, Return, Run, Yield
+from suture.compiler.emit.writer import Writer
+from suture.compiler.library.frames import looks_at_locals
+from suture.compiler.objects import NULL, Constant, Generator
+from suture.compiler.outside.wrapping import is_empty_cell
+from suture.hook import OPERATIONS, FrameSpec, clean_traceback
+from suture.hook.operations import STOP
+from suture.inference_mode import set_inference
+from suture.rules.strictness import switch
+from suture.torch_private import thread_state
+
+# Names that mean that it matters how long the frame keeps its variables alive.
+_WATCHERS = frozenset({"ref", "proxy", "finalize"})
+
+
+def _needed(frame: Any, index: int) -> set[int]:
+    """The slots of a frame that goes on at an instruction which must keep their values."""
+    if _is_watched(frame):
+        return {i for i, value in enumerate(frame.locals) if value is not None}
+    waiting = (i for i, value in enumerate(frame.locals) if _waits(value))
+    return {*frame.code.live(index), *waiting}
+
+
+def _is_watched(frame: Any) -> bool:
+    """Whether the frame names a function that looks at the local variables of its caller."""
+    held = [frame.fn.globals.get(name) for name in frame.code.code.co_names]
+    for value in frame.locals:
+        value = getattr(value, "contents", value)
+        held += [getattr(value, "fn", None), getattr(value, "value", None)]
+    fn = getattr(frame.fn, "fn", None)
+    cells = fn.__closure__ or () if isinstance(fn, types.FunctionType) else ()
+    held += [cell.cell_contents for cell in cells if not is_empty_cell(cell)]
+    return any(map(looks_at_locals, held))
+
+
+def _waits(value: Any) -> bool:
+    """Whether a local variable holds an object that does something when it is freed, which is when
+    the frame ends and not before: a generator that has begun, an open file, a temporary folder."""
+    if isinstance(value, Generator):
+        return value.started and value.frame is not None
+    real = getattr(value, "value", None)
+    if type(real) is types.CellType:
+        real = None if is_empty_cell(real) else real.cell_contents
+    kind = type(real)
+    if real is None or issubclass(kind, _LASTING):
+        return False
+    if issubclass(kind, types.GeneratorType) or hasattr(kind, "__del__"):
+        return True
+    return bool(kind.__weakrefoffset__) and weakref.getweakrefcount(real) > 0
+
+
+# Objects whose end nobody waits for, though there may be weak references to them.
+_LASTING = (torch.Tensor, torch.nn.Module, types.FunctionType, types.ModuleType, type)
+
+
+class Raw:
+    """A value that is already an expression."""
+
+    __slots__ = ("source", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.source = None
+
+    def rebuild(self, emit: Any) -> str:
+        return self.text
+
+
+def _compiles_nothing(reason: Any, inputs: list[Any]) -> bool:
+    """Whether a disabled function is called that wants nothing below it compiled either."""
+    if reason.type is not calls.DISABLED:
+        return False
+    for value in inputs[:2]:
+        try:
+            real = value.real()
+        except (LookupError, AttributeError):
+            continue
+        if not getattr(real, "_torchdynamo_disable", False):
+            return False  # what is disabled lies deeper
+        recursive = getattr(real, "_torchdynamo_disable_recursive", None)
+        return bool(hasattr(real, "_torchdynamo_orig_callable") if recursive is None else recursive)
+    return False
+
+
+def _unpacks_plainly(inputs: list[Any]) -> bool:
+    """Whether what a call unpacks is a tuple and a dict: then a variant can write the call."""
+    kinds = [value.python_type() for value in inputs[2:]]
+    return kinds[0] is tuple and all(kind is dict for kind in kinds[1:])
+
+
+def _raises_again(inst: Any) -> bool:
+    """A bare `raise`: the exception has passed this frame already, so it gets no new entry."""
+    return bool(inst.op == "RAISE_VARARGS" and inst.val == 0)
+
+
+def _tuple(texts: list[str]) -> str:
+    return "(" + "".join(text + ", " for text in texts) + ")"
+
+
+class Leaving:
+    """Writes the exit of a capture into a writer's tail."""
+
+    def __init__(self, writer: Writer, capture: Capture, points: Any) -> None:
+        self.writer = writer
+        self.capture = capture
+        self.points = points
+
+    def write(self) -> None:
+        exit = self.capture.exit
+        if isinstance(exit, Yield):
+            self._to_generator(exit.inst, exit.inst.offset, self.capture.frames[0].stack)
+        elif isinstance(exit, Return):
+            self._return(exit)
+        elif isinstance(exit, Run):
+            self._run(exit)
+        elif isinstance(exit, Again):
+            frame = self.capture.frames[-1]
+            self.writer.line(self._jump(self.capture.frames, frame.ip, frame.stack))
+        else:
+            self._interpret(exit)
+
+    def modes(self) -> list[str]:
+        """Lines that bring torch's modes to their state at the exit; grad mode, which others
+        switch along, comes last."""
+        last: dict[Any, Any] = {}
+        for setter, args in self.capture.modes:
+            last[(setter, args[:-1])] = args
+        out = []
+        along = False  # whether grad mode was switched along
+        for key, args in sorted(
+            last.items(), key=lambda one: one[0][0] is thread_state.set_grad_enabled
+        ):
+            if args[-1] == self.capture.graph.resets[key][-1] and not along:
+                continue  # as it was before, and the graph leaves it so
+            along = along or key[0] is set_inference
+            name = self.writer.constant(key[0], key[0].__name__)
+            out.append(f"    {name}({', '.join(self._literal(a) for a in args)})")
+        strictness = self.capture.strictness
+        if strictness is not None and strictness.now is not strictness.before:
+            name = self.writer.constant(switch, "switch_strictness")
+            out.append(f"    {name}({strictness.now})")
+        return out + self._function_modes()
+
+    def _function_modes(self) -> list[str]:
+        """Lines that bring the stack of modes of torch functions to its state at the exit."""
+        before, now = self.capture.functions
+        same = 0
+        while same < min(len(before), len(now)) and before[same] is now[same]:
+            same += 1
+        pop = self.writer.constant(thread_state.function_stack_pop, "pop_mode")
+        push = self.writer.constant(thread_state.function_stack_push, "push_mode")
+        return [f"    {pop}()"] * (len(before) - same) + [
+            f"    {push}({self.writer.value(mode)})" for mode in now[same:]
+        ]
+
+    def _literal(self, value: Any) -> str:
+        plain = type(value) in (bool, int, str, type(None))
+        return repr(value) if plain else self.writer.constant(value, "state")
+
+    # ---- states
+
+    def _spec(
+        self, frame: Any, index: int, stack: list[Any], waiting: bool
+    ) -> tuple[FrameSpec, list[Any]]:
+        code = frame.code
+        live = _needed(frame, index)
+        if waiting:
+            handler = code.instructions[index - 1].handler
+            if handler is not None:
+                live.update(code.live(handler.target))
+        if not _WATCHERS.isdisjoint(code.code.co_names):
+            live.update(i for i, value in enumerate(frame.locals) if value is not None)
+        slots = tuple(sorted(live))
+        handling = code.handled(index) > 0
+        deliver = frame.deliver is not None
+        spec = FrameSpec(
+            code.code, index, slots, len(stack), handling, deliver, waiting, frame.resumed
+        )
+        values = [frame.fn, *(frame.locals[s] for s in slots), *stack]
+        if handling:
+            values.append(frame.handled)
+        if deliver:
+            values.append(frame.deliver)
+        return spec, values
+
+    def _jump(
+        self,
+        frames: list[Any],
+        index: int,
+        stack: list[Any],
+        interpret: bool = False,
+        raises: bool = False,
+    ) -> str:
+        """A jump to the point where the innermost frame stands at `index` with `stack`."""
+        specs, state = [], []
+        for depth, frame in enumerate(reversed(frames)):
+            inner = depth == 0
+            spec, values = self._spec(
+                frame, index if inner else frame.ip, stack if inner else frame.stack, not inner
+            )
+            specs.append(spec)
+            state += values
+        point = self.points(tuple(specs), interpret, raises)
+        name = self.writer.constant(
+            point,
+            f"point_{frames[-1].code.line(min(index, len(frames[-1].code.instructions) - 1))}",
+        )
+        jump = self.writer.constant(_core.jump, "jump")
+        parts = [name, *(self._text(v) for v in state)]
+        return f"return {jump}({', '.join(parts)})"
+
+    def _text(self, value: Any) -> str:
+        return value.text if isinstance(value, Raw) else self.writer.value(value)
+
+    # ---- exits
+
+    def _return(self, exit: Return) -> None:
+        frame = self.capture.frames[0]
+        if not frame.resumed:
+            self.writer.line(f"return {self.writer.value(exit.value)}")
+            return
+        inst = frame.code.instructions[frame.ip]
+        # Where one original instruction loads and returns, it is entered before it loads.
+        self._to_generator(inst, inst.offset, [exit.value] if inst.boundary else [])
+
+    def _to_generator(self, inst: Any, offset: int, stack: list[Any]) -> None:
+        """The generator's own frame goes on in CPython, which yields or returns."""
+        writer, frame = self.writer, self.capture.frames[0]
+        live = _needed(frame, inst.index)
+        slots = [self._text(v) if i in live else "UNBOUND" for i, v in enumerate(frame.locals)]
+        handled = "None"
+        if frame.code.handled(inst.index):
+            handled = self._text(frame.handled)
+        leave = writer.constant(_core.leave, "leave")
+        values = [self._text(v) for v in stack]
+        writer.line(
+            f"return {leave}({offset}, {_tuple(slots)}, {_tuple(values)}, handled={handled})"
+        )
+
+    def _interpret(self, exit: Interpret) -> None:
+        frames = self.capture.frames
+        frame = frames[-1]
+        if len(frames) == 1 or exit.raises:
+            self.writer.line(self._jump(frames, frame.ip, frame.stack, True, exit.raises))
+            return
+        result: Any = Raw(self._enter(exit, frame))
+        outer = frames[-2]
+        self._except(frames[:-1], outer.code.instructions[outer.ip - 1])
+        if frame.deliver is not None:
+            result = frame.deliver
+        self.writer.line(self._jump(frames[:-1], outer.ip, [*outer.stack, result]))
+
+    def _enter(self, exit: Interpret, frame: Any) -> str:
+        """The innermost frame runs in the interpreter; its caller goes on in graphs. Gives the
+        name of what it returned."""
+        writer, code = self.writer, frame.code
+        result = writer.fresh("result")
+        live = _needed(frame, frame.ip)
+        slots = [self._text(v) if i in live else "UNBOUND" for i, v in enumerate(frame.locals)]
+        stack = [self._text(v) for v in frame.stack]
+        outer = self.capture.frames[-2]
+        shown = self._shown(self.capture.frames[:-1], outer.code.instructions[outer.ip - 1])
+        enter = writer.constant(_core.enter, "enter")
+        place = f"{self._text(frame.fn)}, {code.instructions[frame.ip].offset}"
+        handled = f", handled={self._text(frame.handled)}" if self._handles(frame) else ""
+        number = exit.reason.number if exit.reason is not None else ""
+        writer.line("try:")
+        writer.line(
+            f"    {result} = {shown}({enter}, {place}, {_tuple(slots)}, {_tuple(stack)}{handled})"
+            f"  # {number}, in the interpreter"
+        )
+        return result
+
+    def _run(self, exit: Run) -> None:
+        writer, inst = self.writer, exit.inst
+        frames = self.capture.frames
+        frame = frames[-1]
+        operation = OPERATIONS[exit.operation]
+        inputs = frame.stack[len(frame.stack) - operation.inputs(inst) :]
+        call = self._call(exit, frame, inst, inputs)
+        result = writer.fresh("result")
+        where = f"{exit.reason.number} line {frame.code.line(inst.index)}"
+        writer.line("try:")
+        writer.line(f"    {result} = {call}  # {where}, run by Python")
+        self._except(frames, inst)
+        self._after(frames, inst, result)
+
+    def _call(self, exit: Run, frame: Any, inst: Any, inputs: list[Any]) -> str:
+        writer = self.writer
+        operation = OPERATIONS[exit.operation].make(inst)
+        texts = [self._text(v) for v in inputs]
+        if exit.operation == "call":
+            head, texts = self._plain_call(inputs, texts, inst)
+        elif exit.operation == "call_ex" and _unpacks_plainly(inputs):
+            head = texts[1] if inputs[0] is NULL else texts[0]
+            texts = [f"*{texts[2]}", *(f"**{text}" for text in texts[3:])]
+        else:
+            head = writer.constant(operation, exit.operation)
+            if exit.operation == "import_name":
+                texts.insert(0, writer.constant(frame.fn.globals, "globals"))
+        texts.insert(0, head)
+        if self._handles(frame):
+            texts[:0] = [writer.constant(_core.handling, "handling"), self._text(frame.handled)]
+        elif not exit.inside and not (
+            exit.operation == "call" and _compiles_nothing(exit.reason, inputs)
+        ):  # what it calls is to be compiled
+            texts.insert(0, writer.constant(_core.run, "run"))
+        return f"{self._shown(self.capture.frames, inst)}({', '.join(texts)})"
+
+    def _shown(self, frames: list[Any], inst: Any) -> str:
+        """Calls something while the stack shows these frames, the innermost one at `inst`."""
+        places = []
+        for frame in frames:
+            at = inst if frame is frames[-1] else frame.code.instructions[frame.ip - 1]
+            places.append((frame.code.code, frame.fn.globals, at.lasti))
+        line = frames[-1].code.line(inst.index)
+        return self.writer.constant(_core.Shown(tuple(places)), f"at_{line}")
+
+    def _handles(self, frame: Any) -> bool:
+        """Whether an exception is being handled there, by the frame or by one that called it."""
+        at = self.capture.frames.index(frame)
+        return any(f.code.handled(f.ip) > 0 for f in self.capture.frames[: at + 1])
+
+    def _plain_call(self, inputs: list[Any], texts: list[str], inst: Any) -> tuple[str, list[str]]:
+        """`run(f, a, k=b)`: the call as a person would write it."""
+        if inputs[0] is NULL:
+            head, args = texts[1], texts[2:]
+        elif inputs[1] is NULL:
+            head, args = texts[0], texts[2:]
+        else:
+            head, args = texts[0], texts[1:]
+        names = inst.val or ()
+        if names:
+            plain = len(args) - len(names)
+            args = args[:plain] + [f"{k}={v}" for k, v in zip(names, args[plain:])]
+        return head, args
+
+    def _except(self, frames: list[Any], inst: Any) -> None:
+        """What happens if the operation raises: the frames' own handlers, or up and out."""
+        writer = self.writer
+        writer.line("except BaseException as exc:")
+        clean = writer.constant(clean_traceback, "clean_traceback")
+        add = writer.constant(_core.add_traceback, "add_traceback")
+        writer.line(f"    {clean}(exc)")
+        depth, at = len(frames), inst
+        while True:
+            frame = frames[depth - 1]
+            again = at is inst and _raises_again(inst)
+            if not again and (at.handler is not None or depth > 1):
+                code = writer.constant(frame.code.code, "code")
+                space = writer.constant(frame.fn.globals, "globals")
+                writer.line(f"    {add}(exc, {code}, {space}, {at.lasti})")
+            if at.handler is not None:
+                self._to_handler(frames[:depth], at)
+                return
+            if depth == 1:
+                break
+            depth -= 1
+            outer = frames[depth - 1]
+            at = outer.code.instructions[outer.ip - 1]
+        self._throw(frames[0], at)
+
+    def _throw(self, frame: Any, inst: Any) -> None:
+        """No frame handles the exception: CPython takes it out through the outermost one."""
+        writer = self.writer
+        leave = writer.constant(_core.leave, "leave")
+        slots = writer.constant((_core.UNBOUND,) * len(frame.code.localsplus), "unbound")
+        fn = "None" if frame.resumed else self._text(frame.fn)
+        if _raises_again(inst):  # CPython does, with the exception as the one being handled
+            writer.line(f"    return {leave}({inst.offset}, {slots}, (), {fn}, None, exc)")
+        else:
+            writer.line(f"    return {leave}({inst.lasti}, {slots}, (), {fn}, exc)")
+
+    def _to_handler(self, frames: list[Any], inst: Any) -> None:
+        frame, handler = frames[-1], inst.handler
+        stack = list(frame.stack[: handler.depth])
+        if handler.lasti:
+            stack.append(Constant(inst.lasti // 2))
+        stack.append(Raw("exc"))
+        text = self._jump(frames, handler.target, stack)
+        self.writer.line("    " + text)
+
+    def _after(self, frames: list[Any], inst: Any, result: str) -> None:
+        """Where to go once the operation has its result."""
+        frame, stack = frames[-1], frames[-1].stack
+        op = inst.op
+        if op in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"):
+            self._branch(frames, inst, result, stack[:-1], stack[:-1])
+        elif op in ("JUMP_IF_TRUE_OR_POP", "JUMP_IF_FALSE_OR_POP"):
+            self._branch(frames, inst, result, stack, stack[:-1])
+        elif op == "FOR_ITER":
+            stop = self.writer.constant(STOP, "STOP")
+            self.writer.line(f"if {result} is {stop}:")
+            self.writer.line("    " + self._jump(frames, inst.target, stack[:-1]))
+            self.writer.line(self._jump(frames, inst.index + 1, [*stack, Raw(result)]))
+        elif op == "SEND":
+            self.writer.line(f"if {result}[0]:")
+            self.writer.line(
+                "    " + self._jump(frames, inst.index + 1, [*stack[:-1], Raw(f"{result}[1]")])
+            )
+            self.writer.line(self._jump(frames, inst.target, [*stack[:-2], Raw(f"{result}[1]")]))
+        elif op == "RAISE_VARARGS":
+            self.writer.line(f"return {result}")
+        else:
+            self._plain_result(frames, inst, result)
+        del frame
+
+    def _branch(self, frames: Any, inst: Any, result: str, taken: Any, fallen: Any) -> None:
+        test = "" if "TRUE" in inst.op else "not "
+        self.writer.line(f"if {test}{result}:")
+        self.writer.line("    " + self._jump(frames, inst.target, list(taken)))
+        self.writer.line(self._jump(frames, inst.index + 1, list(fallen)))
+
+    def _plain_result(self, frames: Any, inst: Any, result: str) -> None:
+        stack = frames[-1].stack
+        pops, pushes = CANONICAL[inst.op].counts(inst)
+        kept = stack[: len(stack) - pops]
+        if inst.op == "CHECK_EXC_MATCH":
+            kept = stack[:-1]
+        if pushes == 1 or inst.op in ("CHECK_EXC_MATCH", "WITH_EXCEPT_START"):
+            kept = [*kept, Raw(result)]
+        elif pushes > 1:
+            kept = [*kept, *(Raw(f"{result}[{i}]") for i in range(pushes))]
+        self.writer.line(self._jump(frames, inst.index + 1, list(kept)))

@@ -1,0 +1,26 @@
+"""The torch.fx graph under construction.
+
+`GraphBuilder` adds one node per operation, runs the operation on fake tensors to learn its
+result, and keeps the list of inputs with the places they are read from.
+"""
+
+from suture.compiler.graph.addresses import keeps_address
+from suture.compiler.graph.asserts import is_scalar, put_asserts
+from suture.compiler.graph.builder import GraphBuilder, GraphInput, OpFailed
+from suture.compiler.graph.standing import standing_number
+from suture.compiler.graph.undo import undoable
+from suture.torch_private.graph_modules import forget_source
+from suture.torch_private.symbolic_shapes import sizes_from_zero
+
+__all__ = [
+    "GraphBuilder",
+    "GraphInput",
+    "OpFailed",
+    "forget_source",
+    "is_scalar",
+    "keeps_address",
+    "put_asserts",
+    "sizes_from_zero",
+    "standing_number",
+    "undoable",
+]

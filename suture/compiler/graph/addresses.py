@@ -1,0 +1,19 @@
+"""Inputs of a graph that are where they were at the call before."""
+
+from __future__ import annotations
+
+import torch
+
+from suture.compiler.graph.builder import GraphInput
+
+
+def keeps_address(entry: GraphInput) -> bool:
+    """Whether it is worth recording the address of an input: parameters and buffers, and what the
+    program marked so (`mark_static_address`). A promise that nothing relies on: who records
+    addresses compares them at each call."""
+    if entry.rank() < 2:
+        return True
+    if entry.convert is not None or not isinstance(entry.example, torch.Tensor):
+        return False
+    marked = getattr(entry.example, "_dynamo_static_input_type", None)
+    return marked is not None or isinstance(entry.example, torch.nn.Parameter)

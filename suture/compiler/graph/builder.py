@@ -1,0 +1,465 @@
+"""Nodes, fake results, inputs and outputs of one graph."""
+
+from __future__ import annotations
+
+import operator
+import sys
+import warnings
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.fx
+
+from suture import config
+from suture.compiler.graph.asserts import bind_unbacked
+from suture.compiler.graph.compiling import keeping, quietly, state_for
+from suture.compiler.graph.derivatives import Derivatives
+from suture.compiler.graph.effects_of import effects_of
+from suture.compiler.graph.known import known_above, watched_mode
+from suture.compiler.graph.levels import Levels
+from suture.compiler.graph.names import TorchName, valid_name
+from suture.compiler.sources import Source
+from suture.torch_private import (
+    MissingName,
+    fake_tensors,
+    symbolic_shapes,
+    tensor_parts,
+    thread_state,
+)
+from suture.torch_private.tensor_parts import version_of
+
+
+class OpFailed(Exception):
+    """An operation that fake tensors could not run. `reason` is one of "data", "shape",
+    "kernel", "decision", "error"; `cause` the exception torch raised."""
+
+    def __init__(self, reason: str, cause: BaseException) -> None:
+        super().__init__(f"{reason}: {cause}")
+        self.reason = reason
+        self.cause = cause
+
+
+@dataclass(slots=True, eq=False)
+class GraphInput:
+    """One placeholder: the real value seen while tracing and where it is read at a call."""
+
+    node: torch.fx.Node
+    example: Any
+    source: Source | None
+    static: bool  # parameters and buffers reached through pinned objects: kept, not re-read
+    convert: Callable[[Any], Any] | None = None  # what the variant does to the value first
+    owner: Source | None = None  # the argument of whose modules it is a parameter or a buffer
+    made: bool = False  # by the variant, for this call
+    text: str = ""  # how a variant spells it, if it is not read at the source but computed
+    kept: bool = False  # though no node uses it
+    as_it_came: Any = None  # a fake tensor like it, if the graph gives it another shape
+
+    def for_backend(self) -> Any:
+        """The example that a backend gets: of a wrapper subclass the fake one, whose inner tensors
+        have the symbols of this trace."""
+        if self.as_it_came is not None:
+            return self.as_it_came
+        fake = self.node.meta["val"]
+        return (
+            fake if self.kept or tensor_parts.is_traceable_wrapper_subclass(fake) else self.example
+        )
+
+    def rank(self) -> int:
+        """The order of inputs: those that stay, those that belong to an argument, the others."""
+        return 0 if self.static else 2 if self.owner is None or self.convert is not None else 1
+
+
+class Decisions(list[Any]):
+    """The shape guards torch collects, each with the user's line that asked for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.where: Callable[[], Any] = lambda: None
+        self.lines: dict[int, Any] = {}
+
+    def append(self, guard: Any) -> None:
+        self.lines[len(self)] = self.where()
+        super().append(guard)
+
+
+class GraphBuilder:
+    """Builds one torch.fx graph. `ops` counts its operations, `fake` is its fake tensor mode."""
+
+    def __init__(self, without_data: bool = False) -> None:
+        self.graph = torch.fx.Graph(tracer_cls=None)
+        self.decisions = Decisions()
+        self.origins: dict[Any, tuple[str, Any]] = {}  # of numbers from data: name, (file, line)
+        self.shape_env = symbolic_shapes.ShapeEnv(
+            allow_scalar_outputs=True,
+            allow_dynamic_output_shape_ops=config.capture_dynamic_output_shape_ops
+            and not without_data,
+            duck_shape=config.duck_sizes,
+        )
+        self.shape_env.guards = self.decisions
+        # `decisions` know the user's line; to find it torch imports torch.export and AOTAutograd.
+        self.shape_env._get_user_frame = sys._getframe
+        self.fake = watched_mode(
+            shape_env=self.shape_env, allow_non_fake_inputs=False, export=False
+        )
+        self.inputs: list[GraphInput] = []
+        self.known: dict[torch.fx.Node, Any] = {}  # inputs whose number may decide something
+        self.decided: Callable[[list[Any]], None] = lambda inputs: None
+        self.attributes: dict[str, Any] = {}
+        self.equals: dict[Any, Any] = {}  # symbol -> the number it stands for
+        self.computed: dict[Any, Any] = {}  # symbol -> function and numbers it is computed from
+        self.truths: list[Any] = []  # function, numbers, what it said of them
+        self.levels = Levels(self.graph, self.attributes)
+        self.derivatives = Derivatives()
+        self.resets: dict[Any, tuple[Any, ...]] = {}  # (setter, which) -> state of a mode before
+        self.inference = torch.is_inference_mode_enabled()
+        self.ops = 0
+        self.asks = False  # whether operations ask a `__torch_function__` that was not traced
+        self.quiet = False  # whether the graph runs without asking `__torch_function__`
+        self.stack: Callable[[], str | None] = lambda: None
+        self._names: set[str] = set()
+
+    # ---- inputs
+
+    def add_input(
+        self,
+        source: Source,
+        example: Any,
+        value: Any,
+        static: bool = False,
+        convert: Callable[[Any], Any] | None = None,
+        owner: Source | None = None,
+        kept: bool = False,
+    ) -> torch.fx.Node:
+        """A placeholder for the value read at `source`; `value` is its fake counterpart."""
+        name = self._unique(valid_name(source.path()))
+        at = self.inputs[-1].node if self.inputs else None
+        with self.graph.inserting_after(at) if at is not None else self._at_start():
+            node = self.graph.placeholder(name, type_expr=type(example))
+        node.meta["example_value"] = value
+        node.meta["val"] = value
+        if isinstance(value, torch.Tensor):
+            value.version_at_start = version_of(value)
+            self.derivatives.note_input(value)
+        entry = GraphInput(node, example, source, static, convert, owner, kept=kept)
+        self.inputs.append(entry)
+        return node
+
+    def add_number(self, value: Any, hint: str, text: str, convert: Any) -> torch.fx.Node | None:
+        """A new input for a number (SymFloat or SymInt) that the variant computes by itself as
+        `text`; gives the node of the number, or None if it cannot be a symbol."""
+        known = value.node.hint
+        made = symbolic_shapes.symbolic_number(self.shape_env, known, TorchName(f"computed {hint}"))
+        if made is None:
+            return None
+        self.equals[symbolic_shapes.expression(made)] = value
+        real, fake = made, made
+        if isinstance(value, torch.SymFloat):
+            real = convert(known)
+            fake = self.fake.from_tensor(real, static_shapes=True)
+            fake.item_memo = made
+        with self._after_inputs():
+            node = self.graph.placeholder(self._unique(valid_name(hint)), type_expr=type(real))
+        node.meta["example_value"] = node.meta["val"] = fake
+        is_float = isinstance(value, torch.SymFloat)
+        entry = GraphInput(node, real, None, False, convert if is_float else None, text=text)
+        self.inputs.append(entry)
+        if not is_float:
+            return node
+        with self._after_inputs():
+            item = self.graph.call_method("item", (node,))
+        item.meta["example_value"] = item.meta["val"] = made
+        return item
+
+    def floats_aside(self) -> list[str]:
+        """The names of the symbolic floats that no input of the graph is."""
+        memos = [getattr(entry.node.meta["val"], "item_memo", None) for entry in self.inputs]
+        used = {str(m.node.expr) for m in memos if isinstance(m, torch.SymFloat)}
+        return [s.name for s in self.shape_env.var_to_range if is_float(s) and s.name not in used]
+
+    def floats_as_data(self) -> None:
+        """Let the floats among the inputs be numbers from data, of which nothing is known while
+        the backend compiles."""
+        for entry in self.inputs:
+            fake = entry.node.meta["val"]
+            if not isinstance(getattr(fake, "item_memo", None), torch.SymFloat):
+                continue
+            for item in entry.node.users:
+                fake.item_memo = None
+                with self.fake:
+                    value = fake.item()
+                item.meta["example_value"] = item.meta["val"] = value
+                bind_unbacked(self.shape_env, item, value)
+
+    def _at_start(self) -> Any:
+        return self.graph.inserting_before(next(iter(self.graph.nodes), None))
+
+    def fake_tensor(self, tensor: torch.Tensor, source: Source, dims: Any) -> torch.Tensor:
+        """The fake counterpart of an input; `dims` says which sizes are symbolic (or None)."""
+        fresh = self.shape_env.pending_fresh_unbacked_symbols
+        known, fake = len(fresh), self._fake_tensor(tensor, source, dims)
+        del fresh[known:]  # sizes that the program marks as unbacked come from no operation
+        return fake
+
+    def _fake_tensor(self, tensor: torch.Tensor, source: Source, dims: Any) -> torch.Tensor:
+        if torch.is_inference_mode_enabled() is not self.inference:
+            with torch.inference_mode(self.inference):  # it was there before the mode was switched
+                return self._fake_tensor(tensor, source, dims)
+        if tensor_parts.is_traceable_wrapper_subclass(tensor) and dims is not None:
+            place = TorchName(source.path())
+            return self.fake.from_tensor(tensor, symbolic_context=dims, source=place)
+        if tensor_parts.is_traceable_wrapper_subclass(tensor) or _views_a_wrapper(tensor):
+            return self.fake.from_tensor(tensor, static_shapes=True)
+        context = dims if dims is not None else symbolic_shapes.static_context(tensor)
+        # Without a name torch does not take the number in a tensor of no dimensions for an input
+        # of the program: it comes from data, and nothing may be decided on it while tracing.
+        name = TorchName(source.path()) if tensor.dim() else None
+        if tensor.is_leaf:
+            return self.fake.from_tensor(tensor, symbolic_context=context, source=name)
+        with warnings.catch_warnings():  # torch looks at .grad, which warns of what is no leaf
+            warnings.simplefilter("ignore")
+            return self.fake.from_tensor(tensor, symbolic_context=context, source=name)
+
+    # ---- operations
+
+    def call(
+        self, op: str, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[torch.fx.Node, Any]:
+        """Add `target(*args, **kwargs)` (arguments are nodes and plain values) and run it on
+        fake tensors. Gives the node and its fake result. On failure nothing was added."""
+        value = self.run_fake(op, target, args, kwargs)
+        if self.fake.read:
+            self.fake.read = False
+            above: list[torch.fx.Node] = []
+            torch.fx.map_arg((args, kwargs), above.append)
+            self.decide(above)
+        if any(
+            isinstance(v, torch.Tensor) and v.dtype in _QUANTIZED
+            for v in tensor_parts.pytree.tree_leaves(value)
+        ):
+            raise OpFailed("error", TypeError("fake tensors cannot be quantized"))
+        return self.node(op, target, args, kwargs, value), value
+
+    def decide(self, nodes: list[torch.fx.Node]) -> None:
+        """Something is decided by a number that these nodes hold: tell what it comes from."""
+        self.decided(known_above(nodes, self.known))
+
+    def node(
+        self,
+        op: str,
+        target: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        value: Any,
+        *,
+        outermost: bool = False,
+        counted: bool = True,
+    ) -> torch.fx.Node:
+        """Not `counted`: it only reads a part of a value, which is no operation."""
+        graph = self.graph
+        if len(self.levels.stack) > 1 and not outermost:
+            graph = self.levels.top.graph
+            args, kwargs = torch.fx.map_arg((args, kwargs), self.levels.lift)
+        node = graph.create_node(op, target, tuple(args), dict(kwargs))
+        node.meta["example_value"] = value
+        node.meta["val"] = value
+        for symbol in bind_unbacked(self.shape_env, node, value):
+            self.origins[symbol] = (node.name, self.decisions.where())
+        trace = self.stack()
+        if trace is not None:
+            node.meta["stack_trace"] = trace
+        self.ops += counted
+        return node
+
+    def run_fake(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
+        """The result of an operation on the fake values of its arguments."""
+        real_args = torch.fx.map_arg(args, _value)
+        real_kwargs = torch.fx.map_arg(kwargs, _value)
+        return self.execute(op, target, real_args, real_kwargs)
+
+    def execute(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
+        pending = len(self.shape_env.pending_fresh_unbacked_symbols)
+        try:
+            return self._execute(op, target, args, kwargs)
+        except OpFailed:
+            # numbers from data that the operation had begun to make belong to no node
+            del self.shape_env.pending_fresh_unbacked_symbols[pending:]
+            raise
+
+    def _execute(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
+        try:
+            with self.fake, self._asking():
+                if not self.shape_env.var_to_range:
+                    return self._call_fake(op, target, args, kwargs)
+                # Kernels that know only plain ints have a form in Python for symbolic ones.
+                with fake_tensors.enable_python_dispatcher():
+                    return self._call_fake(op, target, args, kwargs)
+        except fake_tensors.DataDependentOutputException as error:
+            raise OpFailed("data", error) from error
+        except fake_tensors.DynamicOutputShapeException as error:
+            raise OpFailed("shape", error) from error
+        except symbolic_shapes.GuardOnDataDependentSymNode as error:
+            raise OpFailed("decision", error) from error
+        except fake_tensors.UnsupportedOperatorException as error:
+            raise OpFailed("kernel", error) from error
+        except (KeyboardInterrupt, SystemExit, MissingName):
+            raise
+        except BaseException as error:
+            raise OpFailed("error", error) from error
+
+    def _asking(self) -> Any:
+        asks = self.asks and not self.quiet
+        return tensor_parts.EnableTorchFunction() if asks else _NOTHING
+
+    def _call_fake(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
+        if op == "call_method":
+            return getattr(args[0], target)(*args[1:], **kwargs)
+        if op == "call_module":
+            return self.levels.top.attributes[target](*args, **kwargs)
+        return target(*args, **kwargs)
+
+    def run_operator(self, target: Any, args: Any) -> Any:
+        """The fake result of an operator that takes functions: those are looked up by the exact
+        type of the mode."""
+        kind, self.fake.__class__ = type(self.fake), fake_tensors.FakeTensorMode
+        try:
+            return self.run_fake("call_function", target, args, {})
+        finally:
+            self.fake.__class__ = kind
+
+    def attribute(self, value: Any, hint: str) -> torch.fx.Node:
+        """A constant held by the graph module itself (get_attr node)."""
+        name = next((n for n, held in self.attributes.items() if held is value), "")
+        if not name:
+            name = self._unique(valid_name(hint))
+            self.attributes[name] = value
+        with self._after_inputs():
+            node = self.graph.get_attr(name)
+        node.meta["example_value"] = value
+        node.meta["val"] = value
+        return node
+
+    def hold(self, module: Any, hint: str) -> str:
+        """Keep a module in the innermost graph; gives its name there."""
+        name = self._unique(valid_name(hint))
+        self.levels.top.attributes[name] = module
+        return name
+
+    def held_module(self, module: Any, hint: str) -> torch.fx.Node:
+        """A node that reads a module kept in the innermost graph."""
+        node = self.levels.top.graph.get_attr(self.hold(module, hint))
+        node.meta["example_value"] = module
+        return node
+
+    def _after_inputs(self) -> Any:
+        if self.inputs:
+            return self.graph.inserting_after(self.inputs[-1].node)
+        return self._at_start()
+
+    def getitem(self, node: torch.fx.Node, i: Any, value: Any) -> torch.fx.Node:
+        """A node for one element of a node's result."""
+        return self.node("call_function", operator.getitem, (node, i), {}, value, counted=False)
+
+    def _unique(self, name: str) -> str:
+        candidate, n = name, 1
+        while candidate in self._names:
+            n += 1
+            candidate = f"{name}_{n}"
+        self._names.add(candidate)
+        return candidate
+
+    def writes_inputs(self) -> bool:
+        """Whether some operation changed an input in place."""
+        values = [entry.node.meta["val"] for entry in self.inputs if not entry.made]
+        tensors = [v for v in values if isinstance(v, torch.Tensor)]
+        if not self.ops or not any(was_written(v) for v in tensors):
+            return False
+        if any(was_written(v) for v in tensors if not v.is_inference()):
+            return True
+        return self.writes()
+
+    def must_run(self) -> bool:
+        """Whether running the graph does something even if nobody takes its results."""
+        return any(effects_of(node).must_run for node in self.graph.nodes)
+
+    def writes(self) -> bool:
+        """Whether some operation may change a tensor in place."""
+        return any(effects_of(node).writes for node in self.graph.nodes)
+
+    def keeping_modes(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
+        """The compiled graph; if it raises, the modes it switched are as they were before."""
+        resets = self._resets_in_order()
+        kept = keeping(compiled, resets) if resets else compiled
+        return quietly(kept) if self.quiet else kept
+
+    def _resets_in_order(self) -> list[tuple[Any, Any]]:
+        """(setter, state) to put the modes back, the last switched first; grad mode, which others
+        switch along, comes last."""
+        resets = [(setter, before) for (setter, _), before in reversed(self.resets.items())]
+        return sorted(resets, key=lambda one: one[0] is thread_state.set_grad_enabled)
+
+    def compiling(self) -> Any:
+        """The state of torch in which a backend compiles the graph."""
+        return state_for(self.graph, self.quiet)
+
+    # ---- the end
+
+    def finish(self, outputs: list[torch.fx.Node]) -> torch.fx.GraphModule:
+        """The graph with these outputs; inputs nobody uses are removed."""
+        # the trace is over; operators that take functions are looked up by the mode's exact type
+        self.fake.__class__ = fake_tensors.FakeTensorMode
+        for setter, before in self._resets_in_order():
+            self.graph.call_function(setter, before)
+        self.graph.output(tuple(outputs))
+        used = []
+        for entry in self.inputs:
+            if entry.node.users or entry.kept:
+                used.append(entry)
+            else:
+                self.graph.erase_node(entry.node)
+        self.inputs = sorted(used, key=GraphInput.rank)
+        for entry in reversed(self.inputs):
+            first = next(iter(self.graph.nodes))
+            if entry.node is not first:
+                first.prepend(entry.node)
+        root = torch.nn.Module()
+        for name, value in self.attributes.items():
+            if any(
+                n.op in ("get_attr", "call_module") and n.target == name for n in self.graph.nodes
+            ):
+                setattr(root, name, value)
+        return torch.fx.GraphModule(root, self.graph, "Region")
+
+
+_QUANTIZED = (torch.quint8, torch.qint8, torch.qint32, torch.quint4x2, torch.quint2x4)
+
+
+_NOTHING = nullcontext()
+
+
+def _views_a_wrapper(tensor: torch.Tensor) -> bool:
+    """Whether a tensor views one whose own sizes may be symbols (the values of a nested tensor)."""
+    return tensor_parts.is_view(tensor) and tensor_parts.is_traceable_wrapper_subclass(
+        tensor_parts.base_of(tensor)
+    )
+
+
+def is_float(symbol: Any) -> bool:
+    """Whether a symbol stands for a float."""
+    return not symbol.is_integer
+
+
+def was_written(fake: torch.Tensor) -> bool:
+    """Whether the fake tensor of an input may have been changed since it became one."""
+    return fake.is_inference() or version_of(fake) != getattr(fake, "version_at_start", 0)
+
+
+def _value(node: torch.fx.Node) -> Any:
+    return node.meta["example_value"]
+
+
+def tree_leaves(value: Any) -> list[Any]:
+    """The leaves of a result as torch's pytree sees it."""
+    return tensor_parts.pytree.tree_leaves(value)

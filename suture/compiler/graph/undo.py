@@ -1,0 +1,64 @@
+"""Which of the inputs that a graph writes to can be put back, should it have run for nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.fx
+
+from suture.compiler.graph.builder import GraphBuilder, GraphInput, was_written
+from suture.compiler.graph.effects_of import effects_of
+
+_MOST = 1 << 20  # bytes that are worth a copy in every call
+
+
+def undoable(builder: GraphBuilder) -> list[GraphInput] | None:
+    """The inputs that the graph writes to; None if some of them could not be put back, or only at
+    a cost. Running statistics, of which torch keeps no version, are among them."""
+    direct = _written_directly(builder.graph)
+    written = []
+    if direct or builder.writes_inputs():
+        tensors = [(e, e.node.meta["val"]) for e in builder.inputs if not e.made]
+        tensors = [(e, fake) for e, fake in tensors if isinstance(fake, torch.Tensor)]
+        written = [e for e, fake in tensors if e.node in direct or was_written(fake)]
+    if not all(_is_plain(entry) for entry in written):
+        return None
+    size = sum(entry.example.numel() * entry.example.element_size() for entry in written)
+    return written if size <= _MOST else None
+
+
+def _is_plain(entry: GraphInput) -> bool:
+    """Whether numbers are all that a graph can change of an input, and they lie side by side."""
+    fake, real = entry.node.meta["val"], entry.example
+    if entry.source is None or entry.convert is not None:
+        return False
+    if type(real) not in (torch.Tensor, torch.nn.Parameter):
+        return False
+    if fake.is_inference() or fake.layout is not torch.strided or fake.is_quantized:
+        return False
+    if not all(isinstance(n, int) for n in (*fake.shape, *fake.stride())):
+        return False
+    same = tuple(fake.shape) == tuple(real.shape) and tuple(fake.stride()) == real.stride()
+    return same and _is_dense(real) and (fake.is_leaf or not fake.requires_grad)
+
+
+def _is_dense(tensor: torch.Tensor) -> bool:
+    """Whether the numbers of a tensor lie side by side, in whatever order."""
+    expected = 1
+    for stride, size in sorted(zip(tensor.stride(), tensor.shape)):
+        if size != 1 and stride != expected:
+            return False
+        expected *= size
+    return True
+
+
+def _written_directly(graph: Any) -> set[Any]:
+    """The inputs that operations write themselves; running statistics of a normalisation are among
+    them, of which torch keeps no version."""
+    return {
+        written
+        for node in graph.nodes
+        for written in effects_of(node).writes
+        if isinstance(written, torch.fx.Node) and written.op == "placeholder"
+    }

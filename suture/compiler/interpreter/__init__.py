@@ -1,0 +1,1 @@
+"""The symbolic interpreter: frames, one handler per instruction, where a region ends."""

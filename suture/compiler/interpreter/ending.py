@@ -1,0 +1,45 @@
+"""How a region ends: what is raised inside the tracer for it, and when a try is not the last."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.compiler.capture import Exit, Return
+from suture.compiler.plan import Plan, Retry
+
+
+class Restart(Exception):
+    """Trace the region again and stop before instruction number `step`; `reason` says why."""
+
+    def __init__(self, step: int, exit: Any, reason: str) -> None:
+        super().__init__(step)
+        self.step = step
+        self.exit = exit
+        self.reason = reason
+
+
+class Uncaught(Exception):
+    """The program raises here and no frame of the region handles it."""
+
+
+class Stopped(Exception):
+    """The step was reached at which the plan says to stop."""
+
+    def __init__(self, exit: Any) -> None:
+        super().__init__()
+        self.exit = exit
+
+
+def needs_sizes(plan: Plan, exit: Exit) -> Retry | None:
+    """A region that broke while sizes of 0 and 1 were taken for any size is traced without that."""
+    if not plan.from_zero or isinstance(exit, Return):
+        return None
+    return Retry(plan.having(from_zero=False), "a break comes up where sizes may be 0 and 1")
+
+
+def all_guards(guards: Any, graph: Any, places: list[Any]) -> tuple[Any, ...]:
+    """What a trace has looked at so far, decisions on symbols included."""
+    from suture.compiler.guards import shapes
+
+    shapes.add(guards, graph, places)
+    return tuple(guards.entries)

@@ -1,0 +1,31 @@
+"""Facts about code: lines as a stack trace shows them, what loops set."""
+
+from __future__ import annotations
+
+import linecache
+from typing import Any
+
+_LINES: dict[tuple[int, int | None], tuple[Any, str]] = {}
+
+
+def line_text(code: Any, index: int) -> str:
+    """One entry of a stack trace, as traceback prints it."""
+    number = code.line(index)
+    found = _LINES.get((id(code), number))
+    if found is None:
+        real = code.code
+        source = linecache.getline(real.co_filename, number or 0).strip()
+        text = f'  File "{real.co_filename}", line {number}, in {real.co_name}\n    {source}\n'
+        if len(_LINES) > 4096:
+            _LINES.clear()
+        found = _LINES[(id(code), number)] = (code, text)
+    return found[1]
+
+
+def loop_slots(code: Any) -> frozenset[int]:
+    """The locals that some loop of the function sets."""
+    return frozenset(
+        inst.val
+        for inst in code.instructions
+        if inst.op == "STORE_FAST" and code.in_loop(inst.index)
+    )

@@ -1,0 +1,1 @@
+"""One handler per instruction, by family."""

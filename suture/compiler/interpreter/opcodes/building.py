@@ -1,0 +1,203 @@
+"""Containers, strings, unpacking, pattern matching."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.breaks import Break, calls, objects
+from suture.compiler import abstract
+from suture.compiler.core import Trace
+from suture.compiler.interpreter.opcodes.table import op
+from suture.compiler.language import conversions, items
+from suture.compiler.language.iteration import is_mapping, unpack_exactly
+from suture.compiler.objects import Constant, Dict, List, Opaque, Set, Slice, Tuple
+from suture.compiler.objects.dict_keys import DICT_KEY, hashed
+from suture.compiler.objects.text import joined
+
+
+@op("BUILD_TUPLE")
+def build_tuple(trace: Trace, inst: Any, *items: Any) -> Any:
+    return Tuple(items)
+
+
+@op("BUILD_LIST")
+def build_list(trace: Trace, inst: Any, *items: Any) -> Any:
+    return List(items)
+
+
+@op("BUILD_INTERPOLATION", run="interpolation")
+def build_interpolation(trace: Trace, inst: Any, *parts: Any) -> Any:
+    raise Break(calls.C_FUNCTION, function="string.templatelib.Interpolation")
+
+
+@op("BUILD_TEMPLATE", run="template")
+def build_template(trace: Trace, inst: Any, strings: Any, interpolations: Any) -> Any:
+    raise Break(calls.C_FUNCTION, function="string.templatelib.Template")
+
+
+@op("BUILD_SET", run="build_set")
+def build_set(trace: Trace, inst: Any, *items: Any) -> Any:
+    made = Set()
+    for item in items:
+        made.add(trace, item)
+    return made
+
+
+@op("BUILD_MAP", run="build_map")
+def build_map(trace: Trace, inst: Any, *parts: Any) -> Any:
+    return _dict(trace, zip(parts[::2], parts[1::2]))
+
+
+@op("BUILD_CONST_KEY_MAP", run="build_const_key_map")
+def build_const_key_map(trace: Trace, inst: Any, *parts: Any) -> Any:
+    return _dict(
+        trace, zip([Constant(k) for k in abstract.constant_value(trace, parts[-1])], parts[:-1])
+    )
+
+
+def _dict(trace: Trace, pairs: Any) -> Dict:
+    entries: dict[Any, tuple[Any, Any]] = {}
+    for key, value in pairs:
+        at = hashed(trace, key, DICT_KEY)
+        entries[at] = (entries[at][0] if at in entries else key, value)
+    return Dict(entries)
+
+
+@op("BUILD_STRING", run="build_string")
+def build_string(trace: Trace, inst: Any, *parts: Any) -> Any:
+    return joined(trace, list(parts))
+
+
+@op("BUILD_SLICE")
+def build_slice(trace: Trace, inst: Any, start: Any, stop: Any, step: Any = None) -> Any:
+    return Slice(start, stop, step or Constant(None))
+
+
+def _deep(name: str, act: Any) -> None:
+    """Instructions that add to a container deeper in the stack."""
+    arity = 2 if name == "MAP_ADD" else 1
+
+    @op(name, raw=True, run=name.lower())
+    def handler(trace: Trace, frame: Any, inst: Any) -> None:
+        stack = frame.stack
+        values = stack[-arity:]
+        target = stack[-arity - inst.val]
+        if isinstance(target, Opaque):  # a container of an earlier graph, made of unknown things
+            raise Break(objects.UNKNOWN_OBJECT, operation="add to", object=target.describe())
+        act(trace, target, *values)
+        del frame.stack[-arity:]
+        frame.ip += 1
+
+
+def _dict_update(trace: Trace, target: Any, more: Any) -> None:
+    if not is_mapping(trace, more):
+        kind = more.python_type().__name__
+        abstract.raise_(trace, TypeError, f"'{kind}' object is not a mapping")
+    target.m_update(trace, more)
+
+
+def _dict_merge(trace: Trace, target: Any, more: Any) -> None:
+    if not is_mapping(trace, more):
+        kind = more.python_type().__name__
+        abstract.raise_(trace, TypeError, f"argument after ** must be a mapping, not {kind}")
+    pairs = abstract.dict_pairs(trace, more)
+    for key, _ in pairs:
+        if target.get(trace, key) is not None:
+            abstract.raise_(
+                trace, TypeError, f"got multiple values for keyword argument {key.describe()}"
+            )
+    for key, value in pairs:
+        target.put(trace, key, value)
+
+
+_deep("LIST_APPEND", lambda trace, target, item: target.m_append(trace, item))
+_deep("SET_ADD", lambda trace, target, item: target.m_add(trace, item))
+_deep("MAP_ADD", lambda trace, target, key, value: target.put(trace, key, value))
+_deep("LIST_EXTEND", lambda trace, target, more: target.m_extend(trace, more))
+_deep("SET_UPDATE", lambda trace, target, more: target.m_update(trace, more))
+_deep("DICT_UPDATE", _dict_update)
+_deep("DICT_MERGE", _dict_merge)
+
+
+@op("LIST_TO_TUPLE")
+def list_to_tuple(trace: Trace, inst: Any, made: Any) -> Any:
+    return Tuple(made.unpacked(trace))
+
+
+@op("UNPACK_SEQUENCE", run="unpack_sequence")
+def unpack_sequence(trace: Trace, inst: Any, value: Any) -> Any:
+    items = unpack_exactly(trace, value, inst.val)
+    return tuple(reversed(items))
+
+
+@op("UNPACK_EX", run="unpack_ex")
+def unpack_ex(trace: Trace, inst: Any, value: Any) -> Any:
+    before, after = inst.val
+    items = list(abstract.unpack(trace, value))
+    if len(items) < before + after:
+        abstract.raise_(
+            trace,
+            ValueError,
+            f"not enough values to unpack (expected at least {before + after}, got {len(items)})",
+        )
+    end = len(items) - after
+    parts = [*items[:before], List(items[before:end]), *items[end:]]
+    return tuple(reversed(parts))
+
+
+@op("FORMAT_VALUE", run="format_value")
+def format_value(trace: Trace, inst: Any, value: Any, spec: Any = None) -> Any:
+    conversion, _ = inst.val
+    return conversions.format_value(trace, value, conversion, spec)
+
+
+@op("CONVERT_VALUE", run="convert_value")
+def convert_value(trace: Trace, inst: Any, value: Any) -> Any:
+    return abstract.convert_value(trace, value, inst.val)
+
+
+@op("GET_LEN", raw=True, run="get_len")
+def get_len(trace: Trace, frame: Any, inst: Any) -> None:
+    length = abstract.length(trace, frame.stack[-1])
+    frame.stack.append(length)
+    frame.ip += 1
+
+
+@op("MATCH_MAPPING", raw=True)
+def match_mapping(trace: Trace, frame: Any, inst: Any) -> None:
+    kind = frame.stack[-1].python_type()
+    frame.stack.append(Constant(bool(kind.__flags__ & (1 << 6))))
+    frame.ip += 1
+
+
+@op("MATCH_SEQUENCE", raw=True)
+def match_sequence(trace: Trace, frame: Any, inst: Any) -> None:
+    kind = frame.stack[-1].python_type()
+    frame.stack.append(Constant(bool(kind.__flags__ & (1 << 5))))
+    frame.ip += 1
+
+
+@op("MATCH_KEYS", raw=True, run="match_keys")
+def match_keys(trace: Trace, frame: Any, inst: Any) -> None:
+    subject, keys = frame.stack[-2:]
+    found = []  # type: ignore[var-annotated]
+    seen = set()
+    for key in (
+        keys.unpacked(trace) if hasattr(keys, "unpacked") else map(Constant, keys.constant())
+    ):
+        at = key.hash_key(trace)
+        if at in seen:
+            text = f"mapping pattern checks duplicate key ({abstract.constant_value(trace, key)!r})"
+            abstract.raise_(trace, ValueError, text)
+        seen.add(at)
+        if not abstract.truth(trace, abstract.contains(trace, subject, key)):
+            found = None  # type: ignore[assignment]
+            break
+        found.append(abstract.getitem(trace, subject, key))
+    frame.stack.append(Constant(None) if found is None else Tuple(found))
+    frame.ip += 1
+
+
+@op("MATCH_CLASS", run="match_class")
+def match_class(trace: Trace, inst: Any, subject: Any, cls: Any, names: Any) -> Any:
+    return items.match_class(trace, subject, cls, inst.val, abstract.constant_value(trace, names))

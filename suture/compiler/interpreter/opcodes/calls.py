@@ -1,0 +1,82 @@
+"""Calls and functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.compiler import abstract
+from suture.compiler.core import Trace
+from suture.compiler.interpreter.opcodes.table import op
+from suture.compiler.objects import NULL, Constant, MadeFunction
+from suture.compiler.outside.namespaces import frame_annotations
+
+
+@op("CALL", run="call")
+def call(trace: Trace, inst: Any, *parts: Any) -> Any:
+    fn, args = callable_of(parts)
+    names = inst.val
+    kwargs = {}
+    if names:
+        count = len(names)
+        kwargs = dict(zip(names, args[-count:]))
+        args = args[:-count]
+    return abstract.tail_call(trace, fn, args, kwargs)
+
+
+def callable_of(parts: Any) -> tuple[Any, list[Any]]:
+    """The callable and its arguments from the pair below the arguments."""
+    first, second, *args = parts
+    if first is NULL:
+        return second, args
+    if second is NULL:
+        return first, args
+    return first, [second, *args]
+
+
+@op("CALL_FUNCTION_EX", run="call_ex")
+def call_function_ex(trace: Trace, inst: Any, *parts: Any) -> Any:
+    first, second = parts[0], parts[1]
+    fn = second if first is NULL else first
+    args = list(abstract.unpack(trace, parts[2]))
+    kwargs = {}
+    if len(parts) > 3:
+        for key, value in abstract.dict_pairs(trace, parts[3]):
+            name = abstract.constant_value(trace, key)
+            if not isinstance(name, str):
+                abstract.raise_(trace, TypeError, "keywords must be strings")
+            kwargs[name] = value
+    return abstract.tail_call(trace, fn, args, kwargs)
+
+
+@op("MAKE_FUNCTION")
+def make_function(trace: Trace, inst: Any, *parts: Any) -> Any:
+    made = MadeFunction(parts[-1].real(), trace.frames[-1].fn.globals, [], [], {})
+    for name, value in zip(inst.val, parts):
+        _attribute(trace, made, name, value)
+    return made
+
+
+@op("SET_FUNCTION_ATTRIBUTE")
+def set_function_attribute(trace: Trace, inst: Any, value: Any, made: Any) -> Any:
+    for name in (inst.val,) if isinstance(inst.val, str) else inst.val:
+        _attribute(trace, made, name, value)
+    return made
+
+
+def _attribute(trace: Trace, made: MadeFunction, name: str, value: Any) -> None:
+    if name == "defaults":
+        made._defaults = list(abstract.unpack(trace, value))
+    elif name == "kwdefaults":
+        made.kwdefaults = {
+            abstract.constant_value(trace, k): v for k, v in abstract.dict_pairs(trace, value)
+        }
+    elif name == "closure":
+        made.closure = list(abstract.unpack(trace, value))
+    elif name == "annotate":
+        made.annotate = value
+    else:
+        made.annotations = frame_annotations(trace, value)
+
+
+def none() -> Constant:
+    return Constant(None)

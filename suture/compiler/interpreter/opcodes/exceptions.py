@@ -1,0 +1,55 @@
+"""Raising and handling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.breaks import Break, objects
+from suture.compiler.core import Trace
+from suture.compiler.interpreter.opcodes.table import op
+from suture.compiler.language.exceptions import do_raise, exception_matches, handled_by_caller
+from suture.compiler.objects import Constant, Raised
+
+
+@op("RAISE_VARARGS", raw=True, run="raise")
+def raise_varargs(trace: Trace, frame: Any, inst: Any) -> None:
+    parts = frame.stack[len(frame.stack) - inst.val :]
+    do_raise(trace, frame, parts)
+
+
+@op("RERAISE", raw=True)
+def reraise(trace: Trace, frame: Any, inst: Any) -> None:
+    raise Raised(frame.stack[-1])
+
+
+@op("PUSH_EXC_INFO", raw=True)
+def push_exc_info(trace: Trace, frame: Any, inst: Any) -> None:
+    exc = frame.stack[-1]
+    frame.stack[-1] = frame.handled
+    if frame.code.is_generator and not frame.code.handled(frame.ip):
+        frame.stack[-1] = Constant(None)  # what its caller handles is not the generator's
+    frame.stack.append(exc)
+    frame.handled = exc
+    frame.ip += 1
+
+
+@op("POP_EXCEPT", raw=True)
+def pop_except(trace: Trace, frame: Any, inst: Any) -> None:
+    if frame.code.is_generator and not frame.code.handled(frame.ip + 1):
+        if (
+            frame.resumed and trace.handling.began_handling
+        ):  # only the real frame knows what lies behind
+            raise Break(objects.UNKNOWN_OBJECT, operation="go back to", object="what was handled")
+        frame.stack.pop()
+        frame.handled = handled_by_caller(trace, frame)
+    else:
+        frame.handled = frame.stack.pop()
+    frame.ip += 1
+
+
+@op("CHECK_EXC_MATCH", raw=True, run="check_exc_match")
+def check_exc_match(trace: Trace, frame: Any, inst: Any) -> None:
+    exc, kind = frame.stack[-2:]
+    matched = exception_matches(trace, exc, kind)
+    frame.stack[-1] = Constant(matched)
+    frame.ip += 1

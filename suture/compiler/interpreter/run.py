@@ -1,0 +1,498 @@
+"""The symbolic interpreter: runs the frames of a region until it must stop."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from typing import Any
+
+from suture import _core, config
+from suture.breaks import Break, Leaves, calls, internal
+from suture.bytecode import decode
+from suture.compiler import abstract
+from suture.compiler.abstract import implements
+from suture.compiler.capture import Again, Capture, Exit, Interpret, Return, Run, Yield
+from suture.compiler.core import Frame, Handling, Mark, Modes, Pending, Region, Trace
+from suture.compiler.graph import sizes_from_zero
+from suture.compiler.interpreter.ending import Restart, Stopped, Uncaught, all_guards, needs_sizes
+from suture.compiler.interpreter.lines import line_text, loop_slots
+from suture.compiler.interpreter.opcodes.table import HANDLERS
+from suture.compiler.language.dropped import close_at_end, close_dropped, leave_frames
+from suture.compiler.language.exceptions import Ambient
+from suture.compiler.language.generators import generator_returns, wrap_frame_function
+from suture.compiler.library.strictness import Strictness
+from suture.compiler.objects import NULL, Lazy, Opaque, Raise, Raised
+from suture.compiler.outside.aliasing import guard_aliasing
+from suture.compiler.outside.growth import growth
+from suture.compiler.outside.inputs import guard_numbers
+from suture.compiler.outside.tensor_free import tensor_free_frame
+from suture.compiler.plan import Plan, Retry, Stop
+from suture.compiler.sources import Source, slot
+from suture.compiler.torch.checks import refused_check
+from suture.compiler.torch.function_modes import begin_modes
+from suture.compiler.torch.overrides import torch_functions_on
+from suture.compiler.torch.parameters import refused_copy
+from suture.hook import Chain, slot_names
+from suture.torch_private import MissingName
+
+
+def new_trace(
+    chain: Chain,
+    state: tuple[Any, ...],
+    history: Any,
+    plan: Plan,
+    modes: list[Any] | None = None,
+    *,
+    whole: bool = False,
+    allowance: float = math.inf,
+) -> Trace:
+    """A trace of a region, at its start. `history` remembers what changed between earlier calls
+    of this point, and `plan` says what to take for granted; `modes` are the modes of torch
+    functions that were active, outermost first. `whole`: a break would be an error. `allowance`:
+    after how many instructions the region must show operations."""
+    last = chain[-1]  # a generator that was left while it handled an exception
+    began_handling = last.resumed and decode(last.code).handled(last.index) > 0
+    region = Region(chain, history, plan, whole)
+    switches = Modes(torch_functions_on(), Strictness())
+    trace = Trace(region, Handling(began_handling), switches, allowance)
+    trace.guards.where = functools.partial(where_now, trace)
+    trace.graph.stack = functools.partial(stack_trace, trace)
+    trace.graph.decided = functools.partial(guard_numbers, trace)
+    trace.graph.decisions.where = functools.partial(where_now, trace)
+    begin_modes(trace, modes or [])
+    _load(trace, state)
+    return trace
+
+
+# ---- from the state to frames
+
+
+def _load(trace: Trace, state: tuple[Any, ...]) -> None:
+    names = slot_names(trace.region.chain)
+    trace.region.slots = [slot(i, name) for i, name in enumerate(names)]
+    at = 0
+    frames = []
+    for depth, spec in enumerate(trace.region.chain):
+        part = [Lazy(state[i], trace.region.slots[i]) for i in range(at, at + spec.size)]
+        at += spec.size
+        frames.append(_load_frame(trace, spec, part, depth))
+    frames.reverse()
+    for outer, inner in itertools.pairwise(frames):
+        if type(inner.handled) is Ambient:  # what its caller handles
+            inner.handled = outer.handled
+    trace.frames = frames
+
+
+def _load_frame(trace: Trace, spec: Any, part: list[Any], depth: int) -> Frame:
+    code = decode(spec.code)
+    fn = wrap_frame_function(trace, part[0], spec.code)
+    locals_: list[Any] = [None] * len(code.localsplus)
+    needed = set(code.live(spec.index)) if spec.resumed else spec.live
+    for slot_, value in zip(spec.live, part[1:]):
+        if slot_ in needed:
+            locals_[slot_] = value
+    live = len(spec.live)
+    if spec.index and code.in_loop(spec.index):
+        stored = loop_slots(code)
+        moving = [v for s, v in zip(spec.live, part[1:]) if s in stored]
+        trace.region.history.turn(
+            {v.source.path(): v.value for v in moving if type(v.value) in (int, float)}
+        )
+    frame = Frame(code, fn, locals_, Ambient())
+    frame.resumed = spec.resumed
+    frame.ip = spec.index
+    frame.stack = _load_stack(trace, frame, part[1 + live : 1 + live + spec.depth])
+    rest = part[1 + live + spec.depth :]
+    if spec.handling:
+        frame.handled = realize_stack(trace, rest[0])
+    if spec.deliver:
+        frame.deliver = realize_stack(trace, rest[-1])
+    return frame
+
+
+def _load_stack(trace: Trace, frame: Frame, values: list[Any]) -> list[Any]:
+    """The value stack; a value that is thrown away at once is not looked at, nor guarded."""
+    stack = [_incoming(trace, v.value, v.source) or NULL for v in values]
+    top = stack[-1] if stack and frame.code.instructions[frame.ip].op == "POP_TOP" else None
+    if type(top) is Lazy:
+        stack[-1] = Opaque(top.value, top.source)
+    return [realize_stack(trace, v) for v in stack]
+
+
+def _incoming(trace: Trace, value: Any, source: Source) -> Any:
+    if value is _core.UNBOUND:
+        trace.guards.add(source, "unbound")
+        return None
+    return Lazy(value, source)
+
+
+# ---- running
+
+
+def run_region(trace: Trace) -> Capture | Retry:
+    """Trace until the region ends. What was really switched meanwhile is as it was before."""
+    try:
+        with sizes_from_zero(trace.region.plan.from_zero):
+            exit = _region(trace)
+        return growth(trace) or needs_sizes(trace.region.plan, exit) or _captured(trace, exit)
+    except Restart as restart:
+        assumed = ()
+        if isinstance(restart.exit, Interpret) and restart.exit.raises:
+            assumed = all_guards(trace.guards, trace.graph, trace.numbers.symbol_places)
+        stop = Stop(restart.step, restart.exit, assumed, trace.region.initializes)
+        return Retry(trace.region.plan.stopping(stop), restart.reason)
+    finally:
+        for restore in reversed(trace.modes.restores):
+            restore()
+
+
+def _region(trace: Trace) -> Exit:
+    """Run the frames; how the region ends. May raise Restart."""
+    exit: Exit
+    try:
+        exit = Return(run_frames(trace, 0))
+    except Break as reason:
+        exit = _stop(trace, reason)
+    except Uncaught:
+        exit = Interpret(raises=True)
+        _must_be_clean(trace, exit, "the program raises")
+    except Stopped as stop:
+        exit = stop.exit
+    except (RecursionError, MemoryError) as error:
+        fault = Break(calls.TRACING_OUT_OF_ROOM, error=type(error).__name__)
+        raise Restart(trace.progress.step, exit_at(trace, fault), str(fault)) from None
+    except MissingName as error:
+        fault = Break(internal.MISSING_NAME, name=error.path)
+        raise Restart(trace.progress.step, exit_at(trace, fault), str(fault)) from None
+    _refuse(trace, refused_check(trace), "what is written before a check cannot be taken back")
+    _refuse(trace, refused_copy(trace), "others see the memory of a leaf that is made here")
+    guard_aliasing(trace)
+    trace.guards.where = None  # nothing of the trace outlives it
+    trace.graph.stack = trace.graph.decisions.where = trace.graph.decided = _no_stack
+    return exit
+
+
+def _refuse(trace: Trace, found: tuple[int, Any] | None, reason: str) -> None:
+    if found is not None:
+        raise Restart(*found, reason)
+
+
+def _captured(trace: Trace, exit: Exit) -> Capture:
+    if trace.region.plan.stop is not None:
+        trace.guards.entries += trace.region.plan.stop.assumed
+    return Capture(
+        frames=trace.frames,
+        exit=exit,
+        graph=trace.graph,
+        guards=trace.guards,
+        effects=trace.effects,
+        slots=trace.region.slots,
+        modes=trace.modes.changed,
+        functions=(trace.modes.modes_at_start, trace.modes.function_modes),
+        strictness=trace.modes.strictness,
+        places=trace.numbers.symbol_places,
+        checks=trace.checks,
+        draws=trace.numbers.draws,
+        steps=trace.progress.step,
+        general=trace.region.as_loop,
+        initializes=trace.region.initializes,
+    )
+
+
+def _stop(trace: Trace, reason: Break) -> Any:
+    _leave_call(trace, reason)
+    exit = exit_at(trace, reason)
+    _must_be_clean(trace, exit, str(reason))
+    return exit
+
+
+def _leave_call(trace: Trace, reason: Break) -> None:
+    """If the break came up in a call that can meet no tensor, stop before that call; if only
+    the rest of a call cannot, Python runs that rest."""
+    depth = min(trace.progress.mark.depth, len(trace.frames))
+    found = tensor_free_frame(trace, depth)
+    if found is None or reason.type.leaves is Leaves.YIELD:
+        return
+    place, whole = found
+    at = [(f.code, f.ip - 1) for f in trace.frames[:-1]]
+    at.append((trace.frames[-1].code, trace.frames[-1].ip))
+    rest = f"the interpreter runs the rest of a call, which meets no tensor: {reason}"
+    if whole:
+        caller = trace.frames[place - 1]
+        inst = caller.code.instructions[caller.ip - 1]
+        operation = HANDLERS[inst.op].run
+        if operation is not None:
+            exit: Any = Run(inst, operation, reason, at[place:])
+            why = f"Python makes the whole call, which meets no tensor: {reason}"
+            raise Restart(_call_step(trace.frames[place]), exit, why)
+    elif place + 1 < depth:
+        exit = Interpret(False, reason, at[place + 1 :])
+        raise Restart(_call_step(trace.frames[place + 1]), exit, rest)
+    else:
+        raise Restart(trace.progress.step, Interpret(False, reason, at[place + 1 :]), rest)
+
+
+@implements(abstract.exit_at)
+def exit_at(trace: Trace, reason: Break) -> Any:
+    frame = trace.frames[min(trace.progress.mark.depth, len(trace.frames)) - 1]
+    inst = frame.code.instructions[frame.ip]
+    match reason.type.leaves:
+        case Leaves.YIELD:
+            return Yield(inst, reason)
+        case Leaves.NOTHING:
+            return Again(reason)
+        case Leaves.FRAME:
+            return Interpret(False, reason)
+    operation = HANDLERS[inst.op].run if inst.op in HANDLERS else None
+    return Run(inst, operation, reason) if operation else Interpret(False, reason)
+
+
+def _must_be_clean(trace: Trace, exit: Any, reason: str) -> None:
+    """Nothing may have changed since the instruction began; else trace again up to it."""
+    if _now(trace) != trace.progress.mark:
+        raise Restart(trace.progress.step, exit, f"in the midst of an instruction: {reason}")
+    del trace.effects.passed[trace.progress.passed :]
+
+
+def _now(trace: Trace) -> Mark:
+    return Mark(trace.effects.changes, trace.graph.ops, len(trace.frames))
+
+
+@implements(abstract.loop)
+def run_frames(trace: Trace, floor: int) -> Any:
+    saved, trace.progress.floor = trace.progress.floor, floor
+    frames = trace.frames
+    try:
+        while True:
+            frame = frames[-1]
+            inst = frame.code.instructions[frame.ip]
+            if floor == 0:
+                trace.progress.step += 1
+                trace.progress.mark = _now(trace)
+                trace.progress.passed = len(trace.effects.passed)
+                if (
+                    trace.progress.step == trace.progress.last_step
+                    and trace.region.plan.stop is not None
+                ):
+                    raise Stopped(trace.region.plan.stop.exit)
+            trace.progress.work += 1
+            if trace.progress.work > trace.progress.allowed:
+                _weigh(trace)
+            try:
+                execute(trace, frame, inst)
+            except Raised as raised:
+                if not unwind(trace, raised.exception, floor):
+                    raise
+            if frame.ip <= inst.index:
+                _turn(trace, frame)
+            result, trace.progress.result = trace.progress.result, None
+            if trace.handling.waiting:
+                del frame  # it may be the last that knows of them
+                _drop(trace, inst, result)
+            if result is not None:
+                return result
+    finally:
+        trace.progress.floor = saved
+
+
+def _drop(trace: Trace, inst: Any, result: Any) -> None:
+    """Close the generators that the instruction, or the end of the region, has dropped."""
+    try:
+        if result is not None and trace.progress.floor == 0:
+            close_at_end(trace, result)
+        else:
+            close_dropped(trace)
+    except Break as reason:
+        if trace.progress.floor:
+            raise
+        run = HANDLERS[inst.op].run
+        exit = Run(inst, run, reason) if run else Interpret(False, reason)
+        why = f"closing a generator that is dropped here: {reason}"
+        raise Restart(trace.progress.step, exit, why) from None
+
+
+def _turn(trace: Trace, frame: Frame) -> None:
+    """A jump back: a loop that takes too many turns is left at the next chance."""
+    key = (id(frame), frame.ip)
+    turns = trace.progress.jumps_back[key] = trace.progress.jumps_back.get(key, 0) + 1
+    if turns > config.unroll_limit:
+        trace.progress.tired = Break(internal.UNROLL_LIMIT, count=str(config.unroll_limit))
+
+
+def _weigh(trace: Trace) -> None:
+    """Much has been traced: more than what was captured is worth?"""
+    trace.progress.allowed = trace.progress.allowance + _PER_OPERATION * trace.graph.ops
+    if trace.progress.work > trace.progress.allowed:
+        trace.progress.tired = Break(
+            internal.TRACE_LIMIT, count=str(trace.progress.work), operations=str(trace.graph.ops)
+        )
+
+
+def is_overworked(trace: Trace) -> bool:
+    """Whether the region ended because tracing it took too much."""
+    return trace.progress.tired is not None and trace.progress.tired.type is internal.TRACE_LIMIT
+
+
+def execute(trace: Trace, frame: Frame, inst: Any) -> None:
+    if trace.progress.watch is not None:
+        trace.progress.watch(trace, frame, inst)
+    handler = HANDLERS.get(inst.op)
+    if handler is None:
+        from suture.breaks import python
+
+        if inst.op in ("CHECK_EG_MATCH", "PREP_RERAISE_STAR"):
+            raise Break(python.STAR_EXCEPT, types=frame.stack[-1].describe())
+        raise Break(python.UNKNOWN_INSTRUCTION, opcode=inst.op)
+    if trace.progress.tired is not None and (handler.run or trace.progress.floor):
+        raise trace.progress.tired
+    if handler.raw:
+        handler.fn(trace, frame, inst)
+        return
+    stack = frame.stack
+    pops = handler.pops
+    count = pops if isinstance(pops, int) else pops(inst)
+    inputs = stack[len(stack) - count :] if count else ()
+    out = handler.fn(trace, inst, *inputs)
+    if count:
+        del stack[-count:]
+    frame.ip += 1
+    if out is None:
+        return
+    kind = type(out)
+    if kind is Pending:
+        if trace.progress.floor == 0:
+            out.frame.call = (trace.progress.step, tuple(out.frame.locals))
+        trace.frames.append(out.frame)
+    elif kind is tuple:
+        stack.extend(out)
+    else:
+        stack.append(out)
+
+
+@implements(abstract.finish)
+def finish_call(trace: Trace, result: Any) -> Any:
+    if type(result) is not Pending:
+        return result
+    floor = len(trace.frames)
+    trace.frames.append(result.frame)
+    return run_frames(trace, floor)
+
+
+@implements(abstract.pending)
+def pending_frame(trace: Trace, frame: Frame) -> Pending:
+    return Pending(frame)
+
+
+def push_frame(trace: Trace, frame: Frame) -> None:
+    trace.frames.append(frame)
+
+
+@implements(abstract.new_frame)
+def new_frame(trace: Trace, code: Any, fn: Any, slots: list[Any]) -> Frame:
+    return Frame(code, fn, slots, trace.frames[-1].handled if trace.frames else Ambient())
+
+
+def leave_frame(trace: Trace, frame: Frame, value: Any) -> None:
+    """A frame returns: its caller gets the value."""
+    if frame.generator is not None:
+        generator_returns(trace, frame, value)
+        return
+    if frame.deliver is not None:
+        value = frame.deliver
+    if len(trace.frames) - 1 == trace.progress.floor:
+        trace.progress.result = value
+        if trace.progress.floor == 0:
+            return  # the outermost frame stays, for its line
+        trace.frames.pop()
+        return
+    trace.frames.pop()
+    trace.frames[-1].stack.append(value)
+
+
+@implements(abstract.unwind)
+def unwind(trace: Trace, exc: Any, floor: int) -> bool:
+    depth = len(trace.frames)
+    passed = []
+    while depth > floor:
+        frame = trace.frames[depth - 1]
+        inner = depth == len(trace.frames)
+        inst = frame.code.instructions[frame.ip if inner else frame.ip - 1]
+        if not inner or not _raises_again(inst):
+            passed.append((frame.code.code, frame.fn.globals, inst.lasti))
+        if inst.handler is not None:
+            _note_passed(trace, exc, passed)
+            _handle(trace, frame, inst, exc, depth)
+            return True
+        depth -= 1
+    if floor == 0:
+        raise Uncaught from None
+    _note_passed(trace, exc, passed)
+    leave_frames(trace, floor)
+    return False
+
+
+def _note_passed(trace: Trace, exc: Any, passed: list[Any]) -> None:
+    """Entries of the exception's traceback, innermost first."""
+    if isinstance(exc, Raise):
+        exc.traceback += passed
+    else:
+        trace.effects.passed += [(exc, *entry) for entry in passed]
+
+
+def _handle(trace: Trace, frame: Frame, inst: Any, exc: Any, depth: int) -> None:
+    from suture.compiler.objects import Constant
+
+    leave_frames(trace, depth)
+    handler = inst.handler
+    del frame.stack[handler.depth :]
+    if handler.lasti:
+        frame.stack.append(Constant(inst.lasti // 2))
+    frame.stack.append(exc)
+    frame.ip = handler.target
+
+
+# ---- where we are
+
+
+def where_now(trace: Trace) -> tuple[str, int] | None:
+    if not trace.frames:
+        return None
+    frame = trace.frames[-1]
+    return frame.code.code.co_filename, frame.line() or 0
+
+
+def stack_trace(trace: Trace) -> str:
+    out = []
+    for frame in trace.frames:
+        at = frame.ip if frame is trace.frames[-1] else frame.ip - 1
+        out.append(line_text(frame.code, at))
+    return "".join(out)
+
+
+def realize_stack(trace: Trace, value: Any) -> Any:
+    try:
+        return abstract.realize(trace, value)
+    except Break:  # whatever uses it says why it cannot be looked at
+        trace.guards.add(value.source, "type", type(value.value))
+        return Opaque(value.value, value.source)
+
+
+def _no_stack(*_: Any) -> None:
+    return None
+
+
+def _raises_again(inst: Any) -> bool:
+    """Whether the instruction raises an exception anew that has passed this frame already."""
+    return inst.op == "RERAISE" or (inst.op == "RAISE_VARARGS" and inst.val == 0)
+
+
+def _call_step(frame: Frame) -> int:
+    """The step of the instruction that called a frame."""
+    assert frame.call is not None
+    return frame.call[0]
+
+
+_PER_OPERATION = 500  # instructions that one operation of the graph accounts for
+
+__all__ = ["new_trace", "run_region"]

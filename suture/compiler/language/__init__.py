@@ -1,0 +1,1 @@
+"""What Python does with values: attributes, operators, items, iteration, exceptions."""

@@ -1,0 +1,529 @@
+"""Attribute access, as CPython does it: type, instance, descriptors, __getattr__."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import threading
+import types
+from typing import Any
+
+import torch
+
+from suture._core import type_name
+from suture.breaks import Break, objects
+from suture.bytecode import CLASSMETHOD_ASKS
+from suture.compiler import abstract
+from suture.compiler.abstract import implements
+from suture.compiler.core import Trace
+from suture.compiler.language import cached_property as cached
+from suture.compiler.objects import (
+    DELETED,
+    Builtin,
+    BuiltinMethod,
+    Class,
+    Constant,
+    Function,
+    Method,
+    Object,
+    Raise,
+    Raised,
+    Tuple,
+)
+from suture.compiler.objects.descriptor import is_property
+from suture.compiler.objects.lookup import (
+    MISSING,
+    answers_in_c,
+    find_in_mro,
+    has_dict,
+    is_builtin_method,
+    is_data_descriptor,
+    is_slot,
+    no_new_attribute,
+    put_attribute,
+    qualname_of,
+    really_has,
+)
+
+_TUPLE_FIELD = type(collections.namedtuple("_Pair", "a")("").__class__.a)  # type: ignore[attr-defined]
+C_CALLABLES = (
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.BuiltinFunctionType,
+    types.ClassMethodDescriptorType,
+)
+
+_FIELDS = (types.MemberDescriptorType, types.GetSetDescriptorType)
+
+
+def _unknown(obj: Any, name: str) -> Break:
+    return Break(objects.UNKNOWN_ATTRIBUTE, object=obj.describe(), attribute=name)
+
+
+# ---- entrances
+
+
+@implements(abstract.getattr)
+def get_attr(trace: Trace, obj: Any, name: str) -> Any:
+    return abstract.finish(trace, obj.getattr(trace, name))
+
+
+def tail_getattr(trace: Trace, obj: Any, name: str) -> Any:
+    """The attribute as the last act of an instruction: may be a frame to run first."""
+    return obj.getattr(trace, name)
+
+
+def set_attr(trace: Trace, obj: Any, name: str, value: Any) -> None:
+    obj.setattr(trace, name, value)
+
+
+def del_attr(trace: Trace, obj: Any, name: str) -> None:
+    obj.delattr(trace, name)
+
+
+def has_attr(trace: Trace, obj: Any, name: str) -> bool:
+    try:
+        get_attr(trace, obj, name)
+    except Raised as raised:
+        if issubclass(raised.exception.python_type(), AttributeError):
+            return False
+        raise
+    return True
+
+
+# ---- classes
+
+
+@implements(abstract.type_lookup)
+def type_lookup(trace: Trace, cls: type, name: str) -> Any:
+    known = trace.outside.type_lookups.get((id(cls), name))
+    if known is not None:
+        return known[0]
+    try:
+        raw = find_in_mro(cls, name)
+    except Exception:  # of a key in the class that is no string, and compares
+        raise Break(objects.UNKNOWN_ATTRIBUTE, object=qualname_of(cls), attribute=name) from None
+    source = abstract.pinned(trace, cls)
+    if cls.__flags__ & (1 << 8) == 0:  # not immutable: a heap type, whose contents can change
+        if raw is MISSING:
+            trace.guards.add(source, "no_mro_attr", name)
+        else:
+            trace.guards.add(source.child("mro_attr", name), "is", raw)
+    trace.outside.type_lookups[(id(cls), name)] = (raw,)
+    return raw
+
+
+@implements(abstract.class_attribute)
+def class_attribute(trace: Trace, cls: Class, name: str) -> Any:
+    value, meta = cls.value, type(cls.value)
+    if name == "__class__":
+        return abstract.wrap(trace, meta, None)
+    if name in ("__mro__", "__bases__"):
+        if value.__mro__ is None:  # it is being made
+            raise _unknown(cls, name)
+        if value.__flags__ & (1 << 8) == 0:  # not immutable
+            trace.guards.add(abstract.pinned(trace, value).attr(name), "is", getattr(value, name))
+        return Tuple([abstract.wrap(trace, c, None) for c in getattr(value, name)])
+    own = type_lookup(trace, meta, "__getattribute__") if meta is not type else None
+    if isinstance(own, types.FunctionType):
+        return abstract.tail_call(trace, abstract.wrap(trace, own, None), [cls, Constant(name)], {})
+    in_meta = type_lookup(trace, meta, name) if meta is not type else find_in_mro(type, name)
+    if type(in_meta) in _FIELDS and in_meta is type.__dict__.get(name):
+        try:
+            return abstract.wrap(
+                trace, getattr(value, name), abstract.pinned(trace, value).attr(name)
+            )
+        except AttributeError as error:
+            return abstract.raise_(trace, AttributeError, *error.args)
+    if in_meta is not MISSING and is_data_descriptor(in_meta):
+        return bind_descriptor(trace, in_meta, cls, meta, name)
+    raw = type_lookup(trace, value, name)
+    if raw is not MISSING:
+        return bind_descriptor(trace, raw, None, value, name, cls)
+    if in_meta is not MISSING:
+        return bind_descriptor(trace, in_meta, cls, meta, name)
+    getter = type_lookup(trace, meta, "__getattr__") if meta is not type else MISSING
+    if getter is not MISSING:
+        return abstract.call_type_method(trace, cls, "__getattr__", [Constant(name)], {})
+    return abstract.raise_(
+        trace, AttributeError, f"type object '{value.__name__}' has no attribute '{name}'"
+    )
+
+
+def class_source(trace: Trace, cls: type, name: str, raw: Any = MISSING) -> Any:
+    """Where a class attribute is read; `raw` may stand above the first of its name."""
+    if raw is not MISSING:
+        cls = next((b for b in cls.__mro__ if b.__dict__.get(name, MISSING) is raw), cls)
+    return abstract.pinned(trace, cls).child("mro_attr", name)
+
+
+@implements(abstract.bind)
+def bind_descriptor(
+    trace: Trace, raw: Any, obj: Any, cls: type, name: str, owner_class: Any = None
+) -> Any:
+    kind = type(raw)
+    if kind is types.FunctionType:
+        fn = Function(raw, abstract.pinned(trace, raw))
+        return fn if obj is None else Method(fn, obj)
+    if kind is staticmethod:
+        return abstract.wrap(trace, raw.__func__, None)
+    if kind is classmethod:
+        of = owner_class if owner_class is not None else abstract.wrap(trace, cls, None)
+        if type(raw.__func__) is property and CLASSMETHOD_ASKS:
+            return bind_descriptor(trace, raw.__func__, of, type(cls), name)
+        return Method(abstract.wrap(trace, raw.__func__, None), of)
+    if is_property(raw):
+        if obj is None:
+            return abstract.wrap(trace, raw, None)
+        if raw.fget is None:
+            return _no_accessor(trace, lambda of: raw.__get__(of, cls), obj, cls, name)
+        return abstract.tail_call(trace, abstract.wrap(trace, raw.fget, None), [obj], {})
+    if kind is types.BuiltinFunctionType and isinstance(raw.__self__, type):
+        return abstract.wrap(trace, raw, None)  # a type's own `__new__`, seen through super() too
+    if kind is types.MethodType or kind is types.BuiltinFunctionType:
+        return abstract.wrap(trace, raw, class_source(trace, cls, name, raw))
+    if isinstance(raw, C_CALLABLES):
+        return _bind_c(trace, raw, obj, cls, name)
+    if kind is functools.cached_property and isinstance(obj, Object) and has_dict(cls):
+        return _cached_property(trace, raw, obj)
+    if kind is _TUPLE_FIELD and isinstance(getattr(obj, "storage", None), Tuple):
+        return obj.storage.at(trace, raw.__reduce__()[1][0])
+    if kind in _FIELDS:
+        return _bind_field(trace, raw, obj, cls, name)
+    getter = find_in_mro(kind, "__get__")
+    if getter is not MISSING and not isinstance(getter, types.WrapperDescriptorType):
+        args = [
+            abstract.wrap(trace, raw, None),
+            obj or Constant(None),
+            abstract.wrap(trace, cls, None),
+        ]
+        return abstract.tail_call(trace, abstract.wrap(trace, getter, None), args, {})
+    if getter is not MISSING and not isinstance(raw, type):
+        if obj is None:
+            return abstract.wrap(trace, raw, None)
+        return _bind_unknown(trace, raw, obj, cls, name)
+    return abstract.wrap(trace, raw, class_source(trace, cls, name, raw))
+
+
+def _cached_property(trace: Trace, raw: Any, obj: Object) -> Any:
+    value = abstract.call(trace, abstract.wrap(trace, raw.func, None), [obj], {})
+    obj.touch(trace)
+    put_attribute(obj.attrs, raw.attrname, value)
+    return value
+
+
+def _bind_c(trace: Trace, raw: Any, obj: Any, cls: type, name: str) -> Any:
+    if isinstance(raw, types.ClassMethodDescriptorType):
+        return Method(Builtin(raw, abstract.pinned(trace, raw)), abstract.wrap(trace, cls, None))
+    fn = abstract.wrap(trace, raw, None)
+    if obj is None or isinstance(raw, types.BuiltinFunctionType):
+        return fn
+    return Method(fn, obj)
+
+
+def _bind_field(trace: Trace, raw: Any, obj: Any, cls: type, name: str) -> Any:
+    """A slot or a C field of an instance."""
+    if obj is None:
+        return abstract.wrap(trace, raw, None)
+    if name == "__dict__" and isinstance(obj, Object):
+        return abstract.instance_dict(trace, obj)
+    if isinstance(obj, Object):
+        set_here = obj.attrs.get(name)
+        if set_here is not None and set_here is not DELETED:
+            return set_here
+        if obj.value is not None and set_here is None:
+            try:
+                value = raw.__get__(obj.value, cls)
+            except AttributeError:
+                trace.guards.add(obj.source, "no_attr", name)
+                value = MISSING
+            except Exception:  # of the program's own code, which C has called
+                raise _unknown(obj, name) from None
+            if value is not MISSING:
+                return abstract.wrap(trace, value, obj.source.attr(name))
+        if name == "__weakref__":
+            return Constant(None)
+        return abstract.raise_(
+            trace, AttributeError, f"'{type_name(cls)}' object has no attribute '{name}'"
+        )
+    if isinstance(obj, Raise):
+        if name in obj.attrs:
+            return obj.attrs[name]
+        if name in ("name", "obj") and issubclass(obj.cls, (AttributeError, NameError)):
+            return Constant(None)
+    raise _unknown(obj, name)
+
+
+def _no_accessor(trace: Trace, ask: Any, obj: Any, cls: type, name: str) -> Any:
+    """What a property without a getter, setter or deleter says of an object."""
+    real = getattr(obj, "value", None)
+    try:
+        real = object.__new__(cls) if real is None else real
+    except TypeError:
+        raise _unknown(obj, name) from None
+    return abstract.folded(trace, lambda: ask(real))
+
+
+def _bind_unknown(trace: Trace, raw: Any, obj: Any, cls: type, name: str) -> Any:
+    if isinstance(raw, functools._lru_cache_wrapper):
+        return Method(abstract.wrap(trace, raw, None), obj)
+    raise _unknown(obj, name)
+
+
+# ---- instances
+
+
+@implements(abstract.instance_attribute)
+def instance_attribute(trace: Trace, obj: Any, name: str) -> Any:
+    cls = obj.python_type()
+    if name == "__class__":
+        custom = find_in_mro(cls, "__class__")
+        if isinstance(custom, types.GetSetDescriptorType):
+            return abstract.wrap(trace, cls, None)
+    if issubclass(cls, threading.local) and obj.value is not None:
+        return object_attribute(trace, obj, obj.value, name)  # of the thread that calls
+    custom = type_lookup(trace, cls, "__getattribute__")
+    if isinstance(custom, types.FunctionType):
+        return _custom_getattribute(trace, obj, custom, name)
+    if not is_builtin_method(custom, "__getattribute__"):
+        raise Break(objects.CUSTOM_GETATTRIBUTE, type=cls.__name__, attribute=name)
+    return plain_attribute(trace, obj, name)
+
+
+def _custom_getattribute(trace: Trace, obj: Any, custom: Any, name: str) -> Any:
+    try:
+        return abstract.call(trace, abstract.wrap(trace, custom, None), [obj, Constant(name)], {})
+    except Break as reason:
+        kind = obj.python_type().__name__
+        raise Break(objects.CUSTOM_GETATTRIBUTE, type=kind, attribute=name) from reason
+    except Raised as raised:
+        if issubclass(raised.exception.python_type(), AttributeError):
+            return _fallback(trace, obj, name)
+        raise
+
+
+def plain_attribute(trace: Trace, obj: Any, name: str) -> Any:
+    """What object.__getattribute__ does, then __getattr__."""
+    cls = obj.python_type()
+    raw = type_lookup(trace, cls, name)
+    if raw is not MISSING and is_data_descriptor(raw) and hasattr(type(raw), "__get__"):
+        if is_property(raw):
+            return _property(trace, raw, obj, cls, name)
+        return bind_descriptor(trace, raw, obj, cls, name)
+    if type(raw) is functools.cached_property:
+        cached.fill(trace, raw, obj)
+    found = instance_value(trace, obj, name)
+    if found is not MISSING:
+        return found
+    if raw is not MISSING:
+        return bind_descriptor(trace, raw, obj, cls, name)
+    if answers_in_c(obj, name):
+        raise Break(objects.CUSTOM_GETATTRIBUTE, type=cls.__name__, attribute=name)
+    return _fallback(trace, obj, name)
+
+
+def _property(trace: Trace, raw: Any, obj: Any, cls: type, name: str) -> Any:
+    if type_lookup(trace, cls, "__getattr__") is MISSING:
+        return bind_descriptor(trace, raw, obj, cls, name)
+    try:
+        return abstract.finish(trace, bind_descriptor(trace, raw, obj, cls, name))
+    except Raised as raised:
+        if issubclass(raised.exception.python_type(), AttributeError):
+            return _fallback(trace, obj, name)
+        raise
+
+
+def _fallback(trace: Trace, obj: Any, name: str) -> Any:
+    cls = obj.python_type()
+    getter = type_lookup(trace, cls, "__getattr__")
+    if getter is torch.nn.Module.__getattr__:
+        return abstract.nn_attribute(trace, obj, name)
+    if getter is not MISSING:
+        return abstract.call_type_method(trace, obj, "__getattr__", [Constant(name)], {})
+    return no_attribute(trace, obj, name)
+
+
+def no_attribute(trace: Trace, obj: Any, name: str) -> Any:
+    """The AttributeError of an object that has no such attribute."""
+    kind = type_name(obj.python_type())
+    made = Raise(AttributeError, [Constant(f"'{kind}' object has no attribute '{name}'")])
+    made.attrs.update(name=Constant(name), obj=obj)
+    raise Raised(abstract.with_context(trace, made))
+
+
+def instance_value(trace: Trace, obj: Any, name: str) -> Any:
+    """What the instance itself holds under `name`; MISSING if nothing."""
+    held = obj.attrs.get(name)
+    if held is not None:
+        if held is DELETED:
+            return MISSING
+        return abstract.realize(trace, held)
+    value = getattr(obj, "value", None)
+    if value is None:
+        return MISSING
+    try:
+        table = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return MISSING
+    known = trace.outside.known.get(id(table))
+    if known is not None and known[1].changed:  # the program holds the dict itself too
+        found = known[1].get(trace, Constant(name))
+        return MISSING if found is None else found
+    source = obj.source.instance_dict()
+    if name in table:
+        return abstract.wrap(trace, table[name], source.item(name))
+    trace.guards.add(source, "no_key", name)
+    return MISSING
+
+
+@implements(abstract.instance_set_attribute)
+def instance_set_attribute(trace: Trace, obj: Any, name: str, value: Any) -> None:
+    cls = obj.python_type()
+    setter = type_lookup(trace, cls, "__setattr__")
+    if setter is torch.nn.Module.__setattr__ and not abstract.nn_special(trace, obj, name, value):
+        setter = object.__setattr__
+    if not is_builtin_method(setter, "__setattr__"):
+        abstract.finish(
+            trace, abstract.call_type_method(trace, obj, "__setattr__", [Constant(name), value], {})
+        )
+        return
+    if issubclass(cls, threading.local):  # holds something else in each thread
+        raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe())
+    plain_set_attribute(trace, obj, name, value)
+
+
+def plain_set_attribute(trace: Trace, obj: Any, name: str, value: Any) -> None:
+    """What object.__setattr__ does."""
+    cls = obj.python_type()
+    raw = type_lookup(trace, cls, name)
+    if raw is not MISSING:
+        if is_property(raw):
+            if raw.fset is None:
+                _no_accessor(trace, lambda of: raw.__set__(of, None), obj, cls, name)
+            abstract.call(trace, abstract.wrap(trace, raw.fset, None), [obj, value], {})
+            return
+        setter = find_in_mro(type(raw), "__set__")
+        if isinstance(setter, types.FunctionType):
+            abstract.call(
+                trace,
+                abstract.wrap(trace, setter, None),
+                [abstract.wrap(trace, raw, None), obj, value],
+                {},
+            )
+            return
+        settable = is_slot(raw) or (isinstance(obj, Raise) and name != "__dict__")
+        if is_data_descriptor(raw) and not settable:
+            raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe())
+    if isinstance(obj, (Raise, Object)):
+        closed = isinstance(obj, Object) and not is_slot(raw) and not has_dict(cls)
+        if closed and find_in_mro(cls, "__setattr__") is object.__setattr__:
+            text = no_new_attribute if raw is MISSING else "'{}' object attribute '{}' is read-only"
+            abstract.raise_(trace, AttributeError, text.format(type_name(cls), name))
+        if not closed and not abstract.dict_is_held(trace, obj):
+            obj.touch(trace)
+            put_attribute(obj.attrs, name, value)
+            return
+    raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe())
+
+
+@implements(abstract.instance_delete_attribute)
+def instance_delete_attribute(trace: Trace, obj: Any, name: str) -> None:
+    cls = obj.python_type()
+    deleter = type_lookup(trace, cls, "__delattr__")
+    if not is_builtin_method(deleter, "__delattr__"):
+        abstract.finish(
+            trace, abstract.call_type_method(trace, obj, "__delattr__", [Constant(name)], {})
+        )
+        return
+    plain_delete_attribute(trace, obj, name)
+
+
+def plain_delete_attribute(trace: Trace, obj: Any, name: str) -> None:
+    cls = obj.python_type()
+    raw = type_lookup(trace, cls, name)
+    if is_property(raw):
+        if raw.fdel is None:
+            _no_accessor(trace, raw.__delete__, obj, cls, name)
+        abstract.call(trace, abstract.wrap(trace, raw.fdel, None), [obj], {})
+        return
+    deleter = find_in_mro(type(raw), "__delete__") if raw is not MISSING else MISSING
+    if isinstance(deleter, types.FunctionType):
+        abstract.call(
+            trace, abstract.wrap(trace, deleter, None), [abstract.wrap(trace, raw, None), obj], {}
+        )
+        return
+    slot = is_slot(raw)
+    foreign = raw is not MISSING and is_data_descriptor(raw) and not slot
+    foreign = foreign or not isinstance(obj, (Raise, Object))
+    if foreign or abstract.dict_is_held(trace, obj):
+        raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"delete {name}", object=obj.describe())
+    present = _bind_field(trace, raw, obj, cls, name) if slot else instance_value(trace, obj, name)
+    if present is MISSING:
+        abstract.raise_(
+            trace, AttributeError, f"'{type_name(cls)}' object has no attribute '{name}'"
+        )
+    obj.touch(trace)
+    on_real = obj.value is not None and really_has(obj.value, name, slot)
+    if on_real:
+        obj.attrs.pop(name, None)
+        obj.attrs[name] = DELETED
+    else:
+        obj.attrs.pop(name, None)
+
+
+# ---- super, modules, other real objects
+
+
+@implements(abstract.object_attribute)
+def object_attribute(trace: Trace, variable: Any, value: Any, name: str) -> Any:
+    try:
+        found = getattr(value, name)
+    except AttributeError as error:
+        if variable.source is not None:
+            trace.guards.add(variable.source, "no_attr", name)
+        return abstract.raise_(trace, AttributeError, *error.args)
+    except Exception:  # it is computed by code that fails
+        who = variable.describe()
+        raise Break(objects.UNKNOWN_ATTRIBUTE, object=who, attribute=name) from None
+    if isinstance(value, types.GetSetDescriptorType) and name in ("__get__", "__set__"):
+        return abstract.wrap(trace, found, None)
+    if isinstance(found, types.MethodWrapperType) or (
+        isinstance(found, types.BuiltinFunctionType) and getattr(found, "__self__", None) is value
+    ):
+        raw = find_in_mro(type(value), name)
+        if raw is not MISSING:
+            return Method(Builtin(raw, abstract.pinned(trace, raw)), variable)
+        return Builtin(found, abstract.pinned(trace, found))
+    source = variable.source.attr(name) if variable.source is not None else None
+    if source is None:
+        source = abstract.pinned(trace, value).attr(name)
+    if name == "__dict__" and isinstance(variable, Function):
+        source = variable.source.instance_dict()
+    return abstract.wrap(trace, found, source)
+
+
+@implements(abstract.object_set_attribute)
+def object_set_attribute(trace: Trace, variable: Any, value: Any, name: str, new: Any) -> None:
+    raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=variable.describe())
+
+
+@implements(abstract.container_attribute)
+def container_attribute(trace: Trace, obj: Any, name: str) -> Any:
+    kind = obj.python_type()
+    if name == "__class__":
+        return abstract.wrap(trace, kind, None)
+    if hasattr(type(obj), "m_" + name) or hasattr(kind, name):
+        if isinstance(getattr(kind, name, None), _FIELDS):
+            raise Break(objects.UNKNOWN_ATTRIBUTE, object=obj.describe(), attribute=name)
+        return BuiltinMethod(obj, name)
+    return abstract.raise_(
+        trace, AttributeError, f"'{type_name(kind)}' object has no attribute '{name}'"
+    )
+
+
+@implements(abstract.method)
+def bound_method(trace: Trace, fn: Any, owner: Any) -> Any:
+    return Method(fn, owner)
+
+
+__all__ = ["MISSING", "find_in_mro", "is_data_descriptor", "put_attribute"]

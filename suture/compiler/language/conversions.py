@@ -1,0 +1,479 @@
+"""Constructors of builtin types, text and sorting."""
+
+from __future__ import annotations
+
+import collections
+import enum
+import functools
+import operator
+import types
+from typing import Any
+
+import torch
+
+from suture._core import type_name
+from suture.breaks import Break, builtin_calls, calls, objects
+from suture.compiler import abstract
+from suture.compiler.abstract import implements
+from suture.compiler.core import Trace
+from suture.compiler.language.attributes import MISSING
+from suture.compiler.language.iteration import elements_of
+from suture.compiler.language.texts import container_text, text_in_c
+from suture.compiler.models import handles
+from suture.compiler.objects import (
+    Constant,
+    Deque,
+    Dict,
+    List,
+    Object,
+    Partial,
+    Proxy,
+    Set,
+    Size,
+    Symbol,
+    Tensor,
+    Tuple,
+    is_literal,
+)
+from suture.compiler.objects.array import Array
+from suture.compiler.objects.constant import is_plain
+from suture.compiler.objects.kept import refuse_changing, runs_program
+from suture.compiler.objects.lookup import is_buffer
+from suture.compiler.objects.text import Text, field
+
+
+@handles(bool)
+def _bool(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return abstract.to_bool(trace, args[0]) if args else Constant(False)
+
+
+@handles(int)
+def _int(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return _number(trace, int, "__int__", args, kwargs)
+
+
+@handles(float)
+def _float(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return _number(trace, float, "__float__", args, kwargs)
+
+
+@handles(complex)
+def _complex(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return _number(trace, complex, "__complex__", args, kwargs)
+
+
+def _number(trace: Trace, kind: type, method: str, args: list[Any], kwargs: Any) -> Any:
+    if len(args) != 1 or kwargs:
+        return abstract.fold(trace, kind, args, kwargs)
+    value = args[0]
+    if isinstance(value, Array) and value.is_scalar and kind is not complex:
+        value = args[0] = abstract.number_in(trace, value)
+    if isinstance(value, Symbol):
+        if value.python_type() is kind:
+            return value
+        if len(args) > 1:
+            return abstract.fold(trace, kind, args, kwargs)
+        if value.python_type() is bool or kind is complex:
+            return Constant(kind(abstract.specialise(trace, value)))
+        return abstract.call_torch(
+            trace, torch.sym_float if kind is float else torch.sym_int, [value], {}
+        )
+    if isinstance(value, Tensor):
+        return abstract.tensor_to_number(trace, value, method)
+    if isinstance(value, Object):
+        return _number_of_object(trace, kind, method, value)
+    return abstract.fold(trace, kind, args, kwargs)
+
+
+def _number_of_object(trace: Trace, kind: type, method: str, value: Object) -> Any:
+    """int(), float() or complex() of an object: the methods of its class, then its own value."""
+    methods = (method, "__float__", "__index__") if kind is complex else (method, "__index__")
+    known = False
+    for name in methods:
+        raw = abstract.type_lookup(trace, value.cls, name)
+        if raw is MISSING:
+            continue
+        known = True
+        inside = raw.__func__ if isinstance(raw, (staticmethod, classmethod)) else raw
+        if not isinstance(inside, types.FunctionType):
+            if isinstance(value.storage, Constant):
+                return abstract.fold(trace, kind, [value.storage], {})
+            break
+        result = abstract.finish(trace, abstract.call_type_method(trace, value, name, [], {}))
+        wanted = _RESULTS[name]
+        if not issubclass(result.python_type(), wanted):
+            got = result.python_type().__name__
+            text = f"{name} returned non-{wanted.__name__} (type {got})"
+            if name == "__float__":
+                text = f"{value.cls.__name__}.{text}"
+            return abstract.raise_(trace, TypeError, text)
+        if result.python_type() is not wanted:
+            break  # Python warns of it
+        return result if wanted is kind else _number(trace, kind, method, [result], {})
+    if isinstance(value.storage, Constant) and isinstance(value.storage.value, (str, bytes)):
+        return abstract.fold(trace, kind, [value.storage], {})
+    known = known or value.storage is not None or is_buffer(value.value)
+    if known or abstract.type_lookup(trace, value.cls, "__trunc__") is not MISSING:
+        raise Break(calls.C_FUNCTION, function=kind.__name__)
+    return abstract.raise_(trace, TypeError, _NOT_A_NUMBER[kind].format(type_name(value.cls)))
+
+
+_NOT_A_NUMBER: dict[type, str] = {
+    int: "int() argument must be a string, a bytes-like object or a real number, not '{}'",
+    float: "float() argument must be a string or a real number, not '{}'",
+    complex: "complex() first argument must be a string or a number, not '{}'",
+}
+_RESULTS: dict[str, type] = {
+    "__int__": int,
+    "__float__": float,
+    "__complex__": complex,
+    "__index__": int,
+}
+
+
+@handles(str)
+def _str(trace: Trace, args: Any, kwargs: Any) -> Any:
+    if len(args) == 1 and not kwargs:
+        return convert_value(trace, args[0], "str")
+    return abstract.fold(trace, str, args, kwargs)
+
+
+@handles(repr)
+def _repr(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return convert_value(trace, args[0], "repr")
+
+
+@handles(ascii)
+def _ascii(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return convert_value(trace, args[0], "ascii")
+
+
+@handles(format)
+def _format(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return format_value(trace, args[0], None, args[1] if len(args) > 1 else None)
+
+
+@handles(bytearray, memoryview)
+def _buffer(trace: Trace, args: Any, kwargs: Any) -> Any:
+    raise Break(calls.C_FUNCTION, function="bytearray")
+
+
+@handles(bytes)
+def _bytes(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return abstract.fold(trace, bytes, args, kwargs)
+
+
+@handles(tuple)
+def _tuple(trace: Trace, args: Any, kwargs: Any) -> Any:
+    if not args:
+        return Tuple([])
+    same = type(args[0]) in (Tuple, Constant) and args[0].python_type() is tuple
+    return args[0] if same else Tuple(elements_of(trace, args[0]))
+
+
+@handles(list)
+def _list(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return List(elements_of(trace, args[0]) if args else [])
+
+
+@handles(torch.Size)
+def _size(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return Size([_dimension(trace, i) for i in elements_of(trace, args[0])] if args else [])
+
+
+def _dimension(trace: Trace, item: Any) -> Any:
+    return abstract.tensor_to_number(trace, item, "__index__") if isinstance(item, Tensor) else item
+
+
+@handles(collections.deque)
+def _deque(trace: Trace, args: Any, kwargs: Any) -> Any:
+    limit = args[1] if len(args) > 1 else kwargs.get("maxlen", Constant(None))
+    known = abstract.constant_value(trace, limit)
+    made = Deque(
+        [], None, abstract.folded(trace, lambda: collections.deque(maxlen=known).maxlen).constant()
+    )
+    if args or "iterable" in kwargs:
+        made.m_extend(trace, args[0] if args else kwargs["iterable"])
+    return made
+
+
+@handles(set)
+def _set(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return _make_set(trace, set, args)
+
+
+@handles(frozenset)
+def _frozenset(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return _make_set(trace, frozenset, args)
+
+
+def _make_set(trace: Trace, kind: type, args: list[Any]) -> Any:
+    if kind is frozenset and args and isinstance(args[0], Set) and args[0].kind is frozenset:
+        return args[0]
+    return Set(None, None, kind).m_union(trace, *args)
+
+
+@handles(dict)
+def _dict(trace: Trace, args: Any, kwargs: Any) -> Any:
+    made = Dict()
+    made.m_update(trace, *args, **kwargs)
+    return made
+
+
+def _only_one(trace: Trace, kind: Any, args: Any, kwargs: Any) -> None:
+    if len(args) > 1:
+        abstract.refused(trace, kind, args, kwargs)
+
+
+@handles(collections.OrderedDict)
+def _ordered(trace: Trace, args: Any, kwargs: Any) -> Any:
+    _only_one(trace, collections.OrderedDict, args, kwargs)
+    made = Dict(None, None, collections.OrderedDict)
+    made.m_update(trace, *args, **kwargs)
+    return made
+
+
+@handles(collections.defaultdict)
+def _defaultdict(trace: Trace, args: Any, kwargs: Any) -> Any:
+    factory = args[0] if args else None
+    if factory is not None and factory.is_constant() and factory.constant() is None:
+        factory = None
+    if factory is not None and not abstract.truth(
+        trace, abstract.call(trace, abstract.wrap(trace, callable, None), [factory], {})
+    ):
+        return abstract.raise_(trace, TypeError, "first argument must be callable or None")
+    made = Dict(None, None, collections.defaultdict, None, factory)
+    made.m_update(trace, *args[1:], **kwargs)
+    return made
+
+
+@handles(types.MappingProxyType)
+def _mapping_proxy(trace: Trace, args: Any, kwargs: Any) -> Any:
+    of = args[0] if len(args) == 1 and not kwargs else None
+    if isinstance(of, Dict) or (isinstance(of, Object) and isinstance(of.storage, Dict)):
+        return Proxy(of)
+    raise Break(calls.C_FUNCTION, function="types.MappingProxyType")
+
+
+@handles(object)
+def _object(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return Object(None, object)
+
+
+@handles(functools.partial)
+def _partial(trace: Trace, args: Any, kwargs: Any) -> Any:
+    fn, rest = args[0], args[1:]
+    if isinstance(fn, Partial) and not abstract.instance_dict(trace, fn).load(trace):
+        return Partial(fn.fn, [*fn.args, *rest], {**fn.keywords, **kwargs})
+    return Partial(fn, rest, dict(kwargs))
+
+
+def wrap_known(trace: Trace, value: Any) -> Any:
+    """The variable of a value computed while tracing: no guard, nothing to read again. What can
+    change is made anew by the variant, in each call; Break if it cannot be."""
+    if is_literal(value):
+        return Constant(value)
+    kind = type(value)
+    if kind is tuple:
+        return Tuple([wrap_known(trace, v) for v in value])
+    if kind is list:
+        return List([wrap_known(trace, v) for v in value])
+    if kind is torch.Size:
+        return Size([wrap_known(trace, v) for v in value])
+    if kind is dict:
+        return Dict({k: (wrap_known(trace, k), wrap_known(trace, v)) for k, v in value.items()})
+    if kind in (set, frozenset):
+        return abstract.known_set(trace, value)
+    refuse_changing(value)
+    return abstract.wrap(trace, value, None)
+
+
+@implements(abstract.convert_value)
+def convert_value(trace: Trace, value: Any, how: str) -> Any:
+    real = {"str": str, "repr": repr, "ascii": ascii}[how]
+    if isinstance(value, (Tensor, Symbol)):
+        return Text([field(value, how)])
+    if isinstance(value, Text) and how == "str":
+        return value
+    if how == "ascii":
+        text = abstract.constant_value(trace, convert_value(trace, value, "repr"))
+        return Constant(text.encode("ascii", "backslashreplace").decode("ascii"))
+    if isinstance(value, Object):
+        return _object_text(trace, value, how)
+    from suture.compiler.objects import Raise
+
+    if isinstance(value, Raise):
+        return _exception_text(trace, value, how)
+    if not value.is_constant():
+        text = container_text(trace, value)
+        if text is not None:
+            return text
+    known = abstract.constant_value(trace, value)
+    own = "__str__" if how == "str" else "__repr__"
+    if isinstance(known, enum.Enum) and runs_program(known):
+        if isinstance(abstract.type_lookup(trace, type(known), own), types.FunctionType):
+            return _text_of_method(trace, value, own)
+    return abstract.call_now(trace, real, [known], {})
+
+
+def _object_text(trace: Trace, value: Object, how: str) -> Any:
+    """str() or repr() of an object: what its class says, in Python, or in C of its value."""
+    name = "__str__" if how == "str" else "__repr__"
+    raw = abstract.type_lookup(trace, value.cls, name)
+    if raw is object.__str__:
+        name = "__repr__"
+        raw = abstract.type_lookup(trace, value.cls, name)
+    if isinstance(raw, types.FunctionType):
+        return _text_of_method(trace, value, name)
+    if isinstance(value.storage, Constant):
+        known = value.value
+        if known is None and raw is type(value.storage.value).__dict__.get(name):
+            known = value.storage.value
+        if known is not None:
+            return abstract.folded(trace, lambda: raw(known))
+    return text_in_c(trace, value, raw, how)
+
+
+def _text_of_method(trace: Trace, value: Any, name: str) -> Any:
+    text = abstract.finish(trace, abstract.call_type_method(trace, value, name, [], {}))
+    if not issubclass(text.python_type(), str):
+        kind = type_name(text.python_type())
+        return abstract.raise_(trace, TypeError, f"{name} returned non-string (type {kind})")
+    return text
+
+
+def _exception_text(trace: Trace, exc: Any, how: str) -> Any:
+    """str() or repr() of an exception made while tracing."""
+    name = "__str__" if how == "str" else "__repr__"
+    raw = abstract.type_lookup(trace, exc.cls, name)
+    if isinstance(raw, types.FunctionType):
+        return _text_of_method(trace, exc, name)
+    if raw is KeyError.__str__ and len(exc.args) == 1:
+        return convert_value(trace, exc.args[0], "repr")
+    if name == "__str__" and not issubclass(exc.cls, _OWN_TEXT):
+        if len(exc.args) < 2:
+            return convert_value(trace, exc.args[0], "str") if exc.args else Constant("")
+        return convert_value(trace, Tuple(exc.args), "str")
+    if name == "__str__" or issubclass(exc.cls, BaseExceptionGroup):
+        raise Break(objects.UNKNOWN_OBJECT, operation=f"{how}()", object=exc.describe())
+    inner = convert_value(trace, Tuple(exc.args), "repr").constant()
+    if len(exc.args) == 1:
+        inner = "(" + convert_value(trace, exc.args[0], "repr").constant() + ")"
+    return Constant(exc.cls.__name__ + inner)
+
+
+def format_value(trace: Trace, value: Any, conversion: str | None, spec: Any) -> Any:
+    """A field of an f-string, or format()."""
+    if conversion is not None:
+        value = convert_value(trace, value, conversion)
+    if isinstance(value, (Tensor, Symbol)):
+        return Text([field(value, "format", abstract.constant_value(trace, spec) if spec else "")])
+    if isinstance(value, Text) and spec is None:
+        return value
+    if isinstance(value, Object):
+        return _format_object(trace, value, spec if spec is not None else Constant(""))
+    if not value.is_constant() and (spec is None or abstract.constant_value(trace, spec) == ""):
+        return convert_value(trace, value, "str")
+    known = abstract.constant_value(trace, value)
+    text = "" if spec is None else abstract.constant_value(trace, spec)
+    return abstract.call_now(trace, format, [known, text], {})
+
+
+def _format_object(trace: Trace, value: Object, spec: Any) -> Any:
+    raw = abstract.type_lookup(trace, value.cls, "__format__")
+    if isinstance(raw, types.FunctionType):
+        text = abstract.finish(
+            trace, abstract.call_type_method(trace, value, "__format__", [spec], {})
+        )
+        if not issubclass(text.python_type(), str):
+            kind = type_name(text.python_type())
+            return abstract.raise_(trace, TypeError, f"__format__ must return a str, not {kind}")
+        return text
+    how = abstract.constant_value(trace, spec)
+    if how == "":
+        return convert_value(trace, value, "str")
+    if raw is object.__format__:
+        kind = type_name(value.cls)
+        text = f"unsupported format string passed to {kind}.__format__"
+        return abstract.raise_(trace, TypeError, text)
+    held = value.storage.value if isinstance(value.storage, Constant) else None
+    if held is None or raw is not type(held).__dict__.get("__format__"):
+        raise Break(builtin_calls.STR_IN_C, object=value.describe())
+    method: Any = raw
+    return abstract.folded(trace, lambda: method(held, how))
+
+
+def format_percent(trace: Trace, left: Any, right: Any) -> Any:
+    """`"..." % values` with values that are all known."""
+    return abstract.call_now(
+        trace, operator.mod, [abstract.constant_value(trace, v) for v in (left, right)], {}
+    )
+
+
+def sorted_(trace: Trace, items: list[Any], key: Any, reverse: Any) -> list[Any]:
+    """The items in order."""
+    ordered = list(items)
+    sort_list(trace, ordered, key, reverse)
+    return ordered
+
+
+@implements(abstract.sort)
+def sort_list(trace: Trace, items: list[Any], key: Any, reverse: Any) -> None:
+    if key is not None and key.is_constant() and key.constant() is None:
+        key = None
+    if key is not None and not all(i.is_constant() for i in items):
+        _refuse_many(items)
+    keys = items if key is None else [abstract.call(trace, key, [i], {}) for i in items]
+    backwards = reverse is not None and abstract.truth(trace, reverse)
+    known = _known_order(keys, backwards)
+    if known is not None:
+        items[:] = [items[i] for i in known]
+        return
+    _refuse_many(items)
+    wrapped = [_Sortable(trace, k, i) for k, i in zip(keys, items)]
+    try:
+        wrapped.sort(reverse=backwards)
+    finally:
+        items[:] = [w.item for w in wrapped]
+
+
+# Exceptions whose text is made of more than their arguments.
+_OWN_TEXT = (OSError, SyntaxError, UnicodeError, ImportError, BaseExceptionGroup)
+
+
+_MOST_SORTED = 256  # items that are compared one by one, each time with a guard
+
+
+def _refuse_many(items: list[Any]) -> None:
+    if len(items) > _MOST_SORTED:
+        what = f"{len(items)} items"
+        raise Break(objects.UNKNOWN_OBJECT, operation="sort", object=what)
+
+
+def _known_order(keys: list[Any], backwards: bool) -> list[int] | None:
+    """The order of keys that are all plain values, for which nobody needs to be asked."""
+    if not all(k.is_constant() for k in keys):
+        return None
+    values = [k.constant() for k in keys]
+    if not all(is_plain(v) for v in values):
+        return None
+    try:
+        return sorted(range(len(keys)), key=values.__getitem__, reverse=backwards)
+    except TypeError:  # the program's own, to be found where it comes up
+        return None
+
+
+class _Sortable:
+    """Lets Python's sort ask the tracer which of two values is less."""
+
+    __slots__ = ("item", "key", "trace")
+
+    def __init__(self, trace: Trace, key: Any, item: Any) -> None:
+        self.trace = trace
+        self.key = key
+        self.item = item
+
+    def __lt__(self, other: Any) -> bool:
+        return bool(
+            abstract.truth(self.trace, abstract.compare(self.trace, "<", self.key, other.key))
+        )

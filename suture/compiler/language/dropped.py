@@ -1,0 +1,112 @@
+"""Generators that the program has dropped in the midst of their elements: their blocks are left."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from typing import Any
+
+from suture.breaks import Break, control_flow
+from suture.compiler import abstract
+from suture.compiler.core import Handling, Modes, Numbers, Outside, Progress, Region, Trace
+from suture.compiler.objects import Generator, Raised
+
+_OWN_REFERENCES = 2  # that of the table of waiting generators, and the argument that asks
+_CONTAINERS = (list, tuple, dict, set, frozenset)
+# The trace itself refers to every generator; what values and frames refer to is asked.
+_OF_TRACE = (Trace, Handling, Outside, Progress, Region, Modes, Numbers)
+_LOOKED_AT = 100_000  # objects, at most, to find out what can be reached
+
+
+def leave_frames(trace: Trace, depth: int) -> None:
+    """An exception leaves the frames above `depth`."""
+    gone = trace.frames[depth:]
+    for frame in gone:
+        if frame.generator is not None:
+            frame.generator.frame = None
+            frame.generator.running = False
+    del trace.frames[depth:]
+    if trace.handling.waiting:
+        for frame in gone:
+            frame.stack.clear()
+        trace.handling.unwound += gone
+
+
+def close_dropped(trace: Trace) -> None:
+    """Close the generators that the instruction has dropped."""
+    while (gen := _dropped(trace)) is not None:
+        _close(trace, gen)
+
+
+def close_at_end(trace: Trace, result: Any) -> None:
+    """The region returns `result`: close the generators that only its frames knew."""
+    trace.handling.unwound.clear()
+    for frame in trace.frames:
+        if not frame.resumed:
+            frame.locals = [None] * len(frame.locals)
+    close_dropped(trace)
+    if trace.handling.waiting:
+        reached = _reached([result, *_kept(trace)])
+        for key in [key for key in trace.handling.waiting if key not in reached]:
+            gen = trace.handling.waiting.pop(key, None)
+            if gen is not None:
+                _close(trace, gen)
+
+
+def _dropped(trace: Trace) -> Generator | None:
+    touched = trace.effects.touched
+    for key in trace.handling.waiting:
+        ours = _OWN_REFERENCES + (key in touched)
+        if sys.getrefcount(trace.handling.waiting[key]) <= ours:
+            return trace.handling.waiting.pop(key)
+    return None
+
+
+def _close(trace: Trace, gen: Generator) -> None:
+    frame = gen.frame
+    if frame is None:
+        return
+    if frame.code.instructions[frame.ip - 1].handler is None:
+        gen.frame = None  # none of its code would run
+        return
+    try:
+        abstract.generator_close(trace, gen)
+    except Raised:  # which Python only prints
+        raise Break(control_flow.UNKNOWN_ITERATOR, iterator=gen.describe()) from None
+    if frame in trace.handling.unwound:  # nobody has the traceback of what closed it
+        trace.handling.unwound.remove(frame)
+
+
+def _kept(trace: Trace) -> list[Any]:
+    """What outlives the region: objects from outside that it has changed, and what it calls."""
+    effects = trace.effects
+    outside = [v for v in effects.touched.values() if v.source is not None]
+    return [outside, effects.globals, effects.calls, effects.passed, trace.frames]
+
+
+class _Everything:
+    """A set of ids that holds all of them."""
+
+    def __contains__(self, _: object) -> bool:
+        return True
+
+
+def _reached(roots: list[Any]) -> Any:
+    """The ids of all variables, and what they are made of, that can be reached."""
+    seen: set[int] = set()
+    work = [roots]
+    while work:
+        at: Any = work.pop()
+        if id(at) in seen:
+            continue
+        seen.add(id(at))
+        if len(seen) > _LOOKED_AT:
+            return _Everything()
+        if type(at) in _CONTAINERS or _is_part_of_values(type(at)):
+            work += gc.get_referents(at)
+    return seen
+
+
+def _is_part_of_values(kind: type) -> bool:
+    """Whether objects of a class are values, frames, or what those are made of."""
+    return kind.__module__.startswith("suture.compiler.") and kind not in _OF_TRACE

@@ -1,0 +1,153 @@
+"""Hashing: what stands for an object among the keys of a dict or the members of a set."""
+
+from __future__ import annotations
+
+import builtins
+import types
+from typing import Any
+
+from suture._core import type_name
+from suture.breaks import Break, calls, objects
+from suture.bytecode import decode
+from suture.compiler import abstract
+from suture.compiler.abstract import implements
+from suture.compiler.core import Trace
+from suture.compiler.objects import Builtin, Class, Constant, Function, Object, Tuple, Value
+from suture.compiler.outside.wrapping import is_empty_cell
+
+
+class HashKey:
+    """Stands for an object whose class says itself how it hashes and compares."""
+
+    __slots__ = ("of", "trace", "value")
+
+    def __init__(self, trace: Trace, of: Value, value: int) -> None:
+        self.trace = trace
+        self.of = of
+        self.value = value
+
+    def __hash__(self) -> int:
+        return self.value
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, HashKey):
+            return bool(abstract.same_or_equal(self.trace, self.of, other.of))
+        if isinstance(other, Value):
+            return False
+        if str(type(other).__module__).startswith("suture."):  # an identity: never equal to a value
+            return False
+        return bool(abstract.same_or_equal(self.trace, self.of, Constant(other)))
+
+
+def as_hash(number: int) -> int:
+    """The hash of an object whose __hash__ gives `number`: that itself, where C can hold it."""
+    return hash(Hashed(int(number)))
+
+
+class Hashed:
+    """Something with a given hash, to let Python hash a tuple of such."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __hash__(self) -> int:
+        return self.number
+
+
+def hash_of(trace: Trace, value: Any) -> Any:
+    """`hash(value)`, for what is known well enough."""
+    if value.is_constant():
+        return abstract.fold(trace, hash, [value], {})
+    if isinstance(value, Tuple):
+        known = [
+            Hashed(abstract.constant_value(trace, hash_of(trace, i))) for i in value.unpacked(trace)
+        ]
+        return Constant(hash(tuple(known)))
+    cls = value.python_type()
+    raw = abstract.type_lookup(trace, cls, "__hash__")
+    if raw is None:
+        return abstract.raise_(trace, TypeError, f"unhashable type: '{type_name(cls)}'")
+    if isinstance(value, Object) and isinstance(raw, types.FunctionType):
+        told = abstract.finish(trace, abstract.call_type_method(trace, value, "__hash__", [], {}))
+        if not issubclass(told.python_type(), int):
+            return abstract.raise_(trace, TypeError, "__hash__ method should return an integer")
+        return told if not told.is_constant() else Constant(as_hash(told.constant()))
+    if isinstance(value, Object) and isinstance(value.storage, (Constant, Tuple)):
+        return hash_of(trace, value.storage)
+    held = value.source is not None and not getattr(value, "changed", False)
+    by_identity = raw is object.__hash__ or isinstance(value, (Class, Builtin, Function))
+    if not held or not by_identity or not hasattr(value, "real"):
+        raise Break(calls.C_FUNCTION, function="hash")
+    real = value.real()
+    if value.source.kind != "const":
+        abstract.fix(trace, value.source, real)
+    return Constant(hash(real))
+
+
+@implements(abstract.object_hash_key)
+def object_hash_key(trace: Trace, obj: Object) -> Any:
+    raw = abstract.type_lookup(trace, obj.cls, "__hash__")
+    if raw is None:
+        return abstract.raise_(trace, TypeError, f"unhashable type: '{type_name(obj.cls)}'")
+    plain = abstract.type_lookup(trace, obj.cls, "__eq__") is object.__eq__
+    if raw is object.__hash__ and plain:
+        return obj.identity()
+    if isinstance(raw, types.FunctionType) or raw is object.__hash__:
+        return _traced_key(trace, obj, raw)
+    if obj.storage is not None:
+        return obj.storage.hash_key(trace)
+    if obj.value is not None and not obj.attrs and _is_c_class(obj.cls):
+        return obj.value
+    raise Break(objects.UNKNOWN_OBJECT, operation="hash", object=obj.describe())
+
+
+def _traced_key(trace: Trace, obj: Object, raw: Any) -> HashKey:
+    if raw is object.__hash__:
+        raise Break(objects.UNKNOWN_OBJECT, operation="hash", object=obj.describe())
+    for name in ("__hash__", "__eq__"):
+        method = abstract.type_lookup(trace, obj.cls, name)
+        if isinstance(method, types.FunctionType) and not _may_run_again(method):
+            raise Break(objects.UNKNOWN_OBJECT, operation="hash", object=obj.describe())
+    result = abstract.finish(trace, abstract.call_type_method(trace, obj, "__hash__", [], {}))
+    if not result.is_constant() or not isinstance(result.constant(), int):
+        if result.is_constant():
+            abstract.raise_(trace, TypeError, "__hash__ method should return an integer")
+        raise Break(objects.UNKNOWN_OBJECT, operation="hash", object=obj.describe())
+    return HashKey(trace, obj, as_hash(result.constant()))
+
+
+@implements(abstract.plain_keys)
+def plain_keys(trace: Trace, keys: Any) -> bool:
+    return all(_plain_kind(kind) for kind in {type(k) for k in keys})
+
+
+def _may_run_again(method: types.FunctionType) -> bool:
+    """Whether nobody sees how often a method runs: a container that is made real hashes and
+    compares its keys once more. It changes nothing, and reads no variable but its arguments."""
+    names = set()
+    for inst in decode(method.__code__).instructions:
+        if inst.op in _CHANGES:
+            return False
+        if inst.op == "LOAD_GLOBAL" and not hasattr(builtins, inst.val):
+            names.add(inst.val)
+    outside = [method.__globals__.get(name) for name in names]
+    for cell in method.__closure__ or ():
+        outside.append(None if is_empty_cell(cell) else cell.cell_contents)
+    return all(isinstance(v, (type, types.FunctionType, types.ModuleType)) for v in outside)
+
+
+_CHANGES = frozenset(
+    {"STORE_ATTR", "STORE_GLOBAL", "STORE_DEREF", "STORE_SUBSCR", "DELETE_ATTR", "DELETE_SUBSCR",
+     "DELETE_GLOBAL", "DELETE_DEREF"}
+)  # fmt: skip
+
+
+def _is_c_class(cls: type) -> bool:
+    return all(base.__flags__ & (1 << 9) == 0 for base in cls.__mro__)
+
+
+def _plain_kind(kind: type) -> bool:
+    hasher, equal = kind.__hash__, kind.__eq__
+    return not (isinstance(hasher, types.FunctionType) or isinstance(equal, types.FunctionType))

@@ -1,0 +1,116 @@
+"""`obj.__dict__` of an instance whose attributes are tracked one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.compiler import abstract
+from suture.compiler.abstract import implements
+from suture.compiler.core import Trace
+from suture.compiler.language.attributes import MISSING, find_in_mro, instance_value, put_attribute
+from suture.compiler.objects import DELETED, Constant, Dict, Object
+from suture.compiler.objects.lookup import has_dict, is_slot
+
+
+class InstanceDict(Dict):
+    """Reads and writes the attributes of its owner; holds nothing itself."""
+
+    __slots__ = ("owner",)
+
+    def __init__(self, owner: Object) -> None:
+        source = owner.source.instance_dict() if owner.source is not None else None
+        super().__init__(None, source, dict)
+        self.owner = owner
+
+    def load(self, trace: Trace) -> dict[Any, tuple[Any, Any]]:
+        from suture.compiler.objects import Lazy
+
+        owner = self.owner
+        entries: dict[Any, tuple[Any, Any]] = {}
+        if owner.value is not None:
+            table = object.__getattribute__(owner.value, "__dict__")
+            if not all(type(k) is str for k in table):
+                return super().load(trace)
+            trace.guards.add(self.source, "keys", tuple(table))
+            for key, value in table.items():
+                entries[key] = (Constant(key), Lazy(value, self.source.item(key)))
+        for key, value in owner.attrs.items():
+            if is_slot(find_in_mro(owner.python_type(), key)):
+                continue
+            if value is DELETED:
+                entries.pop(key, None)
+            else:
+                entries[key] = (Constant(key), value)
+        return entries
+
+    def get(self, trace: Trace, key: Any) -> Any:
+        name = key.hash_key(trace)
+        if type(name) is not str:
+            return None
+        found = instance_value(trace, self.owner, name)
+        return None if found is MISSING else found
+
+    def values(self, trace: Trace) -> list[Any]:
+        return [abstract.realize(trace, v) for _, v in self.load(trace).values()]
+
+    def put(self, trace: Trace, key: Any, value: Any) -> None:
+        name = abstract.constant_value(trace, key)
+        self.owner.touch(trace)
+        put_attribute(self.owner.attrs, name, value)
+
+    def remove(self, trace: Trace, key: Any) -> None:
+        name = abstract.constant_value(trace, key)
+        self.owner.touch(trace)
+        self.owner.attrs.pop(name, None)
+        table = getattr(self.owner.value, "__dict__", {}) if self.owner.value is not None else {}
+        if name in table:
+            self.owner.attrs[name] = DELETED
+
+    def change(self, trace: Trace) -> Any:
+        return _Removing(self, trace)
+
+    def rebuild(self, emit: Any) -> str:
+        return f"{emit.value(self.owner)}.__dict__"
+
+
+class _Removing:
+    """What Dict's methods do to `entries`, done to the owner's attributes instead."""
+
+    def __init__(self, of: InstanceDict, trace: Trace) -> None:
+        self.of = of
+        self.trace = trace
+
+    def __delitem__(self, name: str) -> None:
+        self.of.remove(self.trace, Constant(name))
+
+    def clear(self) -> None:
+        for key in list(self.of.load(self.trace)):
+            self.of.remove(self.trace, Constant(key))
+
+    def pop(self, name: str, default: Any = None) -> Any:
+        pair = self.of.load(self.trace).get(name, default)
+        self.of.remove(self.trace, Constant(name))
+        return pair
+
+
+@implements(abstract.dict_is_held)
+def dict_is_held(trace: Trace, obj: Any) -> bool:
+    value = getattr(obj, "value", None)
+    if value is None or not has_dict(type(value)):
+        return False
+    known = trace.outside.known.get(id(object.__getattribute__(value, "__dict__")))
+    return known is not None and getattr(known[1], "owner", None) is not obj
+
+
+@implements(abstract.changed_owner)
+def changed_owner(trace: Trace, table: dict[str, Any]) -> Any:
+    for obj in trace.effects.touched.values():
+        if isinstance(obj, Object) and obj.attrs and obj.value is not None:
+            if has_dict(obj.cls) and object.__getattribute__(obj.value, "__dict__") is table:
+                return obj
+    return None
+
+
+@implements(abstract.instance_dict)
+def instance_dict(trace: Trace, obj: Any) -> Any:
+    return InstanceDict(obj)

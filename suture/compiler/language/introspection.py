@@ -1,0 +1,169 @@
+"""Questions a program asks about its own functions and classes: answered while tracing."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+import types
+import typing
+from typing import Any
+
+from suture.breaks import Break, calls, objects
+from suture.compiler import abstract
+from suture.compiler.abstract import implements
+from suture.compiler.core import Trace
+from suture.compiler.language.exceptions import native_exception
+from suture.compiler.models import handles, special
+from suture.compiler.objects import (
+    Class,
+    Function,
+    MadeFunction,
+    Method,
+    Object,
+    Opaque,
+    Raised,
+    Tuple,
+    is_literal,
+)
+from suture.compiler.objects.frozen import FORMS, Frozen
+from suture.compiler.outside.wrapping import opaque, wraps
+
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+
+
+@implements(abstract.frozen)
+def freeze(trace: Trace, value: Any) -> Any:
+    if type(value) in _FROZEN:
+        return Frozen(value, abstract.pinned(trace, value))
+    if type(value) is tuple and not is_literal(value):
+        return Tuple([freeze(trace, v) for v in value])
+    if type(value) in _VIEWS or type(value).__name__ in (
+        "odict_keys",
+        "odict_values",
+        "odict_items",
+    ):
+        return Tuple([freeze(trace, v) for v in value])
+    return abstract.wrap(trace, value, None)
+
+
+@implements(abstract.frozen_answer)
+def frozen_answer(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    values = [abstract.constant_value(trace, a) for a in args]
+    named = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
+    return abstract.call_now(trace, real, values, named)
+
+
+@implements(abstract.frozen_result)
+def frozen_result(trace: Trace, thunk: Any) -> Any:
+    try:
+        value = thunk()
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except Exception as error:
+        raise Raised(native_exception(trace, error)) from None
+    return freeze(trace, value)
+
+
+_FROZEN = frozenset(
+    {inspect.Signature, inspect.Parameter, dataclasses.Field, types.MappingProxyType}
+    | {re.Pattern, re.Match}
+)
+
+
+@wraps(inspect.Signature, inspect.Parameter, dataclasses.Field, re.Pattern, re.Match, *FORMS)
+def _wrap_frozen(trace: Trace, value: Any, source: Any) -> Any:
+    if source is None:
+        return Frozen(value, abstract.pinned(trace, value))
+    if type(value) in (types.UnionType, types.GenericAlias):
+        trace.guards.add(source, "type", type(value))
+        trace.guards.add(source, "truth", _SaysTheSame(value))
+    elif type(value) is re.Match:  # another one in each call, and in each turn of a loop
+        return opaque(trace, value, source)
+    else:
+        trace.guards.add(source, "is", value)
+    return Frozen(value, source)
+
+
+class _SaysTheSame:
+    """A predicate for guards: each `X | None` and `list[X]` is a new object."""
+
+    __slots__ = ("__name__", "parts")
+
+    def __init__(self, value: Any) -> None:
+        self.parts = typing.get_origin(value), value.__args__
+        self.__name__ = f"says {value!r}"
+
+    def __call__(self, other: Any) -> bool:
+        return self.parts == (typing.get_origin(other), other.__args__)
+
+
+@special("signature")
+def _signature(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    """`inspect.signature(f)` of a function that exists, or is made here with constant defaults."""
+    if len(args) != 1 or kwargs:
+        raise Break(calls.C_FUNCTION, function="inspect.signature")
+    fn = args[0]
+    real = _callable(trace, fn)
+    if fn.source is not None:
+        abstract.fix(trace, fn.source, fn.real())
+    return frozen_result(trace, lambda: inspect.signature(real))
+
+
+def _callable(trace: Trace, fn: Any) -> Any:
+    """Something with the same signature as the callable that `fn` stands for."""
+    if isinstance(fn, Method):
+        return types.MethodType(_callable(trace, fn.fn), object())
+    if isinstance(fn, (Function, Class)):
+        if isinstance(fn, Function) and fn.source is not None:
+            abstract.fix(trace, fn.source, fn.real())
+        return fn.real()
+    if isinstance(fn, MadeFunction):
+        return _made_function(trace, fn)
+    if isinstance(fn, Object) and fn.value is not None and not fn.attrs:
+        return fn.value
+    raise Break(calls.C_FUNCTION, function="inspect.signature")
+
+
+def _made_function(trace: Trace, fn: MadeFunction) -> Any:
+    """The same for a function that is made here: what it wraps, or one with its parameters."""
+    if not _SAYS_ITSELF.isdisjoint(fn.attrs):
+        raise Break(calls.C_FUNCTION, function="inspect.signature")
+    if "__wrapped__" in fn.attrs:
+        return _callable(trace, fn.attrs["__wrapped__"])
+    defaults = tuple(abstract.constant_value(trace, d) for d in fn._defaults)
+    made = types.FunctionType(fn.code, {}, fn.code.co_name, defaults, _cells(fn.code))
+    made.__kwdefaults__ = {k: abstract.constant_value(trace, v) for k, v in fn.kwdefaults.items()}
+    annotations = fn.fields.get("__annotations__", fn.annotations)
+    if annotations is not None:
+        made.__annotations__ = abstract.constant_value(trace, annotations)
+    return made
+
+
+# Attributes of a function from which a signature is made, whatever its parameters are.
+_SAYS_ITSELF = frozenset({"__signature__", "__text_signature__", "_partialmethod"})
+
+
+def _cells(code: Any) -> tuple[Any, ...]:
+    return tuple(types.CellType() for _ in code.co_freevars)
+
+
+@special("dataclass_fields")
+def _fields(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    """`dataclasses.fields`: the class says which, and the table it keeps is guarded."""
+    of = args[0]
+    if isinstance(of, Opaque):
+        raise Break(objects.UNKNOWN_OBJECT, operation="fields", object=of.describe())
+    cls = of.real() if isinstance(of, Class) else of.python_type()
+    abstract.type_lookup(trace, cls, "__dataclass_fields__")
+    return frozen_result(trace, lambda: dataclasses.fields(cls))
+
+
+@handles(dataclasses.is_dataclass)
+def _is_dataclass(trace: Trace, args: Any, kwargs: Any) -> Any:
+    of = args[0]
+    if isinstance(of, Opaque):
+        raise Break(objects.UNKNOWN_OBJECT, operation="is_dataclass", object=of.describe())
+    cls = of.real() if isinstance(of, Class) else of.python_type()
+    abstract.type_lookup(trace, cls, "__dataclass_fields__")
+    return abstract.known(trace, dataclasses.is_dataclass(cls))

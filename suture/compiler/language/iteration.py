@@ -1,0 +1,311 @@
+"""Iteration, unpacking, dictionaries read from outside."""
+
+from __future__ import annotations
+
+import collections
+import types
+from typing import Any
+
+from suture._core import type_name
+from suture.breaks import Break, control_flow, objects
+from suture.compiler import abstract
+from suture.compiler.abstract import implements
+from suture.compiler.core import Trace
+from suture.compiler.language.attributes import MISSING
+from suture.compiler.objects import (
+    END,
+    CalledIterator,
+    Class,
+    Constant,
+    Dict,
+    DictIterator,
+    DictView,
+    Generator,
+    IndexIterator,
+    Iterator,
+    Lazy,
+    ListIterator,
+    Object,
+    Raised,
+    RangeIterator,
+    Sequence,
+    SequenceIterator,
+    Set,
+    Tensor,
+    is_literal,
+)
+from suture.compiler.objects.lookup import RawItem, reads_itself
+from suture.compiler.outside.growth import is_restless, restless_value
+from suture.compiler.sources import Source
+
+
+def item_source(of: Dict, key: Any) -> Source:
+    """Where an item of a real dict is read."""
+    source: Source = of.source
+    return source.call(RawItem(dict, key)) if reads_itself(type(of.backing)) else source.item(key)
+
+
+@implements(abstract.iterate)
+def iterate_over(trace: Trace, value: Any) -> Any:
+    if isinstance(value, (Iterator, Generator)):
+        return value
+    if isinstance(value, Constant):
+        return _constant_iterator(trace, value.constant())
+    if isinstance(value, Tensor):
+        made = abstract.special_override(trace, value, "__iter__", []) if trace.modes.asks else None
+        return made if made is not None else ListIterator(abstract.tensor_rows(trace, value))
+    own = getattr(type(value), "m___iter__", None)
+    if own is not None:
+        return own(value, trace)
+    cls = value.python_type()
+    if isinstance(value, Object) and isinstance(value.storage, Constant):
+        if not isinstance(abstract.type_lookup(trace, cls, "__iter__"), types.FunctionType):
+            return iterate_over(trace, value.storage)
+    if abstract.type_lookup(trace, cls, "__iter__") is MISSING:
+        if (
+            isinstance(value, Object)
+            and abstract.type_lookup(trace, cls, "__getitem__") is not MISSING
+        ):
+            return IndexIterator(value)
+        return abstract.raise_(trace, TypeError, f"'{type_name(cls)}' object is not iterable")
+    if _is_c_iterator(trace, cls):
+        return value
+    if isinstance(value, (Object, Class)):
+        return _made_iterator(trace, value, cls)
+    raise Break(control_flow.UNKNOWN_ITERATOR, iterator=value.describe())
+
+
+def _is_c_iterator(trace: Trace, cls: type) -> bool:
+    """An iterator in C that suture did not make: its own iterator, which Python moves."""
+    makes, moves = (
+        abstract.type_lookup(trace, cls, "__iter__"),
+        abstract.type_lookup(trace, cls, "__next__"),
+    )
+    return isinstance(makes, types.WrapperDescriptorType) and isinstance(
+        moves, types.WrapperDescriptorType
+    )
+
+
+def _made_iterator(trace: Trace, value: Any, cls: type) -> Any:
+    """What the program's own __iter__ gives."""
+    made = abstract.finish(trace, abstract.call_type_method(trace, value, "__iter__", [], {}))
+    if not hasattr(made.python_type(), "__next__"):
+        kind = type_name(made.python_type())
+        return abstract.raise_(trace, TypeError, f"iter() returned non-iterator of type '{kind}'")
+    return made
+
+
+def _constant_iterator(trace: Trace, value: Any) -> Any:
+    if type(value) is range:
+        return RangeIterator(value)
+    if not hasattr(type(value), "__iter__"):
+        return abstract.raise_(
+            trace, TypeError, f"'{type_name(type(value))}' object is not iterable"
+        )
+    items = [abstract.known(trace, v) for v in value]
+    return CalledIterator(items, type(iter(value)), iter, [value])
+
+
+@implements(abstract.advance)
+def advance_iterator(trace: Trace, iterator: Any) -> Any:
+    if isinstance(iterator, (Iterator, Generator)):
+        return iterator.advance(trace)
+    if isinstance(iterator, Object):
+        try:
+            return abstract.finish(
+                trace, abstract.call_type_method(trace, iterator, "__next__", [], {})
+            )
+        except Raised as raised:
+            if issubclass(raised.exception.python_type(), StopIteration):
+                return END
+            raise
+    raise Break(control_flow.UNKNOWN_ITERATOR, iterator=iterator.describe())
+
+
+def elements_of(trace: Trace, value: Any) -> list[Any]:
+    """All elements of an iterable."""
+    if isinstance(value, Sequence):
+        return list(value.unpacked(trace))
+    iterator = iterate_over(trace, value)
+    if isinstance(iterator, (Iterator, Generator)):
+        return iterator.remaining(trace)
+    out = []
+    while (item := advance_iterator(trace, iterator)) is not END:
+        out.append(item)
+    return out
+
+
+@implements(abstract.unpack)
+def unpack_values(trace: Trace, value: Any) -> list[Any]:
+    return elements_of(trace, value)
+
+
+@implements(abstract.is_settled)
+def is_settled(trace: Trace, value: Any) -> bool:
+    if isinstance(value, Object) and isinstance(value.storage, Sequence):
+        return not isinstance(
+            abstract.type_lookup(trace, value.cls, "__iter__"), types.FunctionType
+        )
+    return isinstance(value, (Sequence, Constant, Dict, Set, DictView, Tensor))
+
+
+@implements(abstract.each)
+def each_item(trace: Trace, value: Any) -> Any:
+    iterator = iterate_over(trace, value)
+    while (item := advance_iterator(trace, iterator)) is not END:
+        yield item
+
+
+def unpack_exactly(trace: Trace, value: Any, count: int) -> list[Any]:
+    """`a, b = value`."""
+    if isinstance(value, Tensor):
+        items = abstract.tensor_rows(trace, value)
+    else:
+        items = _first(trace, value, count)
+    if len(items) < count:
+        abstract.raise_(
+            trace, ValueError, f"not enough values to unpack (expected {count}, got {len(items)})"
+        )
+    if len(items) > count:
+        abstract.raise_(trace, ValueError, f"too many values to unpack (expected {count})")
+    return items
+
+
+def _first(trace: Trace, value: Any, count: int) -> list[Any]:
+    cls = value.python_type()
+    if not any(hasattr(cls, name) for name in ("__iter__", "__getitem__")):
+        abstract.raise_(trace, TypeError, f"cannot unpack non-iterable {cls.__name__} object")
+    if isinstance(value, (Sequence, Constant, Dict, Set, DictView)):
+        return elements_of(trace, value)
+    iterator = iterate_over(trace, value)
+    items = []  # type: ignore[var-annotated]
+    while len(items) <= count and (item := advance_iterator(trace, iterator)) is not END:
+        items.append(item)
+    return items
+
+
+@implements(abstract.sequence_iterator)
+def sequence_iterator(trace: Trace, of: Sequence, reverse: bool = False) -> Any:
+    return SequenceIterator(of, 0, reverse)
+
+
+@implements(abstract.list_iterator)
+def list_iterator(trace: Trace, items: list[Any]) -> Any:
+    return ListIterator(items)
+
+
+@implements(abstract.mapping_iterator)
+def mapping_iterator(trace: Trace, of: Dict, what: str) -> Any:
+    return DictIterator(of, what, list(of.load(trace)))
+
+
+# ---- dictionaries from outside
+
+
+@implements(abstract.dict_entries)
+def dict_entries(trace: Trace, of: Dict) -> dict[Any, tuple[Any, Any]]:
+    real, source = of.backing, of.source
+    keys = list(dict.keys(real))
+    if is_restless(trace, source, len(keys)):
+        raise restless_value(trace, source)
+    trace.guards.add(source, "keys", tuple(keys))
+    if issubclass(type(real), collections.OrderedDict):
+        keys = _own_order(real)
+        if len(keys) > 1:
+            trace.guards.add(source, "truth", _SameOrder(keys))
+    entries: dict[Any, tuple[Any, Any]] = {}
+    for i, key in enumerate(keys):
+        variable = _key_variable(trace, key, source, i)
+        at = variable.hash_key(trace)
+        known = of.entries.get(at)
+        if known is None:
+            known = (variable, Lazy(dict.__getitem__(real, key), item_source(of, key)))
+        entries[at] = known
+    return entries
+
+
+def _key_variable(trace: Trace, key: Any, source: Source, i: int) -> Any:
+    if is_literal(key):
+        return Constant(key)
+    return abstract.wrap(trace, key, abstract.pinned(trace, key))
+
+
+@implements(abstract.dict_entry)
+def dict_entry(trace: Trace, of: Dict, key: Any, at: Any) -> Any:
+    real, source = of.backing, of.source
+    if not key.is_constant() or not is_literal(key.constant()):
+        of.load(trace)
+        return of.entries.get(at)
+    name = key.constant()
+    if name in dict.keys(real):
+        return (key, Lazy(dict.__getitem__(real, name), item_source(of, name)))
+    if at not in of.absent:
+        trace.guards.add(source, "no_key", name)
+        of.absent.add(at)
+    return None
+
+
+@implements(abstract.dicts_equal)
+def dicts_equal(trace: Trace, left: Dict, right: Any) -> Any:
+    right = getattr(right, "storage", None) or right
+    if not isinstance(right, Dict):
+        return Constant(NotImplemented)
+    if len(left.load(trace)) != len(right.load(trace)):
+        return Constant(False)
+    for key in left.keys(trace):
+        other = right.get(trace, key)
+        if other is None or not abstract.same_or_equal(trace, left.get(trace, key), other):
+            return Constant(False)
+    ordered = left.kind is right.kind is collections.OrderedDict
+    return Constant(not ordered or list(left.entries) == list(right.entries))
+
+
+def is_mapping(trace: Trace, value: Any) -> bool:
+    if isinstance(value, Dict):
+        return True
+    return hasattr(value.python_type(), "keys") and hasattr(value.python_type(), "__getitem__")
+
+
+@implements(abstract.dict_pairs)
+def dict_pairs(trace: Trace, value: Any) -> list[tuple[Any, Any]]:
+    if isinstance(value, Dict):
+        values = value.values(trace)
+        return list(zip(value.keys(trace), values))
+    if isinstance(value, Object) and isinstance(value.storage, Dict):
+        if abstract.type_lookup(trace, value.cls, "keys") in (dict.keys, MISSING) or not isinstance(
+            abstract.type_lookup(trace, value.cls, "keys"), type(_noop)
+        ):
+            return dict_pairs(trace, value.storage)
+    if is_mapping(trace, value):
+        keys = elements_of(trace, abstract.call_method(trace, value, "keys"))
+        return [(k, abstract.getitem(trace, value, k)) for k in keys]
+    return [tuple(unpack_exactly(trace, p, 2)) for p in elements_of(trace, value)]
+
+
+def _own_order(of: collections.OrderedDict[Any, Any]) -> list[Any]:
+    """The keys in their order; Break if somebody has changed it as if it were a plain dict."""
+    try:
+        keys = list(collections.OrderedDict.__iter__(of))
+        if len(keys) == dict.__len__(of) and all(key in dict.keys(of) for key in keys):
+            return keys
+    except (KeyError, RuntimeError):
+        pass
+    what = "an OrderedDict that was changed as a dict"
+    raise Break(objects.UNKNOWN_OBJECT, operation="look into", object=what) from None
+
+
+class _SameOrder:
+    """A predicate for guards: an OrderedDict with its keys in this order."""
+
+    __slots__ = ("__name__", "keys")
+
+    def __init__(self, keys: list[Any]) -> None:
+        self.keys = keys
+        self.__name__ = "same_order"
+
+    def __call__(self, of: Any) -> bool:
+        order = collections.OrderedDict.__iter__(of)
+        return all(a is b or a == b for a, b in zip(order, self.keys, strict=True))
+
+
+def _noop() -> None: ...

@@ -1,0 +1,52 @@
+"""Operands of operators: who is asked first, and what is said when nobody answers."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from suture._core import type_name
+from suture.compiler import abstract
+from suture.compiler.core import Trace
+from suture.compiler.language.attributes import MISSING
+from suture.compiler.objects import Constant, Sequence
+from suture.compiler.objects.array import Array
+
+SYMBOLS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
+    "pow": "** or pow()", "matmul": "@", "lshift": "<<", "rshift": ">>", "and_": "&", "or_": "|",
+    "xor": "^", "divmod": "divmod()",
+}  # fmt: skip
+
+_REFLECTED = {"add": "__radd__", "mul": "__rmul__"}
+
+
+def asked_first(trace: Trace, name: str, left: Any, right: Any) -> Any:
+    """What the right operand of `+=` or `*=` answers before the left one is asked; None if nothing.
+
+    Lists and deques are no numbers to CPython: it asks for a number's operator first, which only
+    the other side may have.
+    """
+    if name not in _REFLECTED or left.python_type() not in (list, deque) or right.is_constant():
+        return None
+    if abstract.type_lookup(trace, right.python_type(), _REFLECTED[name]) is MISSING:
+        return None
+    return abstract.special_method(trace, right, _REFLECTED[name], left)
+
+
+def spreads_over(number: Any, items: Any) -> bool:
+    """Whether NumPy compares a number of its own with each of these items."""
+    if not isinstance(items, Sequence):
+        return False
+    if isinstance(number, Array):
+        return number.is_scalar
+    return type(number) is Constant and type(number.value).__module__ == "numpy"
+
+
+def unsupported(trace: Trace, name: str, kinds: tuple[type, type]) -> Any:
+    """The TypeError of operands that know nothing of each other."""
+    symbol = SYMBOLS.get(name, name)
+    left, right = map(type_name, kinds)
+    return abstract.raise_(
+        trace, TypeError, f"unsupported operand type(s) for {symbol}: '{left}' and '{right}'"
+    )

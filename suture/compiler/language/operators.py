@@ -1,0 +1,526 @@
+"""Operators, comparisons, truth, items."""
+
+from __future__ import annotations
+
+import collections
+import operator
+import types
+from typing import Any
+
+from suture._core import type_name
+from suture.breaks import Break, control_flow, objects
+from suture.compiler import abstract
+from suture.compiler.abstract import implements
+from suture.compiler.core import Trace
+from suture.compiler.language.attributes import MISSING
+from suture.compiler.language.conversions import format_percent, wrap_known
+from suture.compiler.language.operands import asked_first, spreads_over, unsupported
+from suture.compiler.language.set_order import real_set
+from suture.compiler.objects import (
+    Address,
+    Builtin,
+    BuiltinMethod,
+    Class,
+    Constant,
+    ConstantMethod,
+    Dict,
+    Function,
+    Method,
+    Object,
+    Opaque,
+    Refused,
+    Sequence,
+    Set,
+    Slice,
+    Symbol,
+    Tensor,
+    Tuple,
+)
+from suture.compiler.objects.array import Array
+from suture.compiler.objects.frozen import Frozen
+from suture.compiler.objects.text import Text
+from suture.compiler.outside.identity import is_same
+from suture.rules.wrapped import C_CALLABLES
+
+# operator-module name -> (special method, reflected special method)
+BINARY: dict[str, tuple[str, str]] = {
+    "add": ("__add__", "__radd__"),
+    "sub": ("__sub__", "__rsub__"),
+    "mul": ("__mul__", "__rmul__"),
+    "truediv": ("__truediv__", "__rtruediv__"),
+    "floordiv": ("__floordiv__", "__rfloordiv__"),
+    "mod": ("__mod__", "__rmod__"),
+    "pow": ("__pow__", "__rpow__"),
+    "matmul": ("__matmul__", "__rmatmul__"),
+    "lshift": ("__lshift__", "__rlshift__"),
+    "rshift": ("__rshift__", "__rrshift__"),
+    "and_": ("__and__", "__rand__"),
+    "or_": ("__or__", "__ror__"),
+    "xor": ("__xor__", "__rxor__"),
+    "divmod": ("__divmod__", "__rdivmod__"),
+}
+COMPARE: dict[str, tuple[Any, str, str]] = {
+    "<": (operator.lt, "__lt__", "__gt__"),
+    "<=": (operator.le, "__le__", "__ge__"),
+    "==": (operator.eq, "__eq__", "__eq__"),
+    "!=": (operator.ne, "__ne__", "__ne__"),
+    ">": (operator.gt, "__gt__", "__lt__"),
+    ">=": (operator.ge, "__ge__", "__le__"),
+}
+UNARY: dict[str, str] = {
+    "neg": "__neg__",
+    "pos": "__pos__",
+    "invert": "__invert__",
+    "abs": "__abs__",
+}
+
+
+_UNARY_TEXT = {"neg": "unary -", "pos": "unary +", "invert": "unary ~", "abs": "abs()"}
+
+
+def real_operator(name: str) -> Any:
+    return divmod if name == "divmod" else getattr(operator, name)
+
+
+# ---- known values
+
+
+@implements(abstract.constant_value)
+def constant_value(trace: Trace, variable: Any) -> Any:
+    if variable.is_constant():
+        return variable.constant()
+    if isinstance(variable, Symbol):
+        return abstract.specialise(trace, variable)
+    if isinstance(variable, Text):
+        return variable.settle(trace)
+    if isinstance(variable, Address):
+        return variable.number(trace)
+    if isinstance(variable, Sequence):
+        return variable.known([constant_value(trace, i) for i in variable.unpacked(trace)])
+    if isinstance(variable, Dict) and type(variable) is Dict:
+        made = variable.kind()
+        if variable.kind is collections.defaultdict and variable.factory is not None:
+            made = variable.kind(constant_value(trace, variable.factory))
+        for key, value in abstract.dict_pairs(trace, variable):
+            made[constant_value(trace, key)] = constant_value(trace, value)
+        return made
+    if (
+        isinstance(variable, Object)
+        and isinstance(variable.storage, Constant)
+        and variable.value is not None
+    ):
+        return variable.value
+    if isinstance(variable, (Class, Builtin, Function, Frozen)):
+        return variable.real()
+    if isinstance(variable, Slice):
+        return slice(*(constant_value(trace, p) for p in variable.parts))
+    if isinstance(variable, Set):
+        return real_set(trace, variable)
+    raise Break(objects.UNKNOWN_OBJECT, operation="take the value of", object=variable.describe())
+
+
+@implements(abstract.integer)
+def integer_of(trace: Trace, variable: Any) -> int:
+    if isinstance(variable, Symbol):
+        if variable.python_type() is float:
+            abstract.raise_(trace, TypeError, "'float' object cannot be interpreted as an integer")
+        return int(abstract.specialise(trace, variable))
+    value = variable
+    if isinstance(variable, Object):
+        value = variable.storage
+        if not isinstance(value, Constant) or not isinstance(value.value, int):
+            if abstract.type_lookup(trace, variable.cls, "__index__") is MISSING:
+                kind = type_name(variable.cls)
+                text = f"'{kind}' object cannot be interpreted as an integer"
+                return abstract.raise_(trace, TypeError, text)
+            value = abstract.finish(
+                trace, abstract.call_type_method(trace, variable, "__index__", [], {})
+            )
+    elif isinstance(variable, Array) and variable.is_scalar:
+        return integer_of(trace, abstract.number_in(trace, variable))
+    if abstract.is_tensor(trace, value):
+        value = abstract.tensor_to_number(trace, value, "__index__")
+        return integer_of(trace, value)
+    if not value.is_constant() or not hasattr(value.constant(), "__index__"):
+        kind = variable.python_type()
+        if not value.is_constant() and hasattr(kind, "__index__"):
+            raise Break(
+                objects.UNKNOWN_OBJECT, operation="use as an index", object=value.describe()
+            )
+        name = kind.__name__
+        return abstract.raise_(
+            trace, TypeError, f"'{name}' object cannot be interpreted as an integer"
+        )
+    return operator.index(value.constant())
+
+
+@implements(abstract.known)
+def known_value(trace: Trace, value: Any) -> Any:
+    return wrap_known(trace, value)
+
+
+# ---- truth
+
+
+@implements(abstract.truth)
+def truth_of(trace: Trace, variable: Any) -> bool:
+    known = variable.truth(trace)
+    if known is None:
+        if isinstance(variable, Tensor):
+            raise Break(control_flow.TENSOR_BRANCH, tensor=variable.describe())
+        raise Break(control_flow.UNKNOWN_TRUTH, value=variable.describe())
+    return bool(known)
+
+
+@implements(abstract.to_bool)
+def to_bool(trace: Trace, variable: Any) -> Any:
+    if isinstance(variable, Symbol):
+        return abstract.symbol_to_bool(trace, variable)
+    if trace.region.whole and isinstance(variable, Tensor) and variable.value.numel() == 1:
+        made = abstract.truth_from_data(trace, variable)
+        if made is not None:
+            return made
+    return Constant(truth_of(trace, variable))
+
+
+@implements(abstract.negate)
+def negate_truth(trace: Trace, variable: Any) -> Any:
+    if isinstance(variable, Symbol):
+        return abstract.symbol_not(trace, variable)
+    return Constant(not truth_of(trace, variable))
+
+
+@implements(abstract.object_truth)
+def object_truth(trace: Trace, obj: Object) -> bool:
+    cls = obj.cls
+    for name in ("__bool__", "__len__"):
+        raw = abstract.type_lookup(trace, cls, name)
+        if raw is not MISSING:
+            if isinstance(obj.storage, Constant) and not isinstance(raw, types.FunctionType):
+                return bool(obj.storage.value)
+            return _asked_truth(trace, obj, name)
+    return True
+
+
+def _asked_truth(trace: Trace, obj: Object, name: str) -> bool:
+    try:
+        told = abstract.finish(trace, abstract.call_type_method(trace, obj, name, [], {}))
+        kind = told.python_type()
+        if name == "__bool__" and kind is not bool:
+            abstract.raise_(
+                trace, TypeError, f"__bool__ should return bool, returned {kind.__name__}"
+            )
+        return truth_of(trace, told)
+    except Break as reason:
+        raise Break(control_flow.UNKNOWN_TRUTH, value=obj.describe()) from reason
+
+
+# ---- unary and binary operators
+
+
+def _as_number(trace: Trace, value: Any) -> Any:
+    return Constant(value.number(trace)) if type(value) is Address else value
+
+
+def unary_operator(trace: Trace, name: str, value: Any) -> Any:
+    value = _as_number(trace, value)
+    done = abstract.own_operator(trace, name, value)
+    if done is not None:
+        return done
+    if isinstance(value, (Tensor, Symbol)):
+        return abstract.call_torch(trace, real_operator(name), [value], {})
+    if value.is_constant():
+        return abstract.fold(trace, real_operator(name), [value], {})
+    if abstract.type_lookup(trace, value.python_type(), UNARY[name]) is MISSING:
+        kind, symbol = type_name(value.python_type()), _UNARY_TEXT[name]
+        return abstract.raise_(trace, TypeError, f"bad operand type for {symbol}: '{kind}'")
+    return abstract.finish(trace, abstract.call_type_method(trace, value, UNARY[name], [], {}))
+
+
+@implements(abstract.binary)
+def binary_operator(trace: Trace, name: str, left: Any, right: Any) -> Any:
+    left, right = _as_number(trace, left), _as_number(trace, right)
+    for side in (left, right):
+        if isinstance(side, Refused):
+            raise side.why()
+    done = abstract.own_operator(trace, name, left, right)
+    if done is not None:
+        return done
+    left, right = _beside(trace, left, right), _beside(trace, right, left)
+    if isinstance(left, (Tensor, Symbol)) or isinstance(right, (Tensor, Symbol)):
+        done = abstract.graph_binary(trace, name, left, right)
+        if done is not None:
+            return done
+        left, right = _without_symbols(trace, left), _without_symbols(trace, right)
+    if left.is_constant() and right.is_constant() and type(left) is not Tuple:
+        return abstract.fold(trace, real_operator(name), [left, right], {})
+    plain = name
+    if name not in BINARY:
+        plain = IN_PLACE[name]
+        done = asked_first(trace, plain, left, right)
+        if done is None:
+            done = special_method(trace, left, "__" + name.rstrip("_") + "__", right)
+        if done is not None:
+            return done
+    return _binary_methods(trace, plain, left, right)
+
+
+def _beside(trace: Trace, operand: Any, other: Any) -> Any:
+    """An operand; next to a tensor a scalar of NumPy is a number."""
+    if isinstance(operand, Array) and operand.is_scalar and isinstance(other, Tensor):
+        return abstract.number_in(trace, operand)
+    return operand
+
+
+def _binary_methods(trace: Trace, name: str, left: Any, right: Any) -> Any:
+    forward, backward = BINARY[name]
+    kinds = left.python_type(), right.python_type()
+    swapped = kinds[0] is not kinds[1] and kinds[0] in kinds[1].__mro__
+    order = [(left, forward, right), (right, backward, left)]
+    if swapped and overrides_method(trace, kinds, backward):
+        order.reverse()
+    for obj, method, other in order:
+        done = special_method(trace, obj, method, other)
+        if done is not None:
+            return done
+    if name == "mod" and issubclass(kinds[0], (str, bytes)):
+        return format_percent(trace, left, right)
+    return unsupported(trace, name, kinds)
+
+
+def overrides_method(trace: Trace, kinds: tuple[type, type], method: str) -> bool:
+    mine = abstract.type_lookup(trace, kinds[1], method)
+    return mine is not MISSING and mine is not abstract.type_lookup(trace, kinds[0], method)
+
+
+@implements(abstract.special_method)
+def special_method(trace: Trace, obj: Any, method: str, other: Any) -> Any:
+    own = getattr(type(obj), "m_" + method, None)
+    if own is not None:
+        result = own(obj, trace, other)
+    elif isinstance(obj, Object):
+        raw = abstract.type_lookup(trace, obj.cls, method)
+        if raw is MISSING:
+            return None
+        result = abstract.finish(trace, abstract.call_type_method(trace, obj, method, [other], {}))
+    elif obj.is_constant():
+        return _constant_special(trace, obj, method, other)
+    elif isinstance(obj, Class):
+        result = _class_special(trace, obj, method, other)
+        if result is None:
+            return None
+    elif isinstance(obj, Opaque):
+        raise Break(
+            objects.UNKNOWN_OPERATOR,
+            operator=method,
+            operands=f"{obj.describe()}, {other.describe()}",
+        )
+    else:
+        return _other_special(trace, obj, method, other)
+    if result.is_constant() and result.constant() is NotImplemented:
+        return None
+    return result
+
+
+def _other_special(trace: Trace, obj: Any, method: str, other: Any) -> Any:
+    """The same for an object that has a model of another kind: one of `typing` is asked now,
+    for the rest Python knows more than the model does."""
+    if isinstance(obj, Tensor):
+        return None  # torch declines what is no operand of it
+    kind = obj.python_type()
+    raw = abstract.type_lookup(trace, kind, method)
+    if raw is MISSING or raw in _DEFAULT_COMPARE:
+        return None
+    if isinstance(obj, Tensor) and isinstance(other, Array):
+        return None  # it has an answer of its own
+    if isinstance(obj, Builtin) and not isinstance(other, Builtin) and kind in C_CALLABLES:
+        return None  # equal to its like only
+    if isinstance(obj, Builtin) and (kind.__module__ == "typing" or kind in C_CALLABLES):
+        real, known = obj.value, constant_value(trace, other)
+        found = abstract.folded(trace, lambda: raw(real, known))
+        refused = found.is_constant() and found.constant() is NotImplemented
+        return None if refused else found
+    operands = f"{obj.describe()}, {other.describe()}"
+    raise Break(objects.UNKNOWN_OPERATOR, operator=method, operands=operands)
+
+
+def _constant_special(trace: Trace, obj: Any, method: str, other: Any) -> Any:
+    """A constant against something that is no constant: sequences can be repeated."""
+    if isinstance(obj.constant(), int) and method == "__mul__":
+        return None
+    formats = method == "__mod__" and isinstance(obj.constant(), (str, bytes))
+    if isinstance(other, Object) and isinstance(other.storage, Constant) and not formats:
+        value, held = obj.constant(), other.storage.value
+        own: Any = getattr(type(value), method, None)
+        found = abstract.folded(trace, lambda: own(value, held)) if own is not None else None
+        refused = found is None or found.constant() is NotImplemented
+        return None if refused else found
+    if isinstance(obj.constant(), (str, bytes)) and isinstance(other, Object):
+        if other.value is not None and method == "__add__":  # it may be a buffer
+            operands = f"{obj.describe()}, {other.describe()}"
+            raise Break(objects.UNKNOWN_OPERATOR, operator=method, operands=operands)
+    if isinstance(obj.constant(), (str, bytes, tuple)) and method in ("__mul__", "__rmul__"):
+        if isinstance(other, Object) and abstract.has_index(trace, other):
+            return abstract.fold(trace, operator.mul, [obj, Constant(integer_of(trace, other))], {})
+    if isinstance(obj.constant(), tuple) and isinstance(other, Sequence):
+        from suture.compiler.objects import Tuple
+
+        own = getattr(Tuple, "m_" + method, None)
+        items = Tuple([known_value(trace, v) for v in obj.constant()])
+        return own(items, trace, other) if own is not None else None
+    return None
+
+
+def _class_special(trace: Trace, obj: Class, method: str, other: Any) -> Any:
+    if method in ("__or__", "__ror__"):
+        pair = (obj, other) if method == "__or__" else (other, obj)
+        return abstract.fold(trace, operator.or_, list(pair), {})
+    if abstract.type_lookup(trace, type(obj.value), method) is MISSING:
+        return None
+    return abstract.finish(trace, abstract.call_type_method(trace, obj, method, [other], {}))
+
+
+def _without_symbols(trace: Trace, value: Any) -> Any:
+    return Constant(abstract.specialise(trace, value)) if isinstance(value, Symbol) else value
+
+
+# ---- comparison
+
+
+@implements(abstract.compare)
+def compare_values(trace: Trace, symbol: str, left: Any, right: Any) -> Any:
+    if isinstance(left, Address) or isinstance(right, Address):
+        if symbol in ("==", "!=") and isinstance(left, Address) and isinstance(right, Address):
+            return Constant(is_same(trace, left.owner, right.owner) is (symbol == "=="))
+        left, right = _as_number(trace, left), _as_number(trace, right)
+    real, forward, backward = COMPARE[symbol]
+    done = abstract.own_operator(trace, real.__name__, left, right)
+    if done is not None:
+        return done
+    left, right = _beside(trace, left, right), _beside(trace, right, left)
+    if isinstance(left, (Tensor, Symbol)) or isinstance(right, (Tensor, Symbol)):
+        done = abstract.graph_compare(trace, symbol, left, right)
+        if done is not None:
+            return done
+        left, right = _without_symbols(trace, left), _without_symbols(trace, right)
+    if left.is_constant() and right.is_constant():
+        return abstract.fold(trace, real, [left, right], {})
+    if isinstance(left, _BOUND) and isinstance(right, _BOUND) and symbol in ("==", "!="):
+        return Constant(_same_method(trace, left, right) is (symbol == "=="))
+    if isinstance(left, Builtin) and isinstance(right, Builtin) and symbol in ("==", "!="):
+        return Constant(bool(real(left.value, right.value)))
+    if spreads_over(left, right) or spreads_over(right, left):
+        operands = f"{left.describe()}, {right.describe()}"
+        raise Break(objects.UNKNOWN_OPERATOR, operator=symbol, operands=operands)
+    ours, theirs = _compared_part(trace, left, forward), _compared_part(trace, right, backward)
+    if isinstance(ours, Sequence) and isinstance(theirs, Sequence):
+        done = compare_sequences(trace, symbol, ours, theirs)
+        if done is not None:
+            return done
+    if (ours is not left or theirs is not right) and not isinstance(ours, Object):
+        if not isinstance(theirs, Object):
+            return compare_values(trace, symbol, ours, theirs)
+    done = _rich_compare(trace, forward, backward, left, right)
+    if done is not None:
+        return done
+    if symbol in ("==", "!="):
+        return Constant(is_same(trace, left, right) is (symbol == "=="))
+    kinds = left.python_type(), right.python_type()
+    return abstract.raise_(
+        trace,
+        TypeError,
+        f"'{symbol}' not supported between instances of '{type_name(kinds[0])}' and"
+        f" '{type_name(kinds[1])}'",
+    )
+
+
+def _same_method(trace: Trace, left: Any, right: Any) -> bool:
+    """Bound methods are equal if they are one function of one object."""
+    if type(left) is not type(right) or not is_same(trace, left.owner, right.owner):
+        return False
+    if isinstance(left, Method):
+        return same_or_equal(trace, left.fn, right.fn)
+    return bool(left.name == right.name)
+
+
+def _rich_compare(trace: Trace, forward: str, backward: str, left: Any, right: Any) -> Any:
+    kinds = left.python_type(), right.python_type()
+    order = [(left, forward, right), (right, backward, left)]
+    if kinds[0] is not kinds[1] and kinds[0] in kinds[1].__mro__:
+        order.reverse()
+    for obj, method, other in order:
+        if isinstance(obj, Object) and _compares_by_identity(trace, obj, method):
+            continue
+        if obj.is_constant() and not hasattr(type(obj), "m_" + method):
+            continue
+        done = special_method(trace, obj, method, other)
+        if done is not None:
+            return done
+    return None
+
+
+def _compares_by_identity(trace: Trace, obj: Object, method: str) -> bool:
+    """Whether the class leaves the comparison to `object`, whose != asks for ==."""
+    if abstract.type_lookup(trace, obj.cls, method) not in _DEFAULT_COMPARE:
+        return False
+    return method != "__ne__" or abstract.type_lookup(trace, obj.cls, "__eq__") in _DEFAULT_COMPARE
+
+
+def _compared_part(trace: Trace, obj: Any, method: str) -> Any:
+    """What a comparison looks at: the builtin part of an object whose class leaves it so."""
+    if isinstance(obj, Object) and obj.storage is not None:
+        found = abstract.type_lookup(trace, obj.cls, method)
+        if isinstance(found, types.FunctionType) or found in _DEFAULT_COMPARE:
+            return obj
+    return builtin_part(trace, obj)
+
+
+@implements(abstract.builtin_part)
+def builtin_part(trace: Trace, obj: Any) -> Any:
+    if isinstance(obj, Object) and obj.storage is not None:
+        return builtin_part(trace, obj.storage)
+    if type(obj) is Constant and type(obj.value) is tuple:
+        return Tuple([known_value(trace, v) for v in obj.value])
+    if type(obj) is Constant and type(obj.value) is frozenset:
+        return abstract.known_set(trace, obj.value)
+    return obj
+
+
+def compare_sequences(trace: Trace, symbol: str, left: Any, right: Any) -> Any:
+    related = issubclass(left.kind, right.kind) or issubclass(right.kind, left.kind)
+    if not related:
+        return None
+    if symbol in ("==", "!=") and issubclass(left.kind, list):
+        if len(left.items) != len(right.items):
+            return Constant(symbol == "!=")
+    for a, b in zip(left.unpacked(trace), right.unpacked(trace)):
+        if not same_or_equal(trace, a, b):
+            if symbol in ("==", "!="):
+                return Constant(symbol == "!=")
+            return compare_values(trace, symbol, a, b)
+    return abstract.fold(
+        trace, COMPARE[symbol][0], [Constant(len(left.items)), Constant(len(right.items))], {}
+    )
+
+
+@implements(abstract.same_or_equal)
+def same_or_equal(trace: Trace, left: Any, right: Any) -> bool:
+    if is_same(trace, left, right):
+        return True
+    return truth_of(trace, compare_values(trace, "==", left, right))
+
+
+_BOUND = (Method, BuiltinMethod, ConstantMethod)
+_DEFAULT_COMPARE = (
+    object.__eq__,
+    object.__ne__,
+    object.__lt__,  # type: ignore[operator]
+    object.__le__,  # type: ignore[operator]
+    object.__gt__,  # type: ignore[operator]
+    object.__ge__,  # type: ignore[operator]
+)
+IN_PLACE = {
+    "iadd": "add", "isub": "sub", "imul": "mul", "itruediv": "truediv", "ifloordiv": "floordiv",
+    "imod": "mod", "ipow": "pow", "imatmul": "matmul", "ilshift": "lshift", "irshift": "rshift",
+    "iand": "and_", "ior": "or_", "ixor": "xor",
+}  # fmt: skip

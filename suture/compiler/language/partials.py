@@ -1,0 +1,28 @@
+"""Attributes of functools.partial objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.compiler import abstract
+from suture.compiler.abstract import implements
+from suture.compiler.core import Trace
+from suture.compiler.language.attributes import (
+    C_CALLABLES,
+    MISSING,
+    find_in_mro,
+    instance_value,
+    no_attribute,
+)
+from suture.compiler.objects import BuiltinMethod
+
+
+@implements(abstract.partial_attribute)
+def partial_attribute(trace: Trace, obj: Any, name: str) -> Any:
+    found = instance_value(trace, obj, name)
+    if found is not MISSING:
+        return found
+    raw = find_in_mro(obj.cls, name)
+    if isinstance(raw, C_CALLABLES):
+        return obj if name == "__call__" else BuiltinMethod(obj, name)
+    return no_attribute(trace, obj, name) if raw is MISSING else abstract.wrap(trace, raw, None)

@@ -1,0 +1,62 @@
+"""super(): made, and its attributes looked up behind a class in the order of inheritance."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import torch
+
+from suture._core import type_name
+from suture.breaks import Break, objects
+from suture.compiler import abstract
+from suture.compiler.abstract import implements
+from suture.compiler.core import Trace
+from suture.compiler.language.attributes import MISSING
+from suture.compiler.objects import Class, Opaque, Super
+from suture.torch_private import tensor_parts
+
+_TENSOR_BASES = (torch.Tensor, tensor_parts.TensorBase)
+_OF_CLASSES = (classmethod, types.ClassMethodDescriptorType)
+
+
+def make_super(trace: Trace, sup: Any, cls: Any, obj: Any, given: bool = True) -> Any:
+    """`super(cls, obj)`; `sup` is what the program calls super, None if that is certain. The
+    program has `given` the arguments itself."""
+    if sup is not None and not (isinstance(sup, Class) and sup.value is super):
+        return abstract.call(trace, sup, [cls, obj] if given else [], {})
+    if isinstance(cls, Opaque) or isinstance(obj, Opaque):
+        raise Break(objects.UNKNOWN_OBJECT, operation="super", object=cls.describe())
+    if not isinstance(cls, Class):
+        kind = type_name(cls.python_type())
+        return abstract.raise_(trace, TypeError, f"super() argument 1 must be a type, not {kind}")
+    if obj is None or (obj.is_constant() and obj.constant() is None):
+        raise Break(objects.UNKNOWN_OBJECT, operation="super", object=cls.describe())
+    of_class = isinstance(obj, Class) and issubclass(obj.value, cls.value)
+    if not of_class and not issubclass(obj.python_type(), cls.value):
+        text = "super(type, obj): obj must be an instance or subtype of type"
+        return abstract.raise_(trace, TypeError, text)
+    return Super(cls.value, obj)
+
+
+@implements(abstract.super_attribute)
+def super_attribute(trace: Trace, sup: Super, name: str) -> Any:
+    owner = sup.owner
+    of_class = isinstance(owner, Class) and not issubclass(owner.python_type(), sup.after)
+    cls = owner.value if of_class else owner.python_type()
+    mro = cls.__mro__
+    for base in mro[mro.index(sup.after) + 1 :]:
+        raw = base.__dict__.get(name, MISSING)
+        if raw is MISSING:
+            continue
+        if abstract.is_tensor(trace, owner) and base in _TENSOR_BASES:
+            return abstract.base_tensor_attribute(trace, owner, base, name)
+        if base.__flags__ & (1 << 8) == 0:
+            source = abstract.pinned(trace, base).child("mro_attr", name)
+            trace.guards.add(source, "is", raw)
+        if of_class and not isinstance(raw, classmethod):
+            return abstract.bind(trace, raw, None, cls, name, owner)
+        if isinstance(owner, Class) and isinstance(raw, _OF_CLASSES):
+            return abstract.bind(trace, raw, None, cls, name, owner)
+        return abstract.bind(trace, raw, owner, cls, name)
+    return abstract.raise_(trace, AttributeError, f"'super' object has no attribute '{name}'")

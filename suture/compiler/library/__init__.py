@@ -1,0 +1,1 @@
+"""Models of builtins, of the standard library, and of torch's marks."""

@@ -1,0 +1,506 @@
+"""Python's builtin functions."""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import functools
+import itertools
+import sys
+from typing import Any
+
+from suture._core import type_name
+from suture.breaks import Break, calls, objects, python, tensors
+from suture.compiler import abstract
+from suture.compiler.calls import library_methods as library
+from suture.compiler.core import Trace
+from suture.compiler.language.attributes import (
+    MISSING,
+    del_attr,
+    has_attr,
+    instance_value,
+    plain_delete_attribute,
+    plain_set_attribute,
+    set_attr,
+    tail_getattr,
+)
+from suture.compiler.language.classes import new_storage, storage_init
+from suture.compiler.language.conversions import sorted_
+from suture.compiler.language.hashing import hash_of
+from suture.compiler.language.iteration import elements_of
+from suture.compiler.language.operators import unary_operator
+from suture.compiler.language.set_order import to_be_sorted
+from suture.compiler.language.super_lookup import make_super
+from suture.compiler.models import handles
+from suture.compiler.objects import (
+    END,
+    Address,
+    Builtin,
+    Class,
+    Constant,
+    Enumerate,
+    Filter,
+    Function,
+    Generator,
+    Lazy,
+    List,
+    Map,
+    Method,
+    Module,
+    Object,
+    Opaque,
+    Raise,
+    Raised,
+    RangeIterator,
+    Slice,
+    Symbol,
+    Tensor,
+    Tuple,
+    Zip,
+    is_single,
+)
+from suture.compiler.outside.namespaces import frame_cell
+from suture.compiler.torch.symbols import symbol_round
+
+
+@handles(len)
+def _len(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return abstract.length(trace, args[0])
+
+
+@handles(callable)
+def _callable(trace: Trace, args: Any, kwargs: Any) -> Any:
+    obj = args[0]
+    if isinstance(obj, (Function, Method, Class, Builtin)):
+        return Constant(callable(obj.real()) if isinstance(obj, Builtin) else True)
+    return Constant(abstract.type_lookup(trace, obj.python_type(), "__call__") is not MISSING)
+
+
+@handles(type)
+def _type(trace: Trace, args: Any, kwargs: Any) -> Any:
+    if len(args) == 1:
+        return abstract.wrap(trace, args[0].python_type(), None)
+    raise Break(objects.CLASS_DEFINITION, name=args[0].describe())
+
+
+@handles(builtins.__build_class__)
+def _build_class(trace: Trace, args: Any, kwargs: Any) -> Any:
+    raise Break(objects.CLASS_DEFINITION, name=args[1].describe())
+
+
+@handles(getattr)
+def _getattr(trace: Trace, args: Any, kwargs: Any) -> Any:
+    name = _attribute_name(trace, args[1])
+    if len(args) < 3:
+        return tail_getattr(trace, args[0], name)
+    try:
+        return abstract.getattr(trace, args[0], name)
+    except Raised as raised:
+        if issubclass(raised.exception.python_type(), AttributeError):
+            return args[2]
+        raise
+
+
+@handles(setattr)
+def _setattr(trace: Trace, args: Any, kwargs: Any) -> Any:
+    set_attr(trace, args[0], _attribute_name(trace, args[1]), args[2])
+    return Constant(None)
+
+
+@handles(delattr)
+def _delattr(trace: Trace, args: Any, kwargs: Any) -> Any:
+    del_attr(trace, args[0], _attribute_name(trace, args[1]))
+    return Constant(None)
+
+
+@handles(hasattr)
+def _hasattr(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return Constant(has_attr(trace, args[0], _attribute_name(trace, args[1])))
+
+
+def _attribute_name(trace: Trace, variable: Any) -> str:
+    """The name of an attribute, as a plain str."""
+    name = abstract.constant_value(trace, variable)
+    if not isinstance(name, str):
+        kind = type_name(type(name))
+        abstract.raise_(trace, TypeError, f"attribute name must be string, not '{kind}'")
+    return str.__str__(name)
+
+
+@handles(object.__setattr__)
+def _object_setattr(trace: Trace, args: Any, kwargs: Any) -> Any:
+    plain_set_attribute(trace, args[0], abstract.constant_value(trace, args[1]), args[2])
+    return Constant(None)
+
+
+@handles(object.__delattr__)
+def _object_delattr(trace: Trace, args: Any, kwargs: Any) -> Any:
+    plain_delete_attribute(trace, args[0], abstract.constant_value(trace, args[1]))
+    return Constant(None)
+
+
+@handles(object.__getattribute__)
+def _object_getattribute(trace: Trace, args: Any, kwargs: Any) -> Any:
+    obj, name = args[0], abstract.constant_value(trace, args[1])
+    if not isinstance(obj, Object):
+        return tail_getattr(trace, obj, name)
+    cls = obj.python_type()
+    raw = abstract.type_lookup(trace, cls, name)
+    found = instance_value(trace, obj, name)
+    if raw is not MISSING and (found is MISSING or hasattr(type(raw), "__set__")):
+        return abstract.bind(trace, raw, obj, cls, name)
+    if found is MISSING:
+        return abstract.raise_(
+            trace, AttributeError, f"'{type_name(cls)}' object has no attribute '{name}'"
+        )
+    return found
+
+
+@handles(object.__init__)
+def _object_init(trace: Trace, args: Any, kwargs: Any) -> Any:
+    if len(args) > 1 or kwargs:  # Python says whether the class takes more
+        cls, extra = args[0].python_type(), [None] * (len(args) + len(kwargs) - 1)
+        if abstract.type_lookup(trace, cls, "__new__") is object.__new__:
+            abstract.folded(trace, lambda: object.__init__(object.__new__(cls), *extra))
+        elif abstract.type_lookup(trace, cls, "__init__") is not object.__init__:
+            text = "object.__init__() takes exactly one argument (the instance to initialize)"
+            abstract.raise_(trace, TypeError, text)
+    return Constant(None)
+
+
+@handles(object.__init_subclass__)
+def _object_init_subclass(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return Constant(None)
+
+
+@handles(object.__new__)
+def _object_new(trace: Trace, args: Any, kwargs: Any) -> Any:
+    cls = args[0].real()
+    if len(args) > 1 or kwargs:  # Python says whether the class takes more
+        extra = [None] * (len(args) + len(kwargs) - 1)
+        abstract.folded(trace, lambda: object.__new__(cls, *extra) is None)
+    heap, is_abstract = cls.__flags__ & (1 << 9), cls.__flags__ & (1 << 20)
+    if cls is not object and (not heap or is_abstract):
+        return abstract.folded(trace, lambda: object.__new__(cls))  # raises, in Python's words
+    return Object(None, cls)
+
+
+def _storage_new(base: Any) -> Any:
+    def handler(trace: Trace, args: Any, kwargs: Any) -> Any:
+        cls = args[0].real()
+        derived = isinstance(cls, type) and issubclass(cls, base)
+        if not derived or (cls is bool and base is int):
+            return abstract.folded(trace, lambda: base.__new__(cls))  # refuses, in Python's words
+        if cls in _STORAGES:
+            return abstract.call(trace, args[0], args[1:], kwargs)
+        storage = new_storage(trace, cls, args[1:])
+        if storage is None:
+            raise Break(calls.C_FUNCTION, function=f"{base.__name__}.__new__")
+        return Object(None, cls, None, storage)
+
+    return handler
+
+
+_STORAGES = (tuple, str, int, bool, float, list, dict, set, frozenset)
+for _base in _STORAGES:
+    handles(_base.__new__)(_storage_new(_base))
+
+
+@handles(dict.__init__, list.__init__, set.__init__, collections.OrderedDict.__init__)
+def _storage_init(trace: Trace, args: Any, kwargs: Any) -> Any:
+    storage_init(trace, args[0], None, args[1:], kwargs)
+    return Constant(None)
+
+
+@handles(*{BaseException.__init__, Exception.__init__})  # from 3.14 on they are one
+def _exception_init(trace: Trace, args: Any, kwargs: Any) -> Any:
+    if not isinstance(args[0], Raise):
+        raise Break(objects.UNKNOWN_OBJECT, operation="set up", object=args[0].describe())
+    args[0].args = list(args[1:])
+    args[0].bare = False
+    return Constant(None)
+
+
+@handles(super)
+def _super(trace: Trace, args: Any, kwargs: Any) -> Any:
+    if args:
+        return make_super(trace, None, args[0], args[1] if len(args) == 2 else None)
+    try:
+        return make_super(trace, None, *_implicit_super(trace))
+    except Break:  # only the frame itself can say which class and object are meant
+        raise Break(python.LOCALS_CALL, call="super()") from None
+
+
+def _implicit_super(trace: Trace) -> tuple[Any, Any]:
+    """The class and the first argument of the frame that calls super()."""
+    frame = trace.frames[-1]
+    code = frame.code.code
+    if not code.co_argcount:
+        return abstract.raise_(trace, RuntimeError, "super(): no arguments")
+    owner = frame.locals[0]
+    if code.co_varnames[0] in code.co_cellvars:
+        owner = (
+            abstract.load_cell(trace, frame_cell(trace, frame, 0)) if owner is not None else None
+        )
+    else:
+        owner = abstract.realize(trace, owner) if owner is not None else None
+    if owner is None:
+        return abstract.raise_(trace, RuntimeError, "super(): arg[0] deleted")
+    if "__class__" not in code.co_freevars:
+        return abstract.raise_(trace, RuntimeError, "super(): __class__ cell not found")
+    cls = abstract.load_cell(
+        trace, frame_cell(trace, frame, frame.code.localsplus.index("__class__"))
+    )
+    if cls is None:
+        return abstract.raise_(trace, RuntimeError, "super(): empty __class__ cell")
+    return cls, owner
+
+
+@handles(id)
+def _id(trace: Trace, args: Any, kwargs: Any) -> Any:
+    (of,) = args
+    if isinstance(of, (Class, Module, Function)):
+        return Constant(id(of.real()))
+    if type(of) is Constant and is_single(of.value):
+        return Constant(id(of.value))
+    return Address(of)
+
+
+@handles(hash)
+def _hash(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return hash_of(trace, args[0])
+
+
+@handles(iter)
+def _iter(trace: Trace, args: Any, kwargs: Any) -> Any:
+    if len(args) == 2:
+        if not abstract.truth(trace, _callable(trace, [args[0]], {})):
+            return abstract.folded(trace, lambda: iter(3, 4))  # type: ignore[call-overload]  # says it so
+        return library.call_iterator(trace, args[0], args[1])
+    return abstract.iterate(trace, args[0])
+
+
+@handles(next)
+def _next(trace: Trace, args: Any, kwargs: Any) -> Any:
+    if isinstance(args[0], (Object, Opaque)) and not hasattr(args[0].python_type(), "__next__"):
+        return abstract.raise_(
+            trace, TypeError, f"'{type_name(args[0].python_type())}' object is not an iterator"
+        )
+    if isinstance(args[0], Generator) and len(args) == 1:
+        return abstract.generator_send(
+            trace, args[0], Constant(None)
+        )  # its StopIteration has a value
+    item = abstract.advance(trace, args[0])
+    if item is not END:
+        return item
+    return args[1] if len(args) > 1 else abstract.raise_(trace, StopIteration)
+
+
+@handles(enumerate)
+def _enumerate(trace: Trace, args: Any, kwargs: Any) -> Any:
+    start = args[1] if len(args) > 1 else kwargs.get("start", Constant(0))
+    made = Enumerate(abstract.iterate(trace, args[0] if args else kwargs["iterable"]), start)
+    if not abstract.has_index(trace, start):
+        abstract.integer(trace, start)  # raises
+    return made
+
+
+@handles(zip)
+def _zip(trace: Trace, args: Any, kwargs: Any) -> Any:
+    strict = kwargs.get("strict")
+    return Zip(
+        [abstract.iterate(trace, a) for a in args],
+        bool(strict is not None and abstract.truth(trace, strict)),
+    )
+
+
+@handles(map)
+def _map(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return Map(args[0], [abstract.iterate(trace, a) for a in args[1:]])
+
+
+@handles(filter)
+def _filter(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return Filter(args[0], abstract.iterate(trace, args[1]))
+
+
+@handles(reversed)
+def _reversed(trace: Trace, args: Any, kwargs: Any) -> Any:
+    value = args[0]
+    if isinstance(value, Constant):
+        return _reversed_constant(trace, value.constant())
+    own = getattr(type(value), "m___reversed__", None)
+    if own is not None:
+        return own(value, trace)
+    if isinstance(value, Object):
+        if abstract.type_lookup(trace, value.cls, "__reversed__") is not MISSING:
+            return abstract.finish(
+                trace, abstract.call_type_method(trace, value, "__reversed__", [], {})
+            )
+        count = abstract.integer(trace, abstract.length(trace, value))
+        return abstract.list_iterator(
+            trace, [abstract.getitem(trace, value, Constant(i)) for i in range(count - 1, -1, -1)]
+        )
+    if isinstance(value, Tensor):
+        return abstract.list_iterator(trace, list(reversed(abstract.tensor_rows(trace, value))))
+    raise Break(calls.C_FUNCTION, function="reversed")
+
+
+def _reversed_constant(trace: Trace, value: Any) -> Any:
+    if type(value) is range:
+        return RangeIterator(value[::-1])
+    if not hasattr(type(value), "__getitem__"):
+        return abstract.raise_(
+            trace, TypeError, f"'{type_name(type(value))}' object is not reversible"
+        )
+    return abstract.list_iterator(trace, [abstract.known(trace, v) for v in reversed(value)])
+
+
+@handles(range)
+def _range(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return abstract.folded(trace, lambda: range(*[abstract.integer(trace, a) for a in args]))
+
+
+@handles(slice)
+def _slice(trace: Trace, args: Any, kwargs: Any) -> Any:
+    none = Constant(None)
+    if len(args) == 1:
+        return Slice(none, args[0], none)
+    return Slice(args[0], args[1], args[2] if len(args) > 2 else none)
+
+
+def _sum(trace: Trace, args: Any, kwargs: Any) -> Any:
+    total = args[1] if len(args) > 1 else kwargs.get("start", Constant(0))
+    for kind, text in _NOT_SUMMED.items():
+        if issubclass(total.python_type(), kind):
+            return abstract.raise_(trace, TypeError, f"sum() can't sum {text}")
+    items = list(itertools.chain([total], elements_of(trace, args[0])))
+    if _CARRIES and _mixes_floats(items):
+        if not trace.region.whole:
+            raise Break(calls.C_FUNCTION, function="sum")
+        items = [
+            abstract.known(trace, abstract.constant_value(trace, i)) if isinstance(i, Symbol) else i
+            for i in items
+        ]
+    plain = list(itertools.takewhile(_is_plain_number, items))
+    if plain:
+        first, *rest = (item.constant() for item in plain)
+        items[: len(plain)] = [Constant(sum(rest, first))]
+    return functools.reduce(
+        functools.partial(functools.partial(abstract.binary, trace), "add"), items
+    )
+
+
+# From Python 3.12 on sum() carries along what adding floats loses.
+_CARRIES = sum([0.1] * 10) == 1.0
+
+
+def _mixes_floats(items: list[Any]) -> bool:
+    """Whether symbols are summed with so many floats that the order of rounding shows: the sum of
+    two is exact but for one rounding."""
+    numbers = list(itertools.takewhile(lambda i: _is_plain_number(i) or type(i) is Symbol, items))
+    floats = sum(item.python_type() is float for item in numbers)
+    return floats > 2 and any(type(item) is Symbol for item in numbers)
+
+
+def _is_plain_number(item: Any) -> bool:
+    return bool(item.is_constant()) and type(item.constant()) in (int, float, bool)
+
+
+_NOT_SUMMED = {
+    str: "strings [use ''.join(seq) instead]",
+    bytes: "bytes [use b''.join(seq) instead]",
+    bytearray: "bytearray [use b''.join(seq) instead]",
+}
+handles(sum)(_sum)
+
+
+@handles(any)
+def _any(trace: Trace, args: Any, kwargs: Any) -> Any:
+    iterator = abstract.iterate(trace, args[0])
+    while (item := abstract.advance(trace, iterator)) is not END:
+        if abstract.truth(trace, item):
+            return Constant(True)
+    return Constant(False)
+
+
+@handles(all)
+def _all(trace: Trace, args: Any, kwargs: Any) -> Any:
+    iterator = abstract.iterate(trace, args[0])
+    while (item := abstract.advance(trace, iterator)) is not END:
+        if not abstract.truth(trace, item):
+            return Constant(False)
+    return Constant(True)
+
+
+@handles(sorted)
+def _sorted(trace: Trace, args: Any, kwargs: Any) -> Any:
+    items = to_be_sorted(trace, args[0]) if "key" not in kwargs else None
+    if items is None:
+        items = elements_of(trace, args[0])
+    return List(sorted_(trace, items, kwargs.get("key"), kwargs.get("reverse")))
+
+
+@handles(abs)
+def _abs(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return unary_operator(trace, "abs", args[0])
+
+
+@handles(divmod)
+def _divmod(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return abstract.binary(trace, "divmod", args[0], args[1])
+
+
+@handles(pow)
+def _pow(trace: Trace, args: Any, kwargs: Any) -> Any:
+    if len(args) == 2 and not kwargs:
+        return abstract.binary(trace, "pow", args[0], args[1])
+    return abstract.fold(trace, pow, args, kwargs)
+
+
+@handles(round)
+def _round(trace: Trace, args: Any, kwargs: Any) -> Any:
+    value = args[0]
+    if isinstance(value, Symbol):
+        if len(args) == 1 and not kwargs:
+            return symbol_round(trace, value, "round")
+        return abstract.fold(trace, round, args, kwargs)
+    if isinstance(value, Tensor):
+        return abstract.raise_(trace, TypeError, "type Tensor doesn't define __round__ method")
+    if value.is_constant():
+        return abstract.fold(trace, round, args, kwargs)
+    return abstract.call_type_method(trace, value, "__round__", args[1:], kwargs)
+
+
+@handles(print)
+def _print(trace: Trace, args: Any, kwargs: Any) -> Any:
+    if (id(vars(sys)), "stdout") in trace.effects.globals:
+        raise Break(calls.C_FUNCTION, function="print")  # at the region's end it goes elsewhere
+    for name in ("sep", "end"):
+        kind = kwargs[name].python_type() if name in kwargs else str
+        if not issubclass(kind, (str, type(None))):
+            text = f"{name} must be None or a string, not {type_name(kind)}"
+            return abstract.raise_(trace, TypeError, text)
+    file = kwargs.get("file", Constant(None))
+    usual = file.is_constant() and file.constant() is None
+    if usual and all(_is_settled(a) for a in (*args, *kwargs.values())):
+        trace.effects.call(print, list(args), dict(kwargs))
+        return Constant(None)
+    named = ", ".join(a.describe() for a in args)
+    raise Break(tensors.PRINT_TENSOR, builtin="print", arguments=named)
+
+
+def _is_settled(value: Any) -> bool:
+    """Whether the text of a value is the same now and when the region ends."""
+    if isinstance(value, Tuple):
+        return all(not isinstance(i, Lazy) and _is_settled(i) for i in value.items)
+    return isinstance(value, (Constant, Symbol))
+
+
+for _pure in (chr, ord, bin, hex, oct):
+    handles(_pure)(lambda trace, args, kwargs, f=_pure: abstract.fold(trace, f, args, kwargs))
+
+
+@handles(open, input, breakpoint)
+def _open(trace: Trace, args: Any, kwargs: Any) -> Any:
+    raise Break(calls.C_FUNCTION, function="open")

@@ -1,0 +1,114 @@
+"""Functions under functools.lru_cache: their cache is the program's, and counts what it is asked.
+
+Python calls such a function, as a break, unless nobody can see the difference: the function
+computes a number or a text of its arguments and of nothing else. Then it is traced, and the variant
+asks the cache as often as the program does.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from typing import Any
+
+from suture.breaks import Break, calls
+from suture.bytecode import decode
+from suture.compiler import abstract
+from suture.compiler.core import Trace
+from suture.compiler.models import handles
+from suture.compiler.objects import Constant, Object
+
+
+@handles(functools._lru_cache_wrapper.__call__)
+def _cached_call(trace: Trace, args: Any, kwargs: Any) -> Any:
+    cached, given = args[0], args[1:]
+    real = cached.value if isinstance(cached, Object) else None
+    if real is None or cached.source is None or type(real) is not functools._lru_cache_wrapper:
+        raise Break(calls.C_FUNCTION, function=cached.describe())
+    wrapped: Any = real.__wrapped__
+    steady = all(_never_changes(trace, wrapped, a) for a in (*given, *kwargs.values()))
+    if not steady or not _is_pure(wrapped):
+        if not (trace.region.whole or _is_of_a_library(real)):
+            raise Break(calls.C_FUNCTION, function=f"{real.__qualname__}, which keeps a cache,")
+        return _without_cache(trace, cached, given, kwargs)
+    abstract.fix(trace, cached.source, real)
+    found = abstract.call(trace, abstract.wrap(trace, wrapped, None), given, kwargs)
+    if not found.is_constant():
+        raise Break(calls.C_FUNCTION, function=f"{real.__qualname__}, which keeps a cache,")
+    trace.effects.call(real, list(given), dict(kwargs))
+    return found
+
+
+def _without_cache(trace: Trace, cached: Object, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A function of a library, or one in a graph that must be whole. With known arguments it is
+    called for real, and the guard asks it again. With others, or where the world is not yet what
+    the program has made of it, its function is traced."""
+    known = all(a.is_constant() for a in (*args, *kwargs.values()))
+    if not known or abstract.has_visible_effects(trace):
+        return abstract.tail_call(
+            trace, abstract.wrap(trace, cached.value.__wrapped__, None), args, kwargs
+        )
+    values = [abstract.constant_value(trace, a) for a in args]
+    named = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
+    abstract.fix(trace, cached.source, cached.value)
+    from suture.compiler.calls.library_methods import ask_again
+
+    return ask_again(trace, cached.source, cached.value, values, named)
+
+
+def _is_of_a_library(real: Any) -> bool:
+    """Whether the cache is one that programs do not look at."""
+    top = (real.__module__ or "").partition(".")[0]
+    return top in sys.stdlib_module_names or top in ("torch", "numpy", "sympy")
+
+
+def _never_changes(trace: Trace, wrapped: types.FunctionType, variable: Any) -> bool:
+    """Whether an argument is a constant, or an object from outside that the function does not look
+    at, such as the one whose method it is."""
+    if type(variable) is Constant:
+        return type(variable.value) is not slice  # which has no hash
+    if not isinstance(variable, Object) or variable.source is None or _reads_arguments(wrapped):
+        return False
+    return bool(abstract.type_lookup(trace, variable.cls, "__hash__") is object.__hash__)
+
+
+def _reads_arguments(fn: types.FunctionType) -> bool:
+    return any(i.op.startswith("LOAD_FAST") for i in decode(fn.__code__).instructions)
+
+
+def _is_pure(fn: Any) -> bool:
+    """Whether a function computes with its arguments, constants and functions of Python that do
+    nothing else, and calls nothing that might be seen to run."""
+    if type(fn) is not types.FunctionType or fn.__code__.co_flags & _MAKES_SOMETHING:
+        return False
+    for inst in decode(fn.__code__).instructions:
+        if inst.op == "LOAD_GLOBAL":
+            if inst.val in fn.__globals__ or inst.val not in _PURE:
+                return False
+        elif inst.op not in _COMPUTES and not inst.op.startswith(_STEPS):
+            return False
+    return True
+
+
+_MAKES_SOMETHING = 0x20 | 0x80 | 0x100 | 0x200  # generators and coroutines
+_PURE = frozenset(
+    {"abs", "bool", "complex", "divmod", "float", "int", "len", "max", "min", "pow", "range",
+     "round", "str", "sum", "tuple"}
+)  # fmt: skip
+_STEPS = (
+    "JUMP",
+    "POP_JUMP",
+    "LOAD_CONST",
+    "LOAD_FAST",
+    "STORE_FAST",
+    "RETURN",
+    "RESUME",
+    "PUSH_NULL",
+)
+_COMPUTES = frozenset(
+    {"BINARY_OP", "COMPARE_OP", "IS_OP", "CONTAINS_OP", "UNARY_NEGATIVE", "UNARY_NOT",
+     "UNARY_INVERT", "UNARY_POSITIVE", "BINARY_SUBSCR", "BUILD_TUPLE", "CALL", "GET_ITER",
+     "FOR_ITER", "POP_TOP", "COPY", "SWAP", "NOP", "CACHE", "UNPACK_SEQUENCE", "FORMAT_VALUE",
+     "BUILD_STRING", "BUILD_SLICE", "END_FOR"}
+)  # fmt: skip

@@ -1,0 +1,102 @@
+"""Builtins that look at the frame they are called from: locals(), dir(), globals(), eval()."""
+
+from __future__ import annotations
+
+import builtins
+import types
+from typing import Any
+
+from suture.breaks import Break, calls, python
+from suture.compiler import abstract
+from suture.compiler.core import Trace
+from suture.compiler.models import handles
+from suture.compiler.objects import Constant, Dict, List
+from suture.compiler.outside.namespaces import frame_cell
+
+
+def looks_at_locals(fn: Any) -> bool:
+    """Whether a function, or one that it wraps, reads the local variables of frames: of those that
+    call it, which a variant does not have."""
+    for _ in range(_WRAPPERS):
+        if type(fn) is not types.FunctionType:  # asks no object of the program for its class
+            return False
+        if "f_locals" in fn.__code__.co_names:
+            return True
+        fn = fn.__dict__.get("__wrapped__")
+    return False
+
+
+_WRAPPERS = 8
+
+
+def frame_locals(trace: Trace) -> dict[str, Any]:
+    """The variables of the innermost frame by name, those that have a value."""
+    frame = trace.frames[-1]
+    found: dict[str, Any] = {}
+    for slot, name in enumerate(frame.code.localsplus):
+        value = frame.locals[slot]
+        if slot in frame.code.cells or slot in frame.code.frees:
+            value = abstract.load_cell(trace, frame_cell(trace, frame, slot))
+        value = abstract.realize(trace, value)
+        if value is not None and not name.startswith("."):
+            found[name] = value
+    return found
+
+
+@handles(locals)
+def _locals(trace: Trace, args: Any, kwargs: Any) -> Any:
+    if args or kwargs:
+        raise Break(calls.C_FUNCTION, function="locals")
+    return Dict({name: (Constant(name), value) for name, value in frame_locals(trace).items()})
+
+
+@handles(dir)
+def _dir(trace: Trace, args: Any, kwargs: Any) -> Any:
+    if not args:
+        return List([Constant(name) for name in sorted(frame_locals(trace))])
+    raise Break(calls.C_FUNCTION, function="dir")
+
+
+@handles(globals)
+def _globals(trace: Trace, args: Any, kwargs: Any) -> Any:
+    namespace = trace.frames[-1].fn.globals
+    return abstract.wrap(
+        trace,
+        namespace,
+        abstract.pinned(trace, namespace, str(namespace.get("__name__", "globals"))),
+    )
+
+
+@handles(exec, eval)
+def _exec(trace: Trace, args: Any, kwargs: Any) -> Any:
+    for builtin in (eval, exec):
+        _refuse_names_of_frame(trace, builtin, args, kwargs)
+    raise Break(python.EXEC_EVAL, call="eval or exec")
+
+
+@handles(compile)
+def _compile(trace: Trace, args: Any, kwargs: Any) -> Any:
+    raise Break(python.EXEC_EVAL, call="compile")
+
+
+def _refuse_names_of_frame(trace: Trace, builtin: Any, args: Any, kwargs: Any) -> None:
+    """Without namespaces the text sees the variables of the frame, which only the frame has."""
+    if not args or kwargs:
+        return
+    if len(args) > 1 and not (args[1].is_constant() and args[1].constant() is None):
+        return
+    text = args[0].constant() if args[0].is_constant() else None
+    names = _names_in(text) if isinstance(text, str) else None
+    seen = frame_locals(trace).keys() | trace.frames[-1].fn.globals.keys()
+    if names is None or not names.isdisjoint(seen) or not names <= vars(builtins).keys():
+        raise Break(python.LOCALS_CALL, call=builtin.__name__)
+
+
+def _names_in(text: str) -> set[str] | None:
+    """The names that an expression uses; None if it is none, or makes functions."""
+    try:
+        code = compile(text, "<text>", "eval")
+    except SyntaxError:
+        return None
+    inner = any(isinstance(c, types.CodeType) for c in code.co_consts)
+    return None if inner else set(code.co_names)

@@ -1,0 +1,43 @@
+"""Logging: a message nobody listens to costs nothing and breaks nothing.
+
+The methods of loggers are inlined; whether a level is on is asked while tracing and guarded. Where
+it is on, writing the message is Python's, at that place.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from suture.compiler import abstract
+from suture.compiler.core import Trace
+from suture.compiler.models import handles
+from suture.compiler.objects import Constant, Function, Object
+
+
+class _LevelIs:
+    """A predicate for guards: a logger's level is on, or off."""
+
+    __slots__ = ("__name__", "level", "on")
+
+    def __init__(self, level: int, on: bool) -> None:
+        self.level = level
+        self.on = on
+        self.__name__ = f"level {level} is {'on' if on else 'off'} for"
+
+    def __call__(self, logger: Any) -> bool:
+        return bool(logger.isEnabledFor(self.level)) is self.on
+
+
+@handles(logging.Logger.isEnabledFor)
+def _is_enabled_for(trace: Trace, args: Any, kwargs: Any) -> Any:
+    logger = args[0]
+    level = args[1] if len(args) > 1 else kwargs.get("level")
+    plain = logging.Logger.isEnabledFor
+    known = isinstance(logger, Object) and logger.value is not None and not logger.attrs
+    if not known or level is None or not level.is_constant():
+        return abstract.inline(trace, Function(plain, abstract.pinned(trace, plain)), args, kwargs)  # type: ignore[arg-type]
+    number = level.constant()
+    on = logger.value.isEnabledFor(number)
+    trace.guards.add(logger.source, "truth", _LevelIs(number, on))
+    return Constant(on)

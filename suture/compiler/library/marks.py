@@ -1,0 +1,141 @@
+"""Callables a rule names: marks for the compiler, modes, tensors made from numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from suture import rules
+from suture.breaks import Break, calls
+from suture.compiler import abstract
+from suture.compiler.core import Trace
+from suture.compiler.language.attributes import has_attr
+from suture.compiler.language.iteration import elements_of
+from suture.compiler.models import special
+from suture.compiler.objects import Constant, Symbol, Tensor
+from suture.torch_private import operators
+
+
+@special("graph_break")
+def _graph_break(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    given = args[0] if args else kwargs.get("msg", Constant(""))
+    raise Break(calls.GRAPH_BREAK_CALL, reason=str(abstract.constant_value(trace, given)))
+
+
+@special("skip_frame")
+def _skip_frame(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    given = args[0] if args else kwargs.get("msg", Constant(""))
+    raise Break(
+        calls.SKIP_FRAME,
+        function=trace.frames[-1].code.code.co_qualname,
+        reason=str(abstract.constant_value(trace, given)),
+    )
+
+
+@special("become_module")
+def _become_module(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    """A lazy module sees its first input; all later calls find another module."""
+    trace.region.initializes = True
+    verdict = rules.lookup(target)
+    raise Break(
+        calls.PYTHON_FUNCTION_RUN,
+        module=target.__module__,
+        qualname=target.__qualname__,
+        reason=verdict.reason,
+    )
+
+
+@special("is_compiling")
+def _is_compiling(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(not _asks_for_nested(trace))
+
+
+def _asks_for_nested(trace: Trace) -> bool:
+    """Whether TransformerEncoder asks, which takes another way if nobody compiles: with nested
+    tensors, at whose padded places zeros come out. It does so only without gradients; a whole
+    graph cannot go that way."""
+    frame = trace.frames[-1]
+    if frame.code.code is not torch.nn.TransformerEncoder.forward.__code__ or trace.region.whole:
+        return False
+    encoder = abstract.realize(trace, frame.locals[0])
+    layer = getattr(getattr(encoder, "value", None), "layers", [None])[0]
+    if not torch.is_grad_enabled() or layer is None:
+        return True
+    src = abstract.realize(trace, frame.locals[1])
+    given = [*layer.parameters(), getattr(src, "value", None)]
+    return not any(getattr(t, "requires_grad", False) for t in given)
+
+
+@special("is_exporting", "is_other_tracing")
+def _false(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(False)
+
+
+@special("no_tracing_state", "foreign_setting")
+def _none(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(None)
+
+
+@special("is_tensor")
+def _is_tensor(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    if target.__name__ == "is_tensor_like" and not isinstance(args[0], Tensor):
+        return Constant(hasattr(args[0].python_type(), "__torch_function__"))
+    return Constant(isinstance(args[0], Tensor))
+
+
+@special("is_tensor_like")
+def _is_tensor_like(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    (of,) = args
+    return Constant(isinstance(of, Tensor) or has_attr(trace, of, "__torch_function__"))
+
+
+@special("is_storage")
+def _is_storage(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(False)
+
+
+@special("numel")
+def _numel(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    return abstract.tensor_method(trace, args[0], "numel", [], {})
+
+
+@special("size")
+def _size(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    from suture.compiler.objects import Size
+
+    return Size(elements_of(trace, args[0]) if args else [])
+
+
+@special("check")
+def _check(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    at = 1 if target.__name__.endswith("_with") else 0  # behind the type of the error
+    cond = args[at] if len(args) > at else kwargs.get("cond", kwargs.get("condition"))
+    if isinstance(cond, Tensor):
+        return abstract.call_torch(trace, operators.check_tensor_all if at else target, [cond], {})
+    if isinstance(cond, (Constant, Symbol)) and _expect_true(trace, target, [cond], {}).constant():
+        return Constant(None)
+    return abstract.inline(trace, abstract.wrap(trace, target, None), args, kwargs)  # which raises
+
+
+@special("expect_true")
+def _expect_true(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    """Whether a condition holds; one on data is checked when the graph runs."""
+    (cond,) = args
+    try:
+        return Constant(abstract.truth(trace, cond))
+    except Break:
+        if not isinstance(cond, Symbol):
+            raise
+    abstract.call_torch(trace, operators.check, [cond], {})
+    return Constant(True)
+
+
+@special("annotate")
+def _annotate(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    return args[1]
+
+
+@special("mark_tensor")
+def _mark_tensor(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(None)

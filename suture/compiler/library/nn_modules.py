@@ -1,0 +1,83 @@
+"""nn.Module: calling one without hooks is calling its forward."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from suture.breaks import Break, calls, modules
+from suture.compiler import abstract
+from suture.compiler.core import Trace
+from suture.compiler.language.attributes import MISSING, instance_value
+from suture.compiler.models import handles
+from suture.compiler.objects import Constant, Dict, Function, Object
+from suture.compiler.outside.identity import is_same
+from suture.compiler.outside.namespaces import load_global
+from suture.torch_private import tensor_parts
+
+_HOOKS = ("_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_forward_pre_hooks")
+_GLOBAL_HOOKS = tuple("_global" + name for name in _HOOKS)
+_NAMESPACE = torch.nn.modules.module.__dict__
+
+
+def _module_call(fn: Any) -> Any:
+    def handler(trace: Trace, args: Any, kwargs: Any) -> Any:
+        module = args[0]
+        if isinstance(module, Object):
+            _refuse_moving_hooks(trace, module)
+        if isinstance(module, Object) and _is_plain(trace, module):
+            return abstract.tail_call(
+                trace, abstract.getattr(trace, module, "forward"), args[1:], kwargs
+            )
+        if isinstance(module, Object):
+            _refuse_backward_hooks(trace, module)
+        return abstract.inline(trace, Function(fn, abstract.pinned(trace, fn)), args, kwargs)
+
+    return handler
+
+
+for _fn in (torch.nn.Module.__call__, tensor_parts.module_call):
+    handles(_fn)(_module_call(_fn))
+
+
+def _refuse_backward_hooks(trace: Trace, module: Object) -> None:
+    """Hooks that run in the backward belong to autograd, not to the graph."""
+    for name in _HOOKS[:2]:
+        tables = (
+            instance_value(trace, module, name),
+            load_global(trace, _NAMESPACE, "_global" + name),
+        )
+        if any(isinstance(t, Dict) and t.truth(trace) for t in tables):
+            raise Break(modules.BACKWARD_HOOKS, module=module.describe())
+
+
+def _refuse_moving_hooks(trace: Trace, module: Object) -> None:
+    """Hooks that are set anew before each call have other numbers each time, which no guard can
+    hold: Python calls the module, and what it calls is compiled on its own, unless all must be one
+    graph. Another module in the same place has hooks of its own."""
+    if trace.region.whole or module.source is None or not isinstance(module.value, torch.nn.Module):
+        return
+    for name in _HOOKS[2:]:
+        for place, number in enumerate(getattr(module.value, name, ())):
+            path = f"{module.source.path()}.{name}[{place}] of {id(module.value)}"
+            if trace.region.history.dynamic_number(trace.region.plan, path, number, fixed=True):
+                kind = type(module.value)
+                raise Break(
+                    calls.PYTHON_FUNCTION_RUN,
+                    module=kind.__module__,
+                    qualname=kind.__qualname__,
+                    reason="its hooks are others in each call",
+                )
+
+
+def _is_plain(trace: Trace, module: Object) -> bool:
+    """No hooks, not compiled on its own: what Module._call_impl asks first."""
+    compiled = instance_value(trace, module, "_compiled_call_impl")
+    if compiled is MISSING:
+        compiled = abstract.getattr(trace, module, "_compiled_call_impl")
+    if not is_same(trace, compiled, Constant(None)):
+        return False
+    tables = [instance_value(trace, module, name) for name in _HOOKS]
+    tables += [load_global(trace, _NAMESPACE, name) for name in _GLOBAL_HOOKS]
+    return all(isinstance(t, Dict) and not t.truth(trace) for t in tables)

@@ -1,0 +1,43 @@
+"""Blocks in which a graph break is an error. Nothing is switched while tracing: the tracer keeps
+what the program says, and a variant brings it up to date where Python goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.compiler import abstract
+from suture.compiler.core import Trace
+from suture.compiler.models import special
+from suture.compiler.objects import Constant
+from suture.rules import breaks_are_errors, error_on_graph_break
+
+
+class Strictness:
+    """What the program says about breaks at the instruction that runs now. `before` is what was
+    said when the region began; None if nobody asked yet."""
+
+    __slots__ = ("before", "known", "now")
+
+    def __init__(self) -> None:
+        self.before = self.now = breaks_are_errors()
+        self.known = False
+
+
+@special("switch_strictness")
+def _switch(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    state = trace.modes.strictness
+    value = abstract.constant_value(trace, args[0])
+    if not state.known:
+        trace.guards.add(
+            None, "torch_state", (breaks_are_errors, state.before, "breaks_are_errors")
+        )
+        state.known = True
+    before, state.now = state.now, value
+    trace.effects.note_change()
+    return Constant(before)
+
+
+@special("error_on_graph_break")
+def _torchs(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    """torch's own manager is read as ours."""
+    return abstract.tail_call(trace, abstract.wrap(trace, error_on_graph_break, None), args, kwargs)

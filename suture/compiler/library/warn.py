@@ -1,0 +1,126 @@
+"""warnings.warn: told when the region ends, as if from the line that gave it.
+
+Python shows a warning once per line, in a registry that the module of that line holds; so the
+frames that were traced say where it comes from. A warning that would raise is left to Python, and
+a variant that tells one holds as long as it would not.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+from suture.breaks import Break
+from suture.compiler import abstract
+from suture.compiler.calls import unmodelled
+from suture.compiler.core import Trace
+from suture.compiler.models import special
+from suture.compiler.objects import Cell, Class, Constant
+from suture.hook import is_variant
+from suture.rules import lookup
+
+
+class Told:
+    """One warning, with its place. Called, it is given."""
+
+    __name__ = "warn"
+
+    def __init__(self, text: str, category: type[Warning], place: Any) -> None:
+        self.text = text
+        self.category = category
+        self.place = place
+
+    def __call__(self) -> None:
+        file, line, space = self._where()
+        registry = space.setdefault("__warningregistry__", {})
+        module = str(space.get("__name__") or "<string>")
+        warnings.warn_explicit(self.text, self.category, file, line, module, registry)
+
+    def _where(self) -> tuple[str, int, dict[str, Any]]:
+        """File, line and globals of the place; a number of callers of the region, if outside."""
+        if not isinstance(self.place, int):
+            return self.place
+        frame, up = sys._getframe(1), self.place
+        while frame.f_back is not None and (up > 1 or _is_ours(frame)):
+            up -= not _is_ours(frame)
+            frame = frame.f_back
+        return frame.f_code.co_filename, frame.f_lineno, frame.f_globals
+
+    def raises(self) -> bool:
+        """Whether the filters make it an exception."""
+        _, line, space = self._where()
+        name = str(space.get("__name__") or "<string>")
+        for action, message, category, module, number in warnings.filters:
+            if (
+                (message is None or message.match(self.text))
+                and issubclass(self.category, category)
+                and (module is None or module.match(name))
+                and number in (0, line)
+            ):
+                return action == "error"
+        return bool(warnings.defaultaction == "error")  # type: ignore[attr-defined]
+
+
+@special("warn")
+def _warn(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    given = dict(zip(("message", "category", "stacklevel", "source"), args)) | dict(kwargs)
+    told = _told(trace, given)
+    if told is None or told.raises() or _is_recorded_here(trace):
+        raise unmodelled.reason(target, lookup(target), args)
+    trace.guards.add(None, "torch_state", (told.raises, False, "warnings that raise"))
+    trace.effects.call(told, [], {})
+    return Constant(None)
+
+
+def _told(trace: Trace, given: dict[str, Any]) -> Told | None:
+    """The warning, if its text, kind and place are known."""
+    category = given.get("category", Constant(None))
+    if category.is_constant() and category.constant() is None:
+        kind: Any = UserWarning
+    else:
+        kind = category.value if isinstance(category, Class) else None
+    level = given.get("stacklevel", Constant(1))
+    if kind is None or not issubclass(kind, Warning) or set(given) - _KNOWN:
+        return None
+    try:
+        text, depth = (
+            abstract.constant_value(trace, given["message"]),
+            max(abstract.integer(trace, level), 1),
+        )
+    except Break:
+        return None
+    if type(text) is not str:
+        return None
+    if depth > len(trace.frames):
+        return Told(text, kind, depth - len(trace.frames))
+    frame = trace.frames[-depth]
+    line = frame.code.line(frame.ip if depth == 1 else frame.ip - 1)
+    return Told(text, kind, (frame.code.code.co_filename, line or 0, frame.fn.globals))
+
+
+def _is_recorded_here(trace: Trace) -> bool:
+    """Whether the region has changed what becomes of warnings, or the program records them in a
+    list that one of its variables holds: then they cannot wait for the region's end."""
+    table = vars(warnings)
+    if any((id(table), name) in trace.effects.globals for name in _KEEPERS):
+        return True
+    if any(call[0] is _FILTERS_MUTATED for call in trace.effects.calls):
+        return True
+    kept = getattr(getattr(warnings, "_showwarnmsg_impl", None), "__self__", None)
+    if not isinstance(kept, list):
+        return False
+    held = [v for f in trace.frames for v in (*f.locals, *f.stack)]
+    held += [v.contents for v in held if isinstance(v, Cell)]
+    return any(getattr(v, "value", None) is kept for v in held) or id(kept) in trace.outside.known
+
+
+def _is_ours(frame: Any) -> bool:
+    """Whether a frame on the stack is suture's own, or a variant."""
+    name = frame.f_globals.get("__name__") or ""
+    return is_variant(frame.f_code) or name.startswith("suture.")
+
+
+_KEEPERS = ("_showwarnmsg_impl", "showwarning", "filters")
+_FILTERS_MUTATED = getattr(warnings, "_filters_mutated", None)
+_KNOWN = {"message", "category", "stacklevel"}

@@ -1,0 +1,138 @@
+"""Abstract values, one family of Python types per file."""
+
+from suture.compiler.core import NULL, Identity, Lazy, Mutable, Null, Raised, Value
+from suture.compiler.objects.address import Address
+from suture.compiler.objects.constant import (
+    Constant,
+    ConstantMethod,
+    Volatile,
+    is_literal,
+    is_single,
+)
+from suture.compiler.objects.deque import Deque
+from suture.compiler.objects.dict_ import Dict
+from suture.compiler.objects.dict_view import DictView
+from suture.compiler.objects.function import Builtin, Cell, Function, MadeFunction, Method, Partial
+from suture.compiler.objects.generator import Generator, MadeByPython
+from suture.compiler.objects.growing import GrowingDeque, GrowingList, GrowingSet, GrowingTuple
+from suture.compiler.objects.held import Held, RealIdentity
+from suture.compiler.objects.instance import (
+    DELETED,
+    Class,
+    Module,
+    Object,
+    Opaque,
+    Raise,
+    Restless,
+    Super,
+    Unknown,
+)
+from suture.compiler.objects.iterator import (
+    END,
+    CalledIterator,
+    CallIterator,
+    DictIterator,
+    Enumerate,
+    Filter,
+    IndexIterator,
+    Iterator,
+    ListIterator,
+    Map,
+    RangeIterator,
+    SequenceIterator,
+    SetIterator,
+    Zip,
+)
+from suture.compiler.objects.proxy import Proxy
+from suture.compiler.objects.refused import Refused
+from suture.compiler.objects.sequence import (
+    BuiltinMethod,
+    Container,
+    List,
+    Sequence,
+    Size,
+    Slice,
+    Tuple,
+)
+from suture.compiler.objects.set_ import MOVED, Set
+from suture.compiler.objects.tensor import (
+    GraphValue,
+    Symbol,
+    SymbolMethod,
+    Tensor,
+    TensorMethod,
+    symbol_type,
+)
+
+__all__ = [
+    "DELETED",
+    "END",
+    "MOVED",
+    "NULL",
+    "Address",
+    "Builtin",
+    "BuiltinMethod",
+    "CallIterator",
+    "CalledIterator",
+    "Cell",
+    "Class",
+    "Constant",
+    "ConstantMethod",
+    "Container",
+    "Deque",
+    "Dict",
+    "DictIterator",
+    "DictView",
+    "Enumerate",
+    "Filter",
+    "Function",
+    "Generator",
+    "GraphValue",
+    "GrowingDeque",
+    "GrowingList",
+    "GrowingSet",
+    "GrowingTuple",
+    "Held",
+    "Identity",
+    "IndexIterator",
+    "Iterator",
+    "Lazy",
+    "List",
+    "ListIterator",
+    "MadeByPython",
+    "MadeFunction",
+    "Map",
+    "Method",
+    "Module",
+    "Mutable",
+    "Null",
+    "Object",
+    "Opaque",
+    "Partial",
+    "Proxy",
+    "Raise",
+    "Raised",
+    "RangeIterator",
+    "RealIdentity",
+    "Refused",
+    "Restless",
+    "Sequence",
+    "SequenceIterator",
+    "Set",
+    "SetIterator",
+    "Size",
+    "Slice",
+    "Super",
+    "Symbol",
+    "SymbolMethod",
+    "Tensor",
+    "TensorMethod",
+    "Tuple",
+    "Unknown",
+    "Value",
+    "Volatile",
+    "Zip",
+    "is_literal",
+    "is_single",
+    "symbol_type",
+]

@@ -1,0 +1,147 @@
+"""NumPy arrays: a tensor of the graph underneath."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from suture._core import type_name
+from suture.breaks import Break, arrays
+from suture.compiler import abstract
+from suture.compiler.core import Trace, Value
+from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.tensor import Tensor
+
+OPERATORS = [
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "lshift",
+    "rshift",
+    "and_",
+    "or_",
+    "xor",
+    "divmod",
+]
+COMPARISONS = ("lt", "le", "eq", "ne", "gt", "ge")
+
+
+class Array(Value):
+    """A NumPy array, or a NumPy scalar if the tensor behind it has no dimensions and the array was
+    made by the program: NumPy gives scalars there. `number`: what a scalar from outside, or one
+    compared with another number, is as a number of Python."""
+
+    __slots__ = ("number", "tensor")
+
+    def __init__(self, tensor: Tensor, source: Any = None, number: Any = None) -> None:
+        super().__init__(source)
+        self.tensor = tensor
+        self.number = number
+
+    @property
+    def is_scalar(self) -> bool:
+        return self.number is not None or (self.source is None and self.tensor.value.dim() == 0)
+
+    def python_type(self) -> type:
+        import numpy
+
+        return numpy_dtype(self.tensor.value).type if self.is_scalar else numpy.ndarray
+
+    def describe(self) -> str:
+        return self.source.path() if self.source is not None else "an array"
+
+    def truth(self, trace: Trace) -> Any:
+        return None if self.number is None else self.number.truth(trace)
+
+    def hash_key(self, trace: Trace) -> Any:
+        if self.number is not None:
+            return self.number.hash_key(trace)
+        if self.is_scalar:
+            raise Break(arrays.ARRAY_ATTRIBUTE, attribute="__hash__")
+        return abstract.raise_(trace, TypeError, "unhashable type: 'numpy.ndarray'")
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        return abstract.array_attribute(trace, self, name)
+
+    def setattr(self, trace: Trace, name: str, value: Any) -> None:
+        raise Break(arrays.ARRAY_ATTRIBUTE, attribute=name)
+
+    def call_method(self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        own = getattr(type(self), "m_" + name, None)
+        if own is not None:
+            return abstract.builtin_method(trace, own, self, name, args, kwargs)
+        return abstract.array_method(trace, self, name, args, kwargs)
+
+    def m___getitem__(self, trace: Trace, key: Any) -> Any:
+        return abstract.array_operator(trace, "getitem", self, key)
+
+    def m___setitem__(self, trace: Trace, key: Any, value: Any) -> Any:
+        return abstract.array_setitem(trace, self, key, value)
+
+    def m___len__(self, trace: Trace) -> Any:
+        if self.is_scalar:
+            kind = type_name(self.python_type())
+            return abstract.raise_(trace, TypeError, f"object of type '{kind}' has no len()")
+        return abstract.tensor_length(trace, self.tensor)
+
+    def m___iter__(self, trace: Trace) -> Any:
+        if self.is_scalar:
+            return abstract.raise_(
+                trace, TypeError, f"'{type_name(self.python_type())}' object is not iterable"
+            )
+        count = abstract.integer(trace, abstract.tensor_length(trace, self.tensor))
+        return abstract.list_iterator(
+            trace, [self.m___getitem__(trace, Constant(i)) for i in range(count)]
+        )
+
+    def rebuild(self, emit: Any) -> str:
+        text = f"{emit.value(self.tensor)}.numpy()"
+        return f"{text}[()]" if self.is_scalar else text
+
+
+def _operator(name: str, *, swapped: bool = False) -> Any:
+    def method(self: Array, trace: Trace, *others: Any) -> Any:
+        operands = (*others, self) if swapped else (self, *others)
+        return abstract.array_operator(trace, name, *operands)
+
+    return method
+
+
+for _name in OPERATORS:
+    _plain = _name.rstrip("_")
+    setattr(Array, f"m___{_plain}__", _operator(_name))
+    setattr(Array, f"m___r{_plain}__", _operator(_name, swapped=True))
+    if _name != "divmod":
+        setattr(Array, f"m___i{_plain}__", _operator(f"i{_plain}"))
+for _name in COMPARISONS:
+    setattr(Array, f"m___{_name}__", _operator(_name))
+for _name in ("neg", "pos", "abs", "invert"):
+    setattr(Array, f"m___{_name}__", _operator(_name))
+
+
+class ArrayMethod(Value):
+    """A bound method of an array."""
+
+    __slots__ = ("name", "owner")
+
+    def __init__(self, owner: Array, name: str) -> None:
+        super().__init__(None)
+        self.owner = owner
+        self.name = name
+
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return abstract.tail_call_method(trace, self.owner, self.name, args, kwargs)
+
+    def rebuild(self, emit: Any) -> str:
+        return f"{emit.value(self.owner)}.{self.name}"
+
+
+def numpy_dtype(tensor: torch.Tensor) -> Any:
+    """The NumPy dtype of the array over a tensor like this."""
+    return torch.empty(0, dtype=tensor.dtype).numpy().dtype

@@ -1,0 +1,60 @@
+"""Methods in C bound to an object, as the program hands them around."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from suture.compiler import abstract
+from suture.compiler.core import Trace
+from suture.compiler.objects import Builtin, Method, Object, Opaque
+
+
+def is_bound(value: Any) -> bool:
+    """Whether a C function is a method bound to an object, and made anew at each access."""
+    owner = value.__self__  # pybind11's functions have a record there that they are no method of
+    if owner is None or isinstance(owner, (type, types.ModuleType)):
+        return False
+    return hasattr(type(owner), value.__name__)
+
+
+def bound_builtin(trace: Trace, value: Any, source: Any) -> Any:
+    """The method of an object: the guards ask for the same method of an object of its kind."""
+    trace.guards.add(source, "type", type(value))
+    trace.guards.add(source.attr("__name__"), "equals", value.__name__)
+    owner = abstract.wrap(trace, value.__self__, source.attr("__self__"))
+    if isinstance(owner, Object):
+        raw = unbound(value)
+        if raw is None:
+            return Opaque(value, source)
+        if sum(value.__name__ in base.__dict__ for base in owner.cls.__mro__) > 1:
+            trace.guards.add(source, "truth", _BoundOf(raw))  # of those of this name it is this one
+        return Method(Builtin(raw, abstract.pinned(trace, raw)), owner)
+    return abstract.getattr(trace, owner, value.__name__)
+
+
+BOUND = (types.BuiltinFunctionType, types.MethodWrapperType)
+
+
+def unbound(value: Any) -> Any:
+    """The descriptor that was bound to make this method of an object; None if nobody knows."""
+    owner, name = value.__self__, value.__name__
+    for base in type(owner).__mro__:
+        raw = base.__dict__.get(name)
+        if isinstance(raw, (types.MethodDescriptorType, types.WrapperDescriptorType)):
+            if raw.__get__(owner, type(owner)) == value:
+                return raw
+    return None
+
+
+class _BoundOf:
+    """A predicate for guards: a method made of this very descriptor."""
+
+    __slots__ = ("__name__", "raw")
+
+    def __init__(self, raw: Any) -> None:
+        self.raw = raw
+        self.__name__ = "method_of"
+
+    def __call__(self, method: Any) -> bool:
+        return unbound(method) is self.raw

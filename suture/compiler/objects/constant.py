@@ -1,0 +1,218 @@
+"""Values that never change and are known while tracing: numbers, strings, None, dtypes, enums."""
+
+from __future__ import annotations
+
+import enum
+import types
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from suture import _core
+from suture.breaks import Break, objects, readable
+from suture.compiler import abstract
+from suture.compiler.core import Trace, Value
+
+# Types whose objects are immutable all the way down and compare by value.
+LITERALS: frozenset[type] = frozenset(
+    {int, float, bool, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented), range}
+)
+TORCH_LITERALS: frozenset[type] = frozenset(
+    {torch.dtype, torch.device, torch.layout, torch.memory_format, torch.finfo, torch.iinfo}
+)
+
+
+# What an object of a class that derives from one of these types is as that type alone. Code of
+# the class is not asked.
+PLAIN_VALUE: dict[type, Callable[[Any], Any]] = {
+    int: int.__index__,
+    float: float.__pos__,
+    str: str.__str__,
+    bytes: lambda value: bytes.__getitem__(value, slice(None)),
+    complex: complex.__pos__,
+}
+
+
+def is_literal(value: Any) -> bool:
+    """Whether a real value can be a constant of the trace."""
+    kind = type(value)
+    if kind in LITERALS or kind in TORCH_LITERALS:
+        return True
+    if kind in (tuple, frozenset):
+        return all(is_literal(v) for v in value)
+    if kind is slice:
+        return is_literal((value.start, value.stop, value.step))
+    return isinstance(value, enum.Enum)
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value is a number or a text, or a tuple of such: its operations run no code of
+    the program."""
+    if type(value) is tuple:
+        return all(is_plain(v) for v in value)
+    return type(value) in LITERALS
+
+
+class Constant(Value):
+    """A value that is known. Two constants are one object if their values are interned alike."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any, source: Any = None) -> None:
+        super().__init__(source)
+        self.value = value
+
+    def python_type(self) -> type:
+        return type(self.value)
+
+    def is_constant(self) -> bool:
+        return True
+
+    def constant(self) -> Any:
+        return self.value
+
+    def real(self) -> Any:
+        return self.value
+
+    def as_proxy(self) -> Any:
+        if type(self.value).__module__ == "numpy" and hasattr(self.value, "item"):
+            return self.value.item()  # a scalar; graphs hold Python's numbers
+        return self.value
+
+    def hash_key(self, trace: Trace) -> Any:
+        return self.value
+
+    def identity(self) -> Any:
+        return ConstantIdentity(self.value)
+
+    def describe(self) -> str:
+        return readable(self.value, 80)
+
+    def truth(self, trace: Trace) -> Any:
+        return bool(self.value)
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        try:
+            found = getattr(self.value, name)
+        except AttributeError as error:
+            return abstract.raise_(trace, AttributeError, *error.args)
+        if isinstance(found, (types.BuiltinMethodType, types.MethodWrapperType)):
+            return ConstantMethod(self, name, found)
+        if isinstance(found, types.MethodType) and found.__self__ is self.value:
+            return abstract.method(trace, abstract.wrap(trace, found.__func__, None), self)
+        if is_literal(found):
+            return Constant(found)
+        return abstract.wrap(trace, found, None)
+
+    def rebuild(self, emit: Any) -> str:
+        value = self.value
+        literal = type(value) is str and value.isidentifier() and _core.is_interned(value)
+        if type(value) is str and not literal and len(value) > 1:
+            return str(emit.constant(value, "text"))  # the very object: identity may matter
+        if type(value) is int and abs(value) < 10**50:
+            return repr(value)
+        if type(value) in (str, bytes) and len(value) < 60:
+            return repr(value)
+        if value is None or type(value) is bool:
+            return repr(value)
+        if type(value) is float and value == value and abs(value) != float("inf"):
+            return repr(value)
+        return str(emit.constant(value, "const"))
+
+
+class ConstantIdentity:
+    """Constants that are the same object: small values compare by type and value."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ConstantIdentity):
+            return False
+        if self.value is other.value:
+            return True
+        if type(self.value) is not type(other.value):
+            return False
+        return _shared(self.value) and bool(self.value == other.value)
+
+    def __hash__(self) -> int:
+        return hash(type(self.value))
+
+
+def is_single(value: Any) -> bool:
+    """Values of which there is one object only, wherever they come from."""
+    return type(value) not in LITERALS - _SINGLETONS and not isinstance(value, (tuple, frozenset))
+
+
+_SINGLETONS = frozenset({bool, type(None), type(Ellipsis), type(NotImplemented)})
+
+
+def _shared(value: Any) -> bool:
+    """Values of which CPython keeps one object only."""
+    if type(value) is int:
+        return -5 <= value <= 256
+    return type(value) in (str, bytes, tuple) and len(value) <= (type(value) is not tuple)
+
+
+class Volatile(Value):
+    """A number that only the running program knows, such as the `id` of an object that is made
+    in the region: it can be passed on and be a key."""
+
+    __slots__ = ("args", "fn")
+
+    def __init__(self, fn: Any, args: list[Any]) -> None:
+        super().__init__(None)
+        self.fn = fn
+        self.args = args
+
+    def python_type(self) -> type:
+        return int
+
+    def truth(self, trace: Trace) -> Any:
+        return True
+
+    def unknown(self, operation: str) -> Break:
+        """Why something that needs the number itself is left to Python."""
+        return Break(objects.UNKNOWN_OBJECT, operation=operation, object=self.describe())
+
+    def hash_key(self, trace: Trace) -> Any:
+        return (self.fn, *(a.identity() for a in self.args))
+
+    def identity(self) -> Any:
+        return (self.fn, *(a.identity() for a in self.args))
+
+    def rebuild(self, emit: Any) -> str:
+        return f"{emit.constant(self.fn, 'read')}({', '.join(emit.value(a) for a in self.args)})"
+
+
+class ConstantMethod(Value):
+    """A method of a constant, such as `"{}".format`."""
+
+    __slots__ = ("method", "name", "owner")
+
+    def __init__(self, owner: Constant, name: str, method: Any) -> None:
+        super().__init__(None)
+        self.owner = owner
+        self.name = name
+        self.method = method
+
+    def python_type(self) -> type:
+        return type(self.method)
+
+    def real(self) -> Any:
+        return self.method
+
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return abstract.constant_method(trace, self.owner, self.name, args, kwargs)
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        try:
+            return abstract.wrap(trace, getattr(self.method, name), None)
+        except AttributeError as error:
+            return abstract.raise_(trace, AttributeError, *error.args)
+
+    def rebuild(self, emit: Any) -> str:
+        return f"({emit.value(self.owner)}).{self.name}"

@@ -1,0 +1,305 @@
+"""Dictionaries, their views, and sets."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+
+from suture._core import type_name
+from suture.breaks import Break, objects
+from suture.compiler import abstract
+from suture.compiler.core import Lazy, Trace
+from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.dict_keys import DICT_KEY, hashed
+from suture.compiler.objects.dict_view import DictView
+from suture.compiler.objects.sequence import Container, Tuple
+from suture.compiler.objects.set_ import key_of
+
+MISSING = object()
+
+
+class Dict(Container):
+    """A dict. `entries` maps hash keys to (key, value) pairs of variables.
+
+    A dict that came from outside is read key by key (`backing` is the real one) until somebody
+    needs all of it; only what was read is guarded.
+    """
+
+    __slots__ = ("absent", "backing", "entries", "factory", "inserted", "kind", "original")
+
+    def __init__(
+        self,
+        entries: dict[Any, tuple[Any, Any]] | None = None,
+        source: Any = None,
+        kind: type = dict,
+        backing: Any = None,
+        factory: Any = None,
+    ) -> None:
+        super().__init__(source)
+        self.entries: dict[Any, tuple[Any, Any]] = {} if entries is None else entries
+        self.kind = kind
+        self.backing = backing
+        self.factory = factory  # of a defaultdict
+        self.absent: set[Any] = set()
+        self.inserted = 0  # how many keys have come in while tracing
+        self.original: dict[Any, tuple[Any, Any]] | None = None  # what a real dict held at first
+
+    def python_type(self) -> type:
+        return self.kind
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        if name == "default_factory" and self.kind is collections.defaultdict:
+            return self.factory if self.factory is not None else Constant(None)
+        if name == "__dict__" and self.kind is collections.OrderedDict:
+            raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
+        return super().getattr(trace, name)
+
+    # ---- reading
+
+    def load(self, trace: Trace) -> dict[Any, tuple[Any, Any]]:
+        """All entries; guards the whole set of keys if the dict came from outside."""
+        if self.backing is not None:
+            self.entries = abstract.dict_entries(trace, self)
+            self.original = dict(self.entries)
+            self.backing = None
+        return self.entries
+
+    def get(self, trace: Trace, key: Any) -> Any:
+        """The value under a key, or None; reads only this key."""
+        key = key_of(trace, self, key)
+        at = hashed(trace, key, DICT_KEY)
+        found = self.entries.get(at)
+        if found is None:
+            if self.backing is None:
+                return None
+            found = abstract.dict_entry(trace, self, key, at)
+            if found is None:
+                return None
+            self.entries[at] = found
+        value = found[1]
+        if type(value) is Lazy:
+            value = abstract.realize(trace, value)
+            self.entries[at] = (found[0], value)
+        return value
+
+    def change(self, trace: Trace) -> dict[Any, tuple[Any, Any]]:
+        entries = self.load(trace)
+        self.touch(trace)
+        return entries
+
+    def truth(self, trace: Trace) -> Any:
+        return bool(self.load(trace))
+
+    def values(self, trace: Trace) -> list[Any]:
+        entries = self.load(trace)
+        for at, (key, value) in list(entries.items()):
+            if type(value) is Lazy:
+                entries[at] = (key, abstract.realize(trace, value))
+        return [v for _, v in entries.values()]
+
+    def keys(self, trace: Trace) -> list[Any]:
+        return [k for k, _ in self.load(trace).values()]
+
+    def put(self, trace: Trace, key: Any, value: Any) -> None:
+        found = key_of(trace, self, key)
+        at = hashed(trace, found, DICT_KEY)
+        key = key if type(key) is Tuple else found  # the very tuple goes in
+        entries = self.change(trace)
+        old = entries.get(at)
+        self.inserted += old is None
+        entries[at] = (key if old is None else old[0], value)
+
+    def as_proxy(self) -> Any:
+        if self.backing is not None:
+            return super().as_proxy()
+        return {k.as_proxy(): v.as_proxy() for k, v in self.entries.values()}
+
+    def hash_key(self, trace: Trace) -> Any:
+        return abstract.raise_(trace, TypeError, f"unhashable type: '{type_name(self.kind)}'")
+
+    # ---- methods of the real type
+
+    def m___len__(self, trace: Trace) -> Any:
+        return Constant(len(self.load(trace)))
+
+    def m___contains__(self, trace: Trace, key: Any) -> Any:
+        return Constant(self.get(trace, key) is not None)
+
+    def m___getitem__(self, trace: Trace, key: Any) -> Any:
+        found = self.get(trace, key)
+        if found is not None:
+            return found
+        if self.factory is not None and not (self.factory.is_constant()):
+            value = abstract.call(trace, self.factory, [], {})
+            self.put(trace, key, value)
+            return value
+        return abstract.raise_with(trace, KeyError, [key])
+
+    def m_get(self, trace: Trace, key: Any, default: Any = None) -> Any:
+        found = self.get(trace, key)
+        return found if found is not None else (default or Constant(None))
+
+    def m___setitem__(self, trace: Trace, key: Any, value: Any) -> Any:
+        self.put(trace, key, value)
+        return Constant(None)
+
+    def m___delitem__(self, trace: Trace, key: Any) -> Any:
+        if self.get(trace, key) is None:
+            return abstract.raise_with(trace, KeyError, [key])
+        del self.change(trace)[key_of(trace, self, key).hash_key(trace)]
+        return Constant(None)
+
+    def m_pop(self, trace: Trace, key: Any, default: Any = None) -> Any:
+        found = self.get(trace, key)
+        if found is None:
+            return default if default is not None else abstract.raise_with(trace, KeyError, [key])
+        del self.change(trace)[key_of(trace, self, key).hash_key(trace)]
+        return found
+
+    def m_popitem(self, trace: Trace, last: Any = None) -> Any:
+        if last is not None and self.kind is not collections.OrderedDict:
+            return abstract.refused_method(trace, self.kind, "popitem", [last], {})
+        if not self.load(trace):
+            return abstract.raise_(trace, KeyError, "popitem(): dictionary is empty")
+        self.values(trace)
+        entries = self.change(trace)
+        at = (
+            next(iter(entries))
+            if last is not None and not last.truth(trace)
+            else next(reversed(entries))
+        )
+        return Tuple(entries.pop(at))
+
+    def m_setdefault(self, trace: Trace, key: Any, default: Any = None) -> Any:
+        found = self.get(trace, key)
+        if found is None:
+            found = default or Constant(None)
+            self.put(trace, key, found)
+        return found
+
+    def m_clear(self, trace: Trace) -> Any:
+        self.change(trace).clear()
+        return Constant(None)
+
+    def m_copy(self, trace: Trace) -> Any:
+        return Dict(dict(self.load(trace)), None, self.kind, None, self.factory)
+
+    m___copy__ = m_copy
+
+    def m_keys(self, trace: Trace) -> Any:
+        return DictView(self, "keys")
+
+    def m_values(self, trace: Trace) -> Any:
+        return DictView(self, "values")
+
+    def m_items(self, trace: Trace) -> Any:
+        return DictView(self, "items")
+
+    def m___iter__(self, trace: Trace) -> Any:
+        return abstract.mapping_iterator(trace, self, "keys")
+
+    def m___reversed__(self, trace: Trace) -> Any:
+        return abstract.list_iterator(trace, list(reversed(self.keys(trace))))
+
+    def m_update(self, trace: Trace, /, *args: Any, **kwargs: Any) -> Any:
+        if len(args) > 1:
+            return abstract.refused_method(trace, self.kind, "update", list(args), kwargs)
+        pairs = abstract.dict_pairs(trace, args[0]) if args else []
+        pairs = pairs + [(Constant(k), v) for k, v in kwargs.items()]
+        for key, _ in pairs:
+            hashed(trace, key, DICT_KEY)
+        for key, value in pairs:
+            self.put(trace, key, value)
+        return Constant(None)
+
+    def m___or__(self, trace: Trace, other: Any) -> Any:
+        if not issubclass(other.python_type(), dict):
+            return Constant(NotImplemented)
+        merged = self.m_copy(trace)
+        merged.m_update(trace, other)
+        return merged
+
+    def m___ror__(self, trace: Trace, other: Any) -> Any:
+        """Where the other side is a plain dict, and this one is not."""
+        if not issubclass(other.python_type(), dict):
+            return Constant(NotImplemented)
+        merged = Dict(None, None, self.kind, None, self.factory)
+        merged.m_update(trace, other)
+        merged.m_update(trace, self)
+        return merged
+
+    def m___ior__(self, trace: Trace, other: Any) -> Any:
+        self.m_update(trace, other)
+        return self
+
+    def m_move_to_end(self, trace: Trace, key: Any, last: Any = None) -> Any:
+        if self.get(trace, key) is None:
+            return abstract.raise_with(trace, KeyError, [key])
+        at = key_of(trace, self, key).hash_key(trace)
+        to_end = last is None or last.truth(trace)
+        if at == next(reversed(self.load(trace)) if to_end else iter(self.load(trace))):
+            return Constant(None)
+        entries = self.change(trace)
+        pair = entries.pop(at)
+        self.inserted += 1
+        if to_end:
+            entries[at] = pair
+        else:
+            rest = dict(entries)
+            entries.clear()
+            entries[at] = pair
+            entries.update(rest)
+        return Constant(None)
+
+    def m___eq__(self, trace: Trace, other: Any) -> Any:
+        return abstract.dicts_equal(trace, self, other)
+
+    def m___ne__(self, trace: Trace, other: Any) -> Any:
+        equal = abstract.dicts_equal(trace, self, other)
+        return equal if equal.constant() is NotImplemented else abstract.negate(trace, equal)
+
+    def m_fromkeys(self, trace: Trace, keys: Any, value: Any = None) -> Any:
+        made = Dict(None, None, self.kind)
+        for key in abstract.unpack(trace, keys):
+            made.put(trace, key, value or Constant(None))
+        return made
+
+    # ---- making it real
+
+    def rebuild(self, emit: Any) -> str:
+        made = "{}"
+        if self.kind is collections.defaultdict:
+            factory = emit.value(self.factory) if self.factory is not None else "None"
+            made = f"{emit.constant(self.kind, 'defaultdict')}({factory})"
+        elif self.kind is not dict:
+            made = f"{emit.constant(self.kind, self.kind.__name__)}()"
+        name = str(emit.begin(self, made))
+        self._fill(emit, name)
+        return name
+
+    def write_back(self, emit: Any, name: str) -> None:
+        emit.replace_dict(self, name)
+
+    def difference(self) -> tuple[list[Any], list[tuple[Any, Any]]] | None:
+        """Keys to delete and pairs to set so that the real dict, as it was, becomes this one in
+        the same order; None if only filling it anew does that."""
+        if self.original is None:
+            return None
+        kept = [at for at in self.original if at in self.entries]
+        if list(self.entries)[: len(kept)] != kept:
+            return None
+        gone = [key for at, (key, _) in self.original.items() if at not in self.entries]
+        new = []
+        for at, (key, value) in self.entries.items():
+            old = self.original.get(at)
+            if old is None or not _unchanged(old[1], value):
+                new.append((key, value))
+        return gone, new
+
+    def _fill(self, emit: Any, name: str) -> None:
+        for key, value in self.entries.values():
+            emit.line(f"{name}[{emit.value(key)}] = {emit.value(value)}")
+
+
+def _unchanged(old: Any, new: Any) -> bool:
+    return old is new or (type(old) is Lazy and old.source is not None and new.source is old.source)

@@ -1,0 +1,132 @@
+"""The views of dictionaries: `keys()`, `values()`, `items()`, which are sets too."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from suture.breaks import Break, objects
+from suture.compiler import abstract
+from suture.compiler.core import Trace, Value
+from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.sequence import Tuple
+from suture.compiler.objects.set_ import Set
+
+
+class DictView(Value):
+    """`d.keys()`, `d.values()` or `d.items()`: follows the dict."""
+
+    __slots__ = ("of", "what")
+
+    def __init__(self, of: Any, what: str) -> None:
+        super().__init__(None)
+        self.of = of
+        self.what = what
+
+    def python_type(self) -> type:
+        return type(getattr({}, self.what)())
+
+    def elements(self, trace: Trace) -> list[Any]:
+        if self.what == "keys":
+            return self.of.keys(trace)
+        values = self.of.values(trace)
+        if self.what == "values":
+            return values
+        return [Tuple([k, v]) for k, v in zip(self.of.keys(trace), values)]
+
+    def truth(self, trace: Trace) -> Any:
+        return self.of.truth(trace)
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        if name == "mapping":
+            raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
+        return abstract.container_attribute(trace, self, name)
+
+    def m___len__(self, trace: Trace) -> Any:
+        return self.of.m___len__(trace)
+
+    def m___iter__(self, trace: Trace) -> Any:
+        return abstract.mapping_iterator(trace, self.of, self.what)
+
+    def m___reversed__(self, trace: Trace) -> Any:
+        return abstract.list_iterator(trace, list(reversed(self.elements(trace))))
+
+    def m___contains__(self, trace: Trace, item: Any) -> Any:
+        if self.what == "keys":
+            return self.of.m___contains__(trace, item)
+        if self.what == "items":
+            return self._has_item(trace, item)
+        return Constant(any(abstract.same_or_equal(trace, e, item) for e in self.elements(trace)))
+
+    def _has_item(self, trace: Trace, item: Any) -> Any:
+        pair = abstract.builtin_part(trace, item)
+        if not isinstance(pair, Tuple) or len(pair.items) != 2:
+            return Constant(False)
+        key, value = pair.unpacked(trace)
+        found = self.of.get(trace, key)
+        return Constant(found is not None and abstract.same_or_equal(trace, found, value))
+
+    def _set(self, trace: Trace) -> Any:
+        return Set().m_union(trace, self)
+
+    def m_isdisjoint(self, trace: Trace, other: Any) -> Any:
+        return self._set(trace).m_isdisjoint(trace, other)
+
+    def rebuild(self, emit: Any) -> str:
+        return f"{emit.value(self.of)}.{self.what}()"
+
+
+def _view_compare(symbol: str) -> Any:
+    """Views compare by their lengths, then by asking for each element of the smaller one."""
+
+    def operate(self: DictView, trace: Trace, other: Any) -> Any:
+        other = abstract.builtin_part(trace, other)
+        if self.what == "values" or not _like_a_set(other):
+            return Constant(NotImplemented)
+        ours, theirs = (abstract.constant_value(trace, v.m___len__(trace)) for v in (self, other))
+        may = _LENGTHS[symbol](ours, theirs)
+        small, large = (other, self) if symbol in (">", ">=") else (self, other)
+        if symbol == "!=":
+            return Constant(may or not _all_in(trace, small, large))
+        return Constant(may and _all_in(trace, small, large))
+
+    return operate
+
+
+def _like_a_set(value: Any) -> bool:
+    return isinstance(value, Set) or (isinstance(value, DictView) and value.what != "values")
+
+
+def _all_in(trace: Trace, small: Any, large: Any) -> bool:
+    members = list(small.elements(trace) if isinstance(small, DictView) else small.entries.values())
+    return all(large.m___contains__(trace, item).constant() for item in members)
+
+
+_LENGTHS = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt,
+    "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+for _name, _symbol in (
+    ("eq", "=="), ("ne", "!="), ("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="),
+):  # fmt: skip
+    setattr(DictView, f"m___{_name}__", _view_compare(_symbol))
+
+
+def _view_operator(method: str, reflected: bool) -> Any:
+    """`view & x` and its kin give a set; either side may be the view."""
+
+    def operate(self: DictView, trace: Trace, other: Any) -> Any:
+        if self.what == "values":
+            return Constant(NotImplemented)
+        left, right = (other, self) if reflected else (self, other)
+        return getattr(Set().m_union(trace, left), method)(trace, right)
+
+    return operate
+
+
+for _name, _method in (
+    ("and", "m_intersection"), ("or", "m_union"),
+    ("sub", "m_difference"), ("xor", "m_symmetric_difference"),
+):  # fmt: skip
+    setattr(DictView, f"m___{_name}__", _view_operator(_method, False))
+    setattr(DictView, f"m___r{_name}__", _view_operator(_method, True))

@@ -1,0 +1,153 @@
+"""Real objects that nobody changes: signatures, dataclass fields, types as annotations say them."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+import types
+import typing
+from typing import Any
+
+from suture.breaks import Break, objects
+from suture.compiler import abstract
+from suture.compiler.core import Trace, Value
+from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.held import Held
+
+# Types as people write them in annotations: they compare by what they say.
+FORMS = (
+    types.UnionType,
+    types.GenericAlias,
+    type(typing.Union[int, str]),  # noqa: UP007  (another type than int | str before 3.14)
+    type(list[int]),
+    type(typing.Optional),
+    type(typing.Literal["a"]),
+    typing.TypeVar,
+    typing.ForwardRef,
+)
+
+
+def is_form(value: Any) -> bool:
+    """Whether the object is a type as annotations say it, and no class."""
+    kind = type(value)
+    if kind in FORMS:
+        return True
+    if kind.__module__ == "typing":
+        return not issubclass(kind, type)
+    return kind.__module__ == "collections.abc" and issubclass(kind, types.GenericAlias)
+
+
+# What type variables and aliases compute, by code of the program, when they are first asked for it:
+# those of the syntax that came with Python 3.12.
+_COMPUTED = (
+    ("__bound__", "__constraints__", "__default__", "__value__")
+    if hasattr(typing, "TypeAliasType")
+    else ()
+)
+
+
+_MAKES = ("bind", "bind_partial", "_bind")
+
+
+class Frozen(Held):
+    """A real object that is never changed once made. Its attributes are read while tracing, and
+    its methods called, without a guard: what they say follows from the object's identity."""
+
+    __slots__ = ()
+
+    def as_proxy(self) -> Any:
+        return self.value
+
+    def hash_key(self, trace: Trace) -> Any:
+        abstract.fold(trace, hash, [self], {})  # it may hold something that has none
+        return self.value
+
+    def truth(self, trace: Trace) -> Any:
+        return bool(self.value)
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        if name in _COMPUTED and type(self.value).__module__ == "typing":
+            raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
+        try:
+            found = getattr(self.value, name)
+        except AttributeError as error:
+            return abstract.raise_(trace, AttributeError, str(error))
+        if isinstance(found, (types.MethodType, types.BuiltinMethodType)):
+            if found.__self__ is self.value:
+                return FrozenMethod(self, name)
+        return abstract.frozen(trace, found)
+
+    def setattr(self, trace: Trace, name: str, value: Any) -> None:
+        raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=self.describe())
+
+    def call_method(self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if type(self.value) is types.MappingProxyType:  # what is in there is there for all to see
+            values = [abstract.constant_value(trace, a) for a in args]
+            named = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
+            return abstract.frozen_result(
+                trace, lambda: getattr(self.value, name)(*values, **named)
+            )
+        if name in _MAKES and isinstance(self.value, inspect.Signature):  # something to change
+            return abstract.tail_call(
+                trace,
+                abstract.wrap(trace, getattr(type(self.value), name), None),
+                [self, *args],
+                kwargs,
+            )
+        return abstract.frozen_answer(trace, getattr(self.value, name), args, kwargs)
+
+    def m___len__(self, trace: Trace) -> Any:
+        return abstract.fold(trace, len, [self], {})
+
+    def m___eq__(self, trace: Trace, other: Any) -> Any:
+        return self._compared(trace, operator.eq, other)
+
+    def m___ne__(self, trace: Trace, other: Any) -> Any:
+        return self._compared(trace, operator.ne, other)
+
+    def _compared(self, trace: Trace, compare: Any, other: Any) -> Any:
+        """What the class says of itself and another object that never changes."""
+        own: Any = type(self.value).__eq__
+        alike = isinstance(other, Frozen) or type(self.value) is types.MappingProxyType
+        if own is object.__eq__ or not alike:
+            return Constant(NotImplemented)
+        return abstract.fold(trace, compare, [self, other], {})
+
+    def m___or__(self, trace: Trace, other: Any) -> Any:
+        return abstract.fold(trace, operator.or_, [self, other], {})
+
+    def m___ror__(self, trace: Trace, other: Any) -> Any:
+        return abstract.fold(trace, operator.or_, [other, self], {})
+
+    def m___contains__(self, trace: Trace, key: Any) -> Any:
+        return abstract.fold(trace, operator.contains, [self, key], {})
+
+    def m___getitem__(self, trace: Trace, key: Any) -> Any:
+        value = abstract.constant_value(trace, key)
+        return abstract.frozen_result(trace, lambda: self.value[value])
+
+    def m___iter__(self, trace: Trace) -> Any:
+        return abstract.list_iterator(
+            trace,
+            list(abstract.unpack(trace, abstract.frozen_result(trace, lambda: tuple(self.value)))),
+        )
+
+
+class FrozenMethod(Value):
+    """A bound method of an object that is never changed."""
+
+    __slots__ = ("name", "owner")
+
+    def __init__(self, owner: Frozen, name: str) -> None:
+        super().__init__(None)
+        self.owner = owner
+        self.name = name
+
+    def python_type(self) -> type:
+        return type(getattr(self.owner.value, self.name))
+
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return abstract.tail_call_method(trace, self.owner, self.name, args, kwargs)
+
+    def rebuild(self, emit: Any) -> str:
+        return f"{emit.value(self.owner)}.{self.name}"

@@ -1,0 +1,487 @@
+"""Functions: real ones, those made while tracing, bound methods, partials, C functions."""
+
+from __future__ import annotations
+
+import functools
+import types
+from typing import Any
+
+from suture.breaks import Break, objects
+from suture.compiler import abstract
+from suture.compiler.core import Mutable, Trace, Value
+from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.dict_ import Dict
+from suture.compiler.objects.held import Held, RealIdentity
+from suture.compiler.objects.sequence import Tuple
+
+
+class Cell(Mutable):
+    """A closure cell. `contents` is None while it is empty, Lazy until somebody looks."""
+
+    __slots__ = ("contents",)
+
+    def __init__(self, contents: Any = None, source: Any = None) -> None:
+        super().__init__(source)
+        self.contents = contents
+
+    def python_type(self) -> type:
+        return types.CellType
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        if name == "cell_contents":
+            found = abstract.load_cell(trace, self)
+            return (
+                found if found is not None else abstract.raise_(trace, ValueError, "Cell is empty")
+            )
+        return super().getattr(trace, name)
+
+    def rebuild(self, emit: Any) -> str:
+        name = self.begin(emit)
+        self.write_back(emit, name)
+        return name
+
+    def begin(self, emit: Any) -> str:
+        """The cell, still empty."""
+        return str(emit.begin(self, f"{emit.constant(types.CellType, 'Cell')}()"))
+
+    def write_back(self, emit: Any, name: str) -> None:
+        if self.contents is not None:
+            emit.line(f"{name}.cell_contents = {emit.value(self.contents)}")
+        elif self.changed and self.source is not None:
+            emit.line(f"del {name}.cell_contents")
+
+
+class Function(Value):
+    """A Python function that exists. `attrs` holds attributes set on it while tracing."""
+
+    __slots__ = ("fn",)
+
+    def __init__(self, fn: types.FunctionType, source: Any = None) -> None:
+        super().__init__(source)
+        self.fn = fn
+
+    def python_type(self) -> type:
+        return types.FunctionType
+
+    def real(self) -> Any:
+        return self.fn
+
+    def identity(self) -> Any:
+        return RealIdentity(self.fn)
+
+    def as_proxy(self) -> Any:
+        return self.fn
+
+    def describe(self) -> str:
+        return self.fn.__qualname__
+
+    @property
+    def code(self) -> types.CodeType:
+        return self.fn.__code__
+
+    @property
+    def globals(self) -> dict[str, Any]:
+        return self.fn.__globals__
+
+    def cell(self, trace: Trace, i: int) -> Any:
+        """The i-th free variable's cell."""
+        assert self.fn.__closure__ is not None  # a code with free variables has one
+        source = self.source.child("closure", i) if self.source is not None else None
+        return abstract.wrap_cell(trace, self.fn.__closure__[i], source)
+
+    def defaults(self, trace: Trace) -> list[Any]:
+        values = self.fn.__defaults__ or ()
+        if self.source is None:
+            return [
+                abstract.wrap(trace, v, abstract.pinned(trace, self.fn).child("default", i))
+                for i, v in enumerate(values)
+            ]
+        return [
+            abstract.wrap(trace, v, self.source.child("default", i)) for i, v in enumerate(values)
+        ]
+
+    def default(self, trace: Trace, i: int) -> Any:
+        values = self.fn.__defaults__ or ()
+        base = self.source if self.source is not None else abstract.pinned(trace, self.fn)
+        return abstract.wrap(trace, values[i], base.child("default", i))
+
+    @property
+    def default_count(self) -> int:
+        return len(self.fn.__defaults__ or ())
+
+    def kwdefault(self, trace: Trace, name: str) -> Any:
+        values = self.fn.__kwdefaults__ or {}
+        if name not in values:
+            return None
+        base = self.source if self.source is not None else abstract.pinned(trace, self.fn)
+        return abstract.wrap(trace, values[name], base.child("kwdefault", name))
+
+    def kwdefault_names(self) -> list[str]:
+        return list(self.fn.__kwdefaults__ or ())
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        return abstract.object_attribute(trace, self, self.fn, name)
+
+    def setattr(self, trace: Trace, name: str, value: Any) -> None:
+        abstract.object_set_attribute(trace, self, self.fn, name, value)
+
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return abstract.call_function(trace, self, args, kwargs)
+
+    def rebuild(self, emit: Any) -> str:
+        return str(emit.constant(self.fn, self.fn.__name__))
+
+
+class MadeFunction(Mutable):
+    """A function made while tracing: a lambda, a nested def, a comprehension."""
+
+    __slots__ = (
+        "_defaults",
+        "annotate",
+        "annotations",
+        "attrs",
+        "closure",
+        "code",
+        "fields",
+        "globals",
+        "kwdefaults",
+        "name",
+        "qualname",
+    )
+    value = None  # it does not exist yet
+
+    def __init__(
+        self,
+        code: types.CodeType,
+        namespace: dict[str, Any],
+        closure: list[Any],
+        defaults: list[Any],
+        kwdefaults: dict[str, Any],
+        annotations: Any = None,
+    ) -> None:
+        super().__init__(None)
+        self.code = code
+        self.globals = namespace
+        self.closure = closure
+        self._defaults = defaults
+        self.kwdefaults = kwdefaults
+        self.annotations = annotations
+        self.annotate: Any = None  # from 3.14 on: a function that computes them, instead
+        self.attrs: dict[str, Any] = {}  # what is in its __dict__
+        self.fields: dict[str, Any] = {}  # __name__ and the like, where they were set
+
+    def python_type(self) -> type:
+        return types.FunctionType
+
+    def describe(self) -> str:
+        return self.code.co_qualname
+
+    def cell(self, trace: Trace, i: int) -> Any:
+        return self.closure[i]
+
+    def default(self, trace: Trace, i: int) -> Any:
+        return self._defaults[i]
+
+    @property
+    def default_count(self) -> int:
+        return len(self._defaults)
+
+    def kwdefault(self, trace: Trace, name: str) -> Any:
+        return self.kwdefaults.get(name)
+
+    def kwdefault_names(self) -> list[str]:
+        return list(self.kwdefaults)
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        if name == "__annotations__" and self._annotated_later():
+            raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
+        if name in self.attrs or name in self.fields:
+            return self.fields[name] if name in self.fields else self.attrs[name]
+        if name in ("__name__", "__qualname__"):
+            return Constant(getattr(self.code, "co_" + name.strip("_")))
+        if name == "__code__":
+            return abstract.wrap(trace, self.code, None)
+        if name == "__defaults__":
+            return Tuple(self._defaults) if self._defaults else Constant(None)
+        if name == "__kwdefaults__":
+            if not self.kwdefaults:
+                return Constant(None)
+            return Dict({k: (Constant(k), v) for k, v in self.kwdefaults.items()})
+        if name == "__closure__":
+            return Tuple(self.closure) if self.closure else Constant(None)
+        if name == "__module__":
+            return Constant(self.globals.get("__name__"))
+        if name == "__doc__":
+            consts = self.code.co_consts
+            return Constant(consts[0] if consts and isinstance(consts[0], str) else None)
+        if name == "__globals__":
+            return abstract.wrap(trace, self.globals, abstract.pinned(trace, self.globals))
+        if name == "__dict__":
+            return abstract.instance_dict(trace, self)
+        if name == "__annotations__":
+            if self.annotations is None:
+                self.annotations = Dict()
+            return self.annotations
+        if name == "__annotate__" and name in _FIELDS:
+            return Constant(None) if self.annotate is None else self.annotate
+        if name == "__type_params__" and hasattr(types.FunctionType, name):
+            return Constant(())
+        if name == "__class__":
+            return abstract.wrap(trace, types.FunctionType, None)
+        if name in ("__call__",):
+            return self
+        if name == "__get__":
+            return MadeFunctionGet(self)
+        if hasattr(types.FunctionType, name):
+            raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
+        return abstract.raise_(
+            trace, AttributeError, f"'function' object has no attribute '{name}'"
+        )
+
+    def setattr(self, trace: Trace, name: str, value: Any) -> None:
+        if name == "__dict__" or name in _FIXED_FIELDS:
+            raise Break(
+                objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=self.describe()
+            )
+        self.touch(trace)
+        if name == "__annotations__":
+            self.annotate = None
+            self.fields.pop("__annotate__", None)
+        elif name == "__annotate__" and name in _FIELDS:
+            self.annotate = self.annotations = None
+            self.fields.pop("__annotations__", None)
+        (self.fields if name in _FIELDS else self.attrs)[name] = value
+
+    def _annotated_later(self) -> bool:
+        """Whether the annotations are what a function will say that has not been asked yet."""
+        annotate = self.fields.get("__annotate__", self.annotate)
+        return annotate is not None and not annotate.is_constant()
+
+    def delattr(self, trace: Trace, name: str) -> None:
+        if name not in self.attrs:
+            abstract.raise_(trace, AttributeError, name)
+        self.touch(trace)
+        del self.attrs[name]
+
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return abstract.call_function(trace, self, args, kwargs)
+
+    def rebuild(self, emit: Any) -> str:
+        new = [c for c in self.closure if c.source is None and not emit.is_made(c)]
+        for cell in new:  # filled below: a cell may hold this function
+            cell.begin(emit)
+        made = "{}({}, {}, {}, None, {})".format(
+            emit.constant(types.FunctionType, "Function"),
+            emit.constant(self.code, "code"),
+            emit.constant(self.globals, "globals"),
+            repr(self.code.co_name),
+            "(" + "".join(emit.value(c) + ", " for c in self.closure) + ")"
+            if self.closure
+            else "None",
+        )
+        name = str(emit.begin(self, made))
+        for cell in new:
+            cell.write_back(emit, emit.value(cell))
+        if self._defaults:
+            emit.line(f"{name}.__defaults__ = {emit.value(Tuple(self._defaults))}")
+        if self.kwdefaults:
+            inner = ", ".join(f"{k!r}: {emit.value(v)}" for k, v in self.kwdefaults.items())
+            emit.line(f"{name}.__kwdefaults__ = {{{inner}}}")
+        if self.annotate is not None:
+            emit.line(f"{name}.__annotate__ = {emit.value(self.annotate)}")
+        if self.annotations is not None:
+            emit.line(f"{name}.__annotations__ = {emit.value(self.annotations)}")
+        for attr, value in (*self.fields.items(), *self.attrs.items()):
+            put = emit.constant(setattr, "put_attribute")
+            emit.line(f"{put}({name}, {attr!r}, {emit.value(value)})")
+        return name
+
+
+# Fields of a function that are not in its __dict__.
+_FIELDS = frozenset({"__name__", "__qualname__", "__doc__", "__module__", "__annotations__"})
+if hasattr(types.FunctionType, "__type_params__"):  # from 3.12 on
+    _FIELDS |= {"__type_params__"}
+if hasattr(types.FunctionType, "__annotate__"):  # from 3.14 on
+    _FIELDS |= {"__annotate__"}
+_FIXED_FIELDS = frozenset({"__code__", "__defaults__", "__kwdefaults__", "__class__"})
+
+
+class MadeFunctionGet(Value):
+    """`fn.__get__` of a function made while tracing."""
+
+    __slots__ = ("fn",)
+
+    def __init__(self, fn: MadeFunction) -> None:
+        super().__init__(None)
+        self.fn = fn
+
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        owner = args[0]
+        if owner.is_constant() and owner.constant() is None:
+            return self.fn
+        return Method(self.fn, owner)
+
+    def rebuild(self, emit: Any) -> str:
+        return f"{emit.value(self.fn)}.__get__"
+
+
+# What binding a descriptor of each of these types gives.
+_BOUND_KINDS: dict[type, type] = {
+    types.MethodDescriptorType: types.BuiltinMethodType,
+    types.ClassMethodDescriptorType: types.BuiltinMethodType,
+    types.WrapperDescriptorType: types.MethodWrapperType,
+}
+
+
+def bound(fn: Any, owner: Any) -> Any:
+    """`fn`, found in a class, bound to an object, or to a class if it is a class's method."""
+    if isinstance(fn, types.ClassMethodDescriptorType):
+        return fn.__get__(None, owner)
+    if type(fn) in _BOUND_KINDS:
+        return fn.__get__(owner, type(owner))
+    if not callable(fn):  # a property below a classmethod, where that does not ask it
+        return classmethod(fn).__get__(None, owner)
+    return types.MethodType(fn, owner)
+
+
+class Method(Value):
+    """A bound method: `fn` (a function or other callable) with `owner` as first argument."""
+
+    __slots__ = ("fn", "owner")
+
+    def __init__(self, fn: Any, owner: Any, source: Any = None) -> None:
+        super().__init__(source)
+        self.fn = fn
+        self.owner = owner
+
+    def python_type(self) -> type:
+        return _BOUND_KINDS.get(type(getattr(self.fn, "value", None)), types.MethodType)
+
+    def real(self) -> Any:
+        return bound(self.fn.real(), self.owner.real())
+
+    def describe(self) -> str:
+        return self.fn.describe()
+
+    def identity(self) -> Any:
+        return Pair(self.fn.identity(), self.owner.identity())
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        if name == "__self__":
+            return self.owner
+        if name == "__func__":
+            return self.fn
+        if name == "__call__":
+            return self
+        if name == "__class__":
+            return abstract.wrap(trace, self.python_type(), None)
+        return abstract.getattr(trace, self.fn, name)
+
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return abstract.tail_call(trace, self.fn, [self.owner, *args], kwargs)
+
+    def rebuild(self, emit: Any) -> str:
+        told = getattr(self.fn, "value", None)
+        plain = self.python_type() is types.MethodType and not isinstance(told, property)
+        method = emit.constant(types.MethodType if plain else bound, "Method")
+        return f"{method}({emit.value(self.fn)}, {emit.value(self.owner)})"
+
+
+class Partial(Mutable):
+    """functools.partial made or found while tracing."""
+
+    __slots__ = ("args", "attrs", "cls", "fn", "keywords", "value")
+
+    def __init__(
+        self,
+        fn: Any,
+        args: list[Any],
+        keywords: dict[str, Any],
+        source: Any = None,
+        value: Any = None,
+    ) -> None:
+        super().__init__(source)
+        self.fn = fn
+        self.args = args
+        self.keywords = keywords
+        self.value = value  # the real one, or None if it is made in the region
+        self.cls = functools.partial
+        self.attrs: dict[str, Any] = {}
+
+    def python_type(self) -> type:
+        return self.cls
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        if name == "func":
+            return self.fn
+        if name == "args":
+            return Tuple(self.args)
+        if name == "keywords":
+            return Dict({k: (Constant(k), v) for k, v in self.keywords.items()})
+        if name == "__class__":
+            return abstract.wrap(trace, self.cls, None)
+        if name == "__dict__":
+            return abstract.instance_dict(trace, self)
+        return abstract.partial_attribute(trace, self, name)
+
+    def setattr(self, trace: Trace, name: str, value: Any) -> None:
+        if self.source is not None or name in ("func", "args", "keywords", "__dict__"):
+            super().setattr(trace, name, value)
+        self.touch(trace)
+        self.attrs[name] = value
+
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return abstract.tail_call(trace, self.fn, [*self.args, *args], {**self.keywords, **kwargs})
+
+    def rebuild(self, emit: Any) -> str:
+        parts = [emit.value(self.fn), *(emit.value(a) for a in self.args)]
+        parts += [f"{k}={emit.value(v)}" for k, v in self.keywords.items()]
+        made = f"{emit.constant(self.cls, 'partial')}({', '.join(parts)})"
+        if not self.attrs:
+            return made
+        name = str(emit.begin(self, made))
+        for attr, value in self.attrs.items():
+            put = emit.constant(setattr, "put_attribute")
+            emit.line(f"{put}({name}, {attr!r}, {emit.value(value)})")
+        return name
+
+
+class Builtin(Held):
+    """Any other callable or object known by identity: C functions, descriptors, modules."""
+
+    __slots__ = ()
+
+    def as_proxy(self) -> Any:
+        return self.value
+
+    def describe(self) -> str:
+        name = getattr(self.value, "__qualname__", None) or getattr(self.value, "__name__", None)
+        return str(name) if name else f"a {type(self.value).__name__}"
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        return abstract.object_attribute(trace, self, self.value, name)
+
+    def setattr(self, trace: Trace, name: str, value: Any) -> None:
+        abstract.object_set_attribute(trace, self, self.value, name, value)
+
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return abstract.call_builtin(trace, self, args, kwargs)
+
+    def rebuild(self, emit: Any) -> str:
+        return str(emit.constant(self.value, getattr(self.value, "__name__", "object")))
+
+
+class Pair:
+    """Compares two identities at once."""
+
+    __slots__ = ("a", "b")
+
+    def __init__(self, a: Any, b: Any) -> None:
+        self.a = a
+        self.b = b
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pair) and other.a == self.a and other.b == self.b
+
+    def __hash__(self) -> int:
+        return hash((self.a, self.b))

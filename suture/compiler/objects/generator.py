@@ -1,0 +1,92 @@
+"""A generator made while tracing: its body is a suspended symbolic frame."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from suture.compiler import abstract
+from suture.compiler.core import Mutable, Trace
+from suture.compiler.objects.constant import Constant
+
+
+class MadeByPython(Exception):
+    """What a call made is needed as Python makes it (an iterator in the midst of its elements, a
+    tensor whose derivative is used up): the region is traced again, and Python runs the call at
+    `place` (code, index). `what` names it."""
+
+    def __init__(self, place: Any, what: str) -> None:
+        super().__init__(place)
+        self.place = place
+        self.what = what
+
+
+class Generator(Mutable):
+    """`frame` is the suspended (or, while `running`, active) frame; None when it has ended."""
+
+    __slots__ = ("cls", "frame", "origin", "place", "running", "started")
+
+    def __init__(self, frame: Any, cls: type = types.GeneratorType) -> None:
+        super().__init__(None)
+        self.frame = frame
+        self.running = False
+        self.started = False
+        self.cls = cls
+        # (type, what makes it, args, kwargs) of the library iterator it stands for
+        self.origin: Any = None
+        self.place: Any = None  # (code, index) of the call that made that iterator
+
+    def python_type(self) -> type:
+        return self.cls if self.origin is None else self.origin[0]
+
+    def describe(self) -> str:
+        return "a generator"
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        if self.origin is None and name.partition("_")[0] in ("gi", "cr", "ag"):
+            what = name.partition("_")[2]
+            if what == "running":
+                return Constant(self.running)
+            if what == "suspended":
+                return Constant(self.started and not self.running and self.frame is not None)
+            if what in ("frame", "yieldfrom", "await") and self.frame is None:
+                return Constant(None)
+            if what in ("yieldfrom", "await") and (self.running or not self.started):
+                return Constant(None)
+        return abstract.container_attribute(trace, self, name)
+
+    def advance(self, trace: Trace) -> Any:
+        return abstract.advance_generator(trace, self, Constant(None))
+
+    def remaining(self, trace: Trace) -> list[Any]:
+        from suture.compiler.objects.iterator import END
+
+        out = []
+        while (item := self.advance(trace)) is not END:
+            out.append(item)
+        return out
+
+    def m___iter__(self, trace: Trace) -> Any:
+        return self
+
+    def m___next__(self, trace: Trace) -> Any:
+        return self.m_send(trace, Constant(None))
+
+    def m_send(self, trace: Trace, value: Any) -> Any:
+        return abstract.generator_send(trace, self, value)
+
+    def m_close(self, trace: Trace) -> Any:
+        return abstract.generator_close(trace, self)
+
+    def m_throw(self, trace: Trace, *args: Any) -> Any:
+        return abstract.generator_throw(trace, self, list(args))
+
+    def rebuild(self, emit: Any) -> str:
+        again = self.origin is not None and self.origin[1] is not None and not self.started
+        if self.place is not None and not again:
+            raise MadeByPython(self.place, "an iterator that has begun")
+        if self.origin is None:
+            return str(emit.generator(self))
+        _, make, args, kwargs = self.origin
+        parts = [emit.value(a) for a in args] + [f"{k}={emit.value(v)}" for k, v in kwargs.items()]
+        return f"{emit.constant(make, make.__name__)}({', '.join(parts)})"

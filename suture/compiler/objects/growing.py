@@ -1,0 +1,235 @@
+"""Containers from outside that only grow: what they hold is not looked at, nor guarded.
+
+A loop that collects results appends to one list in every turn, or makes a longer tuple. If the
+region needed to know what it holds, each turn would need a variant of its own. So the contents are
+loaded, with their guards, when something first asks for them; until then additions are kept apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from suture.compiler import abstract
+from suture.compiler.core import Trace
+from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.deque import Deque
+from suture.compiler.objects.sequence import List, Tuple
+from suture.compiler.objects.set_ import Set, as_numbers
+
+
+class _OnDemand:
+    """What the sequences here have in common: `items` is made when somebody asks for it. The slots
+    are theirs, since two bases with slots do not go together."""
+
+    __slots__ = ()
+
+    _items: list[Any] | None
+    _load: Callable[[], list[Any]]
+    added: list[Any]
+
+    @property
+    def items(self) -> list[Any]:
+        if self._items is None:
+            self.load()
+        return cast("list[Any]", self._items)
+
+    @items.setter
+    def items(self, value: list[Any]) -> None:
+        self._items = value  # type: ignore[misc]
+
+    def load(self) -> None:
+        self._items = [*self._load(), *self.added]  # type: ignore[misc]
+
+    def loaded(self) -> bool:
+        """Whether somebody has asked for the items."""
+        return self._items is not None
+
+
+class GrowingList(_OnDemand, List):
+    """`load()` gives the items that are there already, and guards them. `added` holds what was
+    appended before anybody asked for them."""
+
+    __slots__ = ("_items", "_load", "added")
+
+    def __init__(self, load: Callable[[], list[Any]], source: Any) -> None:
+        self._load = load
+        self._items: list[Any] | None = None
+        self.added: list[Any] = []
+        super(List, self).__init__((), source)
+        self._items = None
+
+    def m_append(self, trace: Trace, item: Any) -> Any:
+        if self._items is not None:
+            return super().m_append(trace, item)
+        self.touch(trace)
+        self.added.append(item)
+        return Constant(None)
+
+    def m_extend(self, trace: Trace, more: Any) -> Any:
+        if not abstract.is_settled(trace, more):
+            return super().m_extend(trace, more)
+        new = list(abstract.unpack(trace, more))
+        if self._items is None:
+            self.touch(trace)
+            self.added.extend(new)
+        else:
+            self.change(trace).extend(new)
+        return Constant(None)
+
+    def write_back(self, emit: Any, name: str) -> None:
+        if self._items is not None:
+            super().write_back(emit, name)
+        elif len(self.added) == 1:
+            emit.line(f"list.append({name}, {emit.value(self.added[0])})")
+        else:
+            inner = ", ".join(emit.value(i) for i in self.added)
+            emit.line(f"list.extend({name}, [{inner}])")
+
+    def made_like(self, items: list[Any]) -> Any:
+        return List(items)
+
+
+class GrowingDeque(_OnDemand, Deque):
+    """The same for a deque: `size` says how many items there are. What is added drops others at
+    the other end if there is a maximal length, and the real deque knows how."""
+
+    __slots__ = ("_items", "_load", "_size", "added")
+
+    def __init__(
+        self, load: Callable[[], list[Any]], size: int, source: Any, maxlen: int | None
+    ) -> None:
+        self._load = load
+        self._size = size
+        self._items: list[Any] | None = None
+        self.added: list[Any] = []
+        super().__init__((), source, maxlen)
+        self._items = None
+
+    def load(self) -> None:
+        super().load()
+        self._trim(left=False)
+
+    def m_append(self, trace: Trace, item: Any) -> Any:
+        if self._items is not None:
+            return super().m_append(trace, item)
+        self.touch(trace)
+        self.moves += 1
+        self.added.append(item)
+        return Constant(None)
+
+    def m_extend(self, trace: Trace, more: Any) -> Any:
+        if self._items is not None or not abstract.is_settled(trace, more):
+            return super().m_extend(trace, more)
+        for item in abstract.unpack(trace, more):
+            self.m_append(trace, item)
+        return Constant(None)
+
+    def m___len__(self, trace: Trace) -> Any:
+        if self._items is not None or self.added:
+            return super().m___len__(trace)
+        trace.guards.add(self.source.call(len), "equals", self._size)
+        return Constant(self._size)
+
+    def truth(self, trace: Trace) -> Any:
+        return bool(self.m___len__(trace).constant())
+
+    def write_back(self, emit: Any, name: str) -> None:
+        if self._items is not None:
+            super().write_back(emit, name)
+        else:
+            inner = ", ".join(emit.value(i) for i in self.added)
+            emit.line(f"{name}.extend([{inner}])")
+
+
+class GrowingTuple(_OnDemand, Tuple):
+    """`load()` gives the items of a tuple from outside, and guards them. With `base` it is such a
+    tuple and what was `added` to it."""
+
+    __slots__ = ("_items", "_load", "added", "base")
+
+    def __init__(
+        self,
+        load: Callable[[], list[Any]],
+        source: Any,
+        base: GrowingTuple | None = None,
+        added: list[Any] | None = None,
+    ) -> None:
+        self._load = load
+        self._items: list[Any] | None = None
+        self.base = base
+        self.added = added or []
+        super().__init__((), source)
+        self._items = None
+
+    def truth(self, trace: Trace) -> Any:
+        return True if self.added else super().truth(trace)
+
+    def is_constant(self) -> bool:
+        return self.loaded() and super().is_constant()
+
+    def identity(self) -> Any:
+        return super(Tuple, self).identity()
+
+    def m___add__(self, trace: Trace, other: Any) -> Any:
+        more = abstract.builtin_part(trace, other)
+        if self.loaded() or type(more) is not Tuple or not more.items:
+            return super().m___add__(trace, other)
+        base = self.base or self
+        added = [*self.added, *more.unpacked(trace)]
+        return GrowingTuple(lambda: base.items, None, base, added)
+
+    def rebuild(self, emit: Any) -> str:
+        inner = ", ".join(emit.value(i) for i in self.added)
+        return f"({emit.value(self.base)} + ({inner},))" if self.added else super().rebuild(emit)
+
+
+class GrowingSet(Set):
+    """The same for a set: `load()` gives its entries, `length` says how many there are."""
+
+    __slots__ = ("_entries", "_length", "_load", "added")
+
+    def __init__(self, load: Callable[[], dict[Any, Any]], length: int, source: Any) -> None:
+        self._load = load
+        self._length = length
+        self._entries: dict[Any, Any] | None = None
+        self.added: dict[Any, Any] = {}
+        super().__init__({}, source)
+        self._entries = None
+
+    @property
+    def entries(self) -> dict[Any, Any]:
+        if self._entries is None:
+            self._entries = self._load()
+            for key, item in self.added.items():
+                self._entries.setdefault(key, item)
+        return self._entries
+
+    @entries.setter
+    def entries(self, value: dict[Any, Any]) -> None:
+        self._entries = value
+
+    def m_add(self, trace: Trace, item: Any) -> Any:
+        if self._entries is not None:
+            return super().m_add(trace, item)
+        item = as_numbers(trace, item)  # numbers may be in there already
+        key = item.hash_key(trace)
+        self.touch(trace)
+        self.added.setdefault(key, item)
+        return Constant(None)
+
+    def m___len__(self, trace: Trace) -> Any:
+        if self._entries is not None or self.added:
+            return super().m___len__(trace)
+        trace.guards.add(self.source.call(len), "equals", self._length)
+        return Constant(self._length)
+
+    def truth(self, trace: Trace) -> Any:
+        return bool(self.m___len__(trace).constant())
+
+    def write_back(self, emit: Any, name: str) -> None:
+        if self._entries is not None:
+            super().write_back(emit, name)
+        else:
+            inner = ", ".join(emit.value(i) for i in self.added.values())
+            emit.line(f"set.update({name}, [{inner}])")

@@ -1,0 +1,41 @@
+"""Objects that exist and are told apart by identity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.compiler.core import Value
+
+
+class RealIdentity:
+    """Compares by identity of a real object."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: Any) -> None:
+        self.of = of
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RealIdentity) and other.of is self.of
+
+    def __hash__(self) -> int:
+        return id(self.of) >> 4
+
+
+class Held(Value):
+    """A variable that stands for `value`, a real object."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any, source: Any = None) -> None:
+        super().__init__(source)
+        self.value = value
+
+    def python_type(self) -> type:
+        return type(self.value)
+
+    def real(self) -> Any:
+        return self.value
+
+    def identity(self) -> Any:
+        return RealIdentity(self.value)

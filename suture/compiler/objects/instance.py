@@ -1,0 +1,366 @@
+"""Objects of user classes, classes themselves, super(), exceptions."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import torch
+
+from suture import _core
+from suture.breaks import Break, calls, objects
+from suture.compiler import abstract
+from suture.compiler.core import Mutable, Trace, Value
+from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.held import Held, RealIdentity
+from suture.compiler.objects.sequence import Tuple
+
+DELETED = object()
+
+# What torch takes a Python type for where it wants a dtype; a graph can print only these.
+_DTYPES: dict[type, Any] = {
+    int: torch.int64,
+    float: torch.float64,
+    bool: torch.bool,
+    complex: torch.complex128,
+}
+
+
+class Object(Mutable):
+    """An instance of some class.
+
+    `value` is the real object, or None if it is made in the region; `cls` its class; `attrs`
+    the instance attributes set (or DELETED) while tracing; `storage` the builtin part if the
+    class derives from list, dict, tuple, set, str, int...
+    """
+
+    __slots__ = ("attrs", "cls", "storage", "value")
+
+    def __init__(self, value: Any, cls: type, source: Any = None, storage: Any = None) -> None:
+        super().__init__(source)
+        self.value = value
+        self.cls = cls
+        self.attrs: dict[str, Any] = {}
+        self.storage = storage
+
+    def python_type(self) -> type:
+        return self.cls
+
+    def real(self) -> Any:
+        if self.value is None:
+            raise LookupError
+        return self.value
+
+    def is_constant(self) -> bool:
+        return False
+
+    def identity(self) -> Any:
+        return RealIdentity(self.value) if self.value is not None else super().identity()
+
+    def hash_key(self, trace: Trace) -> Any:
+        return abstract.object_hash_key(trace, self)
+
+    def describe(self) -> str:
+        return self.source.path() if self.source is not None else f"a {self.cls.__name__}"
+
+    def truth(self, trace: Trace) -> Any:
+        return abstract.object_truth(trace, self)
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        if issubclass(self.cls, BaseException):
+            if name == "__traceback__":
+                return abstract.traceback_of(trace, self)
+            if name == "__context__" and abstract.raises_set_contexts(trace):
+                raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
+        return abstract.instance_attribute(trace, self, name)
+
+    def setattr(self, trace: Trace, name: str, value: Any) -> None:
+        abstract.instance_set_attribute(trace, self, name, value)
+
+    def delattr(self, trace: Trace, name: str) -> None:
+        abstract.instance_delete_attribute(trace, self, name)
+
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return abstract.call_type_method(trace, self, "__call__", args, kwargs)
+
+    def call_method(self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return abstract.tail_call(trace, abstract.getattr(trace, self, name), args, kwargs)
+
+    def as_proxy(self) -> Any:
+        if self.storage is not None:
+            return self.storage.as_proxy()
+        if self.value is not None and not self.attrs and type(self.value).__module__ == "torch._C":
+            return self.value
+        return super().as_proxy()
+
+    # ---- making it real
+
+    def rebuild(self, emit: Any) -> str:
+        cls = emit.constant(self.cls, self.cls.__name__)
+        storage = self.storage
+        if isinstance(storage, Tuple):
+            made = f"tuple.__new__({cls}, {storage.rebuild(emit)})"
+        elif isinstance(storage, Constant):
+            base = next(b for b in self.cls.__mro__ if b in (str, int, float, bytes, complex, bool))
+            made = f"{base.__name__}.__new__({cls}, {storage.rebuild(emit)})"
+        elif storage is not None and storage.python_type() is frozenset:
+            made = f"frozenset.__new__({cls}, {storage.rebuild(emit)})"
+        elif storage is not None:
+            base = storage.python_type()
+            made = f"{emit.constant(base, base.__name__)}.__new__({cls})"
+        else:
+            made = f"object.__new__({cls})"
+            if issubclass(self.cls, BaseException):
+                made = f"{emit.constant(BaseException, 'BaseException')}.__new__({cls})"
+        already = emit.made(self)
+        if already is not None:  # by what it holds, which holds it
+            return str(already)
+        name = str(emit.begin(self, made))
+        fixed = isinstance(storage, (Tuple, Constant)) or issubclass(self.cls, frozenset)
+        if storage is not None and not fixed:
+            self._write_storage(emit, name)
+        self._write_attrs(emit, name)
+        return name
+
+    def write_back(self, emit: Any, name: str) -> None:
+        if getattr(self.storage, "changed", False):
+            self._write_storage(emit, name)
+        self._write_attrs(emit, name)
+
+    def _write_storage(self, emit: Any, name: str) -> None:
+        emit.fill_storage(self.storage, name)
+
+    def _write_attrs(self, emit: Any, name: str) -> None:
+        setter = emit.constant(object.__setattr__, "set_attribute")
+        deleter = emit.constant(object.__delattr__, "delete_attribute")
+        for attr, value in self.attrs.items():
+            if _is_shadowed(self.cls, attr):
+                text = "del {}.__dict__[{!r}]" if value is DELETED else "{}.__dict__[{!r}] = {}"
+                held = () if value is DELETED else (emit.value(value),)
+                emit.line(text.format(name, attr, *held))
+            elif value is DELETED:
+                emit.line(f"{deleter}({name}, {attr!r})")
+            else:
+                emit.line(f"{setter}({name}, {attr!r}, {emit.value(value)})")
+
+
+def _is_shadowed(cls: type, attr: str) -> bool:
+    """Whether what the instance's dict holds under `attr` is hidden by a descriptor in the class
+    that setting the attribute would ask."""
+    raw = next((b.__dict__[attr] for b in cls.__mro__ if attr in b.__dict__), None)
+    if raw is None or isinstance(raw, (types.MemberDescriptorType, types.GetSetDescriptorType)):
+        return False
+    return hasattr(type(raw), "__set__") or hasattr(type(raw), "__delete__")
+
+
+class Class(Held):
+    """A class that exists."""
+
+    __slots__ = ()
+
+    def as_proxy(self) -> Any:
+        return _DTYPES.get(self.value, self.value)
+
+    def describe(self) -> str:
+        return self.value.__qualname__
+
+    def truth(self, trace: Trace) -> Any:
+        if hasattr(type(self.value), "__bool__") or hasattr(type(self.value), "__len__"):
+            return bool(self.value)
+        return True
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        return abstract.class_attribute(trace, self, name)
+
+    def setattr(self, trace: Trace, name: str, value: Any) -> None:
+        raise Break(
+            objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=self.value.__qualname__
+        )
+
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return abstract.call_class(trace, self, args, kwargs)
+
+    def rebuild(self, emit: Any) -> str:
+        return str(emit.constant(self.value, self.value.__name__))
+
+
+class Super(Value):
+    """super(): attribute lookup that starts behind `after` in the MRO of `owner`'s class."""
+
+    __slots__ = ("after", "owner")
+
+    def __init__(self, after: type, owner: Any) -> None:
+        super().__init__(None)
+        self.after = after
+        self.owner = owner
+
+    def python_type(self) -> type:
+        return super
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        return abstract.super_attribute(trace, self, name)
+
+    def rebuild(self, emit: Any) -> str:
+        return f"super({emit.constant(self.after, 'cls')}, {emit.value(self.owner)})"
+
+
+class Raise(Mutable):
+    """An exception object made while tracing. `args` are its arguments."""
+
+    __slots__ = (
+        "args", "attrs", "bare", "cause", "cls", "context", "suppress", "traceback",
+    )  # fmt: skip
+
+    def __init__(self, cls: type[BaseException], args: list[Any]) -> None:
+        super().__init__(None)
+        self.cls = cls
+        self.args = args
+        self.context: Any = None
+        self.cause: Any = None
+        self.suppress = False
+        self.attrs: dict[str, Any] = {}
+        self.traceback: list[tuple[Any, Any, int]] = []  # frames it has passed, innermost first
+        self.bare = False  # made by __new__ alone, no __init__ has run
+
+    def python_type(self) -> type:
+        return self.cls
+
+    def describe(self) -> str:
+        return f"a {self.cls.__name__}"
+
+    def truth(self, trace: Trace) -> Any:
+        return True
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        if name == "args":
+            return Tuple(self.args)
+        if name in self.attrs:
+            return self.attrs[name]
+        if name == "__context__":
+            return self.context or Constant(None)
+        if name == "__cause__":
+            return self.cause or Constant(None)
+        if name == "__suppress_context__":
+            return Constant(self.suppress)
+        if name == "__traceback__":
+            return abstract.traceback_of(trace, self)
+        if name == "value" and issubclass(self.cls, StopIteration):
+            return self.args[0] if self.args else Constant(None)
+        return abstract.instance_attribute(trace, self, name)
+
+    def setattr(self, trace: Trace, name: str, value: Any) -> None:
+        if name in ("__cause__", "__context__"):
+            kind, what = value.python_type(), name.strip("_")
+            if not issubclass(kind, (BaseException, type(None))):
+                abstract.raise_(
+                    trace, TypeError, f"exception {what} must be None or derive from BaseException"
+                )
+        if name == "__traceback__":
+            abstract.traceback_before(trace, self, value)
+        if name not in _OF_EXCEPTIONS:
+            abstract.instance_set_attribute(trace, self, name, value)
+            return
+        self.touch(trace)
+        if name == "__cause__":
+            self.cause, self.suppress = value, True
+        elif name == "__context__":
+            self.context = value
+        elif name == "args":
+            self.args = list(abstract.unpack(trace, value))
+        else:
+            self.traceback = abstract.traceback_before(trace, self, value)
+
+    def m_with_traceback(self, trace: Trace, traceback: Any) -> Any:
+        entries = abstract.traceback_before(trace, self, traceback)
+        self.touch(trace)
+        self.traceback = entries
+        return self
+
+    def rebuild(self, emit: Any) -> str:
+        cls = emit.constant(self.cls, self.cls.__name__)
+        args = ", ".join(emit.value(a) for a in self.args)
+        new = next(b.__dict__["__new__"] for b in self.cls.__mro__ if _in_c(b, "__new__"))
+        make = emit.constant(new, "new")
+        name = str(emit.begin(self, f"{make}({cls}{', ' if args else ''}{args})"))
+        if not self.bare:
+            init = next(b.__dict__["__init__"] for b in self.cls.__mro__ if _in_c(b, "__init__"))
+            emit.line(f"{emit.constant(init, 'init')}({name}{', ' if args else ''}{args})")
+        if self.cause is not None:
+            emit.line(f"{name}.__cause__ = {emit.value(self.cause)}")
+        if self.context is not None:
+            emit.line(f"{name}.__context__ = {emit.value(self.context)}")
+        if self.suppress:
+            emit.line(f"{name}.__suppress_context__ = True")
+        for attr, value in self.attrs.items():
+            emit.line(f"{name}.{attr} = {emit.value(value)}")
+        for code, namespace, at in self.traceback:
+            add = emit.constant(_core.add_traceback, "add_traceback")
+            place = f"{emit.constant(code, 'code')}, {emit.constant(namespace, 'globals')}, {at}"
+            emit.line(f"{add}({name}, {place})")
+        return name
+
+
+_OF_EXCEPTIONS = ("__cause__", "__context__", "args", "__traceback__")
+
+
+def _in_c(cls: type, name: str) -> bool:
+    python = (types.FunctionType, staticmethod)
+    return name in cls.__dict__ and not isinstance(cls.__dict__[name], python)
+
+
+class Opaque(Held):
+    """A real object suture can only pass around: any use of it is run by Python."""
+
+    __slots__ = ()
+
+    def truth(self, trace: Trace) -> Any:
+        return None
+
+    def hash_key(self, trace: Trace) -> Any:
+        """Its identity, where its class hashes and compares by that."""
+        cls = self.python_type()
+        for name, plain in (("__hash__", object.__hash__), ("__eq__", object.__eq__)):
+            if abstract.type_lookup(trace, cls, name) is not plain:
+                raise Break(objects.UNKNOWN_OBJECT, operation="hash", object=self.describe())
+        return self.identity()
+
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        given = ", ".join(a.describe() for a in args)
+        raise Break(calls.UNSUPPORTED_CALLABLE, callable=self.describe(), arguments=given)
+
+
+class Unknown(Opaque):
+    """An object whose very type differs from call to call."""
+
+    __slots__ = ()
+
+    def python_type(self) -> type:
+        return Value.python_type(self)
+
+
+class Restless(Opaque):
+    """A text that has been another one each time: nothing but its type is known."""
+
+    __slots__ = ()
+
+    def describe(self) -> str:
+        return f"{super().describe()}, which is different each time"
+
+
+class Module(Held):
+    """A Python module."""
+
+    __slots__ = ()
+
+    def describe(self) -> str:
+        held = types.ModuleType.__getattribute__(self.value, "__dict__")
+        return str((held or {}).get("__name__", "a module"))
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        return abstract.module_attribute(trace, self, name)
+
+    def setattr(self, trace: Trace, name: str, value: Any) -> None:
+        abstract.set_module_attribute(trace, self, name, value)
+
+    def rebuild(self, emit: Any) -> str:
+        return str(emit.constant(self.value, self.describe().replace(".", "_")))

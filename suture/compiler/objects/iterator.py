@@ -1,0 +1,503 @@
+"""Iterators made while tracing. Each can be made real where it stands, already advanced."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+
+from suture.compiler import abstract
+from suture.compiler.core import Mutable, Raised, Trace
+from suture.compiler.objects.constant import Constant
+
+END = object()
+_LIST_ITERATOR = type(iter([]))  # type: ignore[var-annotated]
+
+
+class Iterator(Mutable):
+    """`advance` gives the next element or END. The real counterpart is made by `rebuild`."""
+
+    __slots__ = ()
+
+    def advance(self, trace: Trace) -> Any:
+        return END
+
+    def remaining(self, trace: Trace) -> list[Any]:
+        """All that is left; the iterator is then exhausted."""
+        out = []
+        while (item := self.advance(trace)) is not END:
+            out.append(item)
+        return out
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        return abstract.container_attribute(trace, self, name)
+
+    def m___iter__(self, trace: Trace) -> Any:
+        return self
+
+    def m___next__(self, trace: Trace) -> Any:
+        item = self.advance(trace)
+        return abstract.raise_(trace, StopIteration) if item is END else item
+
+
+class SequenceIterator(Iterator):
+    """Over a list or tuple that may still grow; forward or reversed, then from the `start` it had
+    when the iterator was made."""
+
+    __slots__ = ("at", "of", "reverse", "start")
+
+    def __init__(self, of: Any, at: int = 0, reverse: bool = False) -> None:
+        super().__init__(None)
+        self.of = of
+        self.at = at
+        self.reverse = reverse
+        self.start = len(of.items) if reverse else 0
+
+    def python_type(self) -> type:
+        real = self.of.kind()
+        return type(reversed(real)) if self.reverse else type(iter(real))
+
+    def advance(self, trace: Trace) -> Any:
+        i = self.start - 1 - self.at if self.reverse else self.at
+        if not 0 <= i < len(self.of.items):
+            self.at = 1 << 60  # stays exhausted, even if the list grows
+            return END
+        self.touch(trace)
+        self.at += 1
+        return self.of.at(trace, i)
+
+    def m___length_hint__(self, trace: Trace) -> Any:
+        size = self.start if self.reverse else len(self.of.items)
+        return Constant(max(0, size - self.at))
+
+    def rebuild(self, emit: Any) -> str:
+        if self.at >= 1 << 60:
+            return "iter(())"
+        of = emit.value(self.of)
+        if self.reverse:
+            name = str(emit.begin(self, f"reversed({of})"))
+            if self.of.kind in (list, tuple):
+                emit.last(f"{name}.__setstate__({self.start - 1 - self.at})")
+                return name
+            for _ in range(self.at):
+                emit.last(f"next({name})")
+            return name
+        name = str(emit.begin(self, f"iter({of})"))
+        if self.at:
+            if self.of.kind in (list, tuple):
+                emit.last(f"{name}.__setstate__({self.at})")
+            else:
+                emit.last(f"for _ in range({self.at}): next({name})")
+        return name
+
+
+class ListIterator(Iterator):
+    """Over elements that are all known: views, sets, strings, ranges, unpacked results."""
+
+    __slots__ = ("at", "cls", "items")
+
+    def __init__(self, items: list[Any], cls: type = _LIST_ITERATOR) -> None:
+        super().__init__(None)
+        self.items = items
+        self.at = 0
+        self.cls = cls
+
+    def python_type(self) -> type:
+        return self.cls
+
+    def advance(self, trace: Trace) -> Any:
+        if self.at >= len(self.items):
+            return END
+        self.touch(trace)
+        self.at += 1
+        return self.items[self.at - 1]
+
+    def m___length_hint__(self, trace: Trace) -> Any:
+        return Constant(len(self.items) - self.at)
+
+    def rebuild(self, emit: Any) -> str:
+        inner = ", ".join(emit.value(i) for i in self.items[self.at :])
+        return f"iter([{inner}])"
+
+
+class CalledIterator(ListIterator):
+    """What `fn(*args)` gives: an iterator over elements that are known, of arguments that never
+    change. Python makes it anew in each call of a variant that it leaves."""
+
+    __slots__ = ("args", "fn")
+
+    def __init__(self, items: list[Any], cls: type, fn: Any, args: list[Any]) -> None:
+        super().__init__(items, cls)
+        self.fn = fn
+        self.args = args
+
+    def rebuild(self, emit: Any) -> str:
+        args = ", ".join(emit.constant(a, "arg") for a in self.args)
+        made = f"{emit.constant(self.fn, 'iterate')}({args})"
+        if not self.at:
+            return made
+        return f"{emit.constant(_taken, 'taken')}({made}, {self.at})"
+
+
+def _taken(iterator: Any, count: int) -> Any:
+    """The iterator, after that many of its elements."""
+    for _ in range(count):
+        next(iterator)
+    return iterator
+
+
+class IndexIterator(Iterator):
+    """Over an object with __getitem__ only: asked with 0, 1, 2 until IndexError."""
+
+    __slots__ = ("at", "of")
+
+    def __init__(self, of: Any) -> None:
+        super().__init__(None)
+        self.of = of
+        self.at = 0
+
+    def python_type(self) -> type:
+        return type(iter(_Indexed()))
+
+    def advance(self, trace: Trace) -> Any:
+        if self.at < 0:
+            return END
+        try:
+            item = abstract.getitem(trace, self.of, Constant(self.at))
+        except Raised as raised:
+            if not issubclass(raised.exception.python_type(), (IndexError, StopIteration)):
+                raise
+            self.touch(trace)
+            self.at = -1
+            return END
+        self.touch(trace)
+        self.at += 1
+        return item
+
+    def rebuild(self, emit: Any) -> str:
+        if self.at < 0:
+            return "iter(())"
+        name = str(emit.begin(self, f"iter({emit.value(self.of)})"))
+        emit.last(f"{name}.__setstate__({self.at})")
+        return name
+
+
+class _Indexed:
+    def __getitem__(self, i: int) -> int:
+        raise IndexError
+
+
+class DictIterator(Iterator):
+    """Over a dict's keys, values or items; the dict must not change its size meanwhile."""
+
+    __slots__ = ("at", "inserted", "keys", "of", "reverse", "size", "what")
+
+    def __init__(self, of: Any, what: str, keys: list[Any], reverse: bool = False) -> None:
+        super().__init__(None)
+        self.of = of
+        self.what = what
+        self.keys = keys
+        self.at = 0
+        self.size = len(keys)
+        self.reverse = reverse
+        self.inserted = of.inserted
+
+    def python_type(self) -> type:
+        real = getattr({}, self.what)()
+        return type(reversed(real)) if self.reverse else type(iter(real))
+
+    def advance(self, trace: Trace) -> Any:
+        from suture.compiler.objects.sequence import Tuple
+
+        if self.at > len(self.keys):
+            return END
+        entries = self.of.load(trace)
+        ordered = self.of.kind is collections.OrderedDict
+        if ordered and self._order_changed():
+            return abstract.raise_(trace, RuntimeError, "OrderedDict mutated during iteration")
+        if len(entries) != self.size and not ordered:
+            self.size = -1
+            return abstract.raise_(trace, RuntimeError, "dictionary changed size during iteration")
+        if self.at == len(self.keys):
+            if self.of.inserted != self.inserted and not ordered:
+                return abstract.raise_(
+                    trace, RuntimeError, "dictionary keys changed during iteration"
+                )
+            self.at += 1
+            return END
+        found = entries.get(self.keys[self.at])
+        if found is None:
+            return abstract.raise_(trace, RuntimeError, "dictionary keys changed during iteration")
+        self.touch(trace)
+        self.at += 1
+        if self.what == "keys":
+            return found[0]
+        value = self.of.get(trace, found[0])
+        return value if self.what == "values" else Tuple([found[0], value])
+
+    def _order_changed(self) -> bool:
+        """Whether an OrderedDict refuses to go on: nothing may change in it, but at the end."""
+        size = self.size if self.of.backing is not None else len(self.of.entries)
+        changed = size != self.size or self.of.inserted != self.inserted
+        return changed and self.at < len(self.keys)
+
+    def m___length_hint__(self, trace: Trace) -> Any:
+        return Constant(max(0, len(self.keys) - self.at))
+
+    def rebuild(self, emit: Any) -> str:
+        ordered = self.of.kind is collections.OrderedDict
+        if self.at > len(self.keys) or (ordered and self.at == len(self.keys)):
+            return "iter(())"
+        if ordered and self._order_changed():
+            return f"{emit.constant(_outdated, 'outdated')}(ordered=True)"
+        if self.size < 0 or (self.of.backing is None and len(self.of.entries) != self.size):
+            return f"{emit.constant(_outdated, 'outdated')}()"
+        of = f"{emit.value(self.of)}.{self.what}()"
+        made = f"reversed({of})" if self.reverse else f"iter({of})"
+        name = str(emit.begin(self, made))
+        if self.at:
+            emit.line(f"for _ in range({self.at}): next({name})")
+        return name
+
+
+def _outdated(ordered: bool = False) -> Any:
+    """An iterator over a dict whose size has changed since."""
+    table: dict[int, int] = collections.OrderedDict({0: 0}) if ordered else {0: 0}
+    made = iter(table)
+    table[1] = 1
+    return made
+
+
+class SetIterator(Iterator):
+    """Over a set, which must not change its size meanwhile."""
+
+    __slots__ = ("at", "items", "of", "size")
+
+    def __init__(self, of: Any, items: list[Any], size: int) -> None:
+        super().__init__(None)
+        self.of = of
+        self.items = items
+        self.at = 0
+        self.size = size
+
+    def python_type(self) -> type:
+        return type(iter(set()))
+
+    def advance(self, trace: Trace) -> Any:
+        if self.at > len(self.items):
+            return END
+        if len(self.of.entries) != self.size:
+            self.size = -1
+            return abstract.raise_(trace, RuntimeError, "Set changed size during iteration")
+        if self.at == len(self.items):
+            self.at += 1
+            return END
+        self.touch(trace)
+        self.at += 1
+        return self.items[self.at - 1]
+
+    def m___length_hint__(self, trace: Trace) -> Any:
+        return Constant(max(0, len(self.items) - self.at))
+
+    def rebuild(self, emit: Any) -> str:
+        if self.size == len(self.of.entries) and self.of.keeps_order():
+            return f"{emit.constant(_advanced, 'advanced')}({emit.value(self.of)}, {self.at})"
+        inner = ", ".join(emit.value(i) for i in self.items[self.at :])
+        return f"iter([{inner}])"
+
+
+def _advanced(iterable: Any, count: int) -> Any:
+    """An iterator that has been asked for so many elements already."""
+    made = iter(iterable)
+    for _ in range(count):
+        next(made, None)
+    return made
+
+
+def range_length(of: range) -> int:
+    """len(of), which Python refuses to tell of very long ranges."""
+    return max(0, (of.stop - of.start + of.step - (1 if of.step > 0 else -1)) // of.step)
+
+
+class RangeIterator(Iterator):
+    """Over a range; elements are constants, made one at a time."""
+
+    __slots__ = ("at", "of")
+
+    def __init__(self, of: range) -> None:
+        super().__init__(None)
+        self.of = of
+        self.at = 0
+
+    def python_type(self) -> type:
+        return type(iter(self.of))
+
+    def advance(self, trace: Trace) -> Any:
+        if self.at >= range_length(self.of):
+            return END
+        self.touch(trace)
+        self.at += 1
+        return Constant(self.of[self.at - 1])
+
+    def m___length_hint__(self, trace: Trace) -> Any:
+        return Constant(range_length(self.of) - self.at)
+
+    def rebuild(self, emit: Any) -> str:
+        rest = self.of[self.at :]
+        step = f", {rest.step}" if rest.step != 1 else ""
+        return f"iter(range({rest.start}, {rest.stop}{step}))"
+
+
+class Zip(Iterator):
+    """zip(...) over other iterators."""
+
+    __slots__ = ("parts", "strict")
+
+    def __init__(self, parts: list[Any], strict: bool = False) -> None:
+        super().__init__(None)
+        self.parts = parts
+        self.strict = strict
+
+    def python_type(self) -> type:
+        return zip
+
+    def advance(self, trace: Trace) -> Any:
+        from suture.compiler.objects.sequence import Tuple
+
+        if not self.parts:
+            return END
+        out: list[Any] = []
+        for i, part in enumerate(self.parts):
+            item = abstract.advance(trace, part)
+            if item is END:
+                if self.strict:
+                    self._uneven(trace, i)
+                return END
+            out.append(item)
+        return Tuple(out)
+
+    def _uneven(self, trace: Trace, i: int) -> None:
+        if i:
+            plural = "s 1-" if i > 1 else " "
+            abstract.raise_(
+                trace, ValueError, f"zip() argument {i + 1} is shorter than argument{plural}{i}"
+            )
+        for j, part in enumerate(self.parts[1:], start=1):
+            if abstract.advance(trace, part) is not END:
+                plural = "s 1-" if j > 1 else " "
+                abstract.raise_(
+                    trace, ValueError, f"zip() argument {j + 1} is longer than argument{plural}{j}"
+                )
+
+    def rebuild(self, emit: Any) -> str:
+        inner = ", ".join(emit.value(p) for p in self.parts)
+        return f"zip({inner}{', strict=True' if self.strict else ''})"
+
+
+class Enumerate(Iterator):
+    """enumerate(...) over another iterator."""
+
+    __slots__ = ("count", "part")
+
+    def __init__(self, part: Any, count: Any) -> None:
+        super().__init__(None)
+        self.part = part
+        self.count = count
+
+    def python_type(self) -> type:
+        return enumerate
+
+    def advance(self, trace: Trace) -> Any:
+        from suture.compiler.objects.sequence import Tuple
+
+        item = abstract.advance(trace, self.part)
+        if item is END:
+            return END
+        self.touch(trace)
+        number = self.count
+        self.count = abstract.binary(trace, "add", number, Constant(1))
+        return Tuple([number, item])
+
+    def rebuild(self, emit: Any) -> str:
+        return f"enumerate({emit.value(self.part)}, {emit.value(self.count)})"
+
+
+class Map(Iterator):
+    """map(fn, ...) over other iterators."""
+
+    __slots__ = ("fn", "parts")
+
+    def __init__(self, fn: Any, parts: list[Any]) -> None:
+        super().__init__(None)
+        self.fn = fn
+        self.parts = parts
+
+    def python_type(self) -> type:
+        return map
+
+    def advance(self, trace: Trace) -> Any:
+        args = []
+        for part in self.parts:
+            item = abstract.advance(trace, part)
+            if item is END:
+                return END
+            args.append(item)
+        return abstract.call(trace, self.fn, args, {})
+
+    def rebuild(self, emit: Any) -> str:
+        return f"map({emit.value(self.fn)}, {', '.join(emit.value(p) for p in self.parts)})"
+
+
+class CallIterator(Iterator):
+    """iter(callable, sentinel)."""
+
+    __slots__ = ("ended", "fn", "sentinel")
+
+    def __init__(self, fn: Any, sentinel: Any) -> None:
+        super().__init__(None)
+        self.fn = fn
+        self.sentinel = sentinel
+        self.ended: Any = False  # also by what it calls
+
+    def python_type(self) -> type:
+        return type(iter(int, 1))
+
+    def advance(self, trace: Trace) -> Any:
+        if self.ended:
+            return END
+        item = abstract.call(trace, self.fn, [], {})
+        if self.ended:  # the function has used it up
+            return END
+        if abstract.same_or_equal(trace, self.sentinel, item):
+            self.touch(trace)
+            self.ended = True
+            return END
+        return item
+
+    def rebuild(self, emit: Any) -> str:
+        if self.ended:
+            return "iter(())"
+        return f"iter({emit.value(self.fn)}, {emit.value(self.sentinel)})"
+
+
+class Filter(Iterator):
+    """filter(fn, iterator)."""
+
+    __slots__ = ("fn", "part")
+
+    def __init__(self, fn: Any, part: Any) -> None:
+        super().__init__(None)
+        self.fn = fn
+        self.part = part
+
+    def python_type(self) -> type:
+        return filter
+
+    def advance(self, trace: Trace) -> Any:
+        while (item := abstract.advance(trace, self.part)) is not END:
+            plain = self.fn.is_constant() and self.fn.constant() is None
+            if abstract.truth(trace, item if plain else abstract.call(trace, self.fn, [item], {})):
+                return item
+        return END
+
+    def rebuild(self, emit: Any) -> str:
+        return f"filter({emit.value(self.fn)}, {emit.value(self.part)})"

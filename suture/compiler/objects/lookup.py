@@ -1,0 +1,135 @@
+"""Facts about real classes and instances."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from suture.compiler.objects import DELETED
+
+MISSING = object()
+
+# What this Python says where {}, a class without a dict, is to have a new attribute {}.
+try:
+    object.__setattr__(object(), "name", None)
+except AttributeError as error:
+    no_new_attribute = str(error).replace("'object'", "'{}'").replace("'name'", "'{}'")
+
+
+def has_dict(cls: type) -> bool:
+    """Whether instances of a class have attributes beside its slots."""
+    return cls.__dictoffset__ != 0
+
+
+def hides_dict(cls: type) -> bool:
+    """Whether instances have a dict that nobody can read: that of a class in C which keeps it for
+    itself, such as asyncio's futures."""
+    first = next((b for b in reversed(_MRO(cls)) if b.__dictoffset__), None)
+    return first is not None and "__dict__" not in _CONTENTS(first)
+
+
+def really_has(value: Any, name: str, slot: bool) -> bool:
+    """Whether a real object holds the attribute itself, in a slot or in its dict."""
+    if slot:
+        return hasattr(value, name)
+    try:
+        return name in object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return False
+
+
+def qualname_of(cls: type) -> str:
+    """`cls.__qualname__`, whatever its metaclass makes of attributes."""
+    return str(_QUALNAME(cls))
+
+
+# As type itself has them, whatever a metaclass makes of attributes.
+_QUALNAME = type.__dict__["__qualname__"].__get__
+_MRO = type.__dict__["__mro__"].__get__
+_CONTENTS = type.__dict__["__dict__"].__get__
+
+
+def find_in_mro(cls: type, name: str) -> Any:
+    """What `cls` or a base defines under `name`, unbound; MISSING if nothing."""
+    for base in _MRO(cls) or ():  # none yet while the class is being made
+        found = _CONTENTS(base).get(name, MISSING)
+        if found is not MISSING:
+            return found
+    return MISSING
+
+
+def answers_in_c(obj: Any, name: str) -> bool:
+    """Whether the class of a real object, in C, gives an attribute that neither it nor the object
+    holds: `traps` of decimal.Context."""
+    value = getattr(obj, "value", None)
+    own = find_in_mro(type(value), "__getattribute__")
+    if value is None or getattr(own, "__objclass__", object) is object:
+        return False
+    try:
+        own(value, name)
+    except AttributeError:
+        return False
+    return name not in getattr(obj, "attrs", ())
+
+
+def is_builtin_method(method: Any, name: str) -> bool:
+    """Whether this is a builtin type's own `name`, and not another method that stands in for it:
+    `__setattr__ = dict.__setitem__`."""
+    return type(method) is types.WrapperDescriptorType and method.__name__ == name
+
+
+def is_buffer(value: Any) -> bool:
+    """Whether a real object gives its bytes to C. Runs no code of the program: a class that does
+    so in Python (from 3.12 on) counts as one."""
+    if value is None or find_in_mro(type(value), "__buffer__") is not MISSING:
+        return value is not None
+    try:
+        memoryview(value).release()
+    except TypeError:
+        return False
+    return True
+
+
+def put_attribute(attrs: dict[str, Any], name: str, value: Any) -> None:
+    """Set an attribute: one that is there keeps its place, a deleted one comes last."""
+    if attrs.get(name) is DELETED:
+        del attrs[name]
+    attrs[name] = value
+
+
+def is_data_descriptor(raw: Any) -> bool:
+    kind = type(raw)
+    return hasattr(kind, "__set__") or hasattr(kind, "__delete__")
+
+
+def is_slot(raw: Any) -> bool:
+    """Whether the descriptor is one of a class's own `__slots__`."""
+    return isinstance(raw, types.MemberDescriptorType) and "__slots__" in raw.__objclass__.__dict__
+
+
+class RawItem:
+    """Reads an item of a container, whatever the program's class of it does."""
+
+    __slots__ = ("__name__", "base", "key")
+
+    def __init__(self, base: type, key: Any) -> None:
+        self.base = base
+        self.key = key
+        self.__name__ = f"item {key!r} of"
+
+    def __call__(self, container: Any) -> Any:
+        read: Any = vars(self.base)["__getitem__"]
+        return read(container, self.key)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RawItem) or type(other.key) is not type(self.key):
+            return False
+        return self.base is other.base and bool(self.key == other.key)
+
+    def __hash__(self) -> int:
+        return hash((RawItem, self.key))
+
+
+def reads_itself(cls: type) -> bool:
+    """Whether a class says itself what an item of its objects is."""
+    return isinstance(getattr(cls, "__getitem__", None), types.FunctionType)

@@ -1,0 +1,54 @@
+"""Weak references made while tracing: the object behind one lives as long as the trace."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from suture._core import type_name
+from suture.breaks import Break, objects
+from suture.compiler import abstract
+from suture.compiler.core import Trace
+from suture.compiler.models import special
+from suture.compiler.objects import Value
+
+
+class MadeReference(Value):
+    """A weak reference to `to`."""
+
+    __slots__ = ("to",)
+
+    def __init__(self, to: Any) -> None:
+        super().__init__(None)
+        self.to = to
+
+    def python_type(self) -> type:
+        return weakref.ref
+
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if args or kwargs:
+            return abstract.raise_(trace, TypeError, "a weak reference takes no arguments")
+        return self.to
+
+    def hash_key(self, trace: Trace) -> Any:
+        return (weakref.ref, self.to.hash_key(trace))
+
+    def identity(self) -> Any:
+        return (weakref.ref, self.to.identity())  # an object has one without a callback
+
+    def rebuild(self, emit: Any) -> str:
+        return f"{emit.constant(weakref.ref, 'ref')}({emit.value(self.to)})"
+
+
+@special("weakref")
+def _make(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    if len(args) == 2 and args[1].is_constant() and args[1].constant() is None:
+        args = args[:1]  # no callback
+    if len(args) != 1 or kwargs:
+        raise Break(objects.WEAKREF, object=args[0].describe() if args else "nothing")
+    kind = args[0].python_type()
+    if not kind.__weakrefoffset__:
+        return abstract.raise_(
+            trace, TypeError, f"cannot create weak reference to '{type_name(kind)}' object"
+        )
+    return MadeReference(args[0])

@@ -1,0 +1,71 @@
+"""Read-only views of dicts: types.MappingProxyType."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from suture.compiler import abstract
+from suture.compiler.core import Trace, Value
+
+_READING = frozenset(
+    {"__getitem__", "__len__", "__contains__", "__iter__", "__reversed__", "__or__", "__ror__"}
+    | {"get", "keys", "values", "items", "copy", "__eq__", "__ne__"}
+)
+
+
+class Proxy(Value):
+    """A view of the dict `behind`: what the dict holds, without a way to change it."""
+
+    __slots__ = ("behind",)
+
+    def __init__(self, behind: Any, source: Any = None) -> None:
+        super().__init__(source)
+        self.behind = behind
+
+    def python_type(self) -> type:
+        return types.MappingProxyType
+
+    def truth(self, trace: Trace) -> Any:
+        return self.behind.truth(trace)
+
+    def hash_key(self, trace: Trace) -> Any:
+        return abstract.raise_(trace, TypeError, "unhashable type: 'mappingproxy'")
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        if name in _READING:
+            return abstract.getattr(trace, self.behind, name)
+        if name == "__class__":
+            return abstract.wrap(trace, types.MappingProxyType, None)
+        return abstract.raise_(
+            trace, AttributeError, f"'mappingproxy' object has no attribute '{name}'"
+        )
+
+    def m___getitem__(self, trace: Trace, key: Any) -> Any:
+        return abstract.getitem(trace, self.behind, key)
+
+    def m___len__(self, trace: Trace) -> Any:
+        return abstract.length(trace, self.behind)
+
+    def m___contains__(self, trace: Trace, key: Any) -> Any:
+        return abstract.contains(trace, self.behind, key)
+
+    def m___iter__(self, trace: Trace) -> Any:
+        return abstract.iterate(trace, self.behind)
+
+    def m___eq__(self, trace: Trace, other: Any) -> Any:
+        return abstract.compare(
+            trace, "==", self.behind, other.behind if type(other) is Proxy else other
+        )
+
+    def m___ne__(self, trace: Trace, other: Any) -> Any:
+        return abstract.compare(
+            trace, "!=", self.behind, other.behind if type(other) is Proxy else other
+        )
+
+    def m___or__(self, trace: Trace, other: Any) -> Any:
+        return abstract.binary(trace, "or_", self.behind, other)
+
+    def rebuild(self, emit: Any) -> str:
+        view = emit.constant(types.MappingProxyType, "MappingProxyType")
+        return f"{view}({emit.value(self.behind)})"

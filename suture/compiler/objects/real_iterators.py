@@ -1,0 +1,298 @@
+"""Iterators that exist already: a loop that broke goes on with one, and programs pass them in.
+
+The first time a point sees an iterator, what is left of it is unrolled under a guard on where it
+stands. When the point meets it at another place (a break in every turn), it stays opaque: its
+body is then compiled once and Python asks for each next element.
+"""
+
+from __future__ import annotations
+
+import ast
+import gc
+import itertools
+import operator
+import sys
+from typing import Any
+
+from suture.breaks import Break, control_flow
+from suture.compiler import abstract
+from suture.compiler.core import Trace
+from suture.compiler.objects import (
+    Constant,
+    Dict,
+    Enumerate,
+    Iterator,
+    ListIterator,
+    Object,
+    RangeIterator,
+    Sequence,
+    SequenceIterator,
+    Zip,
+)
+
+_FEW = 64  # an iterator with more left is never unrolled
+
+
+# ---- what guards and variants read of a real iterator; nothing is consumed
+
+
+def sequence_of(iterator: Any) -> Any:
+    """The list, tuple, range or str an iterator goes over; of others, a list of what is left."""
+    return iterator.__reduce__()[1][0]
+
+
+def position_of(iterator: Any) -> Any:
+    """The index a sequence iterator stands at."""
+    parts = iterator.__reduce__()
+    return parts[2] if len(parts) > 2 else 0
+
+
+def count_of(iterator: Any) -> Any:
+    """The number an enumerate gives next."""
+    return iterator.__reduce__()[1][1]
+
+
+def inner_of(iterator: Any) -> Any:
+    """The iterator below an enumerate."""
+    return iterator.__reduce__()[1][0]
+
+
+def inners_of(iterator: Any) -> Any:
+    """The iterators below a zip."""
+    return iterator.__reduce__()[1]
+
+
+def number_of(iterator: Any) -> Any:
+    """The number an itertools.count gives next; None if it is neither int nor float."""
+    return _told_by(iterator)[0]
+
+
+def step_of(iterator: Any) -> Any:
+    """By how much an itertools.count goes on."""
+    return _told_by(iterator)[1]
+
+
+def _told_by(iterator: Any) -> tuple[Any, Any]:
+    """Number and step of an itertools.count, which it tells in its text alone: `count(3, 2)`."""
+    text = itertools.count.__repr__(iterator)
+    try:
+        told = ast.literal_eval(text[text.index("(") :])
+    except (ValueError, SyntaxError):
+        return None, None
+    return told if isinstance(told, tuple) else (told, 1)
+
+
+def _skip(iterator: Any, count: int) -> None:
+    """Advance a real iterator by as much as the trace did."""
+    for _ in range(count):
+        try:
+            next(iterator, None)
+        except Exception:  # the trace has raised it already
+            return
+
+
+class Real(Iterator):
+    """A real iterator seen through `model`, an iterator of the trace, which is made, with its
+    guards, when the first element is asked for: the iterator of an outer loop is not looked at by
+    the regions inside. `moved` counts how far the trace has advanced it; the real one follows
+    when the region ends."""
+
+    __slots__ = ("model", "moved", "value")
+
+    def __init__(self, value: Any, source: Any) -> None:
+        super().__init__(source)
+        self.value = value
+        self.model: Any = None
+        self.moved = 0
+
+    def python_type(self) -> type:
+        return type(self.value)
+
+    def real(self) -> Any:
+        return self.value
+
+    def advance(self, trace: Trace) -> Any:
+        if self.model is None:
+            self.model = _look(trace, self.value, self.source)
+        if self.model is None:
+            raise Break(control_flow.UNKNOWN_ITERATOR, iterator=self.describe())
+        self.touch(trace)
+        self.moved += 1
+        return self.model.advance(trace)
+
+    def write_back(self, emit: Any, name: str) -> None:
+        emit.line(f"{emit.constant(_skip, 'skip')}({name}, {self.moved})")
+
+
+class Count(Iterator):
+    """itertools.count as a model: `number` comes next."""
+
+    __slots__ = ("number", "step")
+
+    def __init__(self, number: Any, step: Any) -> None:
+        super().__init__(None)
+        self.number = number
+        self.step = step
+
+    def advance(self, trace: Trace) -> Any:
+        number = self.number
+        self.number = abstract.binary(trace, "add", number, self.step)
+        return number
+
+
+# ---- wrapping
+
+
+def wrap_iterator(trace: Trace, value: Any, source: Any) -> Any:
+    """A builtin iterator that exists."""
+    source = source if source is not None else abstract.pinned(trace, value, "an iterator")
+    trace.guards.add(source, "type", type(value))
+    return Real(value, source)
+
+
+def _look(trace: Trace, value: Any, source: Any) -> Any:
+    """The model of an iterator, or None where it cannot be or should not be unrolled."""
+    try:
+        left = value.__length_hint__() if hasattr(value, "__length_hint__") else 0
+        token = repr(_token(value))
+    except (TypeError, AttributeError, RuntimeError):  # a dict has changed below its iterator
+        return None
+    if left > _FEW:
+        return None
+    if not trace.region.history.steady(source.path(), token):
+        trace.region.as_loop = True
+        return None
+    if type(value) in _ALONE:
+        if not holds_its_own(value):  # somebody else moves an iterator below this one
+            return None
+        trace.guards.add(source, "truth", holds_its_own)
+    return _model(trace, value, source)
+
+
+def _token(value: Any) -> Any:
+    """Where an iterator stands, without its elements."""
+    if isinstance(value, enumerate):
+        return ("enumerate", count_of(value), _token(inner_of(value)))
+    if isinstance(value, zip):
+        return ("zip", len(value.__reduce__()) > 2, *map(_token, inners_of(value)))
+    if isinstance(value, itertools.count) and number_of(value) is not None:
+        return "count"  # the number is one that changes
+    if type(value) not in _SEQUENCES and type(value) not in _OF_DICTS:
+        raise TypeError
+    return (type(value).__name__, position_of(value), len(sequence_of(value)))
+
+
+def _model(trace: Trace, value: Any, source: Any) -> Any:
+    kind = type(value)
+    if kind is _RANGE:
+        rest = sequence_of(value)[position_of(value) :]
+        trace.guards.add(source.call(_rest), "equals", rest)
+        return RangeIterator(rest)
+    if kind in _SEQUENCES:
+        at = position_of(value)
+        trace.guards.add(source.call(position_of), "equals", at)
+        sequence = abstract.wrap(trace, sequence_of(value), source.call(sequence_of))
+        if isinstance(sequence, Constant):
+            return ListIterator([abstract.known(trace, v) for v in sequence.constant()[at:]], kind)
+        sequence = abstract.builtin_part(trace, sequence)
+        if not isinstance(sequence, Sequence):
+            return None
+        return SequenceIterator(sequence, at)
+    if kind in _OF_DICTS:
+        return _model_of_dict(trace, value, source)
+    if kind is itertools.count:
+        number = abstract.wrap(trace, number_of(value), source.call(number_of))
+        return Count(number, abstract.wrap(trace, step_of(value), source.call(step_of)))
+    if kind is enumerate:
+        inner = _model(trace, inner_of(value), source.call(inner_of))
+        count = abstract.wrap(trace, count_of(value), source.call(count_of))
+        return None if inner is None else Enumerate(inner, count)
+    if kind is zip:
+        parts = source.call(inners_of)
+        trace.guards.add(parts, "len", len(inners_of(value)))
+        models = [_model(trace, v, parts.index(i)) for i, v in enumerate(inners_of(value))]
+        return None if None in models else Zip(models, len(value.__reduce__()) > 2)  # strict
+    return None
+
+
+def _model_of_dict(trace: Trace, value: Any, source: Any) -> Any:
+    """The iterator goes on over the dict itself, which the program may change meanwhile."""
+    left = left_of(value)
+    if left is None:
+        return None
+    trace.guards.add(source.call(left_of), "equals", left)
+    if left < 0:
+        return ListIterator([], type(value))
+    of = abstract.builtin_part(trace, abstract.wrap(trace, dict_of(value), source.call(dict_of)))
+    if not isinstance(of, Dict) or _changed(trace, of, dict_of(value)):
+        return None
+    made = abstract.mapping_iterator(trace, of, _OF_DICTS[type(value)])
+    made.at = len(made.keys) - left
+    return made
+
+
+def _changed(trace: Trace, of: Dict, real: dict[Any, Any]) -> bool:
+    """Whether the program has changed a dict already, as it is or as an object's attributes."""
+    for variable in trace.effects.touched.values():
+        value = variable.value if isinstance(variable, Object) else None
+        if variable is of or (
+            value is not None and any(held is real for held in gc.get_referents(value))
+        ):
+            return True
+    return any(namespace is real for namespace, _ in trace.effects.globals.values())
+
+
+def dict_of(iterator: Any) -> Any:
+    """The dict an iterator goes over; None once it is through."""
+    return next((held for held in gc.get_referents(iterator) if isinstance(held, dict)), None)
+
+
+def left_of(iterator: Any) -> int | None:
+    """How many of its dict's keys, counted from the end, an iterator has before it. -1: it is
+    through; None: the dict has got other keys since it was made."""
+    of = dict_of(iterator)
+    if of is None:
+        return -1
+    what = _OF_DICTS[type(iterator)]
+    left, whole = sequence_of(iterator), list(getattr(dict, what)(of))
+    at = len(whole) - len(left)
+    tail = whole[at:] if at >= 0 else []
+    if what == "items":  # whose pairs are made anew each time
+        left, tail = [part for pair in left for part in pair], [p for pair in tail for p in pair]
+    same = len(left) == len(tail) and all(map(operator.is_, left, tail))
+    return len(whole) - at if same else None
+
+
+def _rest(iterator: Any) -> range:
+    """What is left of a range iterator."""
+    rest = sequence_of(iterator)[position_of(iterator) :]
+    assert isinstance(rest, range)
+    return rest
+
+
+def _most_references(iterator: Any) -> int:
+    inners = inners_of(iterator) if type(iterator) is zip else (inner_of(iterator),)
+    return max((sys.getrefcount(inner) for inner in inners), default=0)
+
+
+def holds_its_own(iterator: Any) -> bool:
+    """Whether nobody but this zip or enumerate can reach the iterators below it."""
+    inners = inners_of(iterator) if type(iterator) is zip else (inner_of(iterator),)
+    if any(type(inner) in _ALONE and not holds_its_own(inner) for inner in inners):
+        return False
+    del inners
+    return _most_references(iterator) <= _ALONE[type(iterator)]  # type: ignore[index]
+
+
+_ALONE = {zip: _most_references(zip([], [])), enumerate: _most_references(enumerate([]))}
+_RANGE = type(iter(range(0)))
+_SEQUENCES = frozenset({type(iter([])), type(iter(())), _RANGE, type(iter(""))})
+_OF_DICTS = {type(iter(getattr({}, what)())): what for what in ("keys", "values", "items")}
+
+
+def is_builtin_iterator(value: Any) -> bool:
+    """Whether `wrap_iterator` may know how to go on with it."""
+    return type(value) in _SEQUENCES or type(value) in _OF_DICTS or type(value) in _OTHERS
+
+
+_OTHERS = frozenset({enumerate, zip, itertools.count})

@@ -1,0 +1,477 @@
+"""Lists, tuples and their kin: items are abstract values, the container is known exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from suture._core import type_name
+from suture.breaks import Break, objects
+from suture.compiler import abstract
+from suture.compiler.core import Lazy, Mutable, Trace, Value
+from suture.compiler.objects.constant import Constant
+
+_SLICES_HASH = vars(slice).get("__hash__") is not None  # from Python 3.12 on
+_CONCATENATING = frozenset({"__add__", "__iadd__", "__mul__", "__imul__", "__rmul__"})
+
+
+class BuiltinMethod(Value):
+    """A bound method of a builtin container, such as `items.append`."""
+
+    __slots__ = ("name", "owner")
+
+    def __init__(self, owner: Value, name: str) -> None:
+        super().__init__(None)
+        self.owner = owner
+        self.name = name
+
+    def python_type(self) -> type:
+        return type([].append)
+
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if not hasattr(type(self.owner), "m_" + self.name):
+            raise Break(
+                objects.UNKNOWN_OBJECT,
+                operation=f"call method {self.name} of",
+                object=self.owner.describe(),
+            )
+        done = abstract.tail_call_method(trace, self.owner, self.name, args, kwargs)
+        if self.name in _CONCATENATING and done.is_constant():
+            if done.constant() is NotImplemented:  # the operator asks the other side, a call raises
+                kind = type_name(self.owner.python_type())
+                other = args[0].python_type().__name__
+                text = f'can only concatenate {kind} (not "{other}") to {kind}'
+                if "mul" in self.name:
+                    text = f"'{other}' object cannot be interpreted as an integer"
+                return abstract.raise_(trace, TypeError, text)
+        return done
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        if name == "__self__":
+            return self.owner
+        if name == "__name__":
+            return Constant(self.name)
+        return super().getattr(trace, name)
+
+    def hash_key(self, trace: Trace) -> Any:
+        return (BuiltinMethod, self.name, self.owner.identity())
+
+    def rebuild(self, emit: Any) -> str:
+        return f"{emit.value(self.owner)}.{self.name}"
+
+
+class Container(Mutable):
+    """What builtin containers share: `m_<name>` methods are the methods of the real type."""
+
+    __slots__ = ()
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        kind = self.python_type()
+        if name == "__class__":
+            return abstract.wrap(trace, kind, None)
+        if hasattr(kind, name) and (name != "__dict__" or kind.__dictoffset__):
+            found = getattr(kind, name, None)
+            if found is not None and not callable(found):
+                return abstract.wrap(trace, found, None)
+            return BuiltinMethod(self, name)
+        return abstract.raise_(
+            trace, AttributeError, f"'{type_name(kind)}' object has no attribute '{name}'"
+        )
+
+    def m___class__(self, trace: Trace) -> Any:
+        return abstract.wrap(trace, self.python_type(), None)
+
+
+class Sequence(Container):
+    """Common to list and tuple: `items` holds variables, or Lazy where nobody looked yet."""
+
+    __slots__ = ("changes", "items", "settled")
+    kind: type = tuple
+
+    def __init__(self, items: Iterable[Any], source: Any = None) -> None:
+        super().__init__(source)
+        self.items: list[Any] = list(items)
+        self.settled = False  # nothing in `items` is Lazy any more
+        self.changes = 0  # how often a list was about to change
+
+    def python_type(self) -> type:
+        return self.kind
+
+    def unpacked(self, trace: Trace) -> list[Any]:
+        """All items, looked at."""
+        items = self.items
+        if not self.settled:
+            if self.source is not None and len(items) > MOST_GUARDED:
+                what = f"{len(items)} items"
+                raise Break(objects.UNKNOWN_OBJECT, operation="look into", object=what)
+            for i, item in enumerate(items):
+                if type(item) is Lazy:
+                    items[i] = abstract.realize(trace, item)
+            self.settled = True
+        return items
+
+    def is_constant(self) -> bool:
+        return False
+
+    def truth(self, trace: Trace) -> Any:
+        return bool(self.items)
+
+    def as_proxy(self) -> Any:
+        return self.kind(_proxy(i) for i in self.items)
+
+    def at(self, trace: Trace, i: int) -> Any:
+        item = self.items[i]
+        if type(item) is Lazy:
+            item = self.items[i] = abstract.realize(trace, item)
+        return item
+
+    def made_like(self, items: list[Any]) -> Any:
+        return type(self)(items)
+
+    def known(self, values: list[Any]) -> Any:
+        """The real container of these values."""
+        return self.kind(values)
+
+    # ---- methods of the real type
+
+    def m___len__(self, trace: Trace) -> Any:
+        return Constant(len(self.items))
+
+    def m___getitem__(self, trace: Trace, key: Any) -> Any:
+        where = abstract.index_of(trace, key, len(self.items), self.kind.__name__)
+        if isinstance(where, slice):
+            return self.made_like(self.items[where])
+        return self.at(trace, where)
+
+    def m___iter__(self, trace: Trace) -> Any:
+        return abstract.sequence_iterator(trace, self)
+
+    def m___contains__(self, trace: Trace, item: Any) -> Any:
+        for at in self.unpacked(trace):
+            if abstract.same_or_equal(trace, at, item):
+                return Constant(True)
+        return Constant(False)
+
+    def m_index(self, trace: Trace, item: Any, start: Any = None, stop: Any = None) -> Any:
+        low = 0 if start is None else abstract.integer(trace, start)
+        high = len(self.items) if stop is None else abstract.integer(trace, stop)
+        for i in range(*slice(low, high).indices(len(self.items))):
+            if abstract.same_or_equal(trace, self.at(trace, i), item):
+                return Constant(i)
+        return abstract.raise_(
+            trace, ValueError, f"{item.describe()} is not in {self.kind.__name__}"
+        )
+
+    def m___eq__(self, trace: Trace, other: Any) -> Any:
+        return abstract.sequence_compare(trace, "==", self, other)
+
+    def m___ne__(self, trace: Trace, other: Any) -> Any:
+        return abstract.sequence_compare(trace, "!=", self, other)
+
+    def m___lt__(self, trace: Trace, other: Any) -> Any:
+        return abstract.sequence_compare(trace, "<", self, other)
+
+    def m___le__(self, trace: Trace, other: Any) -> Any:
+        return abstract.sequence_compare(trace, "<=", self, other)
+
+    def m___gt__(self, trace: Trace, other: Any) -> Any:
+        return abstract.sequence_compare(trace, ">", self, other)
+
+    def m___ge__(self, trace: Trace, other: Any) -> Any:
+        return abstract.sequence_compare(trace, ">=", self, other)
+
+    def m_count(self, trace: Trace, item: Any) -> Any:
+        return Constant(
+            sum(1 for at in self.unpacked(trace) if abstract.same_or_equal(trace, at, item))
+        )
+
+    def m___add__(self, trace: Trace, other: Any) -> Any:
+        other = abstract.builtin_part(trace, other)
+        if not isinstance(other, Sequence) or not issubclass(other.kind, self.kind):
+            return Constant(NotImplemented)
+        return self.made_like(self.items + other.unpacked(trace))
+
+    def m___mul__(self, trace: Trace, times: Any) -> Any:
+        if not abstract.has_index(trace, times):
+            return Constant(NotImplemented)
+        return self.made_like(_repeated(self.unpacked(trace), abstract.integer(trace, times)))
+
+    m___rmul__ = m___mul__
+
+    def m___reversed__(self, trace: Trace) -> Any:
+        return abstract.sequence_iterator(trace, self, reverse=True)
+
+
+def _repeated(items: list[Any], times: int) -> list[Any]:
+    if len(items) * times > _MOST_ITEMS:
+        raise MemoryError
+    return items * times
+
+
+_MOST_ITEMS = 1_000_000
+MOST_GUARDED = 5_000  # a guard for each item of a longer sequence costs more than it gives
+
+
+def _proxy(item: Any) -> Any:
+    if type(item) is Lazy:
+        raise Break(objects.UNKNOWN_OBJECT, operation="pass to the graph", object="an item")
+    return item.as_proxy()
+
+
+class Tuple(Sequence):
+    """A tuple, or torch.Size when `kind` says so."""
+
+    __slots__ = ()
+    kind = tuple
+
+    def touch(self, trace: Trace) -> None:  # tuples do not change; never called
+        super().touch(trace)
+
+    def is_constant(self) -> bool:
+        return all(type(i) is not Lazy and i.is_constant() for i in self.items)
+
+    def constant(self) -> Any:
+        return tuple(i.constant() for i in self.items)
+
+    def hash_key(self, trace: Trace) -> Any:
+        return tuple(i.hash_key(trace) for i in self.unpacked(trace))
+
+    def identity(self) -> Any:
+        empty = not self.items and self.source is None and type(self) is Tuple
+        return Constant(()).identity() if empty else super().identity()
+
+    def m___getitem__(self, trace: Trace, key: Any) -> Any:
+        found = super().m___getitem__(trace, key)
+        whole = self._is_made() and isinstance(found, Tuple) and found.items == self.items
+        return self if whole and isinstance(abstract.builtin_part(trace, key), Slice) else found
+
+    def m___mul__(self, trace: Trace, times: Any) -> Any:
+        made = super().m___mul__(trace, times)
+        once = self._is_made() and isinstance(made, Tuple) and abstract.integer(trace, times) == 1
+        return self if once else made
+
+    m___rmul__ = m___mul__
+
+    def _is_made(self) -> bool:
+        """Whether it is a plain tuple of the region: all of it, or once it, is itself."""
+        return type(self) is Tuple and self.source is None
+
+    def m___hash__(self, trace: Trace) -> Any:
+        return Constant(
+            hash(tuple(abstract.constant_value(trace, i) for i in self.unpacked(trace)))
+        )
+
+    def made_like(self, items: list[Any]) -> Any:
+        return Tuple(items)
+
+    def rebuild(self, emit: Any) -> str:
+        if not self.items:
+            return "()"
+        inner = ", ".join(emit.value(i) for i in self.items)
+        return f"({inner},)"
+
+
+class Size(Tuple):
+    """torch.Size: the shape of a tensor."""
+
+    __slots__ = ()
+
+    @property
+    def kind(self) -> type:  # type: ignore[override]
+        import torch
+
+        return torch.Size
+
+    def constant(self) -> Any:
+        return self.kind(super().constant())
+
+    def made_like(self, items: list[Any]) -> Any:
+        return Size(items)
+
+    def as_proxy(self) -> Any:
+        return tuple(_proxy(i) for i in self.items)
+
+    def m___add__(self, trace: Trace, other: Any) -> Any:
+        return self._joined(trace, other, lambda items: self.items + items)
+
+    def m___radd__(self, trace: Trace, other: Any) -> Any:
+        return self._joined(trace, other, lambda items: items + self.items)
+
+    def _joined(self, trace: Trace, other: Any, join: Any) -> Any:
+        other = abstract.builtin_part(trace, other)
+        if not isinstance(other, Tuple):
+            return Constant(NotImplemented)
+        items = other.unpacked(trace)
+        if any(item.python_type() is not int for item in items):
+            raise Break(objects.UNKNOWN_OPERATOR, operator="+", operands="a torch.Size")
+        return Size(join(items))
+
+    def m___getitem__(self, trace: Trace, key: Any) -> Any:
+        where = abstract.index_of(trace, key, len(self.items), "tuple")
+        return Size(self.items[where]) if isinstance(where, slice) else self.at(trace, where)
+
+    def m_numel(self, trace: Trace) -> Any:
+        total: Any = Constant(1)
+        for item in self.unpacked(trace):
+            total = abstract.binary(trace, "mul", total, item)
+        return total
+
+    def rebuild(self, emit: Any) -> str:
+        inner = ", ".join(emit.value(i) for i in self.items)
+        return f"{emit.constant(self.kind, 'Size')}([{inner}])"
+
+
+class List(Sequence):
+    """A list."""
+
+    __slots__ = ()
+    kind = list
+
+    def hash_key(self, trace: Trace) -> Any:
+        return abstract.raise_(trace, TypeError, f"unhashable type: '{type_name(self.kind)}'")
+
+    def rebuild(self, emit: Any) -> str:
+        name = emit.begin(self, "[]")
+        if self.items:
+            inner = ", ".join(emit.value(i) for i in self.items)
+            emit.line(f"list.__setitem__({name}, slice(None), [{inner}])")
+        return name
+
+    def write_back(self, emit: Any, name: str) -> None:
+        inner = ", ".join(emit.value(i) for i in self.items)
+        emit.line(f"list.__setitem__({name}, slice(None), [{inner}])")
+
+    def change(self, trace: Trace) -> list[Any]:
+        """The items, about to change: all of them are looked at and noted as touched."""
+        items = self.unpacked(trace)
+        self.touch(trace)
+        self.changes += 1
+        return items
+
+    def m_append(self, trace: Trace, item: Any) -> Any:
+        self.change(trace).append(item)
+        return Constant(None)
+
+    def m_extend(self, trace: Trace, more: Any) -> Any:
+        if abstract.is_settled(trace, more):
+            new = list(abstract.unpack(trace, more))
+            self.change(trace).extend(new)
+            return Constant(None)
+        for item in abstract.each(
+            trace, more
+        ):  # what gives the items may look at the list meanwhile
+            self.m_append(trace, item)
+        return Constant(None)
+
+    def m_insert(self, trace: Trace, where: Any, item: Any) -> Any:
+        at = abstract.integer(trace, where)
+        self.change(trace).insert(at, item)
+        return Constant(None)
+
+    def m_pop(self, trace: Trace, where: Any = None) -> Any:
+        at = -1 if where is None else abstract.integer(trace, where)
+        if not self.items:
+            return abstract.raise_(trace, IndexError, "pop from empty list")
+        if not -len(self.items) <= at < len(self.items):
+            return abstract.raise_(trace, IndexError, "pop index out of range")
+        return self.change(trace).pop(at)
+
+    def m_remove(self, trace: Trace, item: Any) -> Any:
+        for i, at in enumerate(self.unpacked(trace)):
+            if abstract.same_or_equal(trace, at, item):
+                del self.change(trace)[i]
+                return Constant(None)
+        return abstract.raise_(trace, ValueError, "list.remove(x): x not in list")
+
+    def m_clear(self, trace: Trace) -> Any:
+        self.change(trace).clear()
+        return Constant(None)
+
+    def m_copy(self, trace: Trace) -> Any:
+        return List(self.items)
+
+    def m_reverse(self, trace: Trace) -> Any:
+        self.change(trace).reverse()
+        return Constant(None)
+
+    def m_sort(self, trace: Trace, *, key: Any = None, reverse: Any = None) -> Any:
+        items = list(self.change(trace))
+        self.items.clear()  # as Python does: what compares finds an empty list
+        before = self.changes
+        try:
+            abstract.sort(trace, items, key, reverse)
+        finally:
+            self.items[:] = items
+        if self.changes != before:
+            return abstract.raise_(trace, ValueError, "list modified during sort")
+        return Constant(None)
+
+    def m___setitem__(self, trace: Trace, key: Any, value: Any) -> Any:
+        where = abstract.index_of(trace, key, len(self.items), "list assignment")
+        if isinstance(where, slice):
+            new = list(abstract.unpack(trace, value))
+            try:
+                trial = list(self.items)
+                trial[where] = new
+            except ValueError as error:
+                return abstract.raise_(trace, ValueError, *error.args)
+            self.change(trace)[where] = new
+        else:
+            self.change(trace)[where] = value
+        return Constant(None)
+
+    def m___delitem__(self, trace: Trace, key: Any) -> Any:
+        where = abstract.index_of(trace, key, len(self.items), "list assignment")
+        del self.change(trace)[where]
+        return Constant(None)
+
+    def m___iadd__(self, trace: Trace, more: Any) -> Any:
+        self.m_extend(trace, more)
+        return self
+
+    def m___imul__(self, trace: Trace, times: Any) -> Any:
+        if not abstract.has_index(trace, times):
+            return Constant(NotImplemented)
+        n = abstract.integer(trace, times)
+        items = self.change(trace)
+        items[:] = _repeated(items, n)
+        return self
+
+
+class Slice(Value):
+    """A slice whose ends need not be constants."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, start: Any, stop: Any, step: Any, source: Any = None) -> None:
+        super().__init__(source)
+        self.parts = (start, stop, step)
+
+    def python_type(self) -> type:
+        return slice
+
+    def is_constant(self) -> bool:
+        return all(p.is_constant() for p in self.parts)
+
+    def constant(self) -> Any:
+        return slice(*(p.constant() for p in self.parts))
+
+    def as_proxy(self) -> Any:
+        return slice(*(p.as_proxy() for p in self.parts))
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        if name in ("start", "stop", "step"):
+            return self.parts[("start", "stop", "step").index(name)]
+        return abstract.container_attribute(trace, self, name)
+
+    def hash_key(self, trace: Trace) -> Any:
+        if not _SLICES_HASH:
+            return abstract.raise_(trace, TypeError, "unhashable type: 'slice'")
+        return (slice, *(p.hash_key(trace) for p in self.parts))
+
+    def m_indices(self, trace: Trace, length: Any) -> Any:
+        real, size = abstract.constant_value(trace, self), abstract.integer(trace, length)
+        return abstract.folded(trace, lambda: real.indices(size))
+
+    def rebuild(self, emit: Any) -> str:
+        return "slice({}, {}, {})".format(*(emit.value(p) for p in self.parts))

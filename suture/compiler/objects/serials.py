@@ -1,0 +1,31 @@
+"""Numbers that count objects of the process, such as the id of a hook's handle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.compiler.core import Trace, Value
+from suture.compiler.objects.generator import MadeByPython
+
+
+class Serial(Value):
+    """A number that no other object has, and another one in each call. Inside of a region nobody
+    asks which; should it leave the region, Python makes it at `place`, the call that took it."""
+
+    __slots__ = ("place",)
+
+    def __init__(self, place: Any) -> None:
+        super().__init__(None)
+        self.place = place
+
+    def python_type(self) -> type:
+        return int
+
+    def describe(self) -> str:
+        return "a serial number"
+
+    def truth(self, trace: Trace) -> Any:
+        return None
+
+    def rebuild(self, emit: Any) -> str:
+        raise MadeByPython(self.place, self.describe())

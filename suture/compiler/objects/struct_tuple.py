@@ -1,0 +1,45 @@
+"""Named results of torch such as `torch.return_types.max`."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from suture.compiler.core import Trace
+from suture.compiler.objects.instance import Object
+from suture.compiler.objects.sequence import Tuple
+
+
+class StructTuple(Object):
+    """A named result of torch such as `torch.return_types.max`."""
+
+    __slots__ = ()
+
+    def __init__(self, cls: type, items: list[Any]) -> None:
+        super().__init__(None, cls, None, Tuple(items))
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        fields = getattr(self.cls, "_fields", None) or _struct_fields(self.cls)
+        if name in fields:
+            return self.storage.items[fields.index(name)]
+        return super().getattr(trace, name)
+
+    def m___getitem__(self, trace: Trace, key: Any) -> Any:
+        return self.storage.m___getitem__(trace, key)
+
+    def m___iter__(self, trace: Trace) -> Any:
+        return self.storage.m___iter__(trace)
+
+    def m___len__(self, trace: Trace) -> Any:
+        return self.storage.m___len__(trace)
+
+    def rebuild(self, emit: Any) -> str:
+        return f"{emit.constant(self.cls, self.cls.__name__)}({self.storage.rebuild(emit)})"
+
+
+def _struct_fields(cls: type) -> list[str]:
+    """The field names of a C struct sequence, in order."""
+    members = inspect.getmembers_static(cls, lambda m: inspect.ismemberdescriptor(m))
+    probe = cls(range(cls.n_fields))  # type: ignore[attr-defined]
+    named = {getattr(probe, name): name for name, _ in members if not name.startswith("n_")}
+    return [named[i] for i in sorted(k for k in named if isinstance(k, int))]

@@ -1,0 +1,44 @@
+"""Parameters that the program makes: leaves of autograd, so the variant makes them itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.breaks import Break, tensor_methods
+from suture.compiler.core import Trace
+from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.tensor import Tensor
+
+
+class SwitchedLeaf(Tensor):
+    """A parameter from outside whose requires_grad the program has set (`attrs` holds it): that is
+    done when the region ends, so nothing in it may compute with the parameter any more."""
+
+    __slots__ = ()
+
+    @property
+    def node(self) -> Any:
+        raise Break(tensor_methods.SWITCHED_BEFORE, tensor=self.describe())
+
+
+class MadeLeaf(Tensor):
+    """A parameter, or another leaf, made in the region. It is an input of the graph, which fills
+    it; the variant makes it, empty, before it calls the graph, so that it is the same object
+    whoever holds it."""
+
+    __slots__ = ()
+
+    def __init__(self, node: Any, value: Any, cls: type) -> None:
+        super().__init__(node, value, None, cls)
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        if name in ("grad", "grad_fn") and (self.attrs is None or name not in self.attrs):
+            return Constant(None)
+        return super().getattr(trace, name)
+
+    def rebuild(self, emit: Any) -> str:
+        name = str(emit.made_input(self.node))
+        if self.attrs:
+            emit.named(self, name)
+            self.write_back(emit, name)
+        return name

@@ -1,0 +1,132 @@
+"""Text with tensors or symbolic numbers in it, written only where somebody reads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from suture.breaks import Break, builtin_calls, objects, tensors
+from suture.compiler import abstract
+from suture.compiler.core import Trace, Value
+from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.tensor import Symbol, Tensor
+from suture.torch_private.tensor_parts import version_of
+
+
+@dataclass(slots=True)
+class Field:
+    """One value in a text: `how` is "format", "str", "repr" or "ascii"."""
+
+    value: Any
+    how: str
+    spec: str
+    version: int
+
+    def text(self, emit: Any) -> str:
+        if isinstance(self.value, Tensor) and version_of(self.value.value) != self.version:
+            raise Break(objects.UNKNOWN_OBJECT, operation="write", object="a tensor changed since")
+        value = emit.value(self.value)
+        builtin = emit.constant(_BUILTINS[self.how], self.how)
+        spec = f", {self.spec!r}" if self.how == "format" else ""
+        return f"{builtin}({value}{spec})"
+
+
+_BUILTINS: dict[str, Any] = {"format": format, "str": str, "repr": repr, "ascii": ascii}
+
+
+def field(value: Any, how: str, spec: str = "") -> Field:
+    version = version_of(value.value) if isinstance(value, Tensor) else 0
+    return Field(value, how, spec, version)
+
+
+class Text(Value):
+    """A str whose `parts` are plain strings and fields. Any use of it but passing it around and
+    adding to it needs what the fields hold."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: list[Any]) -> None:
+        super().__init__(None)
+        self.parts = parts
+
+    def python_type(self) -> type:
+        return str
+
+    def describe(self) -> str:
+        return "a text with values in it"
+
+    def settle(self, trace: Trace) -> str:
+        """The text itself: numbers are specialised, a tensor breaks."""
+        out = []
+        for part in self.parts:
+            if isinstance(part, Field):
+                if isinstance(part.value, Tensor):
+                    raise Break(
+                        tensors.PRINT_TENSOR, builtin=part.how, arguments=part.value.describe()
+                    )
+                if not isinstance(part.value, Symbol):
+                    raise Break(builtin_calls.STR_IN_C, object=part.value.describe())
+                known = abstract.specialise(trace, part.value)
+                spec = (part.spec,) if part.how == "format" else ()
+                part = _BUILTINS[part.how](known, *spec)
+            out.append(part)
+        return "".join(out)
+
+    def constant(self) -> Any:
+        raise Break(objects.UNKNOWN_OBJECT, operation="take the value of", object=self.describe())
+
+    def hash_key(self, trace: Trace) -> Any:
+        return self.settle(trace)
+
+    def truth(self, trace: Trace) -> Any:
+        return (
+            True if any(isinstance(p, str) and p for p in self.parts) else bool(self.settle(trace))
+        )
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        return abstract.getattr(trace, Constant(self.settle(trace)), name)
+
+    def call_method(self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return abstract.tail_call_method(trace, Constant(self.settle(trace)), name, args, kwargs)
+
+    def m___add__(self, trace: Trace, other: Any) -> Any:
+        return (
+            joined(trace, [self, other]) if other.python_type() is str else Constant(NotImplemented)
+        )
+
+    def m___radd__(self, trace: Trace, other: Any) -> Any:
+        return (
+            joined(trace, [other, self]) if other.python_type() is str else Constant(NotImplemented)
+        )
+
+    def m___eq__(self, trace: Trace, other: Any) -> Any:
+        return abstract.compare(trace, "==", Constant(self.settle(trace)), other)
+
+    def m___ne__(self, trace: Trace, other: Any) -> Any:
+        return abstract.compare(trace, "!=", Constant(self.settle(trace)), other)
+
+    def m___len__(self, trace: Trace) -> Any:
+        return Constant(len(self.settle(trace)))
+
+    def m___getitem__(self, trace: Trace, key: Any) -> Any:
+        return abstract.getitem(trace, Constant(self.settle(trace)), key)
+
+    def m___contains__(self, trace: Trace, item: Any) -> Any:
+        return abstract.contains(trace, Constant(self.settle(trace)), item)
+
+    def m___iter__(self, trace: Trace) -> Any:
+        return abstract.iterate(trace, Constant(self.settle(trace)))
+
+    def rebuild(self, emit: Any) -> str:
+        parts = [p.text(emit) if isinstance(p, Field) else repr(p) for p in self.parts]
+        return f"''.join([{', '.join(parts)}])"
+
+
+def joined(trace: Trace, texts: list[Any]) -> Any:
+    """Texts one behind the other; a constant if all of them are."""
+    if not any(isinstance(t, Text) for t in texts):
+        return Constant("".join(abstract.constant_value(trace, t) for t in texts))
+    parts: list[Any] = []
+    for text in texts:
+        parts += text.parts if isinstance(text, Text) else [abstract.constant_value(trace, text)]
+    return Text(parts)

@@ -1,0 +1,79 @@
+"""torch._C.DisableTorchFunctionSubclass: a block in which operations ask no subclass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.breaks import Break, contexts
+from suture.compiler import abstract
+from suture.compiler.core import Trace, Value
+from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.sequence import BuiltinMethod
+from suture.torch_private import tensor_parts, thread_state
+
+Switch = tensor_parts.DisableTorchFunctionSubclass
+
+
+class FunctionSwitch(Value):
+    """One such object. `before` is the state it goes back to, None as long as it was not entered.
+    One with a source was entered before the region began."""
+
+    __slots__ = ("before",)
+
+    def __init__(self, source: Any, before: bool | None = None) -> None:
+        super().__init__(source)
+        self.before = before
+
+    def python_type(self) -> type:
+        return Switch
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        if hasattr(type(self), "m_" + name):
+            return BuiltinMethod(self, name)
+        return super().getattr(trace, name)
+
+    def m___enter__(self, trace: Trace) -> Any:
+        if self.source is not None or trace.modes.switches_left:
+            raise Break(contexts.MODE_UNSUPPORTED, mode=Switch.__name__)
+        abstract.guard_functions(trace)
+        trace.effects.note_change()
+        self.before, trace.modes.functions_on = trace.modes.functions_on, False
+        return Constant(None)
+
+    def m___exit__(self, trace: Trace, *exc: Any) -> Any:
+        if self.before is None:
+            raise Break(contexts.MODE_UNSUPPORTED, mode=Switch.__name__)
+        if self.source is not None:
+            trace.effects.call(leave, [self], {})
+            trace.modes.switches_left = True
+        trace.effects.note_change()
+        trace.modes.functions_on = self.before
+        return Constant(None)
+
+    def rebuild(self, emit: Any) -> str:
+        if self.before is None:
+            return f"{emit.constant(Switch, 'DisableTorchFunctionSubclass')}()"
+        return f"{emit.constant(entered, 'entered')}({self.before})"
+
+
+def entered(before: bool) -> Any:
+    """A switch that was entered when operations asked subclasses, or did not, as `before` says."""
+    made, around = Switch(), Switch()
+    if not before:  # the state itself is changed by the outer one of several
+        around.__enter__()
+    made.__enter__()
+    if not before:
+        around.__exit__(None, None, None)
+    return made
+
+
+def leave(switch: Any) -> None:
+    switch.__exit__(None, None, None)
+
+
+def state_behind(switch: Any) -> bool:
+    """The state that an entered switch goes back to."""
+    switch.__exit__(None, None, None)
+    before = bool(thread_state.is_torch_function_enabled())
+    switch.__enter__()
+    return before

@@ -1,0 +1,76 @@
+"""Weak references and weak proxies that exist."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from suture.compiler import abstract
+from suture.compiler.core import Trace
+from suture.compiler.objects.held import Held
+from suture.compiler.objects.instance import Opaque
+
+
+class WeakReference(Held):
+    """A weakref.ref without a callback that can be asked what it refers to."""
+
+    __slots__ = ()
+
+    def hash_key(self, trace: Trace) -> Any:
+        """Of what it refers to: two references to one object are one key."""
+        if self.value() is None:
+            return super().hash_key(trace)
+        return (weakref.ref, self.call(trace, [], {}).hash_key(trace))
+
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """What it refers to: known already if the program holds it too."""
+        target = self.value()
+        known = (
+            trace.outside.known.get(id(target)) if abstract.is_fixed(trace, self.source) else None
+        )
+        if known is not None:
+            return known[1]
+        return abstract.wrap(trace, target, self.source.call(dereferenced))
+
+
+def dereferenced(reference: weakref.ref[Any]) -> Any:
+    """What a weak reference refers to; None if that is gone."""
+    return reference()
+
+
+class WeakProxy(Opaque):
+    """A weakref.proxy: its attributes are those of what it refers to."""
+
+    __slots__ = ()
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        return self.target(trace).getattr(trace, name)
+
+    def setattr(self, trace: Trace, name: str, value: Any) -> None:
+        self.target(trace).setattr(trace, name, value)
+
+    def call_method(self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return abstract.tail_call(trace, self.getattr(trace, name), args, kwargs)
+
+    def truth(self, trace: Trace) -> Any:
+        return self.target(trace).truth(trace)
+
+    def target(self, trace: Trace) -> Any:
+        return abstract.wrap(trace, behind_proxy(self.value), self.source.call(behind_proxy))
+
+
+def behind_proxy(proxy: Any) -> Any:
+    """What a weak proxy refers to, which any of its methods knows; None if that is gone."""
+    try:
+        return proxy.__str__.__self__
+    except ReferenceError:
+        return None
+
+
+def shows_target(proxy: Any) -> bool:
+    """Whether what a weak proxy refers to can be had from it."""
+    try:
+        target = proxy.__str__.__self__
+    except (ReferenceError, AttributeError):
+        return False
+    return type(target) is proxy.__class__ and weakref.getweakrefcount(target) > 0

@@ -1,0 +1,1 @@
+"""From real objects to values, and the guards that keep that true."""

@@ -1,0 +1,78 @@
+"""Which inputs are one object, and which must not become one.
+
+Objects that were told apart while tracing are assumed to be different at every call: where the
+region changes one of them, or asks whether two are one, another call may not pass one object twice.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.compiler import abstract
+from suture.compiler.core import Mutable, Trace
+from suture.compiler.graph.builder import was_written
+from suture.compiler.objects import Tensor, Tuple
+from suture.torch_private.tensor_parts import is_traceable_wrapper_subclass
+
+_FEW = 12  # so many tensors are always told apart; more of them only where one is changed
+
+
+def guard_aliasing(trace: Trace) -> None:
+    """Require that inputs which were different objects stay so. Called once, at the end."""
+    tensors: list[Any] = []
+    others: list[Any] = []
+    fixed: list[Any] = []
+    for _, variable in trace.outside.known.values():
+        source = getattr(variable, "source", None)
+        if source is None or isinstance(variable, Tuple):
+            continue
+        if source.kind == "const" or abstract.is_fixed(trace, source):
+            if isinstance(variable, Mutable):
+                fixed.append((source, type(variable)))
+            continue
+        if isinstance(variable, Tensor):
+            tensors.append(variable)
+        elif isinstance(variable, Mutable):
+            others.append((source, type(variable)))
+    writes = len(tensors) > 1 and trace.graph.writes()
+    if writes:
+        _guard_storages(trace, tensors)
+    if len(tensors) > 1 and (len(tensors) <= _FEW or writes):
+        trace.guards.add(None, "distinct", tuple(t.source for t in tensors))
+    if any(v.source is not None for v in trace.effects.touched.values()):
+        for kind in {k for _, k in others}:
+            same = tuple(s for s, k in (*others, *fixed) if k is kind)
+            if len(same) > 1:
+                trace.guards.add(None, "distinct", same)
+
+
+def _guard_storages(trace: Trace, tensors: list[Tensor]) -> None:
+    """Where a tensor is written, the same ones must share memory as did while tracing."""
+    tensors = [t for t in tensors if not is_traceable_wrapper_subclass(t.value)]
+    storages = [storage_of(t.example) for t in tensors]
+    firsts: dict[int, Any] = {}
+    for tensor, storage in zip(tensors, storages):
+        place = tensor.source.call(storage_of)
+        first = firsts.setdefault(id(storage), place)
+        if first is not place:
+            trace.guards.add(first, "same", place)
+    written = {id(s) for t, s in zip(tensors, storages) if was_written(t.value)}
+    shared = [
+        t
+        for t, s in zip(tensors, storages)
+        if id(s) in written and sum(s is other for other in storages) > 1
+    ]
+    for tensor in shared:  # how they overlap is part of the graph
+        trace.guards.add(tensor.source.call(offset_of), "equals", offset_of(tensor.example))
+    if len(firsts) > 1:
+        trace.guards.add(None, "distinct", tuple(firsts.values()))
+
+
+def storage_of(tensor: Any) -> Any:
+    """The memory of a tensor: one object for all its views."""
+    return tensor.untyped_storage()
+
+
+def offset_of(tensor: Any) -> int:
+    """Where in its memory a tensor begins."""
+    return int(tensor.storage_offset())

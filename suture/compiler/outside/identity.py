@@ -1,0 +1,151 @@
+"""Which objects are the same at every call, and which may be others of their kind.
+
+An object whose identity is guarded is *fixed*, and so is what hangs below it. A module that is an
+argument is *general*: what is read of it is guarded, and which one it is, is not, so that all
+layers of one class share a variant.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from suture.compiler import abstract
+from suture.compiler.abstract import implements
+from suture.compiler.core import Trace
+from suture.compiler.objects import Method, Mutable, Opaque, Raise, Symbol
+from suture.compiler.objects.made_weakref import MadeReference
+from suture.compiler.objects.weakref import WeakReference
+from suture.compiler.sources import Source
+
+# Accessors below an object guarded by identity that keep the place just as fixed.
+_FIXED = frozenset(
+    {"dict", "item", "attr", "cell", "closure", "default", "kwdefault", "mro_attr", "index", "key"}
+)
+
+
+def is_same(trace: Trace, left: Any, right: Any) -> bool:
+    """`left is right`."""
+    if left is right:
+        return True
+    if isinstance(left, (Method, Raise)) or isinstance(right, (Method, Raise)):
+        return False
+    if isinstance(left, Opaque) or isinstance(right, Opaque):
+        return _same_opaque(trace, left, right)
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, WeakReference) and isinstance(other, MadeReference):
+            return _same_reference(trace, one, other)
+    if isinstance(left, Symbol) or isinstance(right, Symbol):
+        if left.python_type() is right.python_type() is bool:  # there are only two of them
+            return bool(abstract.truth(trace, left) is abstract.truth(trace, right))
+    one = bool(left.identity() == right.identity())
+    if not one and isinstance(left, Mutable) and isinstance(right, Mutable):
+        _stay_apart(trace, left, right)
+    return one
+
+
+def _same_reference(trace: Trace, real: WeakReference, made: MadeReference) -> bool:
+    """An object has one weak reference without a callback, which is given out again."""
+    plain = _has_no_callback(real.value)
+    trace.guards.add(real.source, "truth", _has_no_callback if plain else _has_callback)
+    return plain and is_same(trace, real.call(trace, [], {}), made.to)
+
+
+def _stay_apart(trace: Trace, left: Any, right: Any) -> None:
+    """Two objects from outside were asked whether they are one: they must stay two."""
+    if left.source is None or right.source is None or type(left) is not type(right):
+        return
+    if not (is_fixed(trace, left.source) and is_fixed(trace, right.source)):
+        trace.guards.add(None, "distinct", (left.source, right.source))
+
+
+def _same_opaque(trace: Trace, left: Any, right: Any) -> bool:
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, Opaque) and other.is_constant():
+            if one.source is not None and other.constant() is None:
+                trace.guards.add(one.source, "truth", _not_none)
+                return False
+    if left.source is None or right.source is None:
+        return False
+    try:
+        one = left.real() is right.real()
+    except LookupError:
+        return False
+    if one and left.source is not right.source:
+        trace.guards.add(left.source, "same", right.source)
+    elif not one:
+        trace.guards.add(None, "distinct", (left.source, right.source))
+    return one
+
+
+@implements(abstract.is_fixed)
+def is_fixed(trace: Trace, source: Source) -> bool:
+    if id(source) in trace.outside.fixed:
+        return True
+    if source.base is None or source.kind not in _FIXED or id(source) in trace.outside.loose:
+        return False
+    if is_fixed(trace, source.base):
+        trace.outside.fixed.add(id(source))
+        return True
+    return False
+
+
+def stays_same(trace: Trace, source: Source, value: Any) -> bool:
+    """Whether the object at a fixed place has been the same at every call. If not, what hangs
+    below it is not fixed either."""
+    if trace.region.history.same_object(source.path(), value):
+        return True
+    trace.outside.loose.add(id(source))
+    trace.outside.fixed.discard(id(source))
+    return False
+
+
+def is_general(trace: Trace, source: Source, value: Any) -> bool:
+    """Whether another module may be at this place at the next call: it is an argument, or
+    hangs below one, and not the module that was compiled. What is read of it is guarded then,
+    and not which one it is."""
+    if not issubclass(type(value), torch.nn.Module):
+        return False
+    if source.kind == "slot":
+        if trace.region.history.is_for(value):
+            return False
+        trace.outside.general[id(source)] = source
+        return True
+    return owner_of(trace, source) is not None
+
+
+def owner_of(trace: Trace, source: Source) -> Source | None:
+    """The argument that is a module and that the place belongs to."""
+    at: Source | None = source
+    while at is not None and id(at) not in trace.outside.general:
+        at = at.base if at.kind in _FIXED else None
+    return at
+
+
+@implements(abstract.fix)
+def fix(trace: Trace, source: Source, value: Any) -> None:
+    root = source.base is None or not is_fixed(trace, source.base) or source.base.kind == "const"
+    kind = "weak" if issubclass(type(value), torch.nn.Module) and root else "is"
+    trace.guards.add(source, kind, value)
+    trace.outside.fixed.add(id(source))
+
+
+def owner_of_parameter(trace: Trace, source: Source) -> Source | None:
+    """The argument in whose modules the place is a parameter or a buffer."""
+    table = source.base
+    if table is None or table.kind != "item" or table.arg not in ("_parameters", "_buffers"):
+        return None
+    return owner_of(trace, source)
+
+
+def _has_no_callback(reference: Any) -> bool:
+    return reference.__callback__ is None
+
+
+def _has_callback(reference: Any) -> bool:
+    return reference.__callback__ is not None
+
+
+def _not_none(value: Any) -> bool:
+    return value is not None

@@ -1,0 +1,196 @@
+"""Which numbers of the inputs are symbols: sizes, strides, ints and floats that may change."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from suture import _core
+from suture.compiler import abstract
+from suture.compiler.abstract import implements
+from suture.compiler.core import Trace
+from suture.compiler.graph.bounds import bounds_of
+from suture.compiler.graph.known import make_known, number_of
+from suture.compiler.graph.names import TorchName
+from suture.compiler.guards.places import Place
+from suture.compiler.objects import Symbol, Tensor
+from suture.compiler.outside.identity import owner_of
+from suture.dynamic import NO_MARKS, Marks, check_marks
+from suture.torch_private import symbolic_shapes, tensor_parts
+
+_CPU = torch.device("cpu")
+_LARGEST = 2**62  # symbolic arithmetic is in 64 bits; numbers near its end stay constants
+_MOST_SYMBOLS = 256  # more numbers than this are data: comparing them as symbols takes too long
+
+
+@dataclass(slots=True)
+class TensorPlan:
+    """Which sizes of an input are symbolic. `context` is what torch wants to know of it."""
+
+    context: Any = None
+    marks: Marks = field(default=NO_MARKS)
+
+    def spec(self, value: torch.Tensor, fake: torch.Tensor) -> Any:
+        """The guard on the tensor itself: what is a symbol in `fake` is left to expressions."""
+        sizes = tuple(i for i, n in enumerate(fake.shape) if not isinstance(n, int))
+        strides = tuple(i for i, n in enumerate(fake.stride()) if not isinstance(n, int))
+        return _core.TensorSpec(value, dynamic_sizes=sizes, dynamic_strides=strides)
+
+
+def tensor_plan(
+    trace: Trace, value: torch.Tensor, source: Any, marks: Marks, ragged: Any = ()
+) -> TensorPlan:
+    """Decide which sizes are symbolic: those seen to change, marked by the user, or `ragged`,
+    which differ with every nested tensor."""
+    path = source.path()
+    moving = trace.region.history.dynamic_sizes(trace.region.plan, path, value) | set(ragged)
+    if marks:
+        check_marks(value, marks, path)
+        moving = (moving | marks.maybe) - marks.static
+    if not moving and not marks.dynamic and not marks.unbacked:
+        if trace.region.history.dynamic_strides(trace.region.plan, path, value):
+            return TensorPlan(symbolic_shapes.static_context(value, moving_strides=True), marks)
+        return TensorPlan()
+    kinds = [_kind(trace, i, moving, marks) for i in range(value.dim())]
+    constraints = [
+        symbolic_shapes.range_constraint(marks.dynamic[i].min, marks.dynamic[i].max)
+        if i in marks.dynamic
+        else None
+        for i in range(value.dim())
+    ]
+    bounds = {i: (r.min, r.max) for i, r in marks.unbacked.items()}
+    context = symbolic_shapes.symbolic_context(
+        dynamic_sizes=kinds, constraint_sizes=constraints, unbacked_bounds=bounds or None,
+        view_base_context=symbolic_shapes.base_context(value),
+    )  # fmt: skip
+    return TensorPlan(context, marks)
+
+
+def _kind(trace: Trace, i: int, moving: set[int], marks: Marks) -> Any:
+    if i in marks.unbacked:
+        return symbolic_shapes.DimDynamic.UNBACKED
+    if i in marks.dynamic:
+        return symbolic_shapes.DimDynamic.DYNAMIC
+    if i not in moving:
+        return symbolic_shapes.DimDynamic.STATIC
+    return (
+        symbolic_shapes.DimDynamic.DUCK
+        if trace.region.plan.dynamic
+        else symbolic_shapes.DimDynamic.DYNAMIC
+    )
+
+
+def note_input(trace: Trace, made: Tensor, plan: TensorPlan) -> None:
+    note_sizes(trace, made.value, made.source, plan)
+
+
+def note_sizes(trace: Trace, fake: torch.Tensor, source: Any, plan: TensorPlan) -> None:
+    """Remember where the symbols of an input's sizes come from."""
+    for i, size in enumerate(fake.shape):
+        if isinstance(size, torch.SymInt) and not symbolic_shapes.is_ragged(size):
+            trace.numbers.symbol_places.append(
+                Place(source, "size", i, size, plan.marks.dynamic.get(i))
+            )
+    for i, stride in enumerate(fake.stride()):
+        if isinstance(stride, torch.SymInt) and not symbolic_shapes.is_ragged(stride):
+            trace.numbers.symbol_places.append(Place(source, "stride", i, stride))
+    offset = fake.storage_offset()
+    if isinstance(offset, torch.SymInt):
+        trace.numbers.symbol_places.append(Place(source, "storage_offset", 0, offset))
+
+
+def note_known(trace: Trace, made: Tensor, value: torch.Tensor) -> None:
+    """A module's buffer of one number: that is known until it is seen to change."""
+    path, number = f"{made.source.path()}.item()", value.item()
+    if not trace.region.history.same_number(path, number):
+        return
+    make_known(trace.graph.fake, made.value, value)
+    trace.graph.known[made.node] = (made.source, number)
+
+
+@implements(abstract.known_number)
+def known_number(trace: Trace, tensor: Tensor) -> Any:
+    number = number_of(tensor.value)
+    if number is not None:
+        trace.graph.decide([tensor.node])
+    elif tensor.node is not None and tensor.value.dtype is torch.bool:
+        bounds = bounds_of(tensor.node)
+        if bounds is not None and bounds[0] == bounds[1] and tensor.value.numel() == 1:
+            return bool(bounds[0])
+    return number
+
+
+def guard_numbers(trace: Trace, inputs: list[Any]) -> None:
+    for source, number in inputs:
+        trace.guards.add(source.call(number_in), "equals", number)
+
+
+def wrap_number(trace: Trace, value: Any, source: Any) -> Any:
+    """A symbol for a number that changes from call to call; None to specialise."""
+    steady = abstract.is_fixed(trace, source) or owner_of(trace, source) is not None
+    if not trace.region.history.dynamic_number(trace.region.plan, source.path(), value, steady):
+        return None
+    if type(value) is float:
+        return _symbolic_float(trace, value, source)
+    if abs(value) >= _LARGEST or len(trace.numbers.symbol_places) >= _MOST_SYMBOLS:
+        return None
+    symint = trace.graph.shape_env.create_unspecified_symint_and_symbol(
+        value, TorchName(source.path()), symbolic_shapes.DimDynamic.DYNAMIC
+    )
+    if isinstance(symint, int):
+        return None
+    trace.guards.add(source, "int")
+    node = trace.graph.add_input(source, symint, symint)
+    trace.numbers.symbol_places.append(Place(source, "int", 0, symint))
+    return Symbol(node, symint, source)
+
+
+def _symbolic_float(trace: Trace, value: float, source: Any) -> Any:
+    """The float goes into the graph as a tensor of one double, which every backend takes."""
+    if not math.isfinite(value) or (value == 0.0 and math.copysign(1.0, value) < 0):
+        return None  # symbols know no sign of zero
+    symfloat = symbolic_shapes.symbolic_float(
+        trace.graph.shape_env, value, TorchName(source.path())
+    )
+    real = as_double(value)
+    fake = trace.graph.fake.from_tensor(real, static_shapes=True)
+    fake.item_memo = symfloat
+    trace.guards.add(source, "float")
+    node = trace.graph.add_input(source, real, fake, convert=as_double)
+    item = trace.graph.node(
+        "call_method", "item", (node,), {}, symfloat, outermost=True, counted=False
+    )
+    trace.numbers.symbol_places.append(Place(source, "float", 0, symfloat))
+    return Symbol(item, symfloat, source)
+
+
+def number_in(tensor: torch.Tensor) -> Any:
+    """What guards and checks read of a tensor of one number: where it stands in memory, if that can
+    be known without an operation of torch."""
+    kind = _IN_MEMORY.get(tensor.dtype)
+    if kind is None or type(tensor) is not torch.Tensor or tensor_parts.is_view(tensor):
+        return tensor.item()
+    if tensor.device.type != "cpu" or tensor.layout is not torch.strided:
+        return tensor.item()
+    return kind.from_address(tensor.data_ptr()).value
+
+
+_IN_MEMORY: dict[torch.dtype, Any] = {
+    torch.bool: ctypes.c_bool,
+    torch.uint8: ctypes.c_uint8,
+    torch.int8: ctypes.c_int8,
+    torch.int16: ctypes.c_int16,
+    torch.int32: ctypes.c_int32,
+    torch.int64: ctypes.c_int64,
+    torch.float32: ctypes.c_float,
+    torch.float64: ctypes.c_double,
+}
+
+
+def as_double(value: float) -> torch.Tensor:
+    """A float as a tensor, exactly, whatever the default device and dtype are."""
+    return torch.scalar_tensor(value, dtype=torch.float64, device=_CPU)

@@ -1,0 +1,228 @@
+"""Global variables, attributes of modules, cells and imports."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import types
+from typing import Any
+
+from suture.breaks import Break, objects, python
+from suture.compiler import abstract
+from suture.compiler.abstract import implements
+from suture.compiler.core import Trace
+from suture.compiler.objects import Cell, Constant, Dict, Lazy, Raise, Raised
+from suture.compiler.objects.lookup import MISSING, find_in_mro, is_data_descriptor
+
+
+@implements(abstract.module_attribute)
+def module_attribute(trace: Trace, module: Any, name: str) -> Any:
+    kind = type(module.value)
+    if kind is not types.ModuleType:
+        own = abstract.type_lookup(trace, kind, "__getattribute__")
+        raw = find_in_mro(kind, name)
+        if is_data_descriptor(raw) and not isinstance(own, types.FunctionType):
+            if isinstance(find_in_mro(type(raw), "__get__"), types.FunctionType):
+                return abstract.bind(
+                    trace, abstract.type_lookup(trace, kind, name), module, kind, name
+                )
+        if isinstance(own, types.FunctionType) or is_data_descriptor(raw):
+            raise Break(objects.UNKNOWN_ATTRIBUTE, object=module.describe(), attribute=name)
+    namespace = types.ModuleType.__getattribute__(module.value, "__dict__")
+    changed, value = trace.effects.load_global(namespace, name)
+    if not changed:
+        changed, value = _in_changed_dict(trace, namespace, name)
+    if changed and value is not None:
+        return value
+    source = abstract.pinned(trace, namespace, module.describe())
+    if name == "__dict__":
+        return abstract.wrap(trace, namespace, source)
+    if changed:
+        return _without_attribute(trace, module, name)
+    if name in namespace:
+        return abstract.wrap(trace, namespace[name], source.item(name))
+    try:
+        value = getattr(module.value, name)
+    except AttributeError as error:
+        trace.guards.add(source, "no_key", name)
+        return abstract.raise_(trace, AttributeError, *error.args)
+    if namespace.get(name) is value:  # lazy modules keep what was asked for once
+        return abstract.wrap(trace, value, source.item(name))
+    trace.guards.add(source, "no_key", name)
+    return abstract.wrap(trace, value, module.source.attr(name))
+
+
+def _without_attribute(trace: Trace, module: Any, name: str) -> Any:
+    """An attribute of a module that the region has deleted, or that was never in its dict."""
+    by_class = find_in_mro(type(module.value), name) is not MISSING
+    if by_class or hasattr(module.value, "__getattr__"):
+        raise Break(objects.UNKNOWN_ATTRIBUTE, object=module.describe(), attribute=name)
+    own = module.value.__name__
+    return abstract.raise_(trace, AttributeError, f"module {own!r} has no attribute {name!r}")
+
+
+@implements(abstract.set_module_attribute)
+def set_module_attribute(trace: Trace, module: Any, name: str, value: Any) -> None:
+    kind: Any = type(module.value)
+    raw = find_in_mro(kind, name)
+    plain = kind.__setattr__ is types.ModuleType.__setattr__
+    if plain and not hasattr(kind, name):
+        namespace = types.ModuleType.__getattribute__(module.value, "__dict__")
+        store_global(trace, namespace, name, value)
+        return
+    setter = find_in_mro(type(raw), "__set__")
+    if not plain or not isinstance(setter, types.FunctionType):
+        operation = f"set {name}"
+        raise Break(objects.MUTATION_OF_UNKNOWN, operation=operation, object=module.describe())
+    given = [abstract.wrap(trace, abstract.type_lookup(trace, kind, name), None), module, value]
+    abstract.call(trace, abstract.wrap(trace, setter, None), given, {})
+
+
+def load_global(trace: Trace, namespace: dict[str, Any], name: str) -> Any:
+    """A global variable, then a builtin."""
+    changed, value = trace.effects.load_global(namespace, name)
+    if not changed:
+        changed, value = _in_changed_dict(trace, namespace, name)
+    if changed and value is not None:
+        return value
+    module = namespace.get("__name__", "globals")
+    source = abstract.pinned(
+        trace, namespace, f"G[{module!r}]" if not isinstance(module, str) else module
+    )
+    if name in namespace and not changed:
+        return abstract.wrap(trace, namespace[name], source.item(name))
+    if not changed:
+        trace.guards.add(source, "no_key", name)
+    table = namespace.get("__builtins__", builtins)
+    table = table.__dict__ if isinstance(table, types.ModuleType) else table
+    if name in table:
+        return abstract.wrap(
+            trace, table[name], abstract.pinned(trace, table, "builtins").item(name)
+        )
+    trace.guards.add(abstract.pinned(trace, table, "builtins"), "no_key", name)
+    made = Raise(NameError, [Constant(f"name '{name}' is not defined")])
+    made.attrs["name"] = Constant(name)
+    raise Raised(abstract.with_context(trace, made))
+
+
+def store_global(trace: Trace, namespace: dict[str, Any], name: str, value: Any) -> None:
+    """Set a global variable; value None deletes it. Where the program has the namespace as a
+    dict, that dict is changed."""
+    held = _as_dict(trace, namespace)
+    if held is None:
+        trace.effects.store_global(namespace, name, value)
+    else:
+        _store(trace, held, name, value)
+
+
+def move_globals(trace: Trace, namespace: dict[str, Any], held: Dict) -> None:
+    """What the region has set of a namespace goes into the dict that stands for it from now."""
+    moved = [key for key, (space, _) in trace.effects.globals.items() if space is namespace]
+    for key in moved:
+        _store(trace, held, key[1], trace.effects.globals.pop(key)[1])
+
+
+def _in_changed_dict(trace: Trace, namespace: dict[str, Any], name: str) -> tuple[bool, Any]:
+    """The same where the program has changed the namespace as a dict: globals()["x"] = 1."""
+    held = _as_dict(trace, namespace)
+    if held is None or not held.changed:
+        return False, None
+    return True, held.get(trace, Constant(name))
+
+
+def _as_dict(trace: Trace, namespace: dict[str, Any]) -> Dict | None:
+    """The variable of a namespace that the program has looked at as a dict."""
+    known = trace.outside.known.get(id(namespace))
+    held = known[1] if known is not None else None
+    return held if isinstance(held, Dict) else None
+
+
+def frame_cell(trace: Trace, frame: Any, slot: int) -> Cell:
+    cell = frame.locals[slot]
+    if type(cell) is Lazy:
+        if isinstance(cell.value, types.CellType):
+            cell = abstract.wrap_cell(trace, cell.value, cell.source)
+        else:
+            cell = abstract.realize(trace, cell)
+        frame.locals[slot] = cell
+    if isinstance(cell, Cell):
+        return cell
+    made = frame.locals[slot] = Cell(cell)
+    return made
+
+
+@implements(abstract.load_cell)
+def load_cell(trace: Trace, cell: Cell) -> Any:
+    if type(cell.contents) is Lazy:
+        cell.contents = abstract.realize(trace, cell.contents)
+    return cell.contents
+
+
+# ---- imports
+
+
+def import_name(trace: Trace, name: str, fromlist: Any, level: int) -> Any:
+    """`import name`: free if the module is loaded already, else Python does it."""
+    namespace = trace.frames[-1].fn.globals
+    full = name
+    if level:
+        package = namespace.get("__package__") or namespace.get("__name__", "")
+        parts = package.split(".")
+        base = ".".join(parts[: len(parts) - level + 1])
+        full = f"{base}.{name}" if name else base
+    found = sys.modules.get(full)
+    if found is None or "__import__" in namespace:
+        raise Break(python.IMPORT, module=full)
+    if not isinstance(found, types.ModuleType):
+        return _import_object(trace, found, full, fromlist)  # type: ignore[unreachable]
+    if not fromlist and not level:
+        top = sys.modules.get(full.partition(".")[0])
+        if top is None:
+            raise Break(python.IMPORT, module=full)
+        found = top
+    for item in fromlist or ():
+        if item != "*" and not hasattr(found, item) and f"{full}.{item}" not in sys.modules:
+            raise Break(python.IMPORT, module=f"{full}.{item}")
+    return abstract.wrap(
+        trace, found, abstract.pinned(trace, sys.modules, "sys.modules").item(found.__name__)
+    )
+
+
+def _import_object(trace: Trace, found: Any, full: str, fromlist: Any) -> Any:
+    """Programs may file any object as a module."""
+    if "." in full and not fromlist:
+        raise Break(python.IMPORT, module=full)
+    return abstract.wrap(
+        trace, found, abstract.pinned(trace, sys.modules, "sys.modules").item(full)
+    )
+
+
+def import_from(trace: Trace, module: Any, name: str) -> Any:
+    if hasattr(module.real(), name):
+        return abstract.getattr(trace, module, name)
+    inner = sys.modules.get(f"{module.real().__name__}.{name}")
+    if inner is None:
+        return abstract.raise_(
+            trace, ImportError, f"cannot import name {name!r} from {module.real().__name__!r}"
+        )
+    return abstract.wrap(trace, inner, None)
+
+
+def frame_annotations(trace: Trace, value: Any) -> Any:
+    """The annotations of a function made while tracing: a tuple of names and values."""
+    from suture.compiler.objects import Dict
+
+    parts = abstract.unpack(trace, value)
+    pairs = zip(parts[::2], parts[1::2])
+    return Dict({abstract.constant_value(trace, k): (k, v) for k, v in pairs})
+
+
+def none(trace: Trace) -> Constant:
+    return Constant(None)
+
+
+def _store(trace: Trace, namespace: Dict, name: str, value: Any) -> None:
+    if value is None:
+        namespace.m___delitem__(trace, Constant(name))
+    else:
+        namespace.m___setitem__(trace, Constant(name), value)

@@ -1,0 +1,55 @@
+"""Lists, tuples and sizes from outside, with their guards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from suture.breaks import Break, objects
+from suture.compiler import abstract
+from suture.compiler.core import Trace
+from suture.compiler.objects import GrowingList, GrowingTuple, Lazy, Size, Tuple
+from suture.compiler.outside.growth import is_restless, restless_value
+from suture.compiler.outside.wrapping import opaque, wraps
+
+_MOST_ITEMS = 200_000  # a longer sequence is only passed around
+
+
+@wraps(tuple)
+def _tuple(trace: Trace, value: Any, source: Any) -> Any:
+    if len(value) > _MOST_ITEMS:
+        return opaque(trace, value, source)
+    if source is not None and source.kind == "slot":  # a loop may make a longer one of it
+        trace.guards.add(source, "type", tuple)
+        return GrowingTuple(lambda: _loaded(trace, value, source), source)
+    return Tuple(_items(trace, value, source), source)
+
+
+@wraps(torch.Size)
+def _size(trace: Trace, value: Any, source: Any) -> Any:
+    return Size(_items(trace, value, source), source)
+
+
+@wraps(list)
+def _list(trace: Trace, value: Any, source: Any) -> Any:
+    source = source if source is not None else abstract.pinned(trace, value, "a list")
+    trace.guards.add(source, "type", list)
+    return GrowingList(lambda: _loaded(trace, value, source), source)
+
+
+def _loaded(trace: Trace, value: Any, source: Any) -> list[Any]:
+    """The items of a list or tuple that somebody asks for."""
+    if is_restless(trace, source, len(value)):
+        raise restless_value(trace, source)
+    return _items(trace, value, source)
+
+
+def _items(trace: Trace, value: Any, source: Any) -> list[Any]:
+    if len(value) > _MOST_ITEMS and type(value) is list:
+        raise Break(objects.UNKNOWN_OBJECT, operation="look into", object=f"{len(value)} items")
+    if source is None:
+        return [Lazy(v, None) for v in value]
+    trace.guards.add(source, "type", type(value))
+    trace.guards.add(source, "len", len(value))
+    return [Lazy(v, source.index(i)) for i, v in enumerate(value)]

@@ -1,0 +1,350 @@
+"""The map: from a state at a point to an installed variant, one call per line."""
+
+from __future__ import annotations
+
+import contextlib
+import keyword
+import logging
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from suture import backends, config, errors, events, messages, repro
+from suture.backends.interrupts import outside_imports
+from suture.breaks import Break, calls, internal
+from suture.compiler import rooms
+from suture.compiler.capture import Again, Capture, Interpret, Run, Yield
+from suture.compiler.core import Trace
+from suture.compiler.emit import emit
+from suture.compiler.graph import is_scalar, keeps_address, put_asserts, sizes_from_zero
+from suture.compiler.graph.quiet import quiet_failures
+from suture.compiler.guards import finish
+from suture.compiler.interpreter.run import is_overworked, new_trace, run_region
+from suture.compiler.objects import MadeByPython
+from suture.compiler.plan import Plan, Retry
+from suture.dispatch import (
+    INTERPRET,
+    THIS_CALL_PLAINLY,
+    PointData,
+    Uncompiled,
+    Unit,
+    Variant,
+    beside,
+    torch_state,
+)
+from suture.hook import where
+from suture.switches import guard_filter
+from suture.torch_private import MissingName
+
+rooms.load()
+_log = logging.getLogger("suture.compiler.pipeline")
+
+
+@dataclass(slots=True)
+class Miss:
+    """A state for which a point has no variant, while it is being compiled. `modes` are those of
+    torch functions that were active. `told`: the break of the region was told, under a plan that
+    is `without_data` or not; None: nothing was told yet."""
+
+    unit: Unit
+    point: Any
+    data: PointData
+    state: tuple[Any, ...]
+    modes: list[Any]
+    told: bool | None = None
+    watch: Any = None  # who looked over the tracer's shoulder, if anybody did
+    trace: Trace | None = None  # of the try that goes on
+
+    def release(self) -> None:
+        """The trace is not needed any more: what it knows of the program goes at once."""
+        if self.trace is not None:
+            self.trace.release()
+            self.trace = None
+
+
+def compile_point(
+    unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]
+) -> Variant | Uncompiled:
+    """Trace, guard, emit, compile and install a variant for this state."""
+    try:
+        with (
+            outside_imports(),
+            torch_state.without_saved_tensor_hooks(),
+            torch_state.without_function_modes() as modes,
+        ):
+            return settle(Miss(unit, point, data, state, modes))
+    except (errors.SutureError, KeyboardInterrupt, SystemExit):
+        raise
+    except RecursionError as error:
+        _out_of_room(data, point, error)  # the program will come to the end of the stack by itself
+        return INTERPRET
+    except MissingName as error:
+        _missing(data, point, error)
+        return INTERPRET
+    except Exception as error:
+        _fault(data, point, error)
+        _tell_repro(repro.function_failed(state[0], state, error))
+        return INTERPRET
+
+
+def settle(miss: Miss) -> Variant | Uncompiled:
+    """Try until a plan holds: each try that fails gives the next plan."""
+    history = miss.data.history
+    plan = history.plan()
+    tries = 0
+    while True:
+        try:
+            result = attempt(miss, plan)
+        finally:
+            miss.release()
+        if not isinstance(result, Retry):
+            return result
+        tries += 1
+        messages.retried(miss.point, miss.data, result.reason, tries)
+        plan = result.plan
+        history.keep(plan)
+        if tries > config.retry_limit:
+            return _unsettled(miss, result.reason, tries)
+
+
+def attempt(miss: Miss, plan: Plan) -> Variant | Uncompiled | Retry:
+    """One try, from the trace to the installed variant."""
+    with events.phase("trace", miss.point.name):
+        capture = trace(miss, plan)
+    if isinstance(capture, Retry):
+        return capture
+    result = finish_capture(miss, plan, capture)
+    capture.drop_tracebacks()
+    return result
+
+
+def finish_capture(miss: Miss, plan: Plan, capture: Capture) -> Variant | Uncompiled | Retry:
+    """From what was captured to the installed variant."""
+    unit, point, data = miss.unit, miss.point, miss.data
+    name = point.name
+    if unit.options.fullgraph and capture.initializes:
+        return THIS_CALL_PLAINLY
+    untold = miss.told is not plan.without_data
+    if untold and not unit.worth_compiling(data, capture, miss.state):
+        return INTERPRET
+    try:
+        with events.phase("emit", name):
+            emitted = emit(capture, data.chain, name_of(data.chain), unit.point)
+    except MadeByPython as wanted:
+        reason = f"{wanted.what} leaves the region: Python makes it"
+        return Retry(plan.leaving(frozenset({wanted.place})), reason)
+    except RecursionError:  # too deep to be written down: the break is told all the same
+        tell(unit, point, data, capture)
+        raise
+    if untold:
+        miss.told = plan.without_data
+        messages.traced(point, data, capture, miss.watch)
+        tell(unit, point, data, capture)
+    torch_state.guard(capture.guards, miss.modes)
+    with events.phase("backend", name):
+        refused = install_graph(miss, plan, capture, emitted)
+    return refused or install(miss, capture, emitted)
+
+
+def trace(miss: Miss, plan: Plan) -> Capture | Retry:
+    """Run the region symbolically, once."""
+    unit = miss.unit
+    whole = unit.options.fullgraph
+    asked = torch_state.asked(miss.modes)
+    allowance = unit.trace_allowance() if plan.stop is None else math.inf
+    traced = new_trace(
+        miss.data.chain,
+        miss.state,
+        miss.data.history,
+        plan,
+        asked,
+        whole=whole,
+        allowance=allowance,
+    )
+    miss.trace, miss.watch = traced, messages.watcher()
+    traced.progress.watch = miss.watch
+    with quiet_failures():
+        result = run_region(traced)
+    if not isinstance(result, Retry) or result.plan.stop is not None:
+        unit.overworked += is_overworked(traced)
+    return result
+
+
+def install(miss: Miss, capture: Capture, emitted: Any) -> Variant:
+    """Finish the guards and add the variant to its point."""
+    name = miss.point.name
+    with events.phase("guard", name):
+        from suture.compiler.guards import shapes
+
+        shapes.check_marks(capture.graph.shape_env, capture.places)
+        shapes.add(capture.guards, capture.graph, capture.places)
+        capture.graph.decisions.where = _nowhere
+        choose = miss.unit.options.backend.guard_filter_fn
+        if choose is not None:
+            capture.guards.entries = guard_filter.kept(choose, capture.guards.entries, miss.state)
+        program = finish(capture.guards)
+    if config.verify and beside.can_run_twice(miss.data, capture, emitted.parameters):
+        emitted.function = beside.Beside(emitted, name, config.strict)
+    variant = miss.unit.install(miss.point, miss.data, capture, emitted, program)
+    messages.installed(miss.point, miss.data, variant, miss.state)
+    return variant
+
+
+def tell(unit: Unit, point: Any, data: PointData, capture: Capture) -> None:
+    """Tell of a break; raise if there may be none."""
+    exit = capture.exit
+    reason = exit.reason if isinstance(exit, (Run, Interpret, Yield, Again)) else None
+    if reason is None or _is_next_turn(data, exit):
+        return
+    messages.broke(unit, point, capture, reason)
+
+
+def _is_next_turn(data: PointData, exit: Any) -> bool:
+    """The next turn of a loop that broke before: part of that break, not one of its own."""
+    started_elsewhere = data.chain[0].index > 0
+    return started_elsewhere and isinstance(exit, Run) and exit.operation == "next"
+
+
+def name_of(chain: Any) -> str:
+    """A readable name for the variant: the function's, with the line if it starts elsewhere."""
+    name, _, line = where(chain)
+    plain = (
+        "".join(c if c.isalnum() else "_" for c in name.rpartition(".")[2]).strip("_") or "region"
+    )
+    if not plain.isidentifier() or keyword.iskeyword(plain):
+        plain = f"region_{plain}"
+    return plain if chain[0].index == 0 and len(chain) == 1 else f"{plain}_at_{line}"
+
+
+def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Retry | None:
+    """Hand the graph to the backend. Gives the next plan if the backend could not take some
+    number as a symbol."""
+    unit, point, module = miss.unit, miss.point, emitted.module
+    if module is None:
+        return None
+    put_asserts(module, capture.graph.shape_env)
+    if is_scalar(module):
+        emitted.set_graph(module.forward)
+        return None
+    if plan.floats_as_data:
+        capture.graph.floats_as_data()
+    static = [i for i, entry in enumerate(emitted.inputs) if keeps_address(entry)]
+    try:
+        with capture.graph.compiling(), sizes_from_zero(plan.from_zero):
+            compiled = (_as_it_is if plan.uncompiled else backends.compile_graph)(
+                unit.options.backend,
+                module,
+                [entry.for_backend() for entry in emitted.inputs],
+                fake_mode=capture.graph.fake,
+                static=static,
+                aside=capture.graph.floats_aside(),
+                symbolic=bool(capture.places),
+                function=where(miss.data.chain)[0],
+                point=point.name,
+                fakes=[entry.node.meta["val"] for entry in emitted.inputs],
+            )
+    except errors.BackendFailed as failed:
+        retry = without_refused(miss, plan, capture, failed)
+        if retry is not None:
+            return retry
+        inputs = [entry.example for entry in emitted.inputs]
+        _tell_repro(repro.graph_failed(module, inputs, unit.options.backend.name, failed))
+        if unit.options.fullgraph or config.raise_backend_errors or config.strict:
+            raise
+        _log.warning("%s: %s; the graph runs uncompiled", point.name, failed)
+        return Retry(plan.having(uncompiled=True), f"{failed}; the graph runs uncompiled")
+    if config.verify:
+        compiled = backends.verified(compiled, module, point.name, config.strict)
+    compiled = capture.graph.keeping_modes(compiled)
+    if capture.functions[0]:
+        compiled = torch_state.running_without_modes(compiled)
+    emitted.set_graph(compiled)
+    messages.captured(point, miss.data, capture, emitted)
+    return None
+
+
+def _as_it_is(backend: Any, module: Any, inputs: Any, **options: Any) -> Any:
+    """The graph itself, traced anew: the backend may have changed the one that it failed on."""
+    return module.forward
+
+
+def without_refused(
+    miss: Miss, plan: Plan, capture: Capture, failed: errors.BackendFailed
+) -> Retry | None:
+    """A plan under which the backend may succeed, if there is one. In turn: derivatives by Python,
+    sizes as they are now, floats as data, floats as constants, numbers from data outside the
+    graph, no symbols at all."""
+    graph, said = capture.graph, f"the backend refuses the graph ({failed})"
+    derivatives = frozenset(graph.derivatives.places)
+    if derivatives - plan.by_python:
+        return Retry(plan.leaving(derivatives), f"{said}; Python computes derivatives")
+    if plan.from_zero:
+        return Retry(plan.having(from_zero=False), f"{said}; sizes are not 0 or 1")
+    names = backends.wanted_constants(failed)
+    floats = {p.source.path() for p in capture.places if p.kind == "float"} - plan.constants
+    if names is not None or (floats and plan.floats_as_data):
+        from suture.compiler.guards import shapes
+
+        paths = frozenset(shapes.paths_of(names or set(), capture.places))
+        now = "constants" if plan.floats_as_data else "data"
+        return Retry(plan.refusing(paths), f"{said}; floats are {now}")
+    if graph.origins and not plan.without_data and not miss.unit.options.fullgraph:
+        return Retry(plan.having(without_data=True), f"{said}; numbers from data stay outside it")
+    if not capture.places or plan.dynamic is False:
+        return None
+    level = logging.WARNING if plan.dynamic else logging.INFO  # symbols were asked for
+    _log.log(level, "%s: %s; its sizes and numbers become constants", miss.point.name, failed)
+    return Retry(plan.having(dynamic=False), f"{said}; sizes and numbers are constants")
+
+
+def _unsettled(miss: Miss, reason: str, tries: int) -> Uncompiled:
+    """The limit on tries is reached: the point is interpreted from now on."""
+    function, file, line = where(miss.data.chain)
+    limit = Break(internal.RETRY_LIMIT, function=function, count=str(tries), reason=reason)
+    place = events.Where(function, file, line or 0)
+    events.emit(events.Interpreted(place, str(limit), limit.number, point=miss.point.name))
+    miss.data.given_up = True
+    if miss.unit.options.fullgraph:
+        raise messages.unsupported(limit, (place,))
+    return INTERPRET
+
+
+def _nowhere() -> None:
+    """Stands for the tracer once it is done, for those who live longer."""
+
+
+def _tell_repro(path: str) -> None:
+    if path:
+        _log.warning("a script that shows the failure was written: %s", path)
+
+
+def _out_of_room(data: PointData, point: Any, error: RecursionError) -> None:
+    """The stack is nearly full: say so, if there is room for that."""
+    with contextlib.suppress(RecursionError):
+        function, file, line = where(data.chain)
+        reason = Break(calls.TRACING_OUT_OF_ROOM, error=type(error).__name__)
+        place = events.Where(function, file, line or 0)
+        events.emit(events.Interpreted(place, str(reason), reason.number, point=point.name))
+
+
+def _missing(data: PointData, point: Any, error: MissingName) -> None:
+    """Compiling itself needs a part of torch that is gone: the frame runs in the interpreter."""
+    function, file, line = where(data.chain)
+    reason = Break(internal.MISSING_NAME, name=error.path)
+    place = events.Where(function, file, line or 0)
+    events.emit(events.Interpreted(place, str(reason), point=point.name))
+    _log.warning("%s", reason)
+    data.given_up = True
+
+
+def _fault(data: PointData, point: Any, error: Exception) -> None:
+    """Something unforeseen: the frame runs in the interpreter, and the fault is told."""
+    function, file, line = where(data.chain)
+    text = f"{type(error).__name__}: {error}"
+    reason = Break(internal.INTERNAL_FAULT, error=text, phase="compile", where=f"{file}:{line}")
+    place = events.Where(function, file, line or 0)
+    events.emit(events.Interpreted(place, str(reason), reason.number, point=point.name))
+    if config.strict:
+        raise errors.InternalError(str(reason)) from error
+    _log.warning("%s", reason, exc_info=error)
+    data.given_up = True

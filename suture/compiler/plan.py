@@ -1,0 +1,86 @@
+"""How a region is traced: one frozen `Plan` for each try, and why a try was not the last.
+
+Tracing takes things for granted, and finds out on the way, or when the graph meets the backend,
+that one of them does not hold. Nothing is rolled back then: the try ends in a `Retry`, which holds
+the next plan and the reason in words, and the region is traced again from its start. The loop that
+does this is in `pipeline`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from types import CodeType
+from typing import Any
+
+from suture.compiler.capture import Exit
+
+Place = tuple[CodeType, int]  # an instruction: code object and index
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Where the next try ends: before instruction number `step` of the region, by `exit`.
+
+    `assumed` are the guards under which an earlier try found that the program raises there: the
+    next one does not look that far, and other values may not raise. `initializes`: the earlier
+    try came to a call that makes modules what they are.
+    """
+
+    step: int
+    exit: Exit
+    assumed: tuple[Any, ...] = ()
+    initializes: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What one try takes for granted.
+
+    dynamic         sizes and numbers are symbols: all of them (True), none (False), or those that
+                    were seen to change (None)
+    by_python       calls that Python runs, because what they make leaves the region
+    unexpected      branches on data of which no outcome is expected any more
+    constants       paths of numbers that the backend cannot take as symbols
+    floats_as_data  floats reach the backend as tensors of which it knows nothing
+    without_data    numbers that come out of tensors stay outside of graphs
+    from_zero       symbolic sizes may be 0 and 1 too
+    uncompiled      the backend has failed on the graph, which runs as it is
+    stop            where to end; None: at the first break, or the return
+    """
+
+    dynamic: bool | None = None
+    by_python: frozenset[Place] = frozenset()
+    unexpected: frozenset[Place] = frozenset()
+    constants: frozenset[str] = frozenset()
+    floats_as_data: bool = False
+    without_data: bool = False
+    from_zero: bool = False
+    uncompiled: bool = False
+    stop: Stop | None = None
+
+    def stopping(self, stop: Stop) -> Plan:
+        """This plan, ending there."""
+        return replace(self, stop=stop)
+
+    def having(self, **changes: Any) -> Plan:
+        """This plan with other assumptions. Under those the trace may go another way, so where it
+        was to stop counts no more."""
+        return replace(self, stop=None, **changes)
+
+    def leaving(self, places: frozenset[Place]) -> Plan:
+        """This plan, with Python running the calls at `places` too."""
+        return self.having(by_python=self.by_python | places)
+
+    def refusing(self, paths: frozenset[str]) -> Plan:
+        """The backend cannot take these numbers as symbols: first floats are handed to it as data,
+        and if that was done already they are constants."""
+        constants = self.constants | paths if self.floats_as_data else self.constants
+        return self.having(constants=constants, floats_as_data=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """A try that was not the last: the plan for the next one, and why, as a clause for people."""
+
+    plan: Plan
+    reason: str

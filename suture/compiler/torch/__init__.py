@@ -1,0 +1,1 @@
+"""Tensors: operations, modes, subclasses, autograd, higher-order operators."""

@@ -1,0 +1,498 @@
+"""NumPy: functions, methods and operators on arrays whose numbers live in the graph."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from typing import Any
+
+import torch
+
+from suture.breaks import Break, arrays, calls, tensors
+from suture.compiler import abstract
+from suture.compiler.abstract import implements
+from suture.compiler.core import Trace
+from suture.compiler.graph import arrays as nodes
+from suture.compiler.language.conversions import wrap_known
+from suture.compiler.models import handles, special
+from suture.compiler.objects import (
+    Builtin,
+    Class,
+    Constant,
+    List,
+    Object,
+    Opaque,
+    Refused,
+    Symbol,
+    Tensor,
+    Tuple,
+)
+from suture.compiler.objects.array import Array, ArrayMethod, numpy_dtype
+from suture.compiler.outside.inputs import note_sizes, tensor_plan, wrap_number
+from suture.compiler.outside.wrapping import WRAPPERS
+from suture.compiler.torch.tensor_methods import method
+from suture.dynamic import NO_MARKS
+
+_REDUCTIONS = frozenset(["sum", "prod", "max", "min", "mean", "amax", "amin", "argmax", "argmin"])
+_MADE = frozenset(
+    [
+        "array",
+        "asarray",
+        "zeros",
+        "ones",
+        "empty",
+        "full",
+        "arange",
+        "linspace",
+        "eye",
+        "identity",
+        "zeros_like",
+        "ones_like",
+        "full_like",
+        "empty_like",
+    ]
+)
+_WRITTEN_OUT = 4096  # elements of an array that a graph may hold as numbers
+_COMPUTED = ("T", "real", "imag")
+_PLAIN = {"iand": "and_", "ior": "or_"}
+_SYMBOLS = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "gt": ">", "ge": ">="}
+_CHANGES = ("fill", "sort", "put", "resize")
+_NUMBERS = ("item", "tolist", "__int__", "__float__", "__index__", "__bool__")
+
+
+def write_array(trace: Trace, name: str) -> None:
+    """A change in place. Arrays from outside may share memory with other inputs in ways that a
+    graph does not see, so Python changes those."""
+    if any(entry.convert is tensor_over for entry in trace.graph.inputs):
+        raise Break(arrays.ARRAY_METHOD, method=name)
+    trace.numbers.arrays_written = True
+
+
+@implements(abstract.call_numpy)
+def call_numpy(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    name = _numpy_name(real)
+    if name is None:
+        return None
+    if (name in ("array", "asarray") or name.endswith("_like")) and _begins_with_tensor(args):
+        args = [abstract.tensor_method(trace, args[0], "numpy", [], {}), *args[1:]]
+    if name not in _MADE and not any(_holds_array(trace, v) for v in (*args, *kwargs.values())):
+        return _fold_numpy(trace, real, name, args, kwargs)
+    if isinstance(real, numpy.ufunc) and len(args) > real.nin:
+        args, kwargs = args[: real.nin], {**kwargs, "out": Tuple(args[real.nin :])}
+    kwargs, out = _array_to_fill(trace, name, kwargs)
+    if not nodes.counterpart(name):
+        raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy.{name}")
+    made = _array_node(trace, nodes.array_function, [Constant(name), *args], kwargs, name)
+    return made if out is None else out
+
+
+def _array_to_fill(
+    trace: Trace, name: str, kwargs: dict[str, Any]
+) -> tuple[dict[str, Any], Array | None]:
+    """The array that a function of NumPy writes its result to, and gives; None if none."""
+    out = kwargs.get("out")
+    if isinstance(out, Tuple) and len(out.items) == 1:
+        (out,) = out.unpacked(trace)
+        kwargs = {**kwargs, "out": out}
+    if out is None or (out.is_constant() and out.constant() is None):
+        return kwargs, None
+    if not isinstance(out, Array) or out.is_scalar:
+        raise Break(arrays.ARRAY_METHOD, method=name)
+    write_array(trace, name)
+    return kwargs, out
+
+
+def _fold_numpy(trace: Trace, real: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A function of numbers, called now: it gives a scalar, or an array that is made of what it
+    gave; None if it is something else."""
+    known = name in _REDUCTIONS or isinstance(real, numpy.ufunc) or nodes.counterpart(name)
+    if not known or not all(_is_number(trace, v) for v in (*args, *kwargs.values())):
+        return None
+    values = [abstract.constant_value(trace, v) for v in args]
+    named = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
+    try:
+        result = real(*values, **named)
+    except Exception:
+        return None
+    if type(result) is numpy.ndarray and result.ndim and result.dtype.kind in "biuf":
+        if result.size > _WRITTEN_OUT:
+            return None
+        asked = [Constant("array"), wrap_known(trace, result.tolist())]
+        return _array_node(trace, nodes.array_function, asked, _dtype_asked(result), name)
+    return Constant(result) if type(result) in WRAPPERS and result == result else None
+
+
+@implements(abstract.array_method)
+def array_method(trace: Trace, array: Array, name: str, args: list[Any], kwargs: Any) -> Any:
+    if name in _NUMBERS and not args and not kwargs:
+        if array.number is not None and name in ("item", "tolist"):
+            return array.number
+        return abstract.tensor_method(trace, array.tensor, name, [], {})
+    if not nodes.has_method(name):
+        raise Break(arrays.ARRAY_METHOD, method=name)
+    target = nodes.array_method
+    if name in _CHANGES:
+        write_array(trace, name)
+        target = nodes.array_method_
+    return _array_node(trace, target, [array, Constant(name), *args], kwargs, name)
+
+
+@implements(abstract.number_in)
+def number_in(trace: Trace, array: Array) -> Any:
+    if array.number is not None:
+        return array.number
+    return abstract.tensor_to_number(trace, array.tensor, "item")
+
+
+@implements(abstract.array_operator)
+def array_operator(trace: Trace, name: str, *operands: Any) -> Any:
+    if any(isinstance(o, Tensor) for o in operands):
+        plain = [_beside_tensor(trace, o, name) for o in operands]
+        return abstract.call_torch(trace, getattr(operator, name), plain, {})
+    made = _array_operator(trace, name, *operands)
+    numbers = [_number_behind(o) for o in operands]
+    if name in _SYMBOLS and None not in numbers:
+        made.number = abstract.compare(trace, _SYMBOLS[name], *numbers)
+    return made
+
+
+def _beside_tensor(trace: Trace, operand: Any, name: str) -> Any:
+    """An operand next to a tensor, to which a scalar of NumPy is a number."""
+    if isinstance(operand, Array) and (not operand.is_scalar or name.startswith("i")):
+        raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of a tensor")
+    return number_in(trace, operand) if isinstance(operand, Array) else operand
+
+
+def _array_operator(trace: Trace, name: str, *operands: Any) -> Any:
+    first = operands[0]
+    changes = name.startswith("i") and name != "invert"
+    if changes and isinstance(first, Array) and first.is_scalar:
+        name, changes = _PLAIN.get(name, name[1:]), False  # scalars never change
+    if changes:
+        write_array(trace, f"__{name}__")
+    dtype = _result_dtype(name, operands)
+    if dtype is None:
+        raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of these operands")
+    if name == "truediv" and dtype == numpy.float64:  # torch divides integers in float32
+        operands = tuple(_as_doubles(trace, o) for o in operands)
+    target = nodes.array_operator_ if changes else nodes.array_operator
+    made = _array_node(trace, target, [Constant(name), *operands], {}, name)
+    if isinstance(made, Array) and isinstance(first, Array) and made.tensor is first.tensor:
+        return first
+    if isinstance(made, Array) and numpy_dtype(made.tensor.value) != dtype:
+        raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of these operands")
+    return made
+
+
+def _as_doubles(trace: Trace, operand: Any) -> Any:
+    if not isinstance(operand, Array) or operand.tensor.value.dtype.is_floating_point:
+        return operand
+    asked = [operand, Constant("astype"), Constant("float64")]
+    return _array_node(trace, nodes.array_method, asked, {}, "astype")
+
+
+@implements(abstract.array_setitem)
+def array_setitem(trace: Trace, array: Array, key: Any, value: Any) -> Any:
+    write_array(trace, "__setitem__")
+    _array_node(trace, nodes.array_setitem_, [array, key, value], {}, "__setitem__")
+    return Constant(None)
+
+
+@implements(abstract.array_attribute)
+def array_attribute(trace: Trace, array: Array, name: str) -> Any:
+    value = array.tensor.value
+    if name == "shape":
+        return Tuple(list(abstract.tensor_shape(trace, array.tensor).items))
+    if name == "size":
+        return abstract.tensor_method(trace, array.tensor, "numel", [], {})
+    if name == "ndim":
+        return Constant(value.dim())
+    if name == "dtype":
+        return abstract.wrap(trace, numpy_dtype(value), None)
+    if name == "itemsize":
+        return Constant(numpy_dtype(value).itemsize)
+    if name == "__class__":
+        return abstract.wrap(trace, array.python_type(), None)
+    if name in _COMPUTED:
+        return _array_node(trace, nodes.array_attribute, [array, Constant(name)], {}, name)
+    found = getattr(array.python_type(), name, None)
+    if found is None:
+        kind = f"{array.python_type().__module__}.{array.python_type().__name__}"
+        return abstract.raise_(trace, AttributeError, f"'{kind}' object has no attribute '{name}'")
+    if callable(found):
+        return ArrayMethod(array, name)
+    raise Break(arrays.ARRAY_ATTRIBUTE, attribute=name)
+
+
+def _array_node(trace: Trace, target: Any, args: list[Any], kwargs: Any, name: str) -> Any:
+    plain = [_array_argument(trace, a, name) for a in args]
+    named = {k: _array_argument(trace, v, name) for k, v in kwargs.items()}
+    return _as_arrays(abstract.call_torch(trace, target, plain, named))
+
+
+def _array_argument(trace: Trace, value: Any, name: str) -> Any:
+    """Tensors for arrays, names for dtypes; a tensor itself is not NumPy's business."""
+    if isinstance(value, Array):
+        return value.tensor
+    if isinstance(value, (List, Tuple)) and type(value) in (List, Tuple):
+        return type(value)([_array_argument(trace, v, name) for v in value.unpacked(trace)])
+    if isinstance(value, (Class, Object)):
+        dtype = _dtype_name(value)
+        if dtype is not None:
+            return Constant(dtype)
+    if isinstance(value, Tensor):
+        raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of a tensor")
+    if isinstance(value, Constant) and isinstance(value.value, numpy.generic):
+        if name not in ("getitem", "__setitem__"):  # its dtype would count, a number's does not
+            raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of a scalar")
+        return Constant(value.value.item())
+    return value
+
+
+def _begins_with_tensor(args: list[Any]) -> bool:
+    return bool(args) and isinstance(args[0], Tensor)
+
+
+def _dtype_asked(result: Any) -> dict[str, Any]:
+    return {"dtype": Constant(str(result.dtype.name))}
+
+
+def _result_dtype(name: str, operands: Any) -> Any:
+    """The dtype that NumPy's own operator gives for such operands; None where it refuses them, or
+    they are nothing that arrays are combined with."""
+    if name == "getitem":
+        return numpy_dtype(operands[0].tensor.value)
+    samples = [_sample(o) for o in operands]
+    if any(s is None for s in samples):
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            result = getattr(operator, name)(*samples)
+    except Exception:
+        return None
+    return getattr(result[0] if isinstance(result, tuple) else result, "dtype", None)
+
+
+def _sample(operand: Any) -> Any:
+    """A value of the operand's kind: what NumPy makes of its kind it makes of all."""
+    if isinstance(operand, Array):
+        dtype = numpy_dtype(operand.tensor.value)
+        dims = operand.tensor.value.dim()
+        return dtype.type(1) if operand.is_scalar else numpy.ones((1,) * dims, dtype)
+    if isinstance(operand, Symbol):
+        return operand.python_type()(1)
+    if isinstance(operand, Constant) and isinstance(operand.value, (int, float, complex)):
+        return operand.value
+    if isinstance(operand, Constant) and isinstance(operand.value, numpy.generic):
+        return operand.value
+    return None
+
+
+def _number_behind(operand: Any) -> Any:
+    """The number of Python that an operand is, if it is one from outside, or a constant."""
+    if isinstance(operand, Array):
+        return operand.number
+    known = isinstance(operand, Symbol) or (
+        isinstance(operand, Constant) and type(operand.value) in (int, float)
+    )
+    return operand if known else None
+
+
+def _is_number(trace: Trace, value: Any) -> bool:
+    """Whether a value is a known number, or a list, tuple or size of them."""
+    if isinstance(value, Constant):
+        return isinstance(value.value, (bool, int, float, numpy.generic, tuple, type(None)))
+    return isinstance(value, (List, Tuple)) and all(
+        _is_number(trace, v) for v in value.unpacked(trace)
+    )
+
+
+def _as_arrays(result: Any) -> Any:
+    if isinstance(result, Tensor):
+        return Array(result)
+    if type(result) in (List, Tuple):
+        return type(result)([_as_arrays(i) for i in result.items])
+    return result
+
+
+def _holds_array(trace: Trace, value: Any) -> bool:
+    if isinstance(value, Array):
+        return True
+    return type(value) in (List, Tuple) and any(
+        _holds_array(trace, v) for v in value.unpacked(trace)
+    )
+
+
+def _dtype_name(value: Any) -> str | None:
+    import numpy
+
+    try:
+        real = value.real()
+    except LookupError:
+        return None
+    if isinstance(real, numpy.dtype):
+        return str(real.name)
+    if isinstance(real, type) and issubclass(real, (numpy.generic, bool, int, float, complex)):
+        return str(numpy.dtype(real).name)
+    return None
+
+
+def _numpy_name(real: Any) -> str | None:
+    """How NumPy calls the function: "sin", "linalg.norm"."""
+    import numpy
+
+    name = getattr(real, "__name__", "")
+    if getattr(numpy, name, None) is real:
+        return str(name)
+    for room in ("linalg", "fft"):
+        if getattr(getattr(numpy, room), name, None) is real:
+            return f"{room}.{name}"
+    return None
+
+
+@method("numpy")
+def _to_numpy(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    value = tensor.value
+    plain = not args and not kwargs and not value.requires_grad and value.device.type == "cpu"
+    if not plain or value.dtype in (torch.bfloat16, torch.complex32) or value.is_conj():
+        raise Break(calls.C_FUNCTION, function="Tensor.numpy")
+    return Array(abstract.add_node(trace, "call_method", "detach", [tensor], {}))
+
+
+@special("from_numpy")
+def _from_numpy(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    if len(args) == 1 and isinstance(args[0], Array) and not args[0].is_scalar:
+        return abstract.add_node(trace, "call_method", "detach", [args[0].tensor], {})
+    raise Break(calls.C_FUNCTION, function="torch.from_numpy")
+
+
+# ---- arrays from outside
+
+
+class _SameLayout:
+    """A predicate for guards: an array of this dtype, shape and strides."""
+
+    __slots__ = ("__name__", "layout")
+
+    def __init__(self, array: Any) -> None:
+        self.layout = _layout(array)
+        self.__name__ = f"array of {array.dtype} {array.shape}"
+
+    def __call__(self, array: Any) -> bool:
+        return self.layout == _layout(array)
+
+    def __repr__(self) -> str:
+        return self.__name__
+
+
+def _layout(array: Any) -> Any:
+    return array.dtype, array.shape, array.strides
+
+
+def tensor_over(array: Any) -> torch.Tensor:
+    """A tensor over the memory of an array, also of one that may not be written."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch.from_numpy(array)
+
+
+def _wrap_array(trace: Trace, value: Any, source: Any) -> Any:
+    source = source if source is not None else abstract.pinned(trace, value, "an array")
+    trace.guards.add(source, "type", type(value))
+    try:
+        real = tensor_over(value)
+    except (TypeError, ValueError):
+        dtype = str(value.dtype)
+        return Refused(value, source, lambda: Break(arrays.ARRAY_DTYPE, dtype=dtype))
+    if trace.numbers.arrays_written:
+        return Refused(value, source, lambda: Break(arrays.ARRAY_METHOD, method="read"))
+    over = source.call(tensor_over)
+    plan = tensor_plan(trace, real, over, NO_MARKS)
+    fake = trace.graph.fake_tensor(real, over, plan.context)
+    node = trace.graph.add_input(source, real, fake, convert=tensor_over)
+    if plan.context is None:
+        trace.guards.add(source, "truth", _SameLayout(value))
+    else:  # its sizes have changed
+        trace.guards.add(over, "tensor", plan.spec(real, fake))
+        note_sizes(trace, fake, over, plan)
+    return Array(Tensor(node, fake), source)
+
+
+def _wrap_scalar(trace: Trace, value: Any, source: Any) -> Any:
+    """A NumPy scalar is a constant, with its type; once it has changed, a number of the graph."""
+    if source is None:
+        return Constant(value)
+    trace.guards.add(source, "type", type(value))
+    number = value.item()
+    if type(number) is not bool and trace.region.history.dynamic_number(
+        trace.region.plan, source.path(), number
+    ):
+        return _changing_scalar(trace, value, source)
+    if value != value:
+        return Opaque(value, source)
+    trace.guards.add(source.call(_number_of), "equals", number)
+    return Constant(value, source)
+
+
+def _changing_scalar(trace: Trace, value: Any, source: Any) -> Any:
+    try:
+        real = tensor_of_scalar(value)
+    except TypeError:
+        return Opaque(value, source)
+    inner = source.call(_number_of)
+    trace.region.history.changes(inner.path())
+    number = wrap_number(trace, value.item(), inner)
+    if number is None:
+        return Opaque(value, source)
+    fake = trace.graph.fake_tensor(real, source, None)
+    node = trace.graph.add_input(source, real, fake, convert=tensor_of_scalar)
+    return Array(Tensor(node, fake), source, number)
+
+
+def tensor_of_scalar(scalar: Any) -> torch.Tensor:
+    """A tensor with the number in a scalar."""
+    return torch.from_numpy(numpy.asarray(scalar))
+
+
+def _number_of(scalar: Any) -> Any:
+    return scalar.item()
+
+
+def _seed(trace: Trace, args: Any, kwargs: Any) -> Any:
+    """Draws are Python's, so that it is early enough to seed them where the region ends."""
+    seed = args[0].value if len(args) == 1 and isinstance(args[0], Constant) else None
+    if kwargs or type(seed) is not int or not 0 <= seed < 1 << 32:
+        raise Break(calls.C_FUNCTION, function="numpy.random.seed")
+    trace.effects.call(numpy.random.seed, args, {})
+    return Constant(None)
+
+
+def _wrap_function(trace: Trace, value: Any, source: Any) -> Any:
+    if source is not None:
+        abstract.fix(trace, source, value)
+    return Builtin(value, source if source is not None else abstract.pinned(trace, value))
+
+
+def _scalar_of(kind: Any) -> None:
+    @handles(kind)
+    def make(trace: Trace, args: Any, kwargs: Any) -> Any:
+        if kwargs or not all(_is_number(trace, a) for a in args):
+            raise Break(calls.C_FUNCTION, function=f"numpy.{kind.__name__}")
+        return abstract.folded(
+            trace, lambda: kind(*(abstract.constant_value(trace, a) for a in args))
+        )
+
+
+try:
+    import numpy
+except ImportError:  # torch works without it, and so does suture
+    pass
+else:
+    WRAPPERS[numpy.ndarray] = _wrap_array
+    for _kind in {numpy.dtype(_code).type for _code in "?bBhHiIlLqQfd"}:
+        WRAPPERS[_kind] = _wrap_scalar
+        _scalar_of(_kind)
+    WRAPPERS[numpy.ufunc] = WRAPPERS[type(numpy.sum)] = _wrap_function
+    WRAPPERS[type(numpy.random.seed)] = _wrap_function
+    handles(numpy.random.seed)(_seed)

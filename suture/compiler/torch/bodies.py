@@ -1,0 +1,190 @@
+"""Tracing a function into a graph of its own, for an operator that takes functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from suture.breaks import Break, autograd, higher_order
+from suture.compiler import abstract
+from suture.compiler.core import Mutable, Trace
+from suture.compiler.effects import Effects
+from suture.compiler.graph import OpFailed
+from suture.compiler.language.attributes import MISSING, instance_value
+from suture.compiler.objects import Cell, Constant, Dict, Object, Raised, Sequence, Symbol, Tensor
+from suture.compiler.objects.instance import DELETED
+from suture.compiler.torch import trees
+from suture.compiler.torch.tensors import op_failure
+
+
+@dataclass(slots=True, eq=False)
+class Body:
+    """A traced function. `module` takes the flat arguments, then `lifted` (nodes of the graph
+    around it that it uses) and gives a tuple; `result` is the structure of what it returns."""
+
+    module: torch.fx.GraphModule
+    lifted: list[torch.fx.Node]
+    result: Any
+    values: list[Any]  # the fake values of the tuple
+    constants: bool  # whether the result holds something else than graph values
+
+
+_OF_BODIES = (
+    higher_order.BODY_BREAKS,
+    higher_order.BODY_SIDE_EFFECT,
+    autograd.CONTEXT_ESCAPES,
+)
+
+
+def trace_body(
+    trace: Trace,
+    name: str,
+    fn: Any,
+    structure: Any,
+    leaves: list[Any],
+    fakes: list[Any],
+    kwargs: Any = None,
+) -> Body:
+    """Trace `fn(*structure)` with fresh graph values in place of `leaves`, whose fake values
+    are `fakes`. A body that breaks, or that changes something outside, is refused."""
+    level = trace.graph.levels.push()
+    saved, trace.effects = trace.effects, Effects()
+    trace.effects.globals.update(saved.globals)
+    outside = _reachable(trace.frames)
+    try:
+        formal = [
+            _formal(trace, level, i, old, fake) for i, (old, fake) in enumerate(zip(leaves, fakes))
+        ]
+        args = [trees.build(trace, s, formal) for s in structure]
+        result = abstract.call(trace, fn, args, dict(kwargs or {}))
+        _refuse_effects(trace, name, outside, saved)
+        outputs: list[Any] = []
+        shape = trees.flatten(trace, result, outputs)
+        nodes = [trace.graph.levels.lift(v.node) for v in outputs]
+    except Raised as raised:
+        kind = raised.exception.python_type().__name__
+        raise Break(higher_order.BODY_BREAKS, operator=name, reason=f"it raises {kind}") from None
+    except Break as reason:
+        if reason.type in _OF_BODIES:
+            raise
+        text = f"{reason.type.number}, {reason.message()}"
+        raise Break(higher_order.BODY_BREAKS, operator=name, reason=text) from None
+    finally:
+        trace.graph.levels.pop()
+        trace.effects = saved
+        trace.effects.note_change()  # nodes of the body may be in the graph
+    lifted = list(level.lifted)
+    values = [v.value for v in outputs]
+    return Body(level.module(nodes), lifted, shape, values, _holds_others(shape))
+
+
+def call_held(trace: Trace, module: Any, name: str, nodes: list[Any], given: Any = ()) -> Any:
+    """A node that calls a module kept in the graph. Of `given`, what comes back as it was is
+    the same object."""
+    target = trace.graph.hold(module, name)
+    lifted = tuple(trace.graph.levels.lift(n) for n in nodes)
+    try:
+        node, value = trace.graph.call("call_module", target, lifted, {})
+    except OpFailed as failed:
+        raise op_failure(trace, failed, name) from failed.cause
+    return _same_as_given(abstract.from_value(trace, node, value), given)
+
+
+def _formal(trace: Trace, level: Any, i: int, old: Any, fake: Any) -> Any:
+    node = level.placeholder(f"arg{i}", fake)
+    level.formal.append(node)
+    if isinstance(fake, torch.Tensor):
+        return Tensor(node, fake, None, torch.Tensor)
+    return Symbol(node, fake)
+
+
+def _refuse_effects(trace: Trace, name: str, outside: set[int], saved: Effects) -> None:
+    for variable in trace.effects.touched.values():
+        if _as_before(trace, variable):
+            continue
+        if any(getattr(item, "stays_inside", False) for item in getattr(variable, "items", ())):
+            raise Break(autograd.CONTEXT_ESCAPES, function=name)
+        if variable.source is not None or id(variable) in outside:
+            raise Break(higher_order.BODY_SIDE_EFFECT, operator=name, object=variable.describe())
+    if trace.effects.calls:
+        raise Break(higher_order.BODY_SIDE_EFFECT, operator=name, object="what is printed")
+    if trace.effects.globals != saved.globals:
+        raise Break(higher_order.BODY_SIDE_EFFECT, operator=name, object="a global variable")
+
+
+def _same_as_given(made: Any, given: Any) -> Any:
+    """A result with the tensors that were given in the places where they came back."""
+    if isinstance(made, Tensor):
+        return next((g for g in given if isinstance(g, Tensor) and g.value is made.value), made)
+    if isinstance(made, Sequence):
+        made.items = [_same_as_given(item, given) for item in made.items]
+    return made
+
+
+def _as_before(trace: Trace, variable: Any) -> bool:
+    """Whether what was changed holds again exactly what it held at first."""
+    if isinstance(variable, Object):
+        settled = variable.value is not None and not getattr(variable.storage, "changed", False)
+        return settled and all(_is_restored(trace, variable, name) for name in variable.attrs)
+    if not isinstance(variable, Dict) or variable.original is None:
+        return False
+    before, now = variable.original, variable.entries
+    return list(before) == list(now) and all(
+        abstract.realize(trace, now[k][1]) is abstract.realize(trace, before[k][1]) for k in now
+    )
+
+
+def _is_restored(trace: Trace, variable: Object, name: str) -> bool:
+    """Whether an attribute that was set has the value again that the real object has."""
+    now = variable.attrs
+    variable.attrs = {k: v for k, v in now.items() if k != name}
+    before, after = instance_value(trace, variable, name), now[name]
+    variable.attrs = now
+    if before is MISSING or after is DELETED:
+        return False
+    before, after = abstract.realize(trace, before), abstract.realize(trace, after)
+    if before is after:
+        return True
+    if not isinstance(before, Constant) or not isinstance(after, Constant):
+        return False
+    return type(before.value) is type(after.value) and before.value == after.value
+
+
+def _holds_others(structure: Any) -> bool:
+    if isinstance(structure, trees.Held):
+        return True
+    if isinstance(structure, dict):
+        return any(_holds_others(s) for s in structure.values())
+    if isinstance(structure, (list, tuple)):
+        return any(_holds_others(s) for s in structure)
+    return False
+
+
+def _reachable(frames: list[Any]) -> set[int]:
+    """The objects that the frames of the region can reach."""
+    seen: set[int] = set()
+    work: list[Any] = []
+    for frame in frames:
+        work += [*frame.locals, *frame.stack, frame.fn]
+    while work:
+        at = work.pop()
+        if at is None or id(at) in seen:
+            continue
+        seen.add(id(at))
+        if isinstance(at, Sequence):
+            work += at.items
+        elif isinstance(at, Dict):
+            work += [
+                part for pair in (getattr(at, "entries", None) or {}).values() for part in pair
+            ]
+        elif isinstance(at, Object):
+            work += [*at.attrs.values(), at.storage]
+        elif isinstance(at, Cell):
+            work.append(at.contents)
+        elif isinstance(at, Mutable) or hasattr(at, "closure"):
+            work += [*(getattr(at, "closure", None) or ()), *(getattr(at, "args", None) or ())]
+        elif hasattr(at, "owner"):
+            work += [at.owner, getattr(at, "fn", None)]
+    return seen

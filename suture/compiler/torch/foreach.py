@@ -1,0 +1,91 @@
+"""Operations on lists of tensors, as optimizers write them when they are compiled.
+
+Where their factors are tensors, torch's kernels read those: so each tensor is computed on its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from suture import rules
+from suture.breaks import Break, calls
+from suture.compiler import abstract
+from suture.compiler.core import Trace
+from suture.compiler.models import handles, special
+from suture.compiler.objects import Constant, Dict, List, Tensor, TensorMethod, Tuple
+from suture.torch_private import operators
+
+
+def _factors(trace: Trace, given: Any) -> list[Any] | None:
+    """The factors, one for each tensor of the list; None if they are Python's numbers."""
+    if isinstance(given, Tensor):
+        return list(abstract.unpack(trace, abstract.call_torch(trace, torch.unbind, [given], {})))
+    if isinstance(given, (List, Tuple)):
+        items = list(abstract.unpack(trace, given))
+        return items if any(isinstance(item, Tensor) for item in items) else None
+    return None
+
+
+def _file(real: Any, combine: Any) -> None:
+    def handler(trace: Trace, args: list[Any], kwargs: Any) -> Any:
+        factors = _factors(trace, args[3]) if len(args) == 4 and not kwargs else None
+        if factors is None:
+            return abstract.by_verdict(
+                trace, rules.lookup(real), real, abstract.wrap(trace, real, None), args, kwargs
+            )
+        lists = [list(abstract.unpack(trace, a)) for a in args[:3]]
+        for target, first, second, factor in zip(*lists, factors):
+            change = abstract.call_torch(trace, combine, [first, second], {})
+            scaled = abstract.call_torch(trace, torch.mul, [change, factor], {})
+            abstract.finish(trace, TensorMethod(target, "add_").call(trace, [scaled], {}))
+        return Constant(None)
+
+    handles(real)(handler)
+
+
+def _file_fused(real: Any) -> None:
+    """A whole step of an optimizer. Lists that it may leave empty, and would write to, are more
+    than torch's functionalization takes: Python runs it then."""
+
+    def handler(trace: Trace, args: list[Any], kwargs: Any) -> Any:
+        if any(isinstance(a, (List, Tuple)) and not abstract.unpack(trace, a) for a in args):
+            raise Break(calls.C_FUNCTION, function=f"torch.{real.__name__}")
+        return abstract.by_verdict(
+            trace, rules.lookup(real), real, abstract.wrap(trace, real, None), args, kwargs
+        )
+
+    handles(real)(handler)
+
+
+@special("group_tensors")
+def _group_tensors(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    """Lists of tensors, sorted into groups of one device and dtype each, in torch's own order."""
+    if kwargs or len(args) != 2:
+        raise Break(calls.C_FUNCTION, function=target.__name__)
+    lists = [list(abstract.unpack(trace, one)) for one in abstract.unpack(trace, args[0])]
+    numbered = abstract.constant_value(trace, args[1])
+    fakes = [[v.value if isinstance(v, Tensor) else None for v in one] for one in lists]
+    try:
+        groups = target(fakes, True)
+    except RuntimeError:
+        raise Break(calls.C_FUNCTION, function=target.__name__) from None  # it says what is wrong
+    entries = {}
+    for kind, (_, places) in groups.items():
+        parts = [List([one[i] for i in places] if one else []) for one in lists]
+        numbers = List([Constant(i) for i in places] if numbered else [])
+        key = abstract.known(trace, kind)
+        entries[key.hash_key(trace)] = (key, Tuple([List(parts), numbers]))
+    return Dict(entries)
+
+
+for _fused in (
+    operators.fused_adam,
+    operators.fused_adamw,
+    operators.fused_sgd,
+    operators.fused_adagrad,
+):
+    _file_fused(_fused)
+_file(operators.foreach_addcdiv, torch.div)
+_file(operators.foreach_addcmul, torch.mul)

@@ -1,0 +1,220 @@
+"""TorchFunctionMode: modes of the user that see every operation before it is done.
+
+The tracer has a stack of its own: the modes that were active when the region began, innermost
+last, and those that the program enters. An operation asks the innermost mode, whose
+`__torch_function__` is traced with the mode itself off the stack, as torch does it. While tracing,
+and while a graph runs, no mode is really active; what the program changed of the stack, the
+variant puts back at its end.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from suture.breaks import Break, contexts
+from suture.compiler import abstract
+from suture.compiler.abstract import implements
+from suture.compiler.core import Trace
+from suture.compiler.language.classes import make_instance
+from suture.compiler.models import special
+from suture.compiler.objects import Constant, Dict, Lazy, Object, Tensor, Tuple
+from suture.compiler.objects.torch_switch import FunctionSwitch
+from suture.torch_private import tensor_parts, thread_state
+from suture.torch_private.tensor_parts import DeviceContext, device_constructors
+
+
+def mode_at(place: int) -> Any:
+    """The mode at that place of torch's own stack."""
+    return thread_state.function_stack_at(place)
+
+
+def begin_modes(trace: Trace, active: list[Any]) -> None:
+    """The modes that are active when the region begins, outermost first."""
+    trace.modes.modes_at_start = [
+        Lazy(mode, abstract.pinned(trace, place, f"mode {place}").call(mode_at))
+        for place, mode in enumerate(active)
+    ]
+    trace.modes.function_modes = list(trace.modes.modes_at_start)
+    trace.modes.asks = trace.modes.asks or bool(active)
+
+
+def function_mode(trace: Trace, place: int) -> Any:
+    """The mode at a place of the stack, looked at."""
+    found = abstract.realize(trace, trace.modes.function_modes[place])
+    for modes in (trace.modes.function_modes, trace.modes.modes_at_start):
+        for i, held in enumerate(modes):
+            if type(held) is Lazy and held.value is getattr(found, "value", None):
+                modes[i] = found
+    return found
+
+
+def push_mode(trace: Trace, mode: Any) -> None:
+    trace.effects.note_change()
+    trace.modes.function_modes.append(mode)
+    trace.modes.asks = True
+
+
+def pop_mode(trace: Trace) -> Any:
+    if not trace.modes.function_modes:
+        raise Break(contexts.MODE_UNSUPPORTED, mode="an empty stack of modes")
+    mode = function_mode(trace, -1)
+    trace.effects.note_change()
+    trace.modes.function_modes.pop()
+    return mode
+
+
+def modes_see(trace: Trace, real: Any = None) -> bool:
+    """Whether a mode is to be asked about an operation. A default device only has to do with
+    functions that make tensors."""
+    if not trace.modes.function_modes:
+        return False
+    if all(_is_device(trace, m) for m in trace.modes.function_modes):
+        return real is not None and real in _constructors()
+    return True
+
+
+def _is_device(trace: Trace, mode: Any) -> bool:
+    if type(mode) is Lazy:
+        return type(mode.value) is DeviceContext
+    return isinstance(mode, Object) and mode.cls is DeviceContext
+
+
+def ask_mode(trace: Trace, func: Any, kinds: Any, args: list[Any], kwargs: Any, plain: bool) -> Any:
+    """What the innermost mode says. The stack is without it meanwhile."""
+    mode = function_mode(trace, -1)
+    kept = trace.modes.function_modes
+    trace.modes.function_modes = kept[:-1]
+    try:
+        if isinstance(mode, Object) and mode.cls is DeviceContext:
+            return _on_device(trace, mode, func, args, kwargs)
+        given = [func, kinds, Tuple(list(args))]
+        if kwargs or not plain:
+            given.append(Dict({k: (Constant(k), v) for k, v in kwargs.items()}))
+        cls = mode.python_type()
+        raw = abstract.type_lookup(trace, cls, "__torch_function__")
+        bound = abstract.finish(trace, abstract.bind(trace, raw, mode, cls, "__torch_function__"))
+        result = abstract.call(trace, bound, given, {})
+    finally:
+        trace.modes.function_modes = kept
+    if result.is_constant() and result.constant() is NotImplemented:
+        raise Break(contexts.MODE_UNSUPPORTED, mode=mode.describe())
+    return result
+
+
+def _on_device(trace: Trace, mode: Any, func: Any, args: list[Any], kwargs: Any) -> Any:
+    """A default device: functions that make tensors are told of it."""
+    try:
+        makes = func.real() in _constructors()
+    except (LookupError, TypeError):
+        makes = False
+    given = kwargs.get("device")
+    if makes and (given is None or (given.is_constant() and given.constant() is None)):
+        device = abstract.finish(trace, abstract.getattr(trace, mode, "device"))
+        kwargs = {**kwargs, "device": device}
+    return abstract.call(trace, func, args, kwargs)
+
+
+def mode_operator(trace: Trace, name: str, *operands: Any) -> Any:
+    """An operator on tensors that a mode is to see; None if there is none."""
+    if not modes_see(trace) or not any(isinstance(v, Tensor) for v in operands):
+        return None
+    marks = "".join("t" if isinstance(v, Tensor) else "n" for v in operands)
+    heard = _heard(name, marks)
+    if heard is None:
+        return None
+    func, order, plain = heard
+    given = [operands[i] for i in order]
+    return ask_mode(trace, abstract.wrap(trace, func, None), Tuple([]), given, {}, plain)
+
+
+# ---- a device as a block
+
+
+@implements(abstract.device_block)
+def device_block(trace: Trace, device: Any, name: str) -> Any:
+    if name == "__exit__":
+        pop_mode(trace)
+        return Constant(None)
+    made = make_instance(trace, abstract.wrap(trace, DeviceContext, None), [device], {})
+    push_mode(trace, abstract.finish(trace, made))
+    return device
+
+
+def default_device(trace: Trace) -> Any:
+    """The device of the innermost block, or the one that was set for the process."""
+    for place in reversed(range(len(trace.modes.function_modes))):
+        if _is_device(trace, trace.modes.function_modes[place]):
+            return abstract.finish(
+                trace, abstract.getattr(trace, function_mode(trace, place), "device")
+            )
+    return Constant(torch.get_default_device())
+
+
+class _Listener(TorchFunctionMode):
+    """A mode that keeps what it was asked first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: Any = None
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if self.heard is None:
+            self.heard = (func, args, kwargs is None)
+        return torch.zeros(())
+
+
+@functools.cache
+def _heard(name: str, marks: str) -> Any:
+    """(function, order of the operands, whether C asks) for an operator on tensors and numbers;
+    None if it asks nobody."""
+    made = [torch.zeros(()) if mark == "t" else 2 for mark in marks]
+    real = divmod if name == "divmod" else getattr(operator, name)
+    with _Listener() as listener:
+        try:
+            real(*made)
+        except TypeError:
+            return None
+    if listener.heard is None:
+        return None
+    func, args, plain = listener.heard
+    order = [next((i for i, o in enumerate(made) if o is a), -1) for a in args]
+    return (func, order, plain) if -1 not in order else None
+
+
+@functools.cache
+def _constructors() -> frozenset[Any]:
+    return frozenset(device_constructors())
+
+
+@special("torch_function_stack")
+def _torch_function_stack(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    name = target.__name__
+    if name == "_push_on_torch_function_stack":
+        push_mode(trace, args[0])
+        return Constant(None)
+    if name == "_pop_torch_function_stack":
+        return pop_mode(trace)
+    if name == "_len_torch_function_stack":
+        return Constant(len(trace.modes.function_modes))
+    if name == "_get_function_stack_at":
+        return function_mode(trace, abstract.integer(trace, args[0]))
+    if name == "_is_torch_function_mode_enabled":
+        return Constant(bool(trace.modes.function_modes))
+    if name == "_is_torch_function_enabled":
+        abstract.guard_functions(trace)
+        return Constant(trace.modes.functions_on)
+    if "skip" in name:
+        raise Break(contexts.MODE_UNSUPPORTED, mode=name)
+    return abstract.known(trace, target(*[abstract.constant_value(trace, a) for a in args]))
+
+
+@special("torch_function_mode")
+def _torch_function_mode(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    if target is tensor_parts.DisableTorchFunctionSubclass:
+        return FunctionSwitch(None)
+    raise Break(contexts.MODE_UNSUPPORTED, mode=target.__name__)

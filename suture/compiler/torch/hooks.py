@@ -1,0 +1,132 @@
+"""Hooks on tensors: functions that the autograd engine calls in the backward pass.
+
+A hook on a tensor that the region computes goes into the graph: it is traced on a gradient that
+looks like the tensor, and a node sets what was traced as the hook. That is the same only if the
+hook does nothing but compute, and if nobody keeps the handle. A hook on a leaf that comes from
+outside is set when the region ends, whatever it does. The others Python sets.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.utils.hooks import RemovableHandle
+
+from suture.breaks import Break, autograd
+from suture.compiler.core import Mutable, Trace
+from suture.compiler.models import special
+from suture.compiler.objects import BuiltinMethod, Constant, Tensor
+from suture.compiler.torch import trees
+from suture.compiler.torch.bodies import trace_body
+from suture.compiler.torch.subclasses import PLAIN
+from suture.torch_private import thread_state
+
+
+def set_hook_(tensor: torch.Tensor, body: Any, *lifted: Any) -> None:
+    """Set a traced hook: `body` takes the gradient and what it uses, and gives a tuple, empty if
+    the hook gives None. A node of graphs."""
+
+    def hook(grad: torch.Tensor) -> torch.Tensor | None:
+        made = getattr(body, "forward", body)(grad, *lifted)  # hooks of modules do not see it
+        return made[0] if made else None
+
+    tensor.register_hook(hook)
+
+
+class Handle(Mutable):
+    """The handle of a hook on a leaf, which the variant sets."""
+
+    __slots__ = ("hook", "leaf", "method", "removed")
+
+    def __init__(self, leaf: Tensor, method: str, hook: Any) -> None:
+        super().__init__(None)
+        self.leaf = leaf
+        self.method = method
+        self.hook = hook
+        self.removed = False
+
+    def python_type(self) -> type:
+        return RemovableHandle
+
+    def describe(self) -> str:
+        return "the handle of a hook"
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        return BuiltinMethod(self, name) if name == "remove" else super().getattr(trace, name)
+
+    def m_remove(self, trace: Trace) -> Any:
+        self.touch(trace)
+        self.removed = True
+        return Constant(None)
+
+    def rebuild(self, emit: Any) -> str:
+        made = f"{emit.value(self.leaf)}.{self.method}({emit.value(self.hook)})"
+        name = str(emit.begin(self, made))
+        if self.removed:
+            emit.line(f"{name}.remove()")
+        return name
+
+
+def keep_hook(handle: Any) -> None:
+    """Called by variants so that a hook is set whose handle nobody keeps."""
+
+
+def _on_leaf(trace: Trace, method: str, args: Any, kwargs: Any) -> Handle | None:
+    """The handle of a hook on a leaf from outside; None for other tensors."""
+    if len(args) != 2 or kwargs or not isinstance(args[0], Tensor) or args[0].source is None:
+        return None
+    tensor, hook = args
+    real = tensor.example
+    if real is None or tensor.cls not in PLAIN or not (real.is_leaf and real.requires_grad):
+        return None
+    handle = Handle(tensor, method, hook)
+    trace.effects.call(keep_hook, [handle], {})
+    return handle
+
+
+@special("register_hook")
+def _register_hook(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    tensor = args[0]
+    refused = Break(autograd.TENSOR_HOOK, tensor=tensor.describe(), method=target.__name__)
+    handle = _on_leaf(trace, target.__name__, args, kwargs)
+    if handle is not None:
+        return handle
+    plain = target is torch.Tensor.register_hook and len(args) == 2 and not kwargs
+    if not plain or not isinstance(tensor, Tensor) or tensor.source is not None:
+        raise refused
+    value = tensor.value
+    if not value.requires_grad or value.is_leaf or not _handle_is_dropped(trace):
+        raise refused
+    with torch.no_grad(), trace.graph.fake:
+        grad = torch.empty_like(value)
+    before = torch.is_grad_enabled()
+    try:
+        thread_state.set_grad_enabled(False)
+        body = trace_body(trace, "register_hook", args[1], (trees.Leaf(0),), [tensor], [grad])
+    except Break:
+        raise refused from None
+    finally:
+        thread_state.set_grad_enabled(before)
+    if len(body.values) > 1 or not _fits(body, value):
+        raise refused
+    held = trace.graph.held_module(body.module, "hook")
+    nodes = torch.fx.map_arg((tensor.node, held, *body.lifted), trace.graph.levels.lift)
+    trace.graph.node("call_function", set_hook_, nodes, {}, None)
+    return Constant(None)
+
+
+def _fits(body: Any, value: torch.Tensor) -> bool:
+    """Whether a hook gives a gradient of its tensor, or None."""
+    if not body.values:
+        return isinstance(body.result, trees.Held) and body.result.variable.is_constant()
+    made = body.values[0]
+    plain = isinstance(body.result, trees.Leaf) and isinstance(made, torch.Tensor)
+    return plain and made.shape == value.shape and made.dtype == value.dtype
+
+
+def _handle_is_dropped(trace: Trace) -> bool:
+    """Whether the program throws the handle away at once."""
+    frame = trace.frames[-1]
+    following = frame.code.instructions[frame.ip + 1 : frame.ip + 2]
+    return bool(following) and following[0].op == "POP_TOP"

@@ -1,0 +1,167 @@
+"""Torch's modes: grad mode, autocast, the backends of attention.
+
+A switch becomes a node of the graph, is done for real while tracing so that fake tensors see it,
+and is noted so that the emitter can bring the mode to the same state at a break. A graph leaves
+every mode as it found it: what holds at the exit, the variant switches itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from typing import Any
+
+import torch
+import torch.fx.traceback
+
+from suture.breaks import Break, calls, contexts
+from suture.compiler import abstract
+from suture.compiler.core import Trace
+from suture.compiler.language.classes import make_instance
+from suture.compiler.models import handles, special
+from suture.compiler.objects import Constant
+from suture.compiler.torch.function_modes import default_device
+from suture.torch_private import settings, thread_state
+
+
+def set_mode(trace: Trace, setter: Any, values: tuple[Any, ...], before: tuple[Any, ...]) -> Any:
+    """`setter(*values)`; `setter(*before)` undoes it. The last argument is the new state, the
+    ones in front of it say which mode is meant."""
+    trace.graph.node("call_function", setter, values, {}, None)
+    trace.effects.note_change()
+    trace.modes.restores.append(functools.partial(setter, *before))
+    trace.graph.resets.setdefault((setter, values[:-1]), before)
+    setter(*values)
+    trace.modes.changed.append((setter, values))
+    return Constant(None)
+
+
+def set_grad_enabled(trace: Trace, value: Any) -> Any:
+    before, wanted = torch.is_grad_enabled(), bool(abstract.constant_value(trace, value))
+    if wanted == before:
+        return Constant(None)
+    return set_mode(trace, thread_state.set_grad_enabled, (wanted,), (before,))
+
+
+def change_nesting(trace: Trace, by: int) -> Any:
+    """Enter or leave one level of autocast. Gives the level, as torch counts it."""
+    key = (change_autocast_nesting, ())
+    total = by - trace.graph.resets.get(key, (0,))[0]
+    trace.graph.node("call_function", change_autocast_nesting, (by,), {}, None)
+    trace.effects.note_change()
+    trace.modes.restores.append(functools.partial(change_autocast_nesting, -by))
+    trace.graph.resets[key] = (-total,)
+    trace.modes.changed.append((change_autocast_nesting, (total,)))
+    return Constant(change_autocast_nesting(by))
+
+
+def change_autocast_nesting(by: int) -> int:
+    """Count up or down the levels of autocast; at none, casts that are kept are thrown away."""
+    for _ in range(abs(by)):
+        step = torch.autocast_increment_nesting if by > 0 else torch.autocast_decrement_nesting
+        step()
+    level = torch.autocast_increment_nesting() - 1
+    torch.autocast_decrement_nesting()
+    if by < 0 and level == 0:
+        torch.clear_autocast_cache()
+    return level
+
+
+@special("autocast_state")
+def _autocast_state(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    values = tuple(abstract.constant_value(trace, a) for a in args)
+    if kwargs:
+        raise Break(calls.C_FUNCTION, function=target.__name__)
+    if target is torch.autocast_increment_nesting:
+        return change_nesting(trace, 1)
+    if target is torch.autocast_decrement_nesting:
+        return change_nesting(trace, -1)
+    if target is torch.clear_autocast_cache:
+        torch.clear_autocast_cache()
+        trace.graph.node("call_function", target, (), {}, None)
+        return Constant(None)
+    if target is torch.set_autocast_cache_enabled:
+        return set_mode(trace, target, values, (torch.is_autocast_cache_enabled(),))
+    if target is torch.set_autocast_enabled and len(values) == 2:
+        return set_mode(trace, target, values, (values[0], torch.is_autocast_enabled(values[0])))
+    if target is torch.set_autocast_dtype:
+        return set_mode(trace, target, values, (values[0], torch.get_autocast_dtype(values[0])))
+    raise Break(calls.C_FUNCTION, function=target.__name__)
+
+
+@handles(torch.set_default_dtype, torch.set_default_tensor_type)
+def _set_default_dtype(trace: Trace, args: Any, kwargs: Any) -> Any:
+    """Backends keep factory functions as they are called, so a graph cannot carry this one."""
+    raise Break(contexts.MODE_UNSUPPORTED, mode="torch.set_default_dtype")
+
+
+@special("set_grad_enabled")
+def _set_grad_enabled(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    return set_grad_enabled(trace, args[0])
+
+
+def _sdp_switch(setter: Any, getter: Any) -> Any:
+    def switch(trace: Trace, args: Any, kwargs: Any) -> Any:
+        return set_mode(trace, setter, (abstract.constant_value(trace, args[0]),), (getter(),))
+
+    return switch
+
+
+for _setter, _getter in settings.pairs(settings.ATTENTION):
+    handles(_setter)(_sdp_switch(_setter, _getter))
+
+
+@special("grad_mode")
+def _grad_mode(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    if not isinstance(target, type):
+        raise Break(calls.C_FUNCTION, function=target.__name__)
+    return make_instance(trace, abstract.wrap(trace, target, None), args, kwargs)
+
+
+@special("autocast")
+def _autocast(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    return make_instance(trace, abstract.wrap(trace, target, None), args, kwargs)
+
+
+@special("profiler")
+def _profiler(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    """A named range changes no value: it is left out. A profiler itself is Python's."""
+    if target is not _Range:
+        raise Break(calls.C_FUNCTION, function=target.__name__)
+    return make_instance(trace, abstract.wrap(trace, _NoRange, None), [], {})
+
+
+_Range = torch.autograd.profiler.record_function
+
+
+class _NoRange(contextlib.nullcontext, contextlib.ContextDecorator):  # type: ignore[type-arg]
+    """A block, or a decorator, that does nothing."""
+
+
+@handles(torch.fx.traceback.annotate, torch.fx.traceback.preserve_node_meta)
+def _annotations(trace: Trace, args: Any, kwargs: Any) -> Any:
+    """Notes for other tracers of torch, which are not at work here."""
+    return make_instance(trace, abstract.wrap(trace, contextlib.nullcontext, None), [], {})
+
+
+@special("is_grad_enabled")
+def _is_grad_enabled(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(torch.is_grad_enabled())
+
+
+@special("is_inference_mode_enabled")
+def _is_inference(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    return Constant(torch.is_inference_mode_enabled())
+
+
+@special("default_device")
+def _read_state(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    name = target.__name__
+    if target is torch.get_default_device:
+        device = abstract.constant_value(trace, default_device(trace))
+        if device.index is None and device.type not in ("cpu", "meta"):
+            raise Break(calls.C_FUNCTION, function=name)  # torch asks the device for its number
+        return Constant(device)
+    if name.startswith(("are_", "get_", "is_")):
+        return abstract.known(trace, target(*[abstract.constant_value(trace, a) for a in args]))
+    raise Break(calls.C_FUNCTION, function=name)

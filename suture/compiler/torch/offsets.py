@@ -1,0 +1,93 @@
+"""Where in its memory a tensor begins: views of one base differ in that alone.
+
+No guard looks at it, because operations do not. What a program reads of it is guarded here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from suture.breaks import Break, tensors
+from suture.compiler import abstract
+from suture.compiler.core import Trace
+from suture.compiler.models import special
+from suture.compiler.objects import Constant, Tensor, is_literal
+from suture.compiler.outside.aliasing import offset_of
+from suture.compiler.torch.tensor_methods import method
+from suture.torch_private.tensor_parts import is_traceable_wrapper_subclass
+
+
+@method("storage_offset")
+def _storage_offset(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    with trace.graph.fake:
+        found = tensor.value.storage_offset()
+    if not is_literal(found):
+        return abstract.add_node(trace, "call_method", "storage_offset", [tensor, *args], kwargs)
+    for source, example in _memory_of(trace, tensor):
+        offset = offset_of(example)
+        path = f"{source.path()}.storage_offset()"
+        if trace.region.history.numbers.setdefault(path, offset) != offset:
+            trace.region.history.changing.add(path)
+        if (
+            path in trace.region.history.changing
+        ):  # Python reads it; what is behind may follow a symbol
+            raise _unknown(tensor)
+        trace.guards.add(source.call(offset_of), "equals", offset)
+    return Constant(found)
+
+
+@method("is_set_to")
+def _is_set_to(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    """Which tensors share memory is no fact that a graph has."""
+    raise _unknown(tensor)
+
+
+def _as_strided(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    """A place in the memory that is counted from its beginning: compilers count from that of the
+    tensor they are given, which is the same where it begins at 0."""
+    at = _OFFSET_AT.get(target, 3)
+    given = args[at] if len(args) > at else kwargs.get("storage_offset")
+    if given is None or (given.is_constant() and given.constant() is None):
+        return abstract.call_torch(trace, target, args, kwargs)
+    if args and isinstance(args[0], Tensor):
+        for source, example in _memory_of(trace, args[0]):
+            if offset_of(example) != 0:
+                raise _unknown(args[0])
+            trace.guards.add(source.call(offset_of), "equals", 0)
+    return abstract.call_torch(trace, target, args, kwargs)
+
+
+_OFFSET_AT = {torch.as_strided_scatter: 4}
+special("as_strided")(_as_strided)
+
+
+@method("as_strided")
+def _as_strided_method(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    return _as_strided(trace, torch.as_strided, [tensor, *args], kwargs)
+
+
+@method("as_strided_scatter")
+def _scatter_method(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    return _as_strided(trace, torch.as_strided_scatter, [tensor, *args], kwargs)
+
+
+def _memory_of(trace: Trace, tensor: Tensor) -> list[tuple[Any, torch.Tensor]]:
+    """The inputs in whose memory a tensor lies: source and example of each."""
+    if is_traceable_wrapper_subclass(tensor.value):
+        raise _unknown(tensor)
+    place = tensor.value.untyped_storage()._cdata
+    found = []
+    for _, variable in trace.outside.known.values():
+        if not isinstance(variable, Tensor) or variable.source is None or variable.example is None:
+            continue
+        if is_traceable_wrapper_subclass(variable.value):
+            continue
+        if variable is tensor or variable.value.untyped_storage()._cdata == place:
+            found.append((variable.source, variable.example))
+    return found
+
+
+def _unknown(tensor: Tensor) -> Break:
+    return Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute="storage")

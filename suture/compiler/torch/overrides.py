@@ -1,0 +1,529 @@
+"""`__torch_function__`: operations that classes of tensors, and other objects, take over.
+
+An operation asks each of its arguments whose class has a `__torch_function__` of its own, in
+torch's order; what that does is traced like any other function. Inside of it, with the switch
+off, the same operation is a node of the graph. Classes that leave torch.Tensor's own in place are
+not asked: their results get their class (calls/tensor_classes/subclasses.py).
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import types
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.overrides
+
+from suture import rules
+from suture.breaks import Break, calls, objects, tensors
+from suture.compiler import abstract
+from suture.compiler.abstract import implements
+from suture.compiler.core import Identity, Trace
+from suture.compiler.language.attributes import MISSING
+from suture.compiler.language.operators import BINARY, COMPARE, IN_PLACE, UNARY, overrides_method
+from suture.compiler.models import handles, special
+from suture.compiler.objects import (
+    Builtin,
+    Class,
+    Constant,
+    Dict,
+    Function,
+    List,
+    Object,
+    Tensor,
+    Tuple,
+)
+from suture.compiler.objects.held import RealIdentity
+from suture.compiler.objects.torch_switch import FunctionSwitch, Switch, leave, state_behind
+from suture.compiler.outside.wrapping import Equals, wraps
+from suture.compiler.torch.function_modes import ask_mode, mode_operator, modes_see
+from suture.compiler.torch.subclasses import DISABLED, OWN_FUNCTION, PLAIN, as_class, defined_in
+from suture.compiler.torch.wrappers import asked_by_graphs
+from suture.torch_private import operators, tensor_parts, thread_state
+
+_OPERATORS = (operators.OpOverload,)
+_GETSET = types.GetSetDescriptorType
+
+
+def is_overloaded(kind: type) -> bool:
+    """Whether torch asks objects of that class before it does an operation."""
+    found = getattr(kind, "__torch_function__", DISABLED)
+    return kind not in PLAIN and found is not DISABLED
+
+
+def torch_functions_on() -> bool:
+    """Whether operations ask `__torch_function__` now."""
+    return bool(thread_state.is_torch_function_enabled())
+
+
+def is_custom(kind: type) -> bool:
+    """Whether such a class has more to say than torch.Tensor's own answer, and it is traced."""
+    own = getattr(kind.__torch_function__, "__func__", None) is OWN_FUNCTION  # type: ignore[attr-defined]
+    return not own and not asked_by_graphs(kind)
+
+
+def overloaded(trace: Trace, values: Any, lists: bool = True) -> list[Any]:
+    """Those of an operation's arguments that torch asks, one of each class, in its order."""
+    found: list[Any] = []
+    for value in values:
+        if isinstance(value, Tensor):
+            if value.cls not in PLAIN and is_overloaded(value.cls):
+                _insert(found, value)
+        elif type(value) in (List, Tuple):
+            if lists and (trace.modes.asks or _holds_objects(value)):
+                for item in overloaded(trace, value.items, False):
+                    _insert(found, item)
+        elif isinstance(value, Object) and is_overloaded(value.cls):
+            if not issubclass(value.cls, torch.nn.Module):
+                _insert(found, value)
+    return found
+
+
+def asked_first(trace: Trace, args: Any, kwargs: Any) -> list[Any]:
+    """The same if one of them has an answer of its own and torch asks now; else nothing."""
+    found = overloaded(trace, (*args, *kwargs.values()))
+    if not found:
+        return found
+    guard_functions(trace)
+    if not trace.modes.functions_on or not any(is_custom(v.cls) for v in found):
+        return []
+    return found
+
+
+@implements(abstract.guard_functions)
+def guard_functions(trace: Trace) -> None:
+    reader = thread_state.is_torch_function_enabled
+    trace.guards.add(None, "torch_state", (reader, trace.modes.functions_at_start, reader.__name__))
+
+
+def ask_function(
+    trace: Trace, func: Any, found: list[Any], args: list[Any], kwargs: Any, plain: bool
+) -> Any:
+    """What the first says that has an answer. `plain`: as C asks, which leaves out empty
+    keyword arguments."""
+    kinds = Tuple([abstract.wrap(trace, v.cls, None) for v in found])
+    given = [func, kinds, Tuple(list(args))]
+    if kwargs or not plain:
+        given.append(Dict({k: (Constant(k), v) for k, v in kwargs.items()}))
+    if modes_see(trace, _real(func)):
+        return ask_mode(trace, func, kinds, args, kwargs, plain)
+    for value in found:
+        raw = abstract.type_lookup(trace, value.cls, "__torch_function__")
+        bound = abstract.finish(
+            trace, abstract.bind(trace, raw, value, value.cls, "__torch_function__")
+        )
+        result = abstract.call(trace, bound, given, {})
+        if not (result.is_constant() and result.constant() is NotImplemented):
+            return result
+    names = ", ".join(v.cls.__name__ for v in found)
+    raise Break(tensors.SUBCLASS, tensor=f"an argument of {func.describe()}", subclass=names)
+
+
+@implements(abstract.meet_subclass)
+def meet_subclass(trace: Trace, kind: type | None = None) -> None:
+    if kind is not None:
+        abstract.type_lookup(trace, kind, "__torch_function__")  # how it takes part is guarded
+    if trace.modes.asks:
+        return
+    trace.modes.asks = True
+    switch = Switch()
+    switch.__enter__()
+    trace.modes.restores.append(functools.partial(leave, switch))
+
+
+@implements(abstract.refuse_in_graph)
+def refuse_in_graph(trace: Trace, real: Any, args: list[Any], kwargs: Any) -> None:
+    if not isinstance(real, types.FunctionType) or real.__module__.startswith("torch."):
+        return
+    for value in asked_first(trace, args, kwargs):
+        if isinstance(value, Tensor) and type(value.value) is not value.cls:
+            kind = value.cls.__name__
+            raise Break(tensors.SUBCLASS, tensor=value.describe(), subclass=kind)
+
+
+# ---- the ways into an operation
+
+
+@implements(abstract.call_override)
+def call_override(trace: Trace, real: Any, fn: Any, args: list[Any], kwargs: Any) -> Any:
+    if not (trace.modes.asks or any(_may_be_asked(a) for a in args)):
+        return None
+    if isinstance(real, types.MethodWrapperType):
+        return _call_field(trace, real, args)
+    if not _is_operation(real):
+        return None
+    found = asked_first(trace, args, kwargs)
+    if not found and not modes_see(trace, real):
+        return None
+    if isinstance(real, types.FunctionType):
+        return abstract.inline(trace, fn, args, kwargs)  # it asks itself
+    return ask_function(trace, fn, found, args, kwargs, True)
+
+
+def _call_field(trace: Trace, real: Any, args: list[Any]) -> Any:
+    """`torch.Tensor.shape.__get__(x)`."""
+    field = real.__self__
+    if not isinstance(field, _GETSET) or not args or not isinstance(args[0], Tensor):
+        return None
+    if real.__name__ == "__get__":
+        return abstract.torch_attribute(trace, args[0], field.__name__)
+    if real.__name__ == "__set__" and len(args) == 2:
+        abstract.tensor_set_attribute(trace, args[0], field.__name__, args[1])
+        return Constant(None)
+    return None
+
+
+def override_of_method(
+    trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: Any
+) -> Any:
+    """A method of a tensor that an argument takes over; None if none does."""
+    method = getattr(torch.Tensor, name, None)
+    if method is None or name in _NEVER:
+        return None
+    found = asked_first(trace, [tensor, *args], kwargs)
+    if not found and not modes_see(trace):
+        return None
+    if isinstance(method, types.FunctionType):
+        return abstract.inline(
+            trace, Function(method, abstract.pinned(trace, method)), [tensor, *args], kwargs
+        )
+    if not _is_operation(method):
+        return None
+    return ask_function(
+        trace, abstract.wrap(trace, method, None), found, [tensor, *args], kwargs, True
+    )
+
+
+@implements(abstract.field_override)
+def field_override(trace: Trace, tensor: Tensor, name: str, *value: Any) -> Any:
+    field = getattr(torch.Tensor, name, None)
+    if not isinstance(field, _GETSET) or name in _NEVER:
+        return None
+    found = asked_first(trace, [tensor], {})
+    if not found and not modes_see(trace):
+        return None
+    func = field.__set__ if value else field.__get__
+    return ask_function(trace, abstract.wrap(trace, func, None), found, [tensor, *value], {}, True)
+
+
+@implements(abstract.operator_override)
+def operator_override(trace: Trace, name: str, *operands: Any) -> Any:
+    found = asked_first(trace, operands, {})
+    if not found:
+        return mode_operator(trace, name, *operands)
+    marks = "".join(_mark(v) for v in operands)
+    heard = _heard(name, marks)
+    if heard is None:
+        names = ", ".join(v.cls.__name__ for v in found)
+        raise Break(tensors.SUBCLASS, tensor=f"an operand of {name}", subclass=names)
+    func, order, plain = heard
+    return ask_function(
+        trace, abstract.wrap(trace, func, None), found, [operands[i] for i in order], {}, plain
+    )
+
+
+@implements(abstract.special_override)
+def special_override(trace: Trace, tensor: Any, method: str, args: list[Any]) -> Any:
+    if not isinstance(tensor, Tensor) or (tensor.cls in PLAIN and not modes_see(trace)):
+        return None
+    if tensor.cls not in PLAIN:
+        abstract.type_lookup(trace, tensor.cls, method)
+    if defined_in(tensor.cls, method) is not MISSING:
+        return abstract.finish(trace, abstract.call_type_method(trace, tensor, method, args, {}))
+    return abstract.finish(trace, override_of_method(trace, tensor, method, args, {}))
+
+
+@implements(abstract.special_methods)
+def special_methods(trace: Trace, name: str, *operands: Any) -> Any:
+    for obj, method, other in _order_of(trace, name, operands):
+        if isinstance(obj, Tensor) and defined_in(obj.cls, method) is MISSING:
+            if method.startswith("__i") and name in IN_PLACE and obj.cls not in PLAIN:
+                continue  # the class has the operator, though not in place
+            return _torch_operator(trace, name, operands)
+        if isinstance(obj, Tensor):
+            result = abstract.finish(
+                trace, abstract.call_type_method(trace, obj, method, other, {})
+            )
+            if not (result.is_constant() and result.constant() is NotImplemented):
+                return result
+        elif other:
+            done = abstract.special_method(trace, obj, method, other[0])
+            if done is not None:
+                return done
+    raise Break(objects.UNKNOWN_OPERATOR, operator=name, operands=_names(operands))
+
+
+def _order_of(trace: Trace, name: str, operands: Any) -> list[tuple[Any, str, list[Any]]]:
+    """(object, method, other operands) in the order in which Python asks."""
+    if name in UNARY:
+        return [(operands[0], UNARY[name], [])]
+    left, right = operands
+    pairs = {row[0].__name__: row[1:] for row in COMPARE.values()}
+    forward, backward = pairs.get(name) or BINARY[IN_PLACE.get(name, name)]
+    kinds = left.python_type(), right.python_type()
+    order = [(left, forward, [right]), (right, backward, [left])]
+    if kinds[0] is not kinds[1] and issubclass(kinds[1], kinds[0]):
+        if name in pairs or overrides_method(trace, kinds, backward):
+            order.reverse()
+    if name in IN_PLACE:
+        order.insert(0, (left, f"__{name}__", [right]))
+    return order
+
+
+def _torch_operator(trace: Trace, name: str, operands: Any) -> Any:
+    asked = operator_override(trace, name, *operands)
+    if asked is not None:
+        return asked
+    return abstract.call_torch(trace, _operator(name), list(operands), {})
+
+
+@implements(abstract.base_method)
+def base_method(trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: Any) -> Any:
+    found = asked_first(trace, [tensor, *args], kwargs) if trace.modes.asks else []
+    if not found:
+        return abstract.add_node(trace, "call_method", name, [tensor, *args], kwargs)
+    func = getattr(tensor_parts.TensorBase, name)
+    heard = _heard("." + name, "".join(_mark(v) for v in (tensor, *args)))
+    if heard is not None and name.startswith("__") and not kwargs:
+        func = heard[0]
+    return ask_function(
+        trace, abstract.wrap(trace, func, None), found, [tensor, *args], kwargs, True
+    )
+
+
+# ---- torch.Tensor's own answer
+
+
+@implements(abstract.with_functions)
+def with_functions(trace: Trace, on: bool, call: Callable[[], Any]) -> Any:
+    before, trace.modes.functions_on = trace.modes.functions_on, on
+    try:
+        return abstract.finish(trace, call())
+    finally:
+        trace.modes.functions_on = before
+
+
+def own_function(
+    trace: Trace, cls: Any, func: Any, kinds: Any, args: list[Any], kwargs: Any
+) -> Any:
+    """torch.Tensor.__torch_function__: the operation itself, its tensors as `cls`."""
+    if not all(issubclass(cls.value, k.value) for k in abstract.unpack(trace, kinds)):
+        return Constant(NotImplemented)
+    made = with_functions(trace, False, lambda: abstract.tail_call(trace, func, args, kwargs))
+    if _real(func) in torch.overrides.get_default_nowrap_functions():
+        return made
+    return with_functions(trace, False, lambda: as_class(trace, made, cls.value, args))
+
+
+def _may_be_asked(value: Any) -> bool:
+    return isinstance(value, Object) or (type(value) in (List, Tuple) and _holds_objects(value))
+
+
+def _holds_objects(value: Any) -> bool:
+    return any(isinstance(item, Object) for item in value.items)
+
+
+def _insert(found: list[Any], value: Any) -> None:
+    """Put an argument in front of those whose class it derives from; one of each class."""
+    if any(v.cls is value.cls for v in found):
+        return
+    before = [i for i, v in enumerate(found) if issubclass(value.cls, v.cls)]
+    found.insert(before[0] if before else len(found), value)
+
+
+# Methods and fields of tensors that ask nobody.
+_NEVER = frozenset(
+    ("as_subclass", "__class__", "__dict__", "__torch_function__", "__hash__", "_make_subclass")
+)
+
+
+@functools.cache
+def _overridable() -> Any:
+    return torch.overrides.get_testing_overrides()
+
+
+def _is_operation(real: Any) -> bool:
+    """Whether torch asks `__torch_function__` when this is called."""
+    if isinstance(real, _OPERATORS):
+        return True
+    try:
+        if real in _overridable():
+            return True
+    except TypeError:
+        return False
+    home = getattr(real, "__module__", None) or ""
+    if isinstance(real, types.FunctionType) and not home.startswith("torch"):
+        return False
+    verdict = rules.lookup(real)
+    return verdict.kind is rules.IN_GRAPH and "torch_function" not in getattr(real, "__name__", "")
+
+
+def _real(func: Any) -> Any:
+    try:
+        return func.real()
+    except LookupError:
+        return None
+
+
+# ---- which function an operator asks with
+
+
+class _Listener(torch.Tensor):
+    """A tensor that keeps what it was asked last."""
+
+    heard: Any = None
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        _Listener.heard = (func, args, kwargs is None)
+        return None
+
+
+class _Duck:
+    """An object that is no tensor and keeps what it was asked last."""
+
+    __torch_function__ = _Listener.__torch_function__
+
+
+_MAKERS: dict[str, Callable[[], Any]] = {
+    "o": lambda: torch.zeros(()).as_subclass(_Listener),
+    "t": lambda: torch.zeros(()),
+    "d": _Duck,
+    "n": lambda: 2,
+}
+
+
+def _mark(value: Any) -> str:
+    if isinstance(value, Tensor):
+        return "o" if value.cls not in PLAIN and is_overloaded(value.cls) else "t"
+    return "d" if isinstance(value, Object) else "n"
+
+
+@functools.cache
+def _heard(name: str, marks: str) -> Any:
+    """(function, order of the operands, whether C asks) for an operator on operands of these
+    kinds; None if it asks nobody."""
+    with tensor_parts.DisableTorchFunctionSubclass():
+        operands = [_MAKERS[mark]() for mark in marks]
+    _Listener.heard = None
+    try:
+        with tensor_parts.EnableTorchFunction():
+            _operator(name)(*operands)
+    except TypeError:
+        return None
+    finally:
+        heard, _Listener.heard = _Listener.heard, None
+    if heard is None:
+        return None
+    func, args, plain = heard
+    order = [next((i for i, o in enumerate(operands) if o is a), -1) for a in args]
+    return (func, order, plain) if -1 not in order else None
+
+
+def _names(operands: Any) -> str:
+    return ", ".join(o.describe() for o in operands)
+
+
+def _operator(name: str) -> Any:
+    if name.startswith("."):
+        return getattr(tensor_parts.TensorBase, name[1:])
+    return divmod if name == "divmod" else getattr(operator, name)
+
+
+# ---- handlers
+
+
+@handles(OWN_FUNCTION)
+def _own_function(trace: Trace, args: Any, kwargs: Any) -> Any:
+    names = ("cls", "func", "types", "args", "kwargs")
+    given = dict(zip(names, args)) | dict(kwargs)
+    if not isinstance(given.get("cls"), Class) or "types" not in given:
+        raise Break(calls.C_FUNCTION, function="__torch_function__")
+    named = given.get("kwargs")
+    if named is None or named.is_constant():
+        pairs = {}
+    else:
+        pairs = {abstract.constant_value(trace, k): v for k, v in abstract.dict_pairs(trace, named)}
+    rest = abstract.unpack(trace, given["args"]) if "args" in given else []
+    return own_function(trace, given["cls"], given["func"], given["types"], list(rest), pairs)
+
+
+@handles(DISABLED)
+def _disabled_function(trace: Trace, args: Any, kwargs: Any) -> Any:
+    """(cls or self, func, types, args, kwargs): the operation itself."""
+    if args and isinstance(args[0], Class) and issubclass(args[0].value, torch.Tensor):
+        args = args[1:]
+    func = args[0]
+    rest = list(abstract.unpack(trace, args[2])) if len(args) > 2 else []
+    pairs = {}
+    if len(args) > 3 and not args[3].is_constant():
+        pairs = {
+            abstract.constant_value(trace, k): v for k, v in abstract.dict_pairs(trace, args[3])
+        }
+    return with_functions(trace, False, lambda: abstract.tail_call(trace, func, rest, pairs))
+
+
+@special("has_torch_function")
+def _has_torch_function(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    values = args
+    if target.__name__ == "_has_torch_function":
+        values = abstract.unpack(trace, args[0])
+    found = overloaded(trace, values, False)
+    if found:
+        guard_functions(trace)
+    return Constant(modes_see(trace) or (bool(found) and trace.modes.functions_on))
+
+
+@handles(torch.overrides.handle_torch_function)
+def _handle(trace: Trace, args: Any, kwargs: Any) -> Any:
+    """handle_torch_function(function, relevant arguments, *args, **kwargs)"""
+    found = overloaded(trace, abstract.unpack(trace, args[1]), False)
+    return ask_function(trace, args[0], found, list(args[2:]), kwargs, False)
+
+
+_FIELD_ACCESS: dict[Any, Any] = {}
+
+
+class FieldAccess(Builtin):
+    """`Tensor.shape.__get__`: equal to others that do the same, and identical to none."""
+
+    __slots__ = ()
+
+    def identity(self) -> Any:
+        return Identity(self)
+
+    def hash_key(self, trace: Trace) -> Any:
+        return RealIdentity(self.value)
+
+    def m___eq__(self, trace: Trace, other: Any) -> Any:
+        return Constant(isinstance(other, FieldAccess) and other.value is self.value)
+
+    def m___ne__(self, trace: Trace, other: Any) -> Any:
+        return Constant(not (isinstance(other, FieldAccess) and other.value is self.value))
+
+
+@wraps(types.MethodWrapperType)
+def _wrap_field_access(trace: Trace, value: Any, source: Any) -> Any:
+    """`Tensor.shape.__get__` and its like are made anew each time, and compare by what they do."""
+    if source is not None:
+        trace.guards.add(source, "type", type(value))
+        trace.guards.add(source, "truth", Equals(value))
+    if isinstance(value.__self__, _GETSET):
+        value = _FIELD_ACCESS.setdefault(value, value)
+        return FieldAccess(value, abstract.pinned(trace, value))
+    return Builtin(value, abstract.pinned(trace, value))
+
+
+@wraps(Switch)
+def _wrap_switch(trace: Trace, value: Any, source: Any) -> Any:
+    """One that the program holds: if it is entered, what it goes back to is known."""
+    source = source if source is not None else abstract.pinned(trace, value)
+    trace.guards.add(source, "type", Switch)
+    if trace.modes.functions_at_start:
+        return FunctionSwitch(source)
+    before = state_behind(value)
+    trace.guards.add(source.call(state_behind), "equals", before)
+    return FunctionSwitch(source, before)

@@ -1,0 +1,20 @@
+"""Whether operations draw random numbers: what is computed twice must not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.compiler.graph.effects_of import draws
+from suture.torch_private.tensor_parts import TorchDispatchMode
+
+
+class NotesSeeded(TorchDispatchMode):
+    """Notes whether an operation draws random numbers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen = False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.seen = self.seen or draws(func)
+        return func(*args, **(kwargs or {}))

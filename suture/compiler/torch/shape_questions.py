@@ -1,0 +1,45 @@
+"""Questions that torch's own Python code asks about sizes: guard_or_false and its kin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from suture.breaks import Break, calls
+from suture.compiler import abstract
+from suture.compiler.core import Trace
+from suture.compiler.models import special
+from suture.compiler.objects import Constant, Symbol, Tensor, is_literal
+from suture.compiler.objects.sequence import Sequence
+from suture.compiler.torch.symbols import unbacked_decision
+from suture.torch_private import symbolic_shapes
+
+
+@special("symbolic_shape")
+def _symbolic_shape(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    """torch answers, from the sizes as they are known; what it decides by that is guarded."""
+    if target is symbolic_shapes.has_free_unbacked_symbols:  # of tensors too: of their sizes
+        args = [Constant(a.value) if isinstance(a, Tensor) else a for a in args]
+    values = [_plain(trace, a) for a in args]
+    named = {k: _plain(trace, v) for k, v in kwargs.items()}
+    answer = None
+    try:
+        answer = target(*values, **named)
+        if isinstance(answer, torch.SymBool):
+            answer = bool(answer)
+    except symbolic_shapes.GuardOnDataDependentSymNode as error:
+        if isinstance(answer, torch.SymBool):
+            return abstract.call_torch(trace, target, args, kwargs)  # asked when the graph runs
+        raise unbacked_decision(trace, error) from None
+    if not is_literal(answer):
+        raise Break(calls.C_FUNCTION, function=target.__name__)
+    return Constant(answer)
+
+
+def _plain(trace: Trace, variable: Any) -> Any:
+    if isinstance(variable, Symbol):
+        return variable.value
+    if isinstance(variable, Sequence):
+        return tuple(_plain(trace, v) for v in variable.unpacked(trace))
+    return abstract.constant_value(trace, variable)

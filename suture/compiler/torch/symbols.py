@@ -1,0 +1,326 @@
+"""Symbolic numbers: sizes and scalars that may differ from call to call."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import torch
+
+from suture import config
+from suture.breaks import Break, control_flow
+from suture.compiler import abstract
+from suture.compiler.abstract import implements
+from suture.compiler.core import Trace
+from suture.compiler.graph.bounds import bounds_of
+from suture.compiler.graph.names import TorchName
+from suture.compiler.language.operators import COMPARE, real_operator, unary_operator
+from suture.compiler.objects import Constant, Symbol, Tensor
+from suture.compiler.outside.growth import is_restless, restless_value
+from suture.torch_private import symbolic_shapes
+
+
+@implements(abstract.specialise)
+def specialise(trace: Trace, symbol: Symbol) -> Any:
+    value = symbol.value
+    hint = getattr(value.node, "hint", None) if isinstance(value, torch.SymInt) else None
+    if type(hint) is int:  # not one of data, nor the length of a ragged dimension
+        if is_restless(trace, symbol.source, hint, config.recompile_limit - 2):
+            raise restless_value(trace, symbol.source)
+    try:
+        if isinstance(value, torch.SymInt):
+            return int(value)
+        if isinstance(value, torch.SymFloat):
+            known = float(value)
+            if known == 0.0 and symbol.source is not None:
+                trace.guards.add(symbol.source, "equals", known)  # and not -0.0
+            return known
+        return bool(value)
+    except symbolic_shapes.GuardOnDataDependentSymNode as error:
+        raise unbacked_decision(trace, error) from None
+
+
+@implements(abstract.symbol_truth)
+def symbol_truth(trace: Trace, symbol: Symbol) -> bool:
+    value = symbol.value
+    try:
+        if isinstance(value, torch.SymBool):
+            return bool(value)
+        return bool(value != 0)
+    except symbolic_shapes.GuardOnDataDependentSymNode as error:
+        raise unbacked_decision(trace, error) from None
+
+
+@implements(abstract.symbol_to_bool)
+def symbol_to_bool(trace: Trace, symbol: Symbol) -> Any:
+    if isinstance(symbol.value, torch.SymBool):
+        return symbol
+    return abstract.call_torch(trace, operator.ne, [symbol, Constant(0)], {})
+
+
+@implements(abstract.symbol_not)
+def symbol_not(trace: Trace, symbol: Symbol) -> Any:
+    return abstract.call_torch(trace, torch.sym_not, [symbol_to_bool(trace, symbol)], {})
+
+
+def symbol_binary(trace: Trace, name: str, left: Any, right: Any) -> Any:
+    name = {"and": "and_", "or": "or_"}.get(name, name)
+    if bool in _kinds(left, right) and not (name in _LOGIC and _kinds(left, right) == {bool}):
+        return _with_numbers(trace, lambda a, b: abstract.binary(trace, name, a, b), left, right)
+    left, right = _as_numbers(left, right)
+    by_zero = name in _DIVISIONS and right.is_constant() and right.constant() == 0
+    large = _is_large(left) or _is_large(right) or _makes_large(name, left, right)
+    if by_zero or large or complex in _kinds(left, right):
+        return _fold_known(trace, real_operator(name), left, right)
+    if name == "divmod":
+        from suture.compiler.objects import Tuple
+
+        return Tuple(
+            [
+                abstract.binary(trace, "floordiv", left, right),
+                abstract.binary(trace, "mod", left, right),
+            ]
+        )
+    if name in _LOGIC and _kinds(left, right) == {bool}:
+        return _node(trace, getattr(operator, name), left, right)
+    if name in ("lshift", "rshift", "and_", "or_", "xor") and not _plain_bits(
+        trace, name, left, right
+    ):
+        return _fold_known(trace, getattr(operator, name), left, right)
+    if name in ("add", "sub") and _is_sum(left, right):
+        made = computed_number(trace, getattr(operator, name), [left, right])
+        if made is not None:
+            return made
+    return _node(trace, getattr(operator, name), left, right)
+
+
+def _with_numbers(trace: Trace, operate: Any, left: Any, right: Any) -> Any:
+    """An operation in which a truth value counts as 0 or 1, which to symbols it does not."""
+    as_int = [
+        Constant(int(abstract.constant_value(trace, v))) if v.python_type() is bool else v
+        for v in (left, right)
+    ]
+    return operate(*as_int)
+
+
+def _plain_bits(trace: Trace, name: str, left: Any, right: Any) -> bool:
+    """Whether torch's operation on symbols means what Python's does: on ints, and shifts by
+    no less than nothing."""
+    if _kinds(left, right) != {int}:
+        return False
+    return "shift" not in name or bool(
+        abstract.truth(trace, abstract.compare(trace, ">=", right, Constant(0)))
+    )
+
+
+def symbol_compare(trace: Trace, symbol: str, left: Any, right: Any) -> Any:
+    left, right = _as_numbers(left, right)
+    if _is_large(right) and left.source is not None and left.python_type() is int:
+        return Constant(COMPARE[symbol][0](left.value.node.hint, right.constant()))
+    if complex in _kinds(left, right) or _is_large(left) or _is_large(right):
+        return _fold_known(trace, COMPARE[symbol][0], left, right)
+    if bool in _kinds(left, right):
+        return _with_numbers(trace, lambda a, b: abstract.compare(trace, symbol, a, b), left, right)
+    if trace.numbers.draws and isinstance(left, Symbol):
+        decided = abstract.compare_drawn(trace, symbol, left, right)
+        if decided is not None:
+            return decided
+    if _may_be_nan(trace, left) and isinstance(right, Symbol):
+        one, other = (symbolic_shapes.expression(side.value) for side in (left, right))
+        if one == other:  # to sympy a number is itself, and NaN is not
+            raise _decision_on(trace, left, f"{symbol} itself")
+    return _node(trace, COMPARE[symbol][0], left, right)
+
+
+def _may_be_nan(trace: Trace, value: Any) -> bool:
+    """Whether this is a float from data, of which nothing is known while tracing."""
+    if not isinstance(value, Symbol) or not isinstance(value.value, torch.SymFloat):
+        return False
+    used = symbolic_shapes.expression(value.value).free_symbols
+    return any(s not in trace.graph.shape_env.backed_var_to_val for s in used)
+
+
+def question_on_data(trace: Trace, symbol: Any, question: str) -> None:
+    """Break if whether a float is NaN or infinite is asked of one that comes from data."""
+    if _may_be_nan(trace, symbol):
+        raise _decision_on(trace, symbol, question)
+
+
+def _decision_on(trace: Trace, symbol: Symbol, text: str) -> Break:
+    known = trace.graph.origins
+    used = sorted(
+        (s for s in symbolic_shapes.expression(symbol.value).free_symbols if s in known),
+        key=str,
+    )
+    places = [
+        f'{name} comes from File "{at[0]}", line {at[1]}'
+        for name, at in (known[s] for s in used)
+        if at
+    ]
+    subject = ", ".join(known[s][0] for s in used) or "a number"
+    origin = ", ".join(places) or "a tensor"
+    return Break(control_flow.UNBACKED_DECISION, expression=f"{subject} {text}", origin=origin)
+
+
+def _fold_known(trace: Trace, real: Any, left: Any, right: Any) -> Any:
+    """What torch's symbols do not know, done with the numbers they stand for."""
+    return abstract.fold(
+        trace, real, [Constant(abstract.constant_value(trace, v)) for v in (left, right)], {}
+    )
+
+
+def _node(trace: Trace, real: Any, *operands: Any) -> Any:
+    return abstract.call_torch(trace, real, list(operands), {})
+
+
+def unbacked_decision(trace: Trace, error: Any) -> Break:
+    """The break for a decision that torch refused: it names the number and its line."""
+    origins = trace.graph.origins
+    used = sorted((s for s in error.cond.free_symbols if s in origins), key=str)
+    names = {s: origins[s][0] for s in used}
+    places = [
+        f'{name} comes from File "{at[0]}", line {at[1]}'
+        for name, at in (origins[s] for s in used)
+        if at
+    ]
+    from suture.compiler.guards.shapes import expression_text
+
+    expression = expression_text(error.cond, names)
+    origin = ", ".join(places) or "a size marked unbacked"
+    return Break(control_flow.UNBACKED_DECISION, expression=expression, origin=origin)
+
+
+@implements(abstract.symbol_method)
+def symbol_method(trace: Trace, symbol: Symbol, name: str, args: list[Any], kwargs: Any) -> Any:
+    kind = symbol.python_type()
+    if name == "__index__" or (name in ("__int__", "__trunc__") and kind is int):
+        return symbol
+    if name == "is_integer" and kind is float and not args:
+        return abstract.fold(trace, float.is_integer, [symbol], {})
+    if name in ("conjugate", "as_integer_ratio", "bit_length", "is_integer", "hex", "to_bytes"):
+        known = Constant(kind(specialise(trace, symbol)))
+        return abstract.constant_method(trace, known, name, args, kwargs)
+    if name == "__float__":
+        return abstract.call_torch(trace, torch.sym_float, [symbol], {})
+    if name == "__int__":
+        return abstract.call_torch(trace, torch.sym_int, [symbol], {})
+    plain = name.strip("_")
+    if plain in ("neg", "pos", "abs", "invert"):
+        return unary_operator(trace, plain, symbol)
+    if hasattr(operator, plain) and len(args) == 1:
+        return abstract.call_torch(trace, getattr(operator, plain), [symbol, *args], {})
+    known = Constant(kind(specialise(trace, symbol)))
+    return abstract.constant_method(trace, known, name, args, kwargs)
+
+
+def number_from_data(trace: Trace, tensor: Tensor, method: str) -> Any:
+    """The number in a one-element tensor, as a symbol that has no value while tracing."""
+    if tensor.value.dtype.is_complex:
+        return None
+    if tensor.value.numel() != 1 and isinstance(tensor.value.numel(), int):
+        return None
+    try:
+        made = abstract.add_node(trace, "call_method", "item", [tensor], {})
+    except Break:
+        return None
+    bounds = bounds_of(tensor.node) if isinstance(made, Symbol) else None
+    if bounds is not None and made.python_type() is int:
+        symbolic_shapes.constrain_range(made.value, min=int(bounds[0]), max=int(bounds[1]))
+    if method == "__float__" and made.python_type() is int:
+        return abstract.call_torch(trace, torch.sym_float, [made], {})
+    if method in ("__int__", "__index__") and made.python_type() is float:
+        return abstract.call_torch(trace, torch.sym_int, [made], {})
+    return made
+
+
+@implements(abstract.computed_number)
+def computed_number(trace: Trace, real: Any, args: list[Any]) -> Any:
+    values = [a.value for a in args if isinstance(a, (Symbol, Constant))]
+    if len(values) < len(args) or not any(isinstance(v, torch.SymFloat) for v in values):
+        return None
+    known = [v.node.hint if isinstance(v, _SYMBOLIC) else v for v in values]
+    if any(n is None and isinstance(v, _SYMBOLIC) for n, v in zip(known, values)):
+        return None  # from data
+    try:
+        result = real(*known)
+    except Exception:
+        return None
+    if type(result) is bool:
+        trace.graph.truths.append((real, values, result))
+        return Constant(result)
+    if type(result) not in (int, float) or abs(result) >= 2**62:
+        return None
+    name = TorchName(getattr(real, "__name__", "number"))
+    made = symbolic_shapes.symbolic_number(trace.graph.shape_env, result, name)
+    if made is None:
+        return None
+    trace.graph.computed[symbolic_shapes.expression(made)] = (real, values)
+    proxies = tuple(abstract.proxy(trace, a) for a in args)
+    return Symbol(trace.graph.node("call_function", real, proxies, {}, made), made)
+
+
+def symbol_round(trace: Trace, symbol: Symbol, kind: str) -> Any:
+    """int(), round(), math.floor() and so on of a symbolic number."""
+    if symbol.python_type() is int:
+        return symbol
+    return abstract.call_torch(trace, _ROUNDING[kind], [symbol], {})
+
+
+_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
+
+
+def _is_large(value: Any) -> bool:
+    """Whether a number is too large for the 64 bits that symbols are made for."""
+    return value.is_constant() and type(value.constant()) is int and abs(value.constant()) >= 2**62
+
+
+def _makes_large(name: str, left: Any, right: Any) -> bool:
+    """Whether an operation on ints gives a number that is too large for symbols."""
+    if name not in ("mul", "pow", "lshift") or _kinds(left, right) != {int}:
+        return False
+    one, other = (
+        v.value.node.hint if isinstance(v, Symbol) else v.constant() for v in (left, right)
+    )
+    if one is None or other is None:
+        return False
+    if name == "mul":
+        return abs(one * other) >= 2**62
+    bits = int(one).bit_length()
+    return bits + other > 62 if name == "lshift" else bits * other > 62 and abs(one) > 1
+
+
+def _as_numbers(left: Any, right: Any) -> tuple[Any, Any]:
+    """Both sides, with True and False beside a number as the numbers they are: sympy knows them as
+    something else."""
+    if _kinds(left, right) <= {bool}:
+        return left, right
+    return _plain_number(left), _plain_number(right)
+
+
+def _plain_number(value: Any) -> Any:
+    truth = value.is_constant() and value.python_type() is bool
+    return Constant(int(value.constant())) if truth else value
+
+
+def _kinds(*variables: Any) -> set[type]:
+    return {v.python_type() for v in variables}
+
+
+def _is_sum(left: Any, right: Any) -> bool:
+    """Whether a float is added to one that was computed from changing floats: symbols would be
+    simplified as if floats were not rounded, and (a + b) - a is not b."""
+    if float not in _kinds(left, right):
+        return False
+    values = [v.value for v in (left, right) if isinstance(v, Symbol)]
+    return len(values) == 2 and any(
+        isinstance(v, torch.SymFloat) and not symbolic_shapes.expression(v).is_Symbol
+        for v in values
+    )
+
+
+_LOGIC = ("and_", "or_", "xor")
+_DIVISIONS = frozenset({"mod", "floordiv", "truediv", "divmod"})
+_ROUNDING: dict[str, Any] = {
+    "int": torch.sym_int, "floor": math.floor, "ceil": math.ceil, "round": round,
+}  # fmt: skip

@@ -1,0 +1,218 @@
+"""Methods and attributes of tensors that are more than one node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from suture.breaks import Break, tensor_methods, tensors
+from suture.compiler import abstract
+from suture.compiler.core import Trace
+from suture.compiler.graph.reshaped import keep_shape
+from suture.compiler.objects import Class, Constant, Size, Tensor
+from suture.compiler.objects.tensor_parameter import SwitchedLeaf
+from suture.compiler.torch.parameters import become_leaf
+from suture.torch_private import autograd_parts
+
+METHODS: dict[str, Callable[..., Any]] = {}
+
+
+def method(*names: str) -> Callable[[Any], Any]:
+    """Register fn(tx, tensor, args, kwargs) for methods of tensors."""
+
+    def register(fn: Any) -> Any:
+        for name in names:
+            METHODS[name] = fn
+        return fn
+
+    return register
+
+
+@method("backward")
+def _backward(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    raise Break(tensors.BACKWARD_CALL, call=f"{tensor.describe()}.backward()")
+
+
+@method("retain_grad")
+def _retain_grad(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    if tensor.value.is_leaf and tensor.value.requires_grad and tensor.source is not None:
+        return Constant(None)
+    raise Break(tensor_methods.RETAIN_GRAD, tensor=tensor.describe())
+
+
+@method("requires_grad_")
+def _requires_grad(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    """Nothing to do if the tensor is so already. Else a graph cannot say it: a leaf must be a
+    tensor that exists outside of the graph."""
+    if len(args) + len(kwargs) > 1 or not kwargs.keys() <= {"requires_grad"}:
+        return abstract.add_node(
+            trace, "call_method", "requires_grad_", [tensor, *args], kwargs
+        )  # raises
+    given = args[0] if args else kwargs.get("requires_grad", Constant(True))
+    if _switch(trace, tensor, given) or bool(tensor.value.requires_grad) == abstract.truth(
+        trace, given
+    ):
+        return tensor
+    if tensor.source is None and tensor.value.is_leaf and not torch.is_grad_enabled():
+        return abstract.add_node(trace, "call_method", "requires_grad_", [tensor, given], {})
+    refused = Break(tensor_methods.REQUIRES_GRAD_CALL, tensor=tensor.describe())
+    if not abstract.truth(trace, given):
+        raise refused
+    become_leaf(trace, tensor, refused)
+    return tensor
+
+
+def _switch(trace: Trace, tensor: Tensor, given: Any) -> bool:
+    """Set requires_grad of a parameter from outside when the region ends; False if that is no
+    parameter, or if there is nothing to do."""
+    wanted = given.constant() if given.is_constant() else None
+    if type(tensor) is SwitchedLeaf and tensor.attrs is not None and isinstance(wanted, bool):
+        trace.effects.touch(tensor)
+        tensor.attrs["requires_grad"] = given
+        return True
+    if type(tensor) is not Tensor or tensor.cls is not torch.nn.Parameter:
+        return False
+    value = tensor.value
+    changes = isinstance(wanted, bool) and wanted is not bool(value.requires_grad)
+    number = value.is_floating_point() or value.is_complex()
+    if not changes or tensor.source is None or not value.is_leaf or not number:
+        return False
+    abstract.guard_history(trace, tensor)
+    trace.effects.touch(tensor)
+    tensor.attrs = {**(tensor.attrs or {}), "requires_grad": given}
+    tensor.__class__ = SwitchedLeaf
+    return True
+
+
+@method("new")
+def _new(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    """A size says the shape, a plain tuple the numbers: graphs know only plain tuples."""
+    if len(args) == 1 and isinstance(args[0], Size):
+        args = list(args[0].unpacked(trace))
+    return abstract.add_node(trace, "call_method", "new", [tensor, *args], kwargs)
+
+
+@method("type")
+def _type(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    """Graphs have no classes such as torch.HalfTensor; the name says the same."""
+    if args and isinstance(args[0], Class) and isinstance(args[0].value, type(torch.FloatTensor)):
+        cls = args[0].value
+        args = [Constant(f"{cls.__module__}.{cls.__name__}"), *args[1:]]
+    return abstract.add_node(trace, "call_method", "type", [tensor, *args], kwargs)
+
+
+@method("resize_")
+def _resize(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    raise Break(tensor_methods.RESIZE, tensor=tensor.describe())
+
+
+def _reshape_in_place(name: str) -> Callable[..., Any]:
+    """A method that gives the tensor itself another shape, as it has from then on."""
+
+    def reshape(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+        if tensor.source is not None and not keep_shape(trace.graph, tensor.node):
+            text = tensor.describe()
+            raise Break(tensor_methods.RESHAPED_PART, tensor=text, method=name)
+        return abstract.tensor_node(trace, tensor, name, args, kwargs)
+
+    return reshape
+
+
+for _name in (
+    "as_strided_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"
+):  # fmt: skip
+    METHODS[_name] = _reshape_in_place(_name)
+
+
+def _left_to_python(entry: Any) -> Callable[..., Any]:
+    """A method that breaks, always for the same reason."""
+
+    def refuse(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+        raise Break(entry, tensor=tensor.describe())
+
+    return refuse
+
+
+METHODS |= {
+    "resize_as_": _left_to_python(tensor_methods.RESIZE_AS),
+    "set_": _left_to_python(tensor_methods.SET),
+    "sparse_resize_": _left_to_python(tensor_methods.SPARSE_RESIZE),
+    "sparse_resize_and_clear_": _left_to_python(tensor_methods.SPARSE_CLEAR),
+}
+
+
+@method("__deepcopy__")
+def _deepcopy(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    """A copy of a plain tensor with the same strides; the others Python copies. What was copied
+    before, the caller's memo says."""
+    plain = tensor.cls is torch.Tensor and not tensor.value.requires_grad and not tensor.attrs
+    if not plain or (tensor.example is not None and tensor.example.__dict__):
+        raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute="__deepcopy__")
+    return abstract.add_node(trace, "call_method", "clone", [tensor], {})
+
+
+@method("storage", "untyped_storage", "_typed_storage", "data_ptr", "storage_type", "is_shared")
+def _storage(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute="storage")
+
+
+@method("__dir__", "__reduce_ex__", "__reduce__", "__setstate__", "__dlpack__", "share_memory_")
+def _object_method(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute="object protocol")
+
+
+def _is_data_of(value: Tensor, tensor: Tensor) -> bool:
+    """Whether `value` is `tensor.data` itself, as conversions that have nothing to do leave it."""
+    node = value.node
+    if node is tensor.node:
+        return True
+    return node.target is autograd_parts.data_of and node.args[0] is tensor.node
+
+
+def set_attribute(trace: Trace, tensor: Tensor, name: str, value: Any) -> None:
+    """`tensor.name = value`: kept beside the tensor and put back when the region ends."""
+    if trace.modes.asks and abstract.field_override(trace, tensor, name, value) is not None:
+        return
+    if name == "data":
+        if isinstance(value, Tensor) and _is_data_of(value, tensor):
+            return
+        if isinstance(value, Tensor) and value.value.dtype != tensor.value.dtype:
+            dtype = str(value.value.dtype)
+            raise Break(tensor_methods.SET_DATA_DTYPE, tensor=tensor.describe(), dtype=dtype)
+        raise Break(tensor_methods.SET_DATA, tensor=tensor.describe())
+    if name == "requires_grad":
+        known = value.is_constant() and isinstance(value.constant(), bool)
+        if _switch(trace, tensor, value):
+            return
+        if known and value.constant() == bool(tensor.value.requires_grad):
+            return
+        text = str(value.constant()) if known else value.describe()
+        raise Break(tensor_methods.REQUIRES_GRAD_SET, tensor=tensor.describe(), value=text)
+    if tensor.cls not in _PLAIN and abstract.set_in_class(trace, tensor, name, value):
+        return
+    is_grad = name == "grad" and tensor.value.is_leaf
+    if is_grad and not _fits_as_grad(tensor, value):
+        raise Break(tensor_methods.SET_ATTRIBUTE, tensor=tensor.describe(), attribute=name)
+    if not is_grad and hasattr(torch.Tensor, name):
+        raise Break(tensor_methods.SET_ATTRIBUTE, tensor=tensor.describe(), attribute=name)
+    trace.effects.touch(tensor)
+    if tensor.attrs is None:
+        tensor.attrs = {}
+    tensor.attrs[name] = value
+
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def _fits_as_grad(tensor: Tensor, value: Any) -> bool:
+    if value.is_constant():
+        return bool(value.constant() is None)
+    return (
+        isinstance(value, Tensor)
+        and tuple(value.value.shape) == tuple(tensor.value.shape)
+        and value.value.dtype == tensor.value.dtype
+        and value.value.device == tensor.value.device
+        and not value.value.requires_grad
+    )

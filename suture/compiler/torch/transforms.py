@@ -1,0 +1,299 @@
+"""torch.func: a transform of a function is one node, a module that applies the transform to the
+traced body. Backends trace through it, as torch itself does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from suture.breaks import Break, functorch
+from suture.compiler import abstract
+from suture.compiler.core import Trace, Value
+from suture.compiler.models import handles, special
+from suture.compiler.objects import Constant, Tuple
+from suture.compiler.torch import trees
+from suture.compiler.torch.bodies import call_held, trace_body
+from suture.compiler.torch.seeded import NotesSeeded
+from suture.torch_private import functorch_parts
+from suture.torch_private.tensor_parts import broadcast_to_and_flatten, pytree
+
+
+class Transformed(torch.nn.Module):
+    """Applies `transform` to a body. Called with the flat arguments of the body, then what it
+    lifted; `structure` says how the arguments hang together, `result` what the body returns."""
+
+    def __init__(self, body: Any, transform: Any, structure: Any, result: Any, count: int) -> None:
+        super().__init__()
+        self.body = body
+        self.transform = transform
+        self.structure = structure
+        self.result = result
+        self.count = count  # how many of the flat arguments are the body's own
+
+    def __call__(self, *flat: Any) -> Any:
+        return self.forward(*flat)  # hooks on all modules are about those of the program
+
+    def forward(self, *flat: Any) -> Any:
+        own, lifted = flat[: self.count], flat[self.count :]
+
+        def function(*args: Any) -> Any:
+            given = _flat_like(self.structure, args)
+            return trees.fill(self.result, self.body.forward(*given, *lifted))
+
+        return self.transform(function, trees.fill(self.structure, own))
+
+
+def _flat_like(structure: Any, values: Any) -> list[Any]:
+    """The values at the leaves of a structure, in the leaves' order."""
+    found: dict[int, Any] = {}
+    _collect(structure, values, found)
+    return [found[i] for i in range(len(found))]
+
+
+def _collect(structure: Any, values: Any, found: dict[int, Any]) -> None:
+    if isinstance(structure, trees.Leaf):
+        found[structure.index] = values
+    elif isinstance(structure, dict):
+        for key in structure:
+            _collect(structure[key], values[key], found)
+    elif isinstance(structure, (list, tuple)):
+        for part, value in zip(structure, values):
+            _collect(part, value, found)
+
+
+def apply(
+    trace: Trace,
+    name: str,
+    fn: Any,
+    args: list[Any],
+    kwargs: Any,
+    transform: Any,
+    fakes: Any = None,
+) -> Any:
+    """One node: `transform(function, args)` with `function` the traced `fn`."""
+    leaves: list[Any] = []
+    structure = tuple(trees.flatten(trace, a, leaves) for a in args)
+    given = [leaf.value for leaf in leaves]
+    if fakes is not None:
+        given = fakes(trees.plain(trace, structure), given)
+    trace.modes.transforms.append(name)
+    try:
+        if _is_second_order_mapped(trace.modes.transforms):
+            raise _refuse("vmap", "fake tensors cannot map forward over reverse mode")
+        body = trace_body(trace, name, fn, structure, leaves, given, kwargs)
+    finally:
+        trace.modes.transforms.pop()
+    result = trees.plain(trace, body.result)
+    plain = trees.plain(trace, structure)
+    module = Transformed(body.module, transform, plain, result, len(leaves))
+    nodes = [leaf.node for leaf in leaves] + body.lifted
+    return call_held(trace, module, name, nodes, leaves)
+
+
+def _is_second_order_mapped(names: list[str]) -> bool:
+    """Whether a vmap stands around forward mode around reverse mode: on fake tensors torch fails
+    there, and is not itself afterwards."""
+    at = iter(names)
+    if "vmap" not in at:  # each test goes on behind what the one before found
+        return False
+    forward = next((n for n in at if n in ("jvp", "jacfwd", "hessian")), None)
+    return forward == "hessian" or any(n in ("grad", "vjp", "jacrev", "hessian") for n in at)
+
+
+def _refuse(transform: str, reason: str) -> Break:
+    return Break(functorch.TRANSFORM_REFUSED, transform=transform, reason=reason)
+
+
+@special("func_transform")
+def _func_transform(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    handler = _HANDLERS.get(target.__name__)
+    if handler is None:
+        raise _refuse(target.__name__, "it has no form in a graph")
+    return handler(trace, target, args, kwargs)
+
+
+@special("functorch", "func_nesting", "func_interpreter")
+def _functorch(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    raise _refuse(target.__name__, "a step of a transform on its own")
+
+
+def _vmap(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    fn, in_dims, out_dims, randomness, chunk_size, *rest = args
+    dims = abstract.constant_value(trace, in_dims)
+    out, mode = abstract.constant_value(trace, out_dims), abstract.constant_value(trace, randomness)
+    chunks = abstract.constant_value(trace, chunk_size)
+
+    def transform(function: Any, given: Any) -> Any:
+        mapped = torch.func.vmap(function, dims, out, randomness=mode, chunk_size=chunks)
+        return mapped(*given)
+
+    def fakes(structure: Any, values: list[Any]) -> list[Any]:
+        return _without_mapped(trace, structure, values, dims)
+
+    trace.modes.mapped += 1
+    try:
+        return apply(trace, "vmap", fn, rest, kwargs, transform, fakes)
+    finally:
+        trace.modes.mapped -= 1
+
+
+def _without_mapped(trace: Trace, structure: Any, values: list[Any], dims: Any) -> list[Any]:
+    """The fake arguments as the body sees them: without the dimension that is mapped over."""
+    leaf = lambda s: isinstance(s, trees.Leaf)  # noqa: E731
+    flat, spec = pytree.tree_flatten(structure, is_leaf=leaf)
+    wanted = broadcast_to_and_flatten(tuple(dims) if isinstance(dims, list) else dims, spec)
+    if wanted is None:
+        raise _refuse("vmap", "in_dims does not fit the arguments")
+    made = list(values)
+    for part, dim in zip(flat, wanted):
+        if isinstance(part, trees.Leaf) and dim is not None:
+            with trace.graph.fake:
+                value = values[part.index]
+                if not isinstance(value, torch.Tensor) or not -value.dim() <= dim < value.dim():
+                    raise _refuse("vmap", "in_dims does not fit the arguments")
+                made[part.index] = _row(value, dim)
+    return made
+
+
+def _row(value: torch.Tensor, dim: int) -> torch.Tensor:
+    """A fake tensor without one of its dimensions, of which there may be no row at all."""
+    if value.shape[dim] != 0:
+        return value.select(dim, 0)
+    shape = [n for i, n in enumerate(value.shape) if i != dim % value.dim()]
+    return value.new_empty(shape).requires_grad_(value.requires_grad)
+
+
+def _grad(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    fn, argnums, has_aux, given, named = args
+    which, aux = abstract.constant_value(trace, argnums), abstract.constant_value(trace, has_aux)
+
+    maker = torch.func.grad_and_value if target is torch.func.grad_and_value else torch.func.grad
+
+    def transform(function: Any, values: Any) -> Any:
+        return maker(function, argnums=which, has_aux=aux)(*values)
+
+    pairs = {abstract.constant_value(trace, k): v for k, v in abstract.dict_pairs(trace, named)}
+    return apply(trace, "grad", fn, abstract.unpack(trace, given), pairs, transform)
+
+
+@handles(functorch_parts.grad_and_value)
+def _grad_and_value(trace: Trace, args: Any, kwargs: Any) -> Any:
+    return _grad(trace, torch.func.grad_and_value, args, kwargs)
+
+
+def _jvp(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    if len(args) != 3 or not {"strict", "has_aux"}.issuperset(kwargs):
+        raise _refuse("jvp", "called in an unusual way")
+    options = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
+    fn, primals, tangents = args
+    count = len(abstract.unpack(trace, primals))
+
+    def transform(function: Any, values: Any) -> Any:
+        def alone(*given: Any) -> Any:
+            return function(*given, *values[count:])
+
+        return torch.func.jvp(alone, values[:count], values[count:], **options)
+
+    both = [*abstract.unpack(trace, primals), *abstract.unpack(trace, tangents)]
+    return apply(trace, "jvp", _FirstArguments(fn, count), both, {}, transform)
+
+
+class _FirstArguments(Value):
+    """A function that drops the arguments behind the first `count`."""
+
+    __slots__ = ("count", "fn")
+
+    def __init__(self, fn: Any, count: int) -> None:
+        super().__init__(None)
+        self.fn = fn
+        self.count = count
+
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return abstract.tail_call(trace, self.fn, args[: self.count], kwargs)
+
+
+def _vjp(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    fn, *primals = args
+    aux = abstract.truth(trace, kwargs.get("has_aux", Constant(False)))
+    if set(kwargs) - {"has_aux"}:
+        raise _refuse("vjp", "called with options")
+    with NotesSeeded() as draws:
+        out = abstract.call(trace, fn, primals, {})
+    if draws.seen:
+        raise _refuse("vjp", "its function draws random numbers, which it would do twice")
+    if not aux:
+        return Tuple([out, Pullback(fn, primals, False)])
+    value, beside = abstract.unpack(trace, out)
+    return Tuple([value, Pullback(fn, primals, True), beside])
+
+
+class Pullback(Value):
+    """The function that torch.func.vjp gives: computes the forward again, then its gradient."""
+
+    __slots__ = ("aux", "fn", "primals")
+
+    def __init__(self, fn: Any, primals: list[Any], aux: bool) -> None:
+        super().__init__(None)
+        self.fn = fn
+        self.primals = primals
+        self.aux = aux  # whether the function gives something beside its value
+
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        count, aux = len(self.primals), self.aux
+
+        def transform(function: Any, values: Any) -> Any:
+            def alone(*given: Any) -> Any:
+                return function(*given, *values[count:])
+
+            pull = torch.func.vjp(alone, *values[:count], has_aux=aux)[1]
+            return pull(*values[count:])
+
+        fn = _FirstArguments(self.fn, count)
+        return apply(trace, "vjp", fn, [*self.primals, *args], {}, transform)
+
+    def rebuild(self, emit: Any) -> str:
+        given = ", ".join(emit.value(v) for v in (self.fn, *self.primals))
+        return f"{emit.constant(torch.func.vjp, 'vjp')}({given}, has_aux={self.aux})[1]"
+
+
+class Jacobian(Value):
+    """torch.func.jacrev(f), jacfwd(f), hessian(f): a function that applies the transform."""
+
+    __slots__ = ("fn", "maker", "options")
+
+    def __init__(self, maker: Any, fn: Any, options: dict[str, Any]) -> None:
+        super().__init__(None)
+        self.maker = maker
+        self.fn = fn
+        self.options = options
+
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        maker, options = self.maker, self.options
+
+        def transform(function: Any, values: Any) -> Any:
+            return maker(function, **options)(*values)
+
+        return apply(trace, maker.__name__, self.fn, args, kwargs, transform)
+
+    def rebuild(self, emit: Any) -> str:
+        options = "".join(f", {k}={v!r}" for k, v in self.options.items())
+        return f"{emit.constant(self.maker, self.maker.__name__)}({emit.value(self.fn)}{options})"
+
+
+def _jacobian(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+    options = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
+    if len(args) > 1:
+        options["argnums"] = abstract.constant_value(trace, args[1])
+    return Jacobian(target, args[0], options)
+
+
+_HANDLERS: dict[str, Any] = {
+    "vmap_impl": _vmap,
+    "grad_impl": _grad,
+    "jvp": _jvp,
+    "vjp": _vjp,
+    "jacrev": _jacobian,
+    "jacfwd": _jacobian,
+    "hessian": _jacobian,
+}

@@ -1,5 +1,0 @@
-"""From a capture to a variant: a small Python function in source form."""
-
-from suture.emit.emitter import Emitted, emit
-
-__all__ = ["Emitted", "emit"]

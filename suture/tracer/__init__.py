@@ -1,5 +1,0 @@
-"""The symbolic interpreter."""
-
-from suture.tracer.tracer import Tracer
-
-__all__ = ["Tracer"]
