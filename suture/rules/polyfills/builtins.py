@@ -246,10 +246,22 @@ def _backwards(sequence: Sequence[Any], index: int) -> Iterator[Any]:
         index -= 1
 
 
+def _note_text() -> str:
+    """What this Python says of a note that is no string, with {} for the type."""
+    try:
+        BaseException().add_note(0)  # type: ignore[arg-type]
+    except TypeError as error:
+        return str(error).replace("int", "{}")
+    raise AssertionError("a number is no note")
+
+
+_NOTE_TEXT = _note_text()
+
+
 @substitute(BaseException.add_note)
 def add_note(self: Any, note: Any) -> None:
     if not isinstance(note, str):
-        raise TypeError(f"note must be a str, not '{type(note).__name__}'")
+        raise TypeError(_NOTE_TEXT.format(type(note).__name__))
     notes = getattr(self, "__notes__", None)
     if notes is None and not hasattr(self, "__notes__"):
         notes = self.__notes__ = []

@@ -386,6 +386,8 @@ def test_a_program_that_replaces_import_is_run_meanwhile():
     check(fn, torch.ones(2), graphs=None, breaks=None, interpreted=None, recompiles=None)
 
 
+@pytest.mark.filterwarnings("ignore:functools.partial will be a method:FutureWarning")
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="a partial is a method there")
 def test_special_methods_that_are_no_functions_are_called_without_the_object():
     calls = []
 
