@@ -36,6 +36,7 @@ from suture.compiler.objects import (
     Tuple,
 )
 from suture.compiler.objects.kept import is_finite_iterator, refuse_callbacks
+from suture.compiler.objects.methods import find_method
 
 _GENERATOR = 0x20
 _COROUTINE = 0x80 | 0x200  # coroutine, async generator
@@ -63,7 +64,7 @@ def tail_call_method(trace: Trace, obj: Any, name: str, args: list[Any], kwargs:
     done = obj.call_method(trace, name, args, kwargs)
     if done is not None:
         return done
-    method = getattr(type(obj), "m_" + name, None)
+    method = find_method(type(obj), name)
     if method is not None:
         return builtin_method(trace, method, obj, name, args, kwargs)
     return tail_call(trace, abstract.getattr(trace, obj, name), args, kwargs)
@@ -286,7 +287,7 @@ def call_descriptor(trace: Trace, real: Any, owner: type, args: list[Any], kwarg
     if name == "__getitem__" and isinstance(storage, Dict) and len(args) == 2 and not kwargs:
         return dict_subscript(trace, obj, storage, args[1])
     for target in (storage, obj):
-        if target is not None and hasattr(type(target), "m_" + name):
+        if target is not None and find_method(type(target), name) is not None:
             if _differs(target, owner, name, target is storage):
                 return MISSING
             done = tail_call_method(trace, target, name, args[1:], kwargs)

@@ -35,6 +35,7 @@ from suture.compiler.objects import (
     Volatile,
     is_literal,
 )
+from suture.compiler.objects.methods import run_method
 from suture.compiler.outside.identity import is_same
 
 # ---- types and objects
@@ -304,7 +305,7 @@ def class_method(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any
         args, kwargs = [*args, kwargs["value"]], {}
     if name == "fromkeys" and issubclass(owner.value, dict) and len(args) in (2, 3) and not kwargs:
         if owner.value in (dict, collections.OrderedDict):
-            return Dict(None, None, owner.value).m_fromkeys(trace, *args[1:])
+            return run_method(trace, Dict(None, None, owner.value), "fromkeys", *args[1:])
         made = abstract.call(trace, owner, [], {})
         for key in abstract.unpack(trace, args[1]):
             set_item(trace, made, key, args[2] if len(args) == 3 else Constant(None))

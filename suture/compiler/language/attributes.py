@@ -44,6 +44,7 @@ from suture.compiler.objects.lookup import (
     qualname_of,
     really_has,
 )
+from suture.compiler.objects.methods import find_method
 
 _TUPLE_FIELD = type(collections.namedtuple("_Pair", "a")("").__class__.a)  # type: ignore[attr-defined]
 C_CALLABLES = (
@@ -512,7 +513,7 @@ def container_attribute(trace: Trace, obj: Any, name: str) -> Any:
     kind = obj.python_type()
     if name == "__class__":
         return abstract.wrap(trace, kind, None)
-    if hasattr(type(obj), "m_" + name) or hasattr(kind, name):
+    if find_method(type(obj), name) is not None or hasattr(kind, name):
         if isinstance(getattr(kind, name, None), _FIELDS):
             raise Break(objects.UNKNOWN_ATTRIBUTE, object=obj.describe(), attribute=name)
         return BuiltinMethod(obj, name)

@@ -18,6 +18,7 @@ from suture.compiler.language.attributes import MISSING, find_in_mro
 from suture.compiler.language.iteration import elements_of
 from suture.compiler.models import handler_of
 from suture.compiler.objects import Class, Constant, Deque, Dict, List, Object, Raise, Set, Tuple
+from suture.compiler.objects.methods import run_method
 from suture.compiler.objects.struct_tuple import StructTuple
 from suture.rules.wrapped import home
 
@@ -176,7 +177,7 @@ def new_storage(trace: Trace, real: type, args: list[Any]) -> Any:
     if issubclass(real, frozenset):
         if len(args) > 1:
             _too_many(trace, real, args)
-        return Set(None, None, frozenset).m_union(trace, *args)
+        return run_method(trace, Set(None, None, frozenset), "union", *args)
     if issubclass(real, set):
         return Set()
     for base in (int, float, str, bytes, complex):
@@ -198,7 +199,7 @@ def storage_init(trace: Trace, made: Any, init: Any, args: list[Any], kwargs: An
     if isinstance(storage, Dict):
         if storage.kind is collections.defaultdict and args:
             storage.factory, args = args[0], args[1:]
-        storage.m_update(trace, *args, **kwargs)
+        run_method(trace, storage, "update", *args, **kwargs)
     elif isinstance(storage, List) and storage.kind is list:
         if len(args) > 1 or kwargs:
             abstract.refused(trace, list, args, kwargs)
@@ -206,12 +207,12 @@ def storage_init(trace: Trace, made: Any, init: Any, args: list[Any], kwargs: An
         storage.change(trace)[:] = new
     elif isinstance(storage, List):
         if args:
-            storage.m_extend(trace, args[0])
+            run_method(trace, storage, "extend", args[0])
     elif isinstance(storage, Set):
         if len(args) > 1:
             _too_many(trace, made.python_type(), args)
         if storage.kind is set:
-            storage.m___init__(trace, *args)
+            run_method(trace, storage, "__init__", *args)
     elif not isinstance(storage, (Constant, Tuple)) and init is not object.__init__:
         raise Break(calls.UNSUPPORTED_CALLABLE, callable=made.describe(), arguments="")
 

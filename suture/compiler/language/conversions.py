@@ -39,6 +39,7 @@ from suture.compiler.objects.array import Array
 from suture.compiler.objects.constant import is_plain
 from suture.compiler.objects.kept import refuse_changing, runs_program
 from suture.compiler.objects.lookup import is_buffer
+from suture.compiler.objects.methods import run_method
 from suture.compiler.objects.text import Text, field
 
 
@@ -193,7 +194,7 @@ def _deque(trace: Trace, args: Any, kwargs: Any) -> Any:
         [], None, abstract.folded(trace, lambda: collections.deque(maxlen=known).maxlen).constant()
     )
     if args or "iterable" in kwargs:
-        made.m_extend(trace, args[0] if args else kwargs["iterable"])
+        run_method(trace, made, "extend", args[0] if args else kwargs["iterable"])
     return made
 
 
@@ -210,13 +211,13 @@ def _frozenset(trace: Trace, args: Any, kwargs: Any) -> Any:
 def _make_set(trace: Trace, kind: type, args: list[Any]) -> Any:
     if kind is frozenset and args and isinstance(args[0], Set) and args[0].kind is frozenset:
         return args[0]
-    return Set(None, None, kind).m_union(trace, *args)
+    return run_method(trace, Set(None, None, kind), "union", *args)
 
 
 @handles(dict)
 def _dict(trace: Trace, args: Any, kwargs: Any) -> Any:
     made = Dict()
-    made.m_update(trace, *args, **kwargs)
+    run_method(trace, made, "update", *args, **kwargs)
     return made
 
 
@@ -229,7 +230,7 @@ def _only_one(trace: Trace, kind: Any, args: Any, kwargs: Any) -> None:
 def _ordered(trace: Trace, args: Any, kwargs: Any) -> Any:
     _only_one(trace, collections.OrderedDict, args, kwargs)
     made = Dict(None, None, collections.OrderedDict)
-    made.m_update(trace, *args, **kwargs)
+    run_method(trace, made, "update", *args, **kwargs)
     return made
 
 
@@ -243,7 +244,7 @@ def _defaultdict(trace: Trace, args: Any, kwargs: Any) -> Any:
     ):
         return abstract.raise_(trace, TypeError, "first argument must be callable or None")
     made = Dict(None, None, collections.defaultdict, None, factory)
-    made.m_update(trace, *args[1:], **kwargs)
+    run_method(trace, made, "update", *args[1:], **kwargs)
     return made
 
 

@@ -26,6 +26,7 @@ from suture.compiler.objects import (
     Tensor,
     Tuple,
 )
+from suture.compiler.objects.methods import find_method, run_method
 
 
 def _only_computes(fn: types.FunctionType) -> bool:
@@ -52,7 +53,7 @@ def tail_getitem(trace: Trace, obj: Any, key: Any) -> Any:
         return _class_getitem(trace, obj, key)
     if isinstance(obj, Opaque):
         raise Break(objects.UNKNOWN_SUBSCRIPT, object=obj.describe(), key=key.describe())
-    own = getattr(type(obj), "m___getitem__", None)
+    own = find_method(type(obj), "__getitem__")
     if own is not None:
         return own(obj, trace, key)
     if abstract.type_lookup(trace, obj.python_type(), "__getitem__") is MISSING:
@@ -65,7 +66,7 @@ def dict_subscript(trace: Trace, obj: Any, storage: Dict, key: Any) -> Any:
     """What dict.__getitem__ gives for an object of a class that may define __missing__."""
     missing = abstract.type_lookup(trace, obj.cls, "__missing__")
     if not isinstance(missing, types.FunctionType):
-        return storage.m___getitem__(trace, key)
+        return run_method(trace, storage, "__getitem__", key)
     found = storage.get(trace, key)
     return (
         found
@@ -117,7 +118,7 @@ def del_item(trace: Trace, obj: Any, key: Any) -> None:
 
 
 def _item_method(trace: Trace, obj: Any, method: str, args: list[Any], what: str, key: Any) -> None:
-    own = getattr(type(obj), "m_" + method, None)
+    own = find_method(type(obj), method)
     if own is not None:
         own(obj, trace, *args)
         return
@@ -149,7 +150,7 @@ def contains_item(trace: Trace, container: Any, item: Any) -> Any:
         return Constant(
             any(abstract.same_or_equal(trace, v, item) for v in abstract.unpack(trace, container))
         )
-    own = getattr(type(container), "m___contains__", None)
+    own = find_method(type(container), "__contains__")
     if own is not None:
         return own(container, trace, item)
     if isinstance(container, Opaque):
@@ -255,7 +256,7 @@ def length_of(trace: Trace, obj: Any) -> Any:
     if isinstance(obj, Object) and isinstance(obj.storage, Constant):
         if not isinstance(abstract.type_lookup(trace, obj.cls, "__len__"), types.FunctionType):
             return length_of(trace, obj.storage)
-    own = getattr(type(obj), "m___len__", None)
+    own = find_method(type(obj), "__len__")
     if own is not None:
         return own(obj, trace)
     if abstract.type_lookup(trace, obj.python_type(), "__len__") is MISSING:

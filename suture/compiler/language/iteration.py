@@ -35,6 +35,7 @@ from suture.compiler.objects import (
     is_literal,
 )
 from suture.compiler.objects.lookup import RawItem, reads_itself
+from suture.compiler.objects.methods import find_method
 from suture.compiler.outside.growth import is_restless, restless_value
 from suture.compiler.sources import Source
 
@@ -54,7 +55,7 @@ def iterate_over(trace: Trace, value: Any) -> Any:
     if isinstance(value, Tensor):
         made = abstract.special_override(trace, value, "__iter__", []) if trace.modes.asks else None
         return made if made is not None else ListIterator(abstract.tensor_rows(trace, value))
-    own = getattr(type(value), "m___iter__", None)
+    own = find_method(type(value), "__iter__")
     if own is not None:
         return own(value, trace)
     cls = value.python_type()

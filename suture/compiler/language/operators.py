@@ -38,6 +38,7 @@ from suture.compiler.objects import (
 )
 from suture.compiler.objects.array import Array
 from suture.compiler.objects.frozen import Frozen
+from suture.compiler.objects.methods import find_method
 from suture.compiler.objects.text import Text
 from suture.compiler.outside.identity import is_same
 from suture.rules.wrapped import C_CALLABLES
@@ -295,7 +296,7 @@ def overrides_method(trace: Trace, kinds: tuple[type, type], method: str) -> boo
 
 @implements(abstract.special_method)
 def special_method(trace: Trace, obj: Any, method: str, other: Any) -> Any:
-    own = getattr(type(obj), "m_" + method, None)
+    own = find_method(type(obj), method)
     if own is not None:
         result = own(obj, trace, other)
     elif isinstance(obj, Object):
@@ -365,7 +366,7 @@ def _constant_special(trace: Trace, obj: Any, method: str, other: Any) -> Any:
     if isinstance(obj.constant(), tuple) and isinstance(other, Sequence):
         from suture.compiler.objects import Tuple
 
-        own = getattr(Tuple, "m_" + method, None)
+        own = find_method(Tuple, method)
         items = Tuple([known_value(trace, v) for v in obj.constant()])
         return own(items, trace, other) if own is not None else None
     return None
@@ -451,7 +452,7 @@ def _rich_compare(trace: Trace, forward: str, backward: str, left: Any, right: A
     for obj, method, other in order:
         if isinstance(obj, Object) and _compares_by_identity(trace, obj, method):
             continue
-        if obj.is_constant() and not hasattr(type(obj), "m_" + method):
+        if obj.is_constant() and find_method(type(obj), method) is None:
             continue
         done = special_method(trace, obj, method, other)
         if done is not None:

@@ -59,6 +59,7 @@ from suture.compiler.objects import (
     Zip,
     is_single,
 )
+from suture.compiler.objects.methods import find_method
 from suture.compiler.outside.namespaces import frame_cell
 from suture.compiler.torch.symbols import symbol_round
 
@@ -329,7 +330,7 @@ def _reversed(trace: Trace, args: Any, kwargs: Any) -> Any:
     value = args[0]
     if isinstance(value, Constant):
         return _reversed_constant(trace, value.constant())
-    own = getattr(type(value), "m___reversed__", None)
+    own = find_method(type(value), "__reversed__")
     if own is not None:
         return own(value, trace)
     if isinstance(value, Object):

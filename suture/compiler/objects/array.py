@@ -11,6 +11,7 @@ from suture.breaks import Break, arrays
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.methods import find_method, method, run_method
 from suture.compiler.objects.tensor import Tensor
 
 OPERATORS = [
@@ -73,36 +74,44 @@ class Array(Value):
         raise Break(arrays.ARRAY_ATTRIBUTE, attribute=name)
 
     def call_method(self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        own = getattr(type(self), "m_" + name, None)
+        own = find_method(type(self), name)
         if own is not None:
             return abstract.builtin_method(trace, own, self, name, args, kwargs)
         return abstract.array_method(trace, self, name, args, kwargs)
 
-    def m___getitem__(self, trace: Trace, key: Any) -> Any:
-        return abstract.array_operator(trace, "getitem", self, key)
-
-    def m___setitem__(self, trace: Trace, key: Any, value: Any) -> Any:
-        return abstract.array_setitem(trace, self, key, value)
-
-    def m___len__(self, trace: Trace) -> Any:
-        if self.is_scalar:
-            kind = type_name(self.python_type())
-            return abstract.raise_(trace, TypeError, f"object of type '{kind}' has no len()")
-        return abstract.tensor_length(trace, self.tensor)
-
-    def m___iter__(self, trace: Trace) -> Any:
-        if self.is_scalar:
-            return abstract.raise_(
-                trace, TypeError, f"'{type_name(self.python_type())}' object is not iterable"
-            )
-        count = abstract.integer(trace, abstract.tensor_length(trace, self.tensor))
-        return abstract.list_iterator(
-            trace, [self.m___getitem__(trace, Constant(i)) for i in range(count)]
-        )
-
     def rebuild(self, emit: Any) -> str:
         text = f"{emit.value(self.tensor)}.numpy()"
         return f"{text}[()]" if self.is_scalar else text
+
+
+@method(Array, "__getitem__")
+def array_getitem(self: Array, trace: Trace, key: Any) -> Any:
+    return abstract.array_operator(trace, "getitem", self, key)
+
+
+@method(Array, "__setitem__")
+def array_setitem(self: Array, trace: Trace, key: Any, value: Any) -> Any:
+    return abstract.array_setitem(trace, self, key, value)
+
+
+@method(Array, "__len__")
+def array_len(self: Array, trace: Trace) -> Any:
+    if self.is_scalar:
+        kind = type_name(self.python_type())
+        return abstract.raise_(trace, TypeError, f"object of type '{kind}' has no len()")
+    return abstract.tensor_length(trace, self.tensor)
+
+
+@method(Array, "__iter__")
+def array_iter(self: Array, trace: Trace) -> Any:
+    if self.is_scalar:
+        return abstract.raise_(
+            trace, TypeError, f"'{type_name(self.python_type())}' object is not iterable"
+        )
+    count = abstract.integer(trace, abstract.tensor_length(trace, self.tensor))
+    return abstract.list_iterator(
+        trace, [run_method(trace, self, "__getitem__", Constant(i)) for i in range(count)]
+    )
 
 
 def _operator(name: str, *, swapped: bool = False) -> Any:
@@ -115,14 +124,14 @@ def _operator(name: str, *, swapped: bool = False) -> Any:
 
 for _name in OPERATORS:
     _plain = _name.rstrip("_")
-    setattr(Array, f"m___{_plain}__", _operator(_name))
-    setattr(Array, f"m___r{_plain}__", _operator(_name, swapped=True))
+    method(Array, f"__{_plain}__")(_operator(_name))
+    method(Array, f"__r{_plain}__")(_operator(_name, swapped=True))
     if _name != "divmod":
-        setattr(Array, f"m___i{_plain}__", _operator(f"i{_plain}"))
+        method(Array, f"__i{_plain}__")(_operator(f"i{_plain}"))
 for _name in COMPARISONS:
-    setattr(Array, f"m___{_name}__", _operator(_name))
+    method(Array, f"__{_name}__")(_operator(_name))
 for _name in ("neg", "pos", "abs", "invert"):
-    setattr(Array, f"m___{_name}__", _operator(_name))
+    method(Array, f"__{_name}__")(_operator(_name))
 
 
 class ArrayMethod(Value):

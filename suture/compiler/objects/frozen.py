@@ -13,6 +13,7 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.held import Held
+from suture.compiler.objects.methods import method
 
 # Types as people write them in annotations: they compare by what they say.
 FORMS = (
@@ -96,15 +97,6 @@ class Frozen(Held):
             )
         return abstract.frozen_answer(trace, getattr(self.value, name), args, kwargs)
 
-    def m___len__(self, trace: Trace) -> Any:
-        return abstract.fold(trace, len, [self], {})
-
-    def m___eq__(self, trace: Trace, other: Any) -> Any:
-        return self._compared(trace, operator.eq, other)
-
-    def m___ne__(self, trace: Trace, other: Any) -> Any:
-        return self._compared(trace, operator.ne, other)
-
     def _compared(self, trace: Trace, compare: Any, other: Any) -> Any:
         """What the class says of itself and another object that never changes."""
         own: Any = type(self.value).__eq__
@@ -113,24 +105,49 @@ class Frozen(Held):
             return Constant(NotImplemented)
         return abstract.fold(trace, compare, [self, other], {})
 
-    def m___or__(self, trace: Trace, other: Any) -> Any:
-        return abstract.fold(trace, operator.or_, [self, other], {})
 
-    def m___ror__(self, trace: Trace, other: Any) -> Any:
-        return abstract.fold(trace, operator.or_, [other, self], {})
+@method(Frozen, "__len__")
+def frozen_len(self: Frozen, trace: Trace) -> Any:
+    return abstract.fold(trace, len, [self], {})
 
-    def m___contains__(self, trace: Trace, key: Any) -> Any:
-        return abstract.fold(trace, operator.contains, [self, key], {})
 
-    def m___getitem__(self, trace: Trace, key: Any) -> Any:
-        value = abstract.constant_value(trace, key)
-        return abstract.frozen_result(trace, lambda: self.value[value])
+@method(Frozen, "__eq__")
+def frozen_eq(self: Frozen, trace: Trace, other: Any) -> Any:
+    return self._compared(trace, operator.eq, other)
 
-    def m___iter__(self, trace: Trace) -> Any:
-        return abstract.list_iterator(
-            trace,
-            list(abstract.unpack(trace, abstract.frozen_result(trace, lambda: tuple(self.value)))),
-        )
+
+@method(Frozen, "__ne__")
+def frozen_ne(self: Frozen, trace: Trace, other: Any) -> Any:
+    return self._compared(trace, operator.ne, other)
+
+
+@method(Frozen, "__or__")
+def frozen_or(self: Frozen, trace: Trace, other: Any) -> Any:
+    return abstract.fold(trace, operator.or_, [self, other], {})
+
+
+@method(Frozen, "__ror__")
+def frozen_ror(self: Frozen, trace: Trace, other: Any) -> Any:
+    return abstract.fold(trace, operator.or_, [other, self], {})
+
+
+@method(Frozen, "__contains__")
+def frozen_contains(self: Frozen, trace: Trace, key: Any) -> Any:
+    return abstract.fold(trace, operator.contains, [self, key], {})
+
+
+@method(Frozen, "__getitem__")
+def frozen_getitem(self: Frozen, trace: Trace, key: Any) -> Any:
+    value = abstract.constant_value(trace, key)
+    return abstract.frozen_result(trace, lambda: self.value[value])
+
+
+@method(Frozen, "__iter__")
+def frozen_iter(self: Frozen, trace: Trace) -> Any:
+    return abstract.list_iterator(
+        trace,
+        list(abstract.unpack(trace, abstract.frozen_result(trace, lambda: tuple(self.value)))),
+    )
 
 
 class FrozenMethod(Value):

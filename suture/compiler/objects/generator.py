@@ -8,6 +8,7 @@ from typing import Any
 from suture.compiler import abstract
 from suture.compiler.core import Mutable, Trace
 from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.methods import method, run_method
 
 
 class MadeByPython(Exception):
@@ -66,21 +67,6 @@ class Generator(Mutable):
             out.append(item)
         return out
 
-    def m___iter__(self, trace: Trace) -> Any:
-        return self
-
-    def m___next__(self, trace: Trace) -> Any:
-        return self.m_send(trace, Constant(None))
-
-    def m_send(self, trace: Trace, value: Any) -> Any:
-        return abstract.generator_send(trace, self, value)
-
-    def m_close(self, trace: Trace) -> Any:
-        return abstract.generator_close(trace, self)
-
-    def m_throw(self, trace: Trace, *args: Any) -> Any:
-        return abstract.generator_throw(trace, self, list(args))
-
     def rebuild(self, emit: Any) -> str:
         again = self.origin is not None and self.origin[1] is not None and not self.started
         if self.place is not None and not again:
@@ -90,3 +76,28 @@ class Generator(Mutable):
         _, make, args, kwargs = self.origin
         parts = [emit.value(a) for a in args] + [f"{k}={emit.value(v)}" for k, v in kwargs.items()]
         return f"{emit.constant(make, make.__name__)}({', '.join(parts)})"
+
+
+@method(Generator, "__iter__")
+def generator_iter(self: Generator, trace: Trace) -> Any:
+    return self
+
+
+@method(Generator, "__next__")
+def generator_next(self: Generator, trace: Trace) -> Any:
+    return run_method(trace, self, "send", Constant(None))
+
+
+@method(Generator, "send")
+def generator_send(self: Generator, trace: Trace, value: Any) -> Any:
+    return abstract.generator_send(trace, self, value)
+
+
+@method(Generator, "close")
+def generator_close(self: Generator, trace: Trace) -> Any:
+    return abstract.generator_close(trace, self)
+
+
+@method(Generator, "throw")
+def generator_throw(self: Generator, trace: Trace, *args: Any) -> Any:
+    return abstract.generator_throw(trace, self, list(args))

@@ -13,6 +13,7 @@ from suture.compiler import abstract
 from suture.compiler.core import Mutable, Trace, Value
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.held import Held, RealIdentity
+from suture.compiler.objects.methods import method
 from suture.compiler.objects.sequence import Tuple
 
 DELETED = object()
@@ -270,12 +271,6 @@ class Raise(Mutable):
         else:
             self.traceback = abstract.traceback_before(trace, self, value)
 
-    def m_with_traceback(self, trace: Trace, traceback: Any) -> Any:
-        entries = abstract.traceback_before(trace, self, traceback)
-        self.touch(trace)
-        self.traceback = entries
-        return self
-
     def rebuild(self, emit: Any) -> str:
         cls = emit.constant(self.cls, self.cls.__name__)
         args = ", ".join(emit.value(a) for a in self.args)
@@ -298,6 +293,14 @@ class Raise(Mutable):
             place = f"{emit.constant(code, 'code')}, {emit.constant(namespace, 'globals')}, {at}"
             emit.line(f"{add}({name}, {place})")
         return name
+
+
+@method(Raise, "with_traceback")
+def raise_with_traceback(self: Raise, trace: Trace, traceback: Any) -> Any:
+    entries = abstract.traceback_before(trace, self, traceback)
+    self.touch(trace)
+    self.traceback = entries
+    return self
 
 
 _OF_EXCEPTIONS = ("__cause__", "__context__", "args", "__traceback__")

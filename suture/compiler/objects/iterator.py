@@ -8,6 +8,7 @@ from typing import Any
 from suture.compiler import abstract
 from suture.compiler.core import Mutable, Raised, Trace
 from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.methods import method
 
 END = object()
 _LIST_ITERATOR = type(iter([]))  # type: ignore[var-annotated]
@@ -31,12 +32,16 @@ class Iterator(Mutable):
     def getattr(self, trace: Trace, name: str) -> Any:
         return abstract.container_attribute(trace, self, name)
 
-    def m___iter__(self, trace: Trace) -> Any:
-        return self
 
-    def m___next__(self, trace: Trace) -> Any:
-        item = self.advance(trace)
-        return abstract.raise_(trace, StopIteration) if item is END else item
+@method(Iterator, "__iter__")
+def iterator_iter(self: Iterator, trace: Trace) -> Any:
+    return self
+
+
+@method(Iterator, "__next__")
+def iterator_next(self: Iterator, trace: Trace) -> Any:
+    item = self.advance(trace)
+    return abstract.raise_(trace, StopIteration) if item is END else item
 
 
 class SequenceIterator(Iterator):
@@ -65,10 +70,6 @@ class SequenceIterator(Iterator):
         self.at += 1
         return self.of.at(trace, i)
 
-    def m___length_hint__(self, trace: Trace) -> Any:
-        size = self.start if self.reverse else len(self.of.items)
-        return Constant(max(0, size - self.at))
-
     def rebuild(self, emit: Any) -> str:
         if self.at >= 1 << 60:
             return "iter(())"
@@ -88,6 +89,12 @@ class SequenceIterator(Iterator):
             else:
                 emit.last(f"for _ in range({self.at}): next({name})")
         return name
+
+
+@method(SequenceIterator, "__length_hint__")
+def sequence_iterator_length_hint(self: SequenceIterator, trace: Trace) -> Any:
+    size = self.start if self.reverse else len(self.of.items)
+    return Constant(max(0, size - self.at))
 
 
 class ListIterator(Iterator):
@@ -111,12 +118,14 @@ class ListIterator(Iterator):
         self.at += 1
         return self.items[self.at - 1]
 
-    def m___length_hint__(self, trace: Trace) -> Any:
-        return Constant(len(self.items) - self.at)
-
     def rebuild(self, emit: Any) -> str:
         inner = ", ".join(emit.value(i) for i in self.items[self.at :])
         return f"iter([{inner}])"
+
+
+@method(ListIterator, "__length_hint__")
+def list_iterator_length_hint(self: ListIterator, trace: Trace) -> Any:
+    return Constant(len(self.items) - self.at)
 
 
 class CalledIterator(ListIterator):
@@ -240,9 +249,6 @@ class DictIterator(Iterator):
         changed = size != self.size or self.of.inserted != self.inserted
         return changed and self.at < len(self.keys)
 
-    def m___length_hint__(self, trace: Trace) -> Any:
-        return Constant(max(0, len(self.keys) - self.at))
-
     def rebuild(self, emit: Any) -> str:
         ordered = self.of.kind is collections.OrderedDict
         if self.at > len(self.keys) or (ordered and self.at == len(self.keys)):
@@ -257,6 +263,11 @@ class DictIterator(Iterator):
         if self.at:
             emit.line(f"for _ in range({self.at}): next({name})")
         return name
+
+
+@method(DictIterator, "__length_hint__")
+def dict_iterator_length_hint(self: DictIterator, trace: Trace) -> Any:
+    return Constant(max(0, len(self.keys) - self.at))
 
 
 def _outdated(ordered: bool = False) -> Any:
@@ -295,14 +306,16 @@ class SetIterator(Iterator):
         self.at += 1
         return self.items[self.at - 1]
 
-    def m___length_hint__(self, trace: Trace) -> Any:
-        return Constant(max(0, len(self.items) - self.at))
-
     def rebuild(self, emit: Any) -> str:
         if self.size == len(self.of.entries) and self.of.keeps_order():
             return f"{emit.constant(_advanced, 'advanced')}({emit.value(self.of)}, {self.at})"
         inner = ", ".join(emit.value(i) for i in self.items[self.at :])
         return f"iter([{inner}])"
+
+
+@method(SetIterator, "__length_hint__")
+def set_iterator_length_hint(self: SetIterator, trace: Trace) -> Any:
+    return Constant(max(0, len(self.items) - self.at))
 
 
 def _advanced(iterable: Any, count: int) -> Any:
@@ -338,13 +351,15 @@ class RangeIterator(Iterator):
         self.at += 1
         return Constant(self.of[self.at - 1])
 
-    def m___length_hint__(self, trace: Trace) -> Any:
-        return Constant(range_length(self.of) - self.at)
-
     def rebuild(self, emit: Any) -> str:
         rest = self.of[self.at :]
         step = f", {rest.step}" if rest.step != 1 else ""
         return f"iter(range({rest.start}, {rest.stop}{step}))"
+
+
+@method(RangeIterator, "__length_hint__")
+def range_iterator_length_hint(self: RangeIterator, trace: Trace) -> Any:
+    return Constant(range_length(self.of) - self.at)
 
 
 class Zip(Iterator):

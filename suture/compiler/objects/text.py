@@ -9,6 +9,7 @@ from suture.breaks import Break, builtin_calls, objects, tensors
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.methods import method
 from suture.compiler.objects.tensor import Symbol, Tensor
 from suture.torch_private.tensor_parts import version_of
 
@@ -89,37 +90,49 @@ class Text(Value):
     def call_method(self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return abstract.tail_call_method(trace, Constant(self.settle(trace)), name, args, kwargs)
 
-    def m___add__(self, trace: Trace, other: Any) -> Any:
-        return (
-            joined(trace, [self, other]) if other.python_type() is str else Constant(NotImplemented)
-        )
-
-    def m___radd__(self, trace: Trace, other: Any) -> Any:
-        return (
-            joined(trace, [other, self]) if other.python_type() is str else Constant(NotImplemented)
-        )
-
-    def m___eq__(self, trace: Trace, other: Any) -> Any:
-        return abstract.compare(trace, "==", Constant(self.settle(trace)), other)
-
-    def m___ne__(self, trace: Trace, other: Any) -> Any:
-        return abstract.compare(trace, "!=", Constant(self.settle(trace)), other)
-
-    def m___len__(self, trace: Trace) -> Any:
-        return Constant(len(self.settle(trace)))
-
-    def m___getitem__(self, trace: Trace, key: Any) -> Any:
-        return abstract.getitem(trace, Constant(self.settle(trace)), key)
-
-    def m___contains__(self, trace: Trace, item: Any) -> Any:
-        return abstract.contains(trace, Constant(self.settle(trace)), item)
-
-    def m___iter__(self, trace: Trace) -> Any:
-        return abstract.iterate(trace, Constant(self.settle(trace)))
-
     def rebuild(self, emit: Any) -> str:
         parts = [p.text(emit) if isinstance(p, Field) else repr(p) for p in self.parts]
         return f"''.join([{', '.join(parts)}])"
+
+
+@method(Text, "__add__")
+def text_add(self: Text, trace: Trace, other: Any) -> Any:
+    return joined(trace, [self, other]) if other.python_type() is str else Constant(NotImplemented)
+
+
+@method(Text, "__radd__")
+def text_radd(self: Text, trace: Trace, other: Any) -> Any:
+    return joined(trace, [other, self]) if other.python_type() is str else Constant(NotImplemented)
+
+
+@method(Text, "__eq__")
+def text_eq(self: Text, trace: Trace, other: Any) -> Any:
+    return abstract.compare(trace, "==", Constant(self.settle(trace)), other)
+
+
+@method(Text, "__ne__")
+def text_ne(self: Text, trace: Trace, other: Any) -> Any:
+    return abstract.compare(trace, "!=", Constant(self.settle(trace)), other)
+
+
+@method(Text, "__len__")
+def text_len(self: Text, trace: Trace) -> Any:
+    return Constant(len(self.settle(trace)))
+
+
+@method(Text, "__getitem__")
+def text_getitem(self: Text, trace: Trace, key: Any) -> Any:
+    return abstract.getitem(trace, Constant(self.settle(trace)), key)
+
+
+@method(Text, "__contains__")
+def text_contains(self: Text, trace: Trace, item: Any) -> Any:
+    return abstract.contains(trace, Constant(self.settle(trace)), item)
+
+
+@method(Text, "__iter__")
+def text_iter(self: Text, trace: Trace) -> Any:
+    return abstract.iterate(trace, Constant(self.settle(trace)))
 
 
 def joined(trace: Trace, texts: list[Any]) -> Any:

@@ -13,6 +13,7 @@ from suture.compiler.abstract import implements
 from suture.compiler.core import Trace
 from suture.compiler.objects import Cell, Constant, Dict, Lazy, Raise, Raised
 from suture.compiler.objects.lookup import MISSING, find_in_mro, is_data_descriptor
+from suture.compiler.objects.methods import run_method
 
 
 @implements(abstract.module_attribute)
@@ -223,6 +224,6 @@ def none(trace: Trace) -> Constant:
 
 def _store(trace: Trace, namespace: Dict, name: str, value: Any) -> None:
     if value is None:
-        namespace.m___delitem__(trace, Constant(name))
+        run_method(trace, namespace, "__delitem__", Constant(name))
     else:
-        namespace.m___setitem__(trace, Constant(name), value)
+        run_method(trace, namespace, "__setitem__", Constant(name), value)

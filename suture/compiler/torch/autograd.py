@@ -23,6 +23,7 @@ from suture.compiler.graph.effects_of import MAY_DRAW, declare
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.models import handles
 from suture.compiler.objects import Class, Constant, Tensor, Tuple
+from suture.compiler.objects.methods import find_method, method
 from suture.compiler.torch import trees
 from suture.compiler.torch.bodies import Body, call_held, trace_body
 from suture.compiler.torch.overrides import is_custom, overloaded
@@ -63,7 +64,7 @@ class Context(Mutable):
             return self.needs
         if name in self.attrs:
             return self.attrs[name]
-        if hasattr(type(self), "m_" + name):
+        if find_method(type(self), name) is not None:
             from suture.compiler.objects import BuiltinMethod
 
             return BuiltinMethod(self, name)
@@ -74,27 +75,37 @@ class Context(Mutable):
     def setattr(self, trace: Trace, name: str, value: Any) -> None:
         self.attrs[name] = value
 
-    def m_save_for_backward(self, trace: Trace, *tensors: Any) -> Any:
-        self.saved = list(tensors)
-        return Constant(None)
-
-    def m_save_for_forward(self, trace: Trace, *tensors: Any) -> Any:
-        return Constant(None)
-
-    def m_mark_dirty(self, trace: Trace, *tensors: Any) -> Any:
-        self.refused = "forward marks an argument as written to"
-        return Constant(None)
-
-    def m_mark_non_differentiable(self, trace: Trace, *tensors: Any) -> Any:
-        self.fixed = tensors
-        return Constant(None)
-
-    def m_set_materialize_grads(self, trace: Trace, value: Any) -> Any:
-        self.refused = "backward is to see which gradients there are"
-        return Constant(None)
-
     def rebuild(self, emit: Any) -> str:
         raise Break(autograd.CONTEXT_ESCAPES, function="a Function")
+
+
+@method(Context, "save_for_backward")
+def context_save_for_backward(self: Context, trace: Trace, *tensors: Any) -> Any:
+    self.saved = list(tensors)
+    return Constant(None)
+
+
+@method(Context, "save_for_forward")
+def context_save_for_forward(self: Context, trace: Trace, *tensors: Any) -> Any:
+    return Constant(None)
+
+
+@method(Context, "mark_dirty")
+def context_mark_dirty(self: Context, trace: Trace, *tensors: Any) -> Any:
+    self.refused = "forward marks an argument as written to"
+    return Constant(None)
+
+
+@method(Context, "mark_non_differentiable")
+def context_mark_non_differentiable(self: Context, trace: Trace, *tensors: Any) -> Any:
+    self.fixed = tensors
+    return Constant(None)
+
+
+@method(Context, "set_materialize_grads")
+def context_set_materialize_grads(self: Context, trace: Trace, value: Any) -> Any:
+    self.refused = "backward is to see which gradients there are"
+    return Constant(None)
 
 
 @handles(_APPLY)

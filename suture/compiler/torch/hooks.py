@@ -17,6 +17,7 @@ from suture.breaks import Break, autograd
 from suture.compiler.core import Mutable, Trace
 from suture.compiler.models import special
 from suture.compiler.objects import BuiltinMethod, Constant, Tensor
+from suture.compiler.objects.methods import method
 from suture.compiler.torch import trees
 from suture.compiler.torch.bodies import trace_body
 from suture.compiler.torch.subclasses import PLAIN
@@ -55,17 +56,19 @@ class Handle(Mutable):
     def getattr(self, trace: Trace, name: str) -> Any:
         return BuiltinMethod(self, name) if name == "remove" else super().getattr(trace, name)
 
-    def m_remove(self, trace: Trace) -> Any:
-        self.touch(trace)
-        self.removed = True
-        return Constant(None)
-
     def rebuild(self, emit: Any) -> str:
         made = f"{emit.value(self.leaf)}.{self.method}({emit.value(self.hook)})"
         name = str(emit.begin(self, made))
         if self.removed:
             emit.line(f"{name}.remove()")
         return name
+
+
+@method(Handle, "remove")
+def handle_remove(self: Handle, trace: Trace) -> Any:
+    self.touch(trace)
+    self.removed = True
+    return Constant(None)
 
 
 def keep_hook(handle: Any) -> None:

@@ -37,6 +37,7 @@ from suture.compiler.objects import (
     Tuple,
 )
 from suture.compiler.objects.held import RealIdentity
+from suture.compiler.objects.methods import method
 from suture.compiler.objects.torch_switch import FunctionSwitch, Switch, leave, state_behind
 from suture.compiler.outside.wrapping import Equals, wraps
 from suture.compiler.torch.function_modes import ask_mode, mode_operator, modes_see
@@ -238,19 +239,19 @@ def special_override(trace: Trace, tensor: Any, method: str, args: list[Any]) ->
 
 @implements(abstract.special_methods)
 def special_methods(trace: Trace, name: str, *operands: Any) -> Any:
-    for obj, method, other in _order_of(trace, name, operands):
-        if isinstance(obj, Tensor) and defined_in(obj.cls, method) is MISSING:
-            if method.startswith("__i") and name in IN_PLACE and obj.cls not in PLAIN:
+    for obj, dunder, other in _order_of(trace, name, operands):
+        if isinstance(obj, Tensor) and defined_in(obj.cls, dunder) is MISSING:
+            if dunder.startswith("__i") and name in IN_PLACE and obj.cls not in PLAIN:
                 continue  # the class has the operator, though not in place
             return _torch_operator(trace, name, operands)
         if isinstance(obj, Tensor):
             result = abstract.finish(
-                trace, abstract.call_type_method(trace, obj, method, other, {})
+                trace, abstract.call_type_method(trace, obj, dunder, other, {})
             )
             if not (result.is_constant() and result.constant() is NotImplemented):
                 return result
         elif other:
-            done = abstract.special_method(trace, obj, method, other[0])
+            done = abstract.special_method(trace, obj, dunder, other[0])
             if done is not None:
                 return done
     raise Break(objects.UNKNOWN_OPERATOR, operator=name, operands=_names(operands))
@@ -498,11 +499,15 @@ class FieldAccess(Builtin):
     def hash_key(self, trace: Trace) -> Any:
         return RealIdentity(self.value)
 
-    def m___eq__(self, trace: Trace, other: Any) -> Any:
-        return Constant(isinstance(other, FieldAccess) and other.value is self.value)
 
-    def m___ne__(self, trace: Trace, other: Any) -> Any:
-        return Constant(not (isinstance(other, FieldAccess) and other.value is self.value))
+@method(FieldAccess, "__eq__")
+def field_access_eq(self: FieldAccess, trace: Trace, other: Any) -> Any:
+    return Constant(isinstance(other, FieldAccess) and other.value is self.value)
+
+
+@method(FieldAccess, "__ne__")
+def field_access_ne(self: FieldAccess, trace: Trace, other: Any) -> Any:
+    return Constant(not (isinstance(other, FieldAccess) and other.value is self.value))
 
 
 @wraps(types.MethodWrapperType)

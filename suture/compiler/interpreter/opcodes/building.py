@@ -12,6 +12,7 @@ from suture.compiler.language import conversions, items
 from suture.compiler.language.iteration import is_mapping, unpack_exactly
 from suture.compiler.objects import Constant, Dict, List, Opaque, Set, Slice, Tuple
 from suture.compiler.objects.dict_keys import DICT_KEY, hashed
+from suture.compiler.objects.methods import run_method
 from suture.compiler.objects.text import joined
 
 
@@ -93,7 +94,7 @@ def _dict_update(trace: Trace, target: Any, more: Any) -> None:
     if not is_mapping(trace, more):
         kind = more.python_type().__name__
         abstract.raise_(trace, TypeError, f"'{kind}' object is not a mapping")
-    target.m_update(trace, more)
+    run_method(trace, target, "update", more)
 
 
 def _dict_merge(trace: Trace, target: Any, more: Any) -> None:
@@ -110,11 +111,11 @@ def _dict_merge(trace: Trace, target: Any, more: Any) -> None:
         target.put(trace, key, value)
 
 
-_deep("LIST_APPEND", lambda trace, target, item: target.m_append(trace, item))
-_deep("SET_ADD", lambda trace, target, item: target.m_add(trace, item))
+_deep("LIST_APPEND", lambda trace, target, item: run_method(trace, target, "append", item))
+_deep("SET_ADD", lambda trace, target, item: run_method(trace, target, "add", item))
 _deep("MAP_ADD", lambda trace, target, key, value: target.put(trace, key, value))
-_deep("LIST_EXTEND", lambda trace, target, more: target.m_extend(trace, more))
-_deep("SET_UPDATE", lambda trace, target, more: target.m_update(trace, more))
+_deep("LIST_EXTEND", lambda trace, target, more: run_method(trace, target, "extend", more))
+_deep("SET_UPDATE", lambda trace, target, more: run_method(trace, target, "update", more))
 _deep("DICT_UPDATE", _dict_update)
 _deep("DICT_MERGE", _dict_merge)
 
