@@ -13,7 +13,7 @@ from suture import rules
 from suture.breaks import Break, calls, objects
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING, find_in_mro
 from suture.compiler.language.iteration import elements_of
 from suture.compiler.models import handler_of
@@ -50,7 +50,7 @@ def call_class(trace: Trace, cls: Class, args: list[Any], kwargs: dict[str, Any]
     return make_instance(trace, cls, args, kwargs)
 
 
-def _member(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _member(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
     """`Level(2)`: the member, unless the program says itself what other values stand for."""
     known = len(args) == 1 and not kwargs and args[0].is_constant()
     known = known and args[0].python_type() is not slice  # which has no hash
@@ -96,7 +96,9 @@ def make_instance(trace: Trace, cls: Class, args: list[Any], kwargs: dict[str, A
     return made
 
 
-def call_init(trace: Trace, made: Any, init: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def call_init(
+    trace: Trace, made: Value, init: Value, args: list[Any], kwargs: dict[str, Any]
+) -> Any:
     """Run __init__; the caller gets the object, not what __init__ returns."""
     pending = abstract.tail_call(trace, init, [made, *args], kwargs)
     frame = getattr(pending, "frame", None)
@@ -106,7 +108,7 @@ def call_init(trace: Trace, made: Any, init: Any, args: list[Any], kwargs: dict[
     return pending
 
 
-def allocate(trace: Trace, cls: Class, new: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def allocate(trace: Trace, cls: Class, new: object, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """What a C __new__ does, for the types we know."""
     real = cls.value
     if issubclass(real, BaseException):
@@ -157,7 +159,7 @@ def _checked_exception(trace: Trace, real: type, args: list[Any], kwargs: dict[s
     return made
 
 
-def new_storage(trace: Trace, real: type, args: list[Any]) -> Any:
+def new_storage(trace: Trace, real: type, args: list[Any]) -> Value | None:
     """The builtin part of a new object of a class that derives from a builtin type; None for
     classes in C, which make their objects themselves."""
     if not real.__flags__ & (1 << 9) and real not in _STORAGE:
@@ -193,7 +195,9 @@ def _too_many(trace: Trace, real: type, args: list[Any]) -> None:
     abstract.raise_(trace, TypeError, text)
 
 
-def storage_init(trace: Trace, made: Any, init: Any, args: list[Any], kwargs: Any) -> None:
+def storage_init(
+    trace: Trace, made: Any, init: object, args: list[Any], kwargs: dict[str, Value]
+) -> None:
     """The C __init__ of a container on the builtin part of an object."""
     storage = getattr(made, "storage", None)
     if isinstance(storage, Dict):

@@ -7,11 +7,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.iterator import SequenceIterator
 from suture.compiler.objects.methods import method, run_method
 from suture.compiler.objects.sequence import List, list_append, list_extend, list_imul, list_insert
+from suture.compiler.sources import Source
 
 
 class Deque(List):
@@ -21,7 +23,9 @@ class Deque(List):
     __slots__ = ("maxlen", "moves", "written")
     kind = collections.deque  # type: ignore[assignment]
 
-    def __init__(self, items: Iterable[Any], source: Any = None, maxlen: int | None = None) -> None:
+    def __init__(
+        self, items: Iterable[Any], source: Source | None = None, maxlen: int | None = None
+    ) -> None:
         super().__init__(items, source)
         self.maxlen = maxlen
         self.moves = 0
@@ -42,7 +46,7 @@ class Deque(List):
         emit.line(f"{name}.extend([{inner}])")
         return name
 
-    def write_back(self, emit: Any, name: str) -> None:
+    def write_back(self, emit: Emitter, name: str) -> None:
         if not self.moves:  # iterators of it stay valid
             for i in sorted(self.written):
                 emit.line(f"{name}[{i}] = {emit.value(self.items[i])}")
@@ -61,7 +65,7 @@ class Deque(List):
                 self.items.pop(-1 if left else 0)
 
     def _found(
-        self, trace: Trace, item: Any, low: int, high: int, error: type, text: str
+        self, trace: Trace, item: object, low: int, high: int, error: type, text: str
     ) -> list[int]:
         """The places of an item; a comparison must not change the deque."""
         moves, out = self.moves, []
@@ -80,7 +84,7 @@ class Deque(List):
 
 
 @method(Deque, "__setitem__")
-def deque_setitem(self: Deque, trace: Trace, key: Any, value: Any) -> Any:
+def deque_setitem(self: Deque, trace: Trace, key: Value, value: Any) -> Value:
     at = abstract.index_of(trace, key, len(self.items), "deque")
     if isinstance(at, slice):
         return abstract.raise_(trace, TypeError, "sequence index must be integer, not 'slice'")
@@ -92,7 +96,7 @@ def deque_setitem(self: Deque, trace: Trace, key: Any, value: Any) -> Any:
 
 
 @method(Deque, "__getitem__")
-def deque_getitem(self: Deque, trace: Trace, key: Any) -> Any:
+def deque_getitem(self: Deque, trace: Trace, key: Value) -> Value | None:
     at = abstract.index_of(trace, key, len(self.items), "deque")
     if isinstance(at, slice):
         return abstract.raise_(trace, TypeError, "sequence index must be integer, not 'slice'")
@@ -100,17 +104,17 @@ def deque_getitem(self: Deque, trace: Trace, key: Any) -> Any:
 
 
 @method(Deque, "__iter__")
-def deque_iter(self: Deque, trace: Trace) -> Any:
+def deque_iter(self: Deque, trace: Trace) -> Value:
     return DequeIterator(self, 0)
 
 
 @method(Deque, "__reversed__")
-def deque_reversed(self: Deque, trace: Trace) -> Any:
+def deque_reversed(self: Deque, trace: Trace) -> Value:
     return DequeIterator(self, 0, True)
 
 
 @method(Deque, "__contains__")
-def deque_contains(self: Deque, trace: Trace, item: Any) -> Any:
+def deque_contains(self: Deque, trace: Trace, item: Value) -> Value:
     for i in range(len(self.items)):
         if self._found(trace, item, i, i + 1, RuntimeError, _CHANGED):
             return Constant(True)
@@ -118,7 +122,9 @@ def deque_contains(self: Deque, trace: Trace, item: Any) -> Any:
 
 
 @method(Deque, "index")
-def deque_index(self: Deque, trace: Trace, item: Any, start: Any = None, stop: Any = None) -> Any:
+def deque_index(
+    self: Deque, trace: Trace, item: object, start: object = None, stop: object = None
+) -> Value | None:
     low = 0 if start is None else abstract.integer(trace, start)
     high = len(self.items) if stop is None else abstract.integer(trace, stop)
     for i in range(*slice(low, high).indices(len(self.items))):
@@ -129,13 +135,13 @@ def deque_index(self: Deque, trace: Trace, item: Any, start: Any = None, stop: A
 
 
 @method(Deque, "count")
-def deque_count(self: Deque, trace: Trace, item: Any) -> Any:
+def deque_count(self: Deque, trace: Trace, item: Value) -> Value:
     found = self._found(trace, item, 0, len(self.items), RuntimeError, _CHANGED)
     return Constant(len(found))
 
 
 @method(Deque, "remove")
-def deque_remove(self: Deque, trace: Trace, item: Any) -> Any:
+def deque_remove(self: Deque, trace: Trace, item: Value) -> Value | None:
     for i in range(len(self.items)):
         text = "deque mutated during remove()."
         if self._found(trace, item, i, i + 1, IndexError, text):
@@ -146,42 +152,42 @@ def deque_remove(self: Deque, trace: Trace, item: Any) -> Any:
 
 
 @method(Deque, "insert")
-def deque_insert(self: Deque, trace: Trace, where: Any, item: Any) -> Any:
+def deque_insert(self: Deque, trace: Trace, where: Value, item: Value) -> Value | None:
     if self.maxlen is not None and len(self.items) >= self.maxlen:
         return abstract.raise_(trace, IndexError, "deque already at its maximum size")
     return list_insert(self, trace, where, item)
 
 
 @method(Deque, "append")
-def deque_append(self: Deque, trace: Trace, item: Any) -> Any:
+def deque_append(self: Deque, trace: Trace, item: Value) -> Value:
     list_append(self, trace, item)
     self._trim(left=False)
     return Constant(None)
 
 
 @method(Deque, "extend")
-def deque_extend(self: Deque, trace: Trace, more: Any) -> Any:
+def deque_extend(self: Deque, trace: Trace, more: Value) -> Value:
     list_extend(self, trace, more)
     self._trim(left=False)
     return Constant(None)
 
 
 @method(Deque, "__imul__")
-def deque_imul(self: Deque, trace: Trace, times: Any) -> Any:
+def deque_imul(self: Deque, trace: Trace, times: Value) -> Value:
     done = list_imul(self, trace, times)
     self._trim(left=False)
     return done
 
 
 @method(Deque, "appendleft")
-def deque_appendleft(self: Deque, trace: Trace, item: Any) -> Any:
+def deque_appendleft(self: Deque, trace: Trace, item: Value) -> Value:
     self.change(trace).insert(0, item)
     self._trim(left=True)
     return Constant(None)
 
 
 @method(Deque, "extendleft")
-def deque_extendleft(self: Deque, trace: Trace, more: Any) -> Any:
+def deque_extendleft(self: Deque, trace: Trace, more: Value) -> Value:
     items = (
         list(abstract.unpack(trace, more))
         if abstract.is_settled(trace, more)
@@ -193,21 +199,21 @@ def deque_extendleft(self: Deque, trace: Trace, more: Any) -> Any:
 
 
 @method(Deque, "popleft")
-def deque_popleft(self: Deque, trace: Trace) -> Any:
+def deque_popleft(self: Deque, trace: Trace) -> Value | None:
     if not self.items:
         return abstract.raise_(trace, IndexError, "pop from an empty deque")
     return self.change(trace).pop(0)
 
 
 @method(Deque, "pop")
-def deque_pop(self: Deque, trace: Trace) -> Any:
+def deque_pop(self: Deque, trace: Trace) -> Value | None:
     if not self.items:
         return abstract.raise_(trace, IndexError, "pop from an empty deque")
     return self.change(trace).pop()
 
 
 @method(Deque, "rotate")
-def deque_rotate(self: Deque, trace: Trace, n: Any = None) -> Any:
+def deque_rotate(self: Deque, trace: Trace, n: object = None) -> Value:
     by = 1 if n is None else abstract.integer(trace, n)
     real = collections.deque(self.change(trace))
     real.rotate(by)
@@ -216,7 +222,7 @@ def deque_rotate(self: Deque, trace: Trace, n: Any = None) -> Any:
 
 
 @method(Deque, "copy", "__copy__")
-def deque_copy(self: Deque, trace: Trace) -> Any:
+def deque_copy(self: Deque, trace: Trace) -> Value:
     return self.made_like(self.items)
 
 
@@ -232,12 +238,12 @@ class DequeIterator(SequenceIterator):
         super().__init__(of, at, reverse)
         self.moves = of.moves
 
-    def advance(self, trace: Trace) -> Any:
+    def advance(self, trace: Trace) -> Value | None:
         if self.of.moves != self.moves:
             return abstract.raise_(trace, RuntimeError, _CHANGED)
         return super().advance(trace)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         if self.of.moves != self.moves:
             return f"{emit.constant(_stale, 'stale_iterator')}({self.reverse})"
         return super().rebuild(emit)

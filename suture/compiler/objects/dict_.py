@@ -8,13 +8,15 @@ from typing import Any
 from suture._core import type_name
 from suture.breaks import Break, objects
 from suture.compiler import abstract
-from suture.compiler.core import Lazy, Trace
+from suture.compiler.core import Lazy, Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.dict_keys import DICT_KEY, hashed
 from suture.compiler.objects.dict_view import DictView
 from suture.compiler.objects.methods import method, run_method
 from suture.compiler.objects.sequence import Container, Tuple
 from suture.compiler.objects.set_ import key_of
+from suture.compiler.sources import Source
 
 MISSING = object()
 
@@ -31,7 +33,7 @@ class Dict(Container):
     def __init__(
         self,
         entries: dict[Any, tuple[Any, Any]] | None = None,
-        source: Any = None,
+        source: Source | None = None,
         kind: type = dict,
         backing: Any = None,
         factory: Any = None,
@@ -101,7 +103,7 @@ class Dict(Container):
     def keys(self, trace: Trace) -> list[Any]:
         return [k for k, _ in self.load(trace).values()]
 
-    def put(self, trace: Trace, key: Any, value: Any) -> None:
+    def put(self, trace: Trace, key: object, value: object) -> None:
         found = key_of(trace, self, key)
         at = hashed(trace, found, DICT_KEY)
         key = key if type(key) is Tuple else found  # the very tuple goes in
@@ -152,23 +154,23 @@ class Dict(Container):
                 new.append((key, value))
         return gone, new
 
-    def _fill(self, emit: Any, name: str) -> None:
+    def _fill(self, emit: Emitter, name: str) -> None:
         for key, value in self.entries.values():
             emit.line(f"{name}[{emit.value(key)}] = {emit.value(value)}")
 
 
 @method(Dict, "__len__")
-def dict_len(self: Dict, trace: Trace) -> Any:
+def dict_len(self: Dict, trace: Trace) -> Value:
     return Constant(len(self.load(trace)))
 
 
 @method(Dict, "__contains__")
-def dict_contains(self: Dict, trace: Trace, key: Any) -> Any:
+def dict_contains(self: Dict, trace: Trace, key: Value) -> Value:
     return Constant(self.get(trace, key) is not None)
 
 
 @method(Dict, "__getitem__")
-def dict_getitem(self: Dict, trace: Trace, key: Any) -> Any:
+def dict_getitem(self: Dict, trace: Trace, key: object) -> Value | None:
     found = self.get(trace, key)
     if found is not None:
         return found
@@ -180,19 +182,19 @@ def dict_getitem(self: Dict, trace: Trace, key: Any) -> Any:
 
 
 @method(Dict, "get")
-def dict_get(self: Dict, trace: Trace, key: Any, default: Any = None) -> Any:
+def dict_get(self: Dict, trace: Trace, key: object, default: object = None) -> Any:
     found = self.get(trace, key)
     return found if found is not None else (default or Constant(None))
 
 
 @method(Dict, "__setitem__")
-def dict_setitem(self: Dict, trace: Trace, key: Any, value: Any) -> Any:
+def dict_setitem(self: Dict, trace: Trace, key: Value, value: Value) -> Value:
     self.put(trace, key, value)
     return Constant(None)
 
 
 @method(Dict, "__delitem__")
-def dict_delitem(self: Dict, trace: Trace, key: Any) -> Any:
+def dict_delitem(self: Dict, trace: Trace, key: object) -> Value:
     if self.get(trace, key) is None:
         return abstract.raise_with(trace, KeyError, [key])
     del self.change(trace)[key_of(trace, self, key).hash_key(trace)]
@@ -200,7 +202,7 @@ def dict_delitem(self: Dict, trace: Trace, key: Any) -> Any:
 
 
 @method(Dict, "pop")
-def dict_pop(self: Dict, trace: Trace, key: Any, default: Any = None) -> Any:
+def dict_pop(self: Dict, trace: Trace, key: Any, default: object = None) -> Any:
     found = self.get(trace, key)
     if found is None:
         return default if default is not None else abstract.raise_with(trace, KeyError, [key])
@@ -209,7 +211,7 @@ def dict_pop(self: Dict, trace: Trace, key: Any, default: Any = None) -> Any:
 
 
 @method(Dict, "popitem")
-def dict_popitem(self: Dict, trace: Trace, last: Any = None) -> Any:
+def dict_popitem(self: Dict, trace: Trace, last: Any = None) -> Value | None:
     if last is not None and self.kind is not collections.OrderedDict:
         return abstract.refused_method(trace, self.kind, "popitem", [last], {})
     if not self.load(trace):
@@ -225,7 +227,7 @@ def dict_popitem(self: Dict, trace: Trace, last: Any = None) -> Any:
 
 
 @method(Dict, "setdefault")
-def dict_setdefault(self: Dict, trace: Trace, key: Any, default: Any = None) -> Any:
+def dict_setdefault(self: Dict, trace: Trace, key: object, default: Any = None) -> Value | None:
     found = self.get(trace, key)
     if found is None:
         found = default or Constant(None)
@@ -234,43 +236,43 @@ def dict_setdefault(self: Dict, trace: Trace, key: Any, default: Any = None) -> 
 
 
 @method(Dict, "clear")
-def dict_clear(self: Dict, trace: Trace) -> Any:
+def dict_clear(self: Dict, trace: Trace) -> Value:
     self.change(trace).clear()
     return Constant(None)
 
 
 @method(Dict, "copy", "__copy__")
-def dict_copy(self: Dict, trace: Trace) -> Any:
+def dict_copy(self: Dict, trace: Trace) -> Value:
     return Dict(dict(self.load(trace)), None, self.kind, None, self.factory)
 
 
 @method(Dict, "keys")
-def dict_keys(self: Dict, trace: Trace) -> Any:
+def dict_keys(self: Dict, trace: Trace) -> Value:
     return DictView(self, "keys")
 
 
 @method(Dict, "values")
-def dict_values(self: Dict, trace: Trace) -> Any:
+def dict_values(self: Dict, trace: Trace) -> Value:
     return DictView(self, "values")
 
 
 @method(Dict, "items")
-def dict_items(self: Dict, trace: Trace) -> Any:
+def dict_items(self: Dict, trace: Trace) -> Value:
     return DictView(self, "items")
 
 
 @method(Dict, "__iter__")
-def dict_iter(self: Dict, trace: Trace) -> Any:
+def dict_iter(self: Dict, trace: Trace) -> Value | None:
     return abstract.mapping_iterator(trace, self, "keys")
 
 
 @method(Dict, "__reversed__")
-def dict_reversed(self: Dict, trace: Trace) -> Any:
+def dict_reversed(self: Dict, trace: Trace) -> Value:
     return abstract.list_iterator(trace, list(reversed(self.keys(trace))))
 
 
 @method(Dict, "update")
-def dict_update(self: Dict, trace: Trace, /, *args: Any, **kwargs: Any) -> Any:
+def dict_update(self: Dict, trace: Trace, /, *args: Value, **kwargs: Value) -> Value:
     if len(args) > 1:
         return abstract.refused_method(trace, self.kind, "update", list(args), kwargs)
     pairs = abstract.dict_pairs(trace, args[0]) if args else []
@@ -283,7 +285,7 @@ def dict_update(self: Dict, trace: Trace, /, *args: Any, **kwargs: Any) -> Any:
 
 
 @method(Dict, "__or__")
-def dict_or(self: Dict, trace: Trace, other: Any) -> Any:
+def dict_or(self: Dict, trace: Trace, other: Any) -> Value | None:
     if not issubclass(other.python_type(), dict):
         return Constant(NotImplemented)
     merged = run_method(trace, self, "copy")
@@ -292,7 +294,7 @@ def dict_or(self: Dict, trace: Trace, other: Any) -> Any:
 
 
 @method(Dict, "__ror__")
-def dict_ror(self: Dict, trace: Trace, other: Any) -> Any:
+def dict_ror(self: Dict, trace: Trace, other: Value) -> Value:
     """Where the other side is a plain dict, and this one is not."""
     if not issubclass(other.python_type(), dict):
         return Constant(NotImplemented)
@@ -303,13 +305,13 @@ def dict_ror(self: Dict, trace: Trace, other: Any) -> Any:
 
 
 @method(Dict, "__ior__")
-def dict_ior(self: Dict, trace: Trace, other: Any) -> Any:
+def dict_ior(self: Dict, trace: Trace, other: Value) -> Value:
     run_method(trace, self, "update", other)
     return self
 
 
 @method(Dict, "move_to_end")
-def dict_move_to_end(self: Dict, trace: Trace, key: Any, last: Any = None) -> Any:
+def dict_move_to_end(self: Dict, trace: Trace, key: Any, last: Any = None) -> Value:
     if self.get(trace, key) is None:
         return abstract.raise_with(trace, KeyError, [key])
     at = key_of(trace, self, key).hash_key(trace)
@@ -330,18 +332,18 @@ def dict_move_to_end(self: Dict, trace: Trace, key: Any, last: Any = None) -> An
 
 
 @method(Dict, "__eq__")
-def dict_eq(self: Dict, trace: Trace, other: Any) -> Any:
+def dict_eq(self: Dict, trace: Trace, other: Value) -> Value:
     return abstract.dicts_equal(trace, self, other)
 
 
 @method(Dict, "__ne__")
-def dict_ne(self: Dict, trace: Trace, other: Any) -> Any:
+def dict_ne(self: Dict, trace: Trace, other: Value) -> Value:
     equal = abstract.dicts_equal(trace, self, other)
     return equal if equal.constant() is NotImplemented else abstract.negate(trace, equal)
 
 
 @method(Dict, "fromkeys")
-def dict_fromkeys(self: Dict, trace: Trace, keys: Any, value: Any = None) -> Any:
+def dict_fromkeys(self: Dict, trace: Trace, keys: object, value: object = None) -> Value:
     made = Dict(None, None, self.kind)
     for key in abstract.unpack(trace, keys):
         made.put(trace, key, value or Constant(None))

@@ -8,6 +8,7 @@ from typing import Any
 from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.methods import method, run_method
 from suture.compiler.objects.sequence import Tuple
@@ -43,7 +44,7 @@ class DictView(Value):
             raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
         return abstract.container_attribute(trace, self, name)
 
-    def _has_item(self, trace: Trace, item: Any) -> Any:
+    def _has_item(self, trace: Trace, item: Value) -> Value:
         pair = abstract.builtin_part(trace, item)
         if not isinstance(pair, Tuple) or len(pair.items) != 2:
             return Constant(False)
@@ -54,27 +55,27 @@ class DictView(Value):
     def _set(self, trace: Trace) -> Any:
         return run_method(trace, Set(), "union", self)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return f"{emit.value(self.of)}.{self.what}()"
 
 
 @method(DictView, "__len__")
-def dict_view_len(self: DictView, trace: Trace) -> Any:
+def dict_view_len(self: DictView, trace: Trace) -> Value | None:
     return run_method(trace, self.of, "__len__")
 
 
 @method(DictView, "__iter__")
-def dict_view_iter(self: DictView, trace: Trace) -> Any:
+def dict_view_iter(self: DictView, trace: Trace) -> Value | None:
     return abstract.mapping_iterator(trace, self.of, self.what)
 
 
 @method(DictView, "__reversed__")
-def dict_view_reversed(self: DictView, trace: Trace) -> Any:
+def dict_view_reversed(self: DictView, trace: Trace) -> Value:
     return abstract.list_iterator(trace, list(reversed(self.elements(trace))))
 
 
 @method(DictView, "__contains__")
-def dict_view_contains(self: DictView, trace: Trace, item: Any) -> Any:
+def dict_view_contains(self: DictView, trace: Trace, item: Value) -> Value | None:
     if self.what == "keys":
         return run_method(trace, self.of, "__contains__", item)
     if self.what == "items":
@@ -83,14 +84,14 @@ def dict_view_contains(self: DictView, trace: Trace, item: Any) -> Any:
 
 
 @method(DictView, "isdisjoint")
-def dict_view_isdisjoint(self: DictView, trace: Trace, other: Any) -> Any:
+def dict_view_isdisjoint(self: DictView, trace: Trace, other: Any) -> Value | None:
     return run_method(trace, self._set(trace), "isdisjoint", other)
 
 
 def _view_compare(symbol: str) -> Any:
     """Views compare by their lengths, then by asking for each element of the smaller one."""
 
-    def operate(self: DictView, trace: Trace, other: Any) -> Any:
+    def operate(self: DictView, trace: Trace, other: Value) -> Value:
         other = abstract.builtin_part(trace, other)
         if self.what == "values" or not _like_a_set(other):
             return Constant(NotImplemented)
@@ -106,7 +107,7 @@ def _view_compare(symbol: str) -> Any:
     return operate
 
 
-def _like_a_set(value: Any) -> bool:
+def _like_a_set(value: object) -> bool:
     return isinstance(value, Set) or (isinstance(value, DictView) and value.what != "values")
 
 
@@ -128,7 +129,7 @@ for _name, _symbol in (
 def _view_operator(method: str, reflected: bool) -> Any:
     """`view & x` and its kin give a set; either side may be the view."""
 
-    def operate(self: DictView, trace: Trace, other: Any) -> Any:
+    def operate(self: DictView, trace: Trace, other: Value) -> Value | None:
         if self.what == "values":
             return Constant(NotImplemented)
         left, right = (other, self) if reflected else (self, other)

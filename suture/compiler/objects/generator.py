@@ -6,7 +6,7 @@ import types
 from typing import Any
 
 from suture.compiler import abstract
-from suture.compiler.core import Mutable, Trace
+from suture.compiler.core import Frame, Mutable, Trace, Value
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.methods import method, run_method
 
@@ -27,9 +27,9 @@ class Generator(Mutable):
 
     __slots__ = ("cls", "frame", "origin", "place", "running", "started")
 
-    def __init__(self, frame: Any, cls: type = types.GeneratorType) -> None:
+    def __init__(self, frame: Frame, cls: type = types.GeneratorType) -> None:
         super().__init__(None)
-        self.frame = frame
+        self.frame: Frame | None = frame
         self.running = False
         self.started = False
         self.cls = cls
@@ -56,7 +56,7 @@ class Generator(Mutable):
                 return Constant(None)
         return abstract.container_attribute(trace, self, name)
 
-    def advance(self, trace: Trace) -> Any:
+    def advance(self, trace: Trace) -> Value:
         return abstract.advance_generator(trace, self, Constant(None))
 
     def remaining(self, trace: Trace) -> list[Any]:
@@ -79,17 +79,17 @@ class Generator(Mutable):
 
 
 @method(Generator, "__iter__")
-def generator_iter(self: Generator, trace: Trace) -> Any:
+def generator_iter(self: Generator, trace: Trace) -> Value:
     return self
 
 
 @method(Generator, "__next__")
-def generator_next(self: Generator, trace: Trace) -> Any:
+def generator_next(self: Generator, trace: Trace) -> Value | None:
     return run_method(trace, self, "send", Constant(None))
 
 
 @method(Generator, "send")
-def generator_send(self: Generator, trace: Trace, value: Any) -> Any:
+def generator_send(self: Generator, trace: Trace, value: Value) -> Value:
     return abstract.generator_send(trace, self, value)
 
 
@@ -99,5 +99,5 @@ def generator_close(self: Generator, trace: Trace) -> Any:
 
 
 @method(Generator, "throw")
-def generator_throw(self: Generator, trace: Trace, *args: Any) -> Any:
+def generator_throw(self: Generator, trace: Trace, *args: Value) -> Value:
     return abstract.generator_throw(trace, self, list(args))

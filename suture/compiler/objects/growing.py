@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.deque import Deque, deque_append, deque_extend
 from suture.compiler.objects.methods import method, run_method
@@ -24,6 +25,7 @@ from suture.compiler.objects.sequence import (
     sequence_len,
 )
 from suture.compiler.objects.set_ import Set, as_numbers, set_add, set_len
+from suture.compiler.sources import Source
 
 
 class _OnDemand:
@@ -60,14 +62,14 @@ class GrowingList(_OnDemand, List):
 
     __slots__ = ("_items", "_load", "added")
 
-    def __init__(self, load: Callable[[], list[Any]], source: Any) -> None:
+    def __init__(self, load: Callable[[], list[Any]], source: Source | None) -> None:
         self._load = load
         self._items: list[Any] | None = None
         self.added: list[Any] = []
         super(List, self).__init__((), source)
         self._items = None
 
-    def write_back(self, emit: Any, name: str) -> None:
+    def write_back(self, emit: Emitter, name: str) -> None:
         if self._items is not None:
             super().write_back(emit, name)
         elif len(self.added) == 1:
@@ -81,7 +83,7 @@ class GrowingList(_OnDemand, List):
 
 
 @method(GrowingList, "append")
-def growing_list_append(self: GrowingList, trace: Trace, item: Any) -> Any:
+def growing_list_append(self: GrowingList, trace: Trace, item: Value) -> Value:
     if self._items is not None:
         return list_append(self, trace, item)
     self.touch(trace)
@@ -90,7 +92,7 @@ def growing_list_append(self: GrowingList, trace: Trace, item: Any) -> Any:
 
 
 @method(GrowingList, "extend")
-def growing_list_extend(self: GrowingList, trace: Trace, more: Any) -> Any:
+def growing_list_extend(self: GrowingList, trace: Trace, more: Value) -> Value:
     if not abstract.is_settled(trace, more):
         return list_extend(self, trace, more)
     new = list(abstract.unpack(trace, more))
@@ -109,7 +111,7 @@ class GrowingDeque(_OnDemand, Deque):
     __slots__ = ("_items", "_load", "_size", "added")
 
     def __init__(
-        self, load: Callable[[], list[Any]], size: int, source: Any, maxlen: int | None
+        self, load: Callable[[], list[Any]], size: int, source: Source | None, maxlen: int | None
     ) -> None:
         self._load = load
         self._size = size
@@ -125,7 +127,7 @@ class GrowingDeque(_OnDemand, Deque):
     def truth(self, trace: Trace) -> Any:
         return bool(run_method(trace, self, "__len__").constant())
 
-    def write_back(self, emit: Any, name: str) -> None:
+    def write_back(self, emit: Emitter, name: str) -> None:
         if self._items is not None:
             super().write_back(emit, name)
         else:
@@ -134,7 +136,7 @@ class GrowingDeque(_OnDemand, Deque):
 
 
 @method(GrowingDeque, "append")
-def growing_deque_append(self: GrowingDeque, trace: Trace, item: Any) -> Any:
+def growing_deque_append(self: GrowingDeque, trace: Trace, item: Value) -> Value:
     if self._items is not None:
         return deque_append(self, trace, item)
     self.touch(trace)
@@ -144,7 +146,7 @@ def growing_deque_append(self: GrowingDeque, trace: Trace, item: Any) -> Any:
 
 
 @method(GrowingDeque, "extend")
-def growing_deque_extend(self: GrowingDeque, trace: Trace, more: Any) -> Any:
+def growing_deque_extend(self: GrowingDeque, trace: Trace, more: Value) -> Value:
     if self._items is not None or not abstract.is_settled(trace, more):
         return deque_extend(self, trace, more)
     for item in abstract.unpack(trace, more):
@@ -153,7 +155,7 @@ def growing_deque_extend(self: GrowingDeque, trace: Trace, more: Any) -> Any:
 
 
 @method(GrowingDeque, "__len__")
-def growing_deque_len(self: GrowingDeque, trace: Trace) -> Any:
+def growing_deque_len(self: GrowingDeque, trace: Trace) -> Value:
     if self._items is not None or self.added:
         return sequence_len(self, trace)
     trace.guards.add(self.source.call(len), "equals", self._size)
@@ -169,7 +171,7 @@ class GrowingTuple(_OnDemand, Tuple):
     def __init__(
         self,
         load: Callable[[], list[Any]],
-        source: Any,
+        source: Source | None,
         base: GrowingTuple | None = None,
         added: list[Any] | None = None,
     ) -> None:
@@ -189,13 +191,13 @@ class GrowingTuple(_OnDemand, Tuple):
     def identity(self) -> Any:
         return super(Tuple, self).identity()
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         inner = ", ".join(emit.value(i) for i in self.added)
         return f"({emit.value(self.base)} + ({inner},))" if self.added else super().rebuild(emit)
 
 
 @method(GrowingTuple, "__add__")
-def growing_tuple_add(self: GrowingTuple, trace: Trace, other: Any) -> Any:
+def growing_tuple_add(self: GrowingTuple, trace: Trace, other: Value) -> Value:
     more = abstract.builtin_part(trace, other)
     if self.loaded() or type(more) is not Tuple or not more.items:
         return sequence_add(self, trace, other)
@@ -209,7 +211,9 @@ class GrowingSet(Set):
 
     __slots__ = ("_entries", "_length", "_load", "added")
 
-    def __init__(self, load: Callable[[], dict[Any, Any]], length: int, source: Any) -> None:
+    def __init__(
+        self, load: Callable[[], dict[Any, Any]], length: int, source: Source | None
+    ) -> None:
         self._load = load
         self._length = length
         self._entries: dict[Any, Any] | None = None
@@ -232,7 +236,7 @@ class GrowingSet(Set):
     def truth(self, trace: Trace) -> Any:
         return bool(run_method(trace, self, "__len__").constant())
 
-    def write_back(self, emit: Any, name: str) -> None:
+    def write_back(self, emit: Emitter, name: str) -> None:
         if self._entries is not None:
             super().write_back(emit, name)
         else:
@@ -241,7 +245,7 @@ class GrowingSet(Set):
 
 
 @method(GrowingSet, "add")
-def growing_set_add(self: GrowingSet, trace: Trace, item: Any) -> Any:
+def growing_set_add(self: GrowingSet, trace: Trace, item: Any) -> Value:
     if self._entries is not None:
         return set_add(self, trace, item)
     item = as_numbers(trace, item)  # numbers may be in there already
@@ -252,7 +256,7 @@ def growing_set_add(self: GrowingSet, trace: Trace, item: Any) -> Any:
 
 
 @method(GrowingSet, "__len__")
-def growing_set_len(self: GrowingSet, trace: Trace) -> Any:
+def growing_set_len(self: GrowingSet, trace: Trace) -> Value:
     if self._entries is not None or self.added:
         return set_len(self, trace)
     trace.guards.add(self.source.call(len), "equals", self._length)

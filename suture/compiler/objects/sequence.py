@@ -9,8 +9,10 @@ from suture._core import type_name
 from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.core import Lazy, Mutable, Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.methods import find_method, method, run_method
+from suture.compiler.sources import Source
 
 _SLICES_HASH = vars(slice).get("__hash__") is not None  # from Python 3.12 on
 _CONCATENATING = frozenset({"__add__", "__iadd__", "__mul__", "__imul__", "__rmul__"})
@@ -57,7 +59,7 @@ class BuiltinMethod(Value):
     def hash_key(self, trace: Trace) -> Any:
         return (BuiltinMethod, self.name, self.owner.identity())
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return f"{emit.value(self.owner)}.{self.name}"
 
 
@@ -81,7 +83,7 @@ class Container(Mutable):
 
 
 @method(Container, "__class__")
-def container_class(self: Container, trace: Trace) -> Any:
+def container_class(self: Container, trace: Trace) -> Value | None:
     return abstract.wrap(trace, self.python_type(), None)
 
 
@@ -91,7 +93,7 @@ class Sequence(Container):
     __slots__ = ("changes", "items", "settled")
     kind: type = tuple
 
-    def __init__(self, items: Iterable[Any], source: Any = None) -> None:
+    def __init__(self, items: Iterable[Any], source: Source | None = None) -> None:
         super().__init__(source)
         self.items: list[Any] = list(items)
         self.settled = False  # nothing in `items` is Lazy any more
@@ -139,12 +141,12 @@ class Sequence(Container):
 
 
 @method(Sequence, "__len__")
-def sequence_len(self: Sequence, trace: Trace) -> Any:
+def sequence_len(self: Sequence, trace: Trace) -> Value:
     return Constant(len(self.items))
 
 
 @method(Sequence, "__getitem__")
-def sequence_getitem(self: Sequence, trace: Trace, key: Any) -> Any:
+def sequence_getitem(self: Sequence, trace: Trace, key: Value) -> Value | None:
     where = abstract.index_of(trace, key, len(self.items), self.kind.__name__)
     if isinstance(where, slice):
         return self.made_like(self.items[where])
@@ -152,12 +154,12 @@ def sequence_getitem(self: Sequence, trace: Trace, key: Any) -> Any:
 
 
 @method(Sequence, "__iter__")
-def sequence_iter(self: Sequence, trace: Trace) -> Any:
+def sequence_iter(self: Sequence, trace: Trace) -> Value:
     return abstract.sequence_iterator(trace, self)
 
 
 @method(Sequence, "__contains__")
-def sequence_contains(self: Sequence, trace: Trace, item: Any) -> Any:
+def sequence_contains(self: Sequence, trace: Trace, item: Value) -> Value:
     for at in self.unpacked(trace):
         if abstract.same_or_equal(trace, at, item):
             return Constant(True)
@@ -166,8 +168,8 @@ def sequence_contains(self: Sequence, trace: Trace, item: Any) -> Any:
 
 @method(Sequence, "index")
 def sequence_index(
-    self: Sequence, trace: Trace, item: Any, start: Any = None, stop: Any = None
-) -> Any:
+    self: Sequence, trace: Trace, item: Any, start: object = None, stop: object = None
+) -> Value | None:
     low = 0 if start is None else abstract.integer(trace, start)
     high = len(self.items) if stop is None else abstract.integer(trace, stop)
     for i in range(*slice(low, high).indices(len(self.items))):
@@ -177,44 +179,44 @@ def sequence_index(
 
 
 @method(Sequence, "__eq__")
-def sequence_eq(self: Sequence, trace: Trace, other: Any) -> Any:
+def sequence_eq(self: Sequence, trace: Trace, other: Value) -> Value:
     return abstract.sequence_compare(trace, "==", self, other)
 
 
 @method(Sequence, "__ne__")
-def sequence_ne(self: Sequence, trace: Trace, other: Any) -> Any:
+def sequence_ne(self: Sequence, trace: Trace, other: Value) -> Value:
     return abstract.sequence_compare(trace, "!=", self, other)
 
 
 @method(Sequence, "__lt__")
-def sequence_lt(self: Sequence, trace: Trace, other: Any) -> Any:
+def sequence_lt(self: Sequence, trace: Trace, other: Value) -> Value:
     return abstract.sequence_compare(trace, "<", self, other)
 
 
 @method(Sequence, "__le__")
-def sequence_le(self: Sequence, trace: Trace, other: Any) -> Any:
+def sequence_le(self: Sequence, trace: Trace, other: Value) -> Value:
     return abstract.sequence_compare(trace, "<=", self, other)
 
 
 @method(Sequence, "__gt__")
-def sequence_gt(self: Sequence, trace: Trace, other: Any) -> Any:
+def sequence_gt(self: Sequence, trace: Trace, other: Value) -> Value:
     return abstract.sequence_compare(trace, ">", self, other)
 
 
 @method(Sequence, "__ge__")
-def sequence_ge(self: Sequence, trace: Trace, other: Any) -> Any:
+def sequence_ge(self: Sequence, trace: Trace, other: Value) -> Value:
     return abstract.sequence_compare(trace, ">=", self, other)
 
 
 @method(Sequence, "count")
-def sequence_count(self: Sequence, trace: Trace, item: Any) -> Any:
+def sequence_count(self: Sequence, trace: Trace, item: Value) -> Value:
     return Constant(
         sum(1 for at in self.unpacked(trace) if abstract.same_or_equal(trace, at, item))
     )
 
 
 @method(Sequence, "__add__")
-def sequence_add(self: Sequence, trace: Trace, other: Any) -> Any:
+def sequence_add(self: Sequence, trace: Trace, other: Value) -> Value:
     other = abstract.builtin_part(trace, other)
     if not isinstance(other, Sequence) or not issubclass(other.kind, self.kind):
         return Constant(NotImplemented)
@@ -222,14 +224,14 @@ def sequence_add(self: Sequence, trace: Trace, other: Any) -> Any:
 
 
 @method(Sequence, "__mul__", "__rmul__")
-def sequence_mul(self: Sequence, trace: Trace, times: Any) -> Any:
+def sequence_mul(self: Sequence, trace: Trace, times: Value) -> Value:
     if not abstract.has_index(trace, times):
         return Constant(NotImplemented)
     return self.made_like(_repeated(self.unpacked(trace), abstract.integer(trace, times)))
 
 
 @method(Sequence, "__reversed__")
-def sequence_reversed(self: Sequence, trace: Trace) -> Any:
+def sequence_reversed(self: Sequence, trace: Trace) -> Value:
     return abstract.sequence_iterator(trace, self, reverse=True)
 
 
@@ -278,7 +280,7 @@ class Tuple(Sequence):
     def made_like(self, items: list[Any]) -> Any:
         return Tuple(items)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         if not self.items:
             return "()"
         inner = ", ".join(emit.value(i) for i in self.items)
@@ -286,21 +288,21 @@ class Tuple(Sequence):
 
 
 @method(Tuple, "__getitem__")
-def tuple_getitem(self: Tuple, trace: Trace, key: Any) -> Any:
+def tuple_getitem(self: Tuple, trace: Trace, key: Value) -> Value | None:
     found = sequence_getitem(self, trace, key)
     whole = self._is_made() and isinstance(found, Tuple) and found.items == self.items
     return self if whole and isinstance(abstract.builtin_part(trace, key), Slice) else found
 
 
 @method(Tuple, "__mul__", "__rmul__")
-def tuple_mul(self: Tuple, trace: Trace, times: Any) -> Any:
+def tuple_mul(self: Tuple, trace: Trace, times: Value) -> Value:
     made = sequence_mul(self, trace, times)
     once = self._is_made() and isinstance(made, Tuple) and abstract.integer(trace, times) == 1
     return self if once else made
 
 
 @method(Tuple, "__hash__")
-def tuple_hash(self: Tuple, trace: Trace) -> Any:
+def tuple_hash(self: Tuple, trace: Trace) -> Value:
     return Constant(hash(tuple(abstract.constant_value(trace, i) for i in self.unpacked(trace))))
 
 
@@ -324,7 +326,7 @@ class Size(Tuple):
     def as_proxy(self) -> Any:
         return tuple(_proxy(i) for i in self.items)
 
-    def _joined(self, trace: Trace, other: Any, join: Any) -> Any:
+    def _joined(self, trace: Trace, other: Value, join: Any) -> Value:
         other = abstract.builtin_part(trace, other)
         if not isinstance(other, Tuple):
             return Constant(NotImplemented)
@@ -333,29 +335,29 @@ class Size(Tuple):
             raise Break(objects.UNKNOWN_OPERATOR, operator="+", operands="a torch.Size")
         return Size(join(items))
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         inner = ", ".join(emit.value(i) for i in self.items)
         return f"{emit.constant(self.kind, 'Size')}([{inner}])"
 
 
 @method(Size, "__add__")
-def size_add(self: Size, trace: Trace, other: Any) -> Any:
+def size_add(self: Size, trace: Trace, other: Value) -> Value:
     return self._joined(trace, other, lambda items: self.items + items)
 
 
 @method(Size, "__radd__")
-def size_radd(self: Size, trace: Trace, other: Any) -> Any:
+def size_radd(self: Size, trace: Trace, other: Value) -> Value:
     return self._joined(trace, other, lambda items: items + self.items)
 
 
 @method(Size, "__getitem__")
-def size_getitem(self: Size, trace: Trace, key: Any) -> Any:
+def size_getitem(self: Size, trace: Trace, key: Value) -> Value | None:
     where = abstract.index_of(trace, key, len(self.items), "tuple")
     return Size(self.items[where]) if isinstance(where, slice) else self.at(trace, where)
 
 
 @method(Size, "numel")
-def size_numel(self: Size, trace: Trace) -> Any:
+def size_numel(self: Size, trace: Trace) -> Value:
     total: Any = Constant(1)
     for item in self.unpacked(trace):
         total = abstract.binary(trace, "mul", total, item)
@@ -378,7 +380,7 @@ class List(Sequence):
             emit.line(f"list.__setitem__({name}, slice(None), [{inner}])")
         return name
 
-    def write_back(self, emit: Any, name: str) -> None:
+    def write_back(self, emit: Emitter, name: str) -> None:
         inner = ", ".join(emit.value(i) for i in self.items)
         emit.line(f"list.__setitem__({name}, slice(None), [{inner}])")
 
@@ -391,13 +393,13 @@ class List(Sequence):
 
 
 @method(List, "append")
-def list_append(self: List, trace: Trace, item: Any) -> Any:
+def list_append(self: List, trace: Trace, item: Value) -> Value:
     self.change(trace).append(item)
     return Constant(None)
 
 
 @method(List, "extend")
-def list_extend(self: List, trace: Trace, more: Any) -> Any:
+def list_extend(self: List, trace: Trace, more: Any) -> Value:
     if abstract.is_settled(trace, more):
         new = list(abstract.unpack(trace, more))
         self.change(trace).extend(new)
@@ -408,14 +410,14 @@ def list_extend(self: List, trace: Trace, more: Any) -> Any:
 
 
 @method(List, "insert")
-def list_insert(self: List, trace: Trace, where: Any, item: Any) -> Any:
+def list_insert(self: List, trace: Trace, where: Value, item: Value) -> Value:
     at = abstract.integer(trace, where)
     self.change(trace).insert(at, item)
     return Constant(None)
 
 
 @method(List, "pop")
-def list_pop(self: List, trace: Trace, where: Any = None) -> Any:
+def list_pop(self: List, trace: Trace, where: object = None) -> Value | None:
     at = -1 if where is None else abstract.integer(trace, where)
     if not self.items:
         return abstract.raise_(trace, IndexError, "pop from empty list")
@@ -425,7 +427,7 @@ def list_pop(self: List, trace: Trace, where: Any = None) -> Any:
 
 
 @method(List, "remove")
-def list_remove(self: List, trace: Trace, item: Any) -> Any:
+def list_remove(self: List, trace: Trace, item: Value) -> Value | None:
     for i, at in enumerate(self.unpacked(trace)):
         if abstract.same_or_equal(trace, at, item):
             del self.change(trace)[i]
@@ -434,24 +436,24 @@ def list_remove(self: List, trace: Trace, item: Any) -> Any:
 
 
 @method(List, "clear")
-def list_clear(self: List, trace: Trace) -> Any:
+def list_clear(self: List, trace: Trace) -> Value:
     self.change(trace).clear()
     return Constant(None)
 
 
 @method(List, "copy")
-def list_copy(self: List, trace: Trace) -> Any:
+def list_copy(self: List, trace: Trace) -> Value:
     return List(self.items)
 
 
 @method(List, "reverse")
-def list_reverse(self: List, trace: Trace) -> Any:
+def list_reverse(self: List, trace: Trace) -> Value:
     self.change(trace).reverse()
     return Constant(None)
 
 
 @method(List, "sort")
-def list_sort(self: List, trace: Trace, *, key: Any = None, reverse: Any = None) -> Any:
+def list_sort(self: List, trace: Trace, *, key: Any = None, reverse: Any = None) -> Value | None:
     items = list(self.change(trace))
     self.items.clear()  # as Python does: what compares finds an empty list
     before = self.changes
@@ -465,7 +467,7 @@ def list_sort(self: List, trace: Trace, *, key: Any = None, reverse: Any = None)
 
 
 @method(List, "__setitem__")
-def list_setitem(self: List, trace: Trace, key: Any, value: Any) -> Any:
+def list_setitem(self: List, trace: Trace, key: Value, value: Any) -> Value:
     where = abstract.index_of(trace, key, len(self.items), "list assignment")
     if isinstance(where, slice):
         new = list(abstract.unpack(trace, value))
@@ -481,20 +483,20 @@ def list_setitem(self: List, trace: Trace, key: Any, value: Any) -> Any:
 
 
 @method(List, "__delitem__")
-def list_delitem(self: List, trace: Trace, key: Any) -> Any:
+def list_delitem(self: List, trace: Trace, key: Value) -> Value:
     where = abstract.index_of(trace, key, len(self.items), "list assignment")
     del self.change(trace)[where]
     return Constant(None)
 
 
 @method(List, "__iadd__")
-def list_iadd(self: List, trace: Trace, more: Any) -> Any:
+def list_iadd(self: List, trace: Trace, more: Value) -> Value:
     run_method(trace, self, "extend", more)
     return self
 
 
 @method(List, "__imul__")
-def list_imul(self: List, trace: Trace, times: Any) -> Any:
+def list_imul(self: List, trace: Trace, times: Value) -> Value:
     if not abstract.has_index(trace, times):
         return Constant(NotImplemented)
     n = abstract.integer(trace, times)
@@ -508,7 +510,7 @@ class Slice(Value):
 
     __slots__ = ("parts",)
 
-    def __init__(self, start: Any, stop: Any, step: Any, source: Any = None) -> None:
+    def __init__(self, start: Any, stop: Any, step: Any, source: Source | None = None) -> None:
         super().__init__(source)
         self.parts = (start, stop, step)
 
@@ -534,11 +536,11 @@ class Slice(Value):
             return abstract.raise_(trace, TypeError, "unhashable type: 'slice'")
         return (slice, *(p.hash_key(trace) for p in self.parts))
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return "slice({}, {}, {})".format(*(emit.value(p) for p in self.parts))
 
 
 @method(Slice, "indices")
-def slice_indices(self: Slice, trace: Trace, length: Any) -> Any:
+def slice_indices(self: Slice, trace: Trace, length: Value) -> Value | None:
     real, size = abstract.constant_value(trace, self), abstract.integer(trace, length)
     return abstract.folded(trace, lambda: real.indices(size))

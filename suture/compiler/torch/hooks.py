@@ -14,7 +14,7 @@ import torch
 from torch.utils.hooks import RemovableHandle
 
 from suture.breaks import Break, autograd
-from suture.compiler.core import Mutable, Trace
+from suture.compiler.core import Mutable, Trace, Value
 from suture.compiler.models import special
 from suture.compiler.objects import BuiltinMethod, Constant, Tensor
 from suture.compiler.objects.methods import method
@@ -65,7 +65,7 @@ class Handle(Mutable):
 
 
 @method(Handle, "remove")
-def handle_remove(self: Handle, trace: Trace) -> Any:
+def handle_remove(self: Handle, trace: Trace) -> Value:
     self.touch(trace)
     self.removed = True
     return Constant(None)
@@ -89,7 +89,7 @@ def _on_leaf(trace: Trace, method: str, args: Any, kwargs: Any) -> Handle | None
 
 
 @special("register_hook")
-def _register_hook(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _register_hook(trace: Trace, target: Any, args: Any, kwargs: Any) -> Value:
     tensor = args[0]
     refused = Break(autograd.TENSOR_HOOK, tensor=tensor.describe(), method=target.__name__)
     handle = _on_leaf(trace, target.__name__, args, kwargs)
