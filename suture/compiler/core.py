@@ -95,7 +95,9 @@ class Value:
         """Call the object; may leave a frame. None: its class says what a call does."""
         return None
 
-    def call_method(self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call_method(
+        self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
+    ) -> Value | None:
         """Call method `name`; may leave a frame. None: it is the `m_` method or the attribute of
         that name."""
         return None

@@ -6,8 +6,11 @@ the result. `@special("graph_break")` registers under the name a rule's verdict 
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from typing import Any
+
+from suture.bytecode import Code
 
 Handler = Callable[..., Any]
 
@@ -43,7 +46,7 @@ def special(*names: str) -> Callable[[Handler], Handler]:
     return register
 
 
-def handles_code(code: Any) -> Callable[[Handler], Handler]:
+def handles_code(code: types.CodeType) -> Callable[[Handler], Handler]:
     """Register a handler for every function with this code: fn(tx, function, args, kwargs)."""
 
     def register(fn: Handler) -> Handler:
@@ -53,11 +56,11 @@ def handles_code(code: Any) -> Callable[[Handler], Handler]:
     return register
 
 
-def handler_of_code(code: Any) -> Handler | None:
+def handler_of_code(code: Code) -> Handler | None:
     found = _BY_CODE.get(id(code))
     return found[1] if found is not None else None
 
 
-def handler_of(target: Any) -> Handler | None:
+def handler_of(target: object) -> Handler | None:
     found = _HANDLED.get(id(target))
     return found[1] if found is not None else None

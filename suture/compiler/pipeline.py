@@ -32,7 +32,7 @@ from suture.dispatch import (
     beside,
     torch_state,
 )
-from suture.hook import where
+from suture.hook import Chain, where
 from suture.switches import guard_filter
 from suture.torch_private import MissingName
 
@@ -205,7 +205,7 @@ def _is_next_turn(data: PointData, exit: Any) -> bool:
     return started_elsewhere and isinstance(exit, Run) and exit.operation == "next"
 
 
-def name_of(chain: Any) -> str:
+def name_of(chain: Chain) -> str:
     """A readable name for the variant: the function's, with the line if it starts elsewhere."""
     name, _, line = where(chain)
     plain = (

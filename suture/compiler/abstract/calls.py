@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from suture.compiler.abstract.declare import declared
 from suture.compiler.core import Trace, Value
+from suture.compiler.models import Handler
+from suture.rules import Verdict
 
 
 @declared
@@ -14,13 +17,15 @@ def all_known(trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> bool:
 
 
 @declared
-def builtin_method(trace: Trace, method: Any, obj: Any, name: str, args: Any, kwargs: Any) -> Any:
+def builtin_method(
+    trace: Trace, method: Any, obj: object, name: str, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     """Run one of our own `m_` methods; wrong arguments are the program's TypeError."""
 
 
 @declared
 def by_verdict(
-    trace: Trace, verdict: Any, real: Any, fn: Any, args: list[Any], kwargs: Any
+    trace: Trace, verdict: Verdict, real: object, fn: Any, args: list[Any], kwargs: dict[str, Value]
 ) -> Any: ...
 
 
@@ -30,50 +35,54 @@ def call(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
 
 
 @declared
-def call_builtin(trace: Trace, fn: Value, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def call_builtin(trace: Trace, fn: Value, args: list[Any], kwargs: dict[str, Any]) -> Value:
     """Call a C function, a method descriptor, an operator of torch..."""
 
 
 @declared
-def call_function(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def call_function(trace: Trace, fn: Value, args: list[Any], kwargs: dict[str, Any]) -> Value:
     """Call a Python function as the rules say."""
 
 
 @declared
-def call_method(trace: Trace, obj: Any, name: str, *args: Any) -> Any:
+def call_method(trace: Trace, obj: object, name: str, *args: Value) -> Value:
     """`obj.name(*args)`, done."""
 
 
 @declared
-def call_now(trace: Trace, real: Any, values: list[Any], named: dict[str, Any]) -> Any:
+def call_now(trace: Trace, real: object, values: list[Any], named: dict[str, Any]) -> Value:
     """Call a pure function now. An iterator that it gives is made again by each call of the
     variant that needs it."""
 
 
 @declared
 def call_type_method(
-    trace: Trace, obj: Any, name: str, args: list[Any], kwargs: dict[str, Any]
+    trace: Trace, obj: object, name: str, args: list[Any], kwargs: dict[str, Any]
 ) -> Any:
     """Call `type(obj).name(obj, ...)`, as operators and calls do."""
 
 
 @declared
-def constant_method(trace: Trace, owner: Any, name: str, args: list[Any], kwargs: Any) -> Any:
+def constant_method(
+    trace: Trace, owner: Value, name: str, args: list[Any], kwargs: dict[str, Value]
+) -> Value:
     """A method of a constant: folded if all arguments are constants."""
 
 
 @declared
-def fold(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def fold(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Call a pure function now; its arguments must be known, or be floats that change."""
 
 
 @declared
-def folded(trace: Trace, thunk: Any) -> Any:
+def folded(trace: Trace, thunk: Callable[[], Any]) -> Any:
     """The result of a pure computation on known values, or the exception it raised."""
 
 
 @declared
-def handle(trace: Trace, handler: Any, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def handle(
+    trace: Trace, handler: Handler, real: object, args: list[Any], kwargs: dict[str, Any]
+) -> Any:
     """Run a handler, if the arguments are such that it can."""
 
 
@@ -88,12 +97,14 @@ def inline(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> An
 
 
 @declared
-def refused(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def refused(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """The TypeError that calling `real` with so many arguments gives."""
 
 
 @declared
-def refused_method(trace: Trace, kind: type, name: str, args: list[Any], kwargs: Any) -> Any:
+def refused_method(
+    trace: Trace, kind: type, name: str, args: list[Any], kwargs: dict[str, Value]
+) -> Value:
     """The same for a method of a builtin container."""
 
 
@@ -103,5 +114,7 @@ def tail_call(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) ->
 
 
 @declared
-def tail_call_method(trace: Trace, obj: Any, name: str, args: list[Any], kwargs: Any) -> Any:
+def tail_call_method(
+    trace: Trace, obj: Value, name: str, args: list[Any], kwargs: dict[str, Value]
+) -> Value:
     """`obj.name(...)` as the last act of an instruction."""

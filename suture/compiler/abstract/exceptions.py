@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from suture.compiler.abstract.declare import declared
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 
 
 @declared
-def raise_(trace: Trace, kind: type[BaseException], *args: Any) -> Any:
+def raise_(trace: Trace, kind: type[BaseException], *args: object) -> Any:
     """Raise `kind(*args)` in the traced program; the arguments are plain values."""
 
 
 @declared
-def raise_with(trace: Trace, kind: type[BaseException], args: list[Any]) -> Any:
+def raise_with(trace: Trace, kind: type[BaseException], args: list[Any]) -> Value:
     """The same with variables as arguments."""
 
 
@@ -24,13 +24,13 @@ def raises_set_contexts(trace: Trace) -> bool:
 
 
 @declared
-def traceback_before(trace: Trace, exc: Any, traceback: Any) -> list[Any]:
+def traceback_before(trace: Trace, exc: Value, traceback: Value) -> list[Any]:
     """The entries of an exception of the trace that `traceback` stands for: none, or those
     it had when it was asked for them."""
 
 
 @declared
-def traceback_of(trace: Trace, exc: Any) -> Any:
+def traceback_of(trace: Trace, exc: Value) -> Value:
     """`exc.__traceback__`: only real exceptions have one; others have not been raised yet."""
 
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from suture.breaks import Break
+from suture.bytecode import Code
 from suture.compiler.abstract.declare import declared
-from suture.compiler.core import Frame, Pending, Trace
+from suture.compiler.core import Frame, Pending, Trace, Value
 
 
 @declared
-def exit_at(trace: Trace, reason: Break) -> Any:
+def exit_at(trace: Trace, reason: Break) -> Value:
     """Leave before the instruction that runs now: Python runs it."""
 
 
 @declared
-def finish(trace: Trace, result: Any) -> Any:
+def finish(trace: Trace, result: object) -> Any:
     """The value of a call: runs a pending frame to its end."""
 
 
@@ -25,7 +27,7 @@ def loop(trace: Trace, floor: int) -> Any:
 
 
 @declared
-def new_frame(trace: Trace, code: Any, fn: Any, slots: list[Any]) -> Frame: ...
+def new_frame(trace: Trace, code: Code, fn: Callable[..., Any], slots: list[Any]) -> Frame: ...
 
 
 @declared
@@ -33,6 +35,6 @@ def pending(trace: Trace, frame: Frame) -> Pending: ...
 
 
 @declared
-def unwind(trace: Trace, exc: Any, floor: int) -> bool:
+def unwind(trace: Trace, exc: Value, floor: int) -> bool:
     """Find the handler of an exception; frames without one are left. False if there is none
     above `floor`."""

@@ -9,7 +9,7 @@ from suture.compiler.core import Trace, Value
 
 
 @declared
-def advance_generator(trace: Trace, gen: Value, sent: Any) -> Any:
+def advance_generator(trace: Trace, gen: Value, sent: Value) -> Value:
     """Run to the next yield; END when it returns."""
 
 
@@ -18,8 +18,8 @@ def generator_close(trace: Trace, gen: Value) -> Any: ...
 
 
 @declared
-def generator_send(trace: Trace, gen: Value, value: Any) -> Any: ...
+def generator_send(trace: Trace, gen: Value, value: Value) -> Value: ...
 
 
 @declared
-def generator_throw(trace: Trace, gen: Value, args: list[Any]) -> Any: ...
+def generator_throw(trace: Trace, gen: Value, args: list[Any]) -> Value: ...

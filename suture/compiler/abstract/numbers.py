@@ -9,13 +9,13 @@ from suture.compiler.core import Trace, Value
 
 
 @declared
-def compare_drawn(trace: Trace, symbol: str, left: Any, right: Any) -> Any:
+def compare_drawn(trace: Trace, symbol: str, left: Value, right: object) -> Value:
     """Comparing a number that will be drawn with a constant: the outcome, if it can have only
     one; else None."""
 
 
 @declared
-def computed_number(trace: Trace, real: Any, args: list[Any]) -> Any:
+def computed_number(trace: Trace, real: object, args: list[Any]) -> Value:
     """What a pure function makes of floats that change: a number of its own, which the variant
     computes at each call, or a truth that is guarded. None if it is something else."""
 
@@ -27,15 +27,17 @@ def specialise(trace: Trace, symbol: Value) -> Any:
 
 
 @declared
-def symbol_method(trace: Trace, symbol: Value, name: str, args: list[Any], kwargs: Any) -> Any: ...
+def symbol_method(
+    trace: Trace, symbol: Value, name: str, args: list[Any], kwargs: dict[str, Value]
+) -> Value: ...
 
 
 @declared
-def symbol_not(trace: Trace, symbol: Value) -> Any: ...
+def symbol_not(trace: Trace, symbol: Value) -> Value: ...
 
 
 @declared
-def symbol_to_bool(trace: Trace, symbol: Value) -> Any: ...
+def symbol_to_bool(trace: Trace, symbol: Value) -> Value: ...
 
 
 @declared

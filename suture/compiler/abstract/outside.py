@@ -11,7 +11,7 @@ from suture.compiler.sources import Source
 
 
 @declared
-def fix(trace: Trace, source: Source, value: Any) -> None:
+def fix(trace: Trace, source: Source, value: object) -> None:
     """Guard the identity of the object at `source`."""
 
 
@@ -21,26 +21,26 @@ def is_fixed(trace: Trace, source: Source) -> bool:
 
 
 @declared
-def known_number(trace: Trace, tensor: Value) -> Any:
+def known_number(trace: Trace, tensor: Value) -> Value | None:
     """The number in a tensor that follows from such buffers, which are guarded, or from the
     operations that made it; or None."""
 
 
 @declared
-def pinned(trace: Trace, obj: Any, name: str = "") -> Source:
+def pinned(trace: Trace, obj: object, name: str = "") -> Source:
     """The source of an object that is held by the variant itself."""
 
 
 @declared
-def realize(trace: Trace, lazy: Any) -> Any:
+def realize(trace: Trace, lazy: object) -> Value | None:
     """Look at a value inside a container, or in a local: None if that is unbound."""
 
 
 @declared
-def wrap(trace: Trace, value: Any, source: Source | None) -> Any:
+def wrap(trace: Trace, value: object, source: Source | None) -> Any:
     """The variable of `value`. The same object always gives the same variable."""
 
 
 @declared
-def wrap_cell(trace: Trace, cell: types.CellType, source: Source | None) -> Any:
+def wrap_cell(trace: Trace, cell: types.CellType, source: Source | None) -> Value:
     """The variable of a closure cell; its contents are looked at when they are read."""

@@ -10,17 +10,21 @@ from suture.compiler.core import Trace, Value
 
 
 @declared
-def base_method(trace: Trace, tensor: Value, name: str, args: list[Any], kwargs: Any) -> Any:
+def base_method(
+    trace: Trace, tensor: Value, name: str, args: list[Any], kwargs: dict[str, Value]
+) -> Value:
     """`super().name(...)`: the method that torch's C class has."""
 
 
 @declared
-def call_override(trace: Trace, real: Any, fn: Any, args: list[Any], kwargs: Any) -> Any:
+def call_override(
+    trace: Trace, real: object, fn: Any, args: list[Any], kwargs: dict[str, Value]
+) -> Any:
     """A call of a torch function that an argument takes over; None if none does."""
 
 
 @declared
-def field_override(trace: Trace, tensor: Value, name: str, *value: Any) -> Any:
+def field_override(trace: Trace, tensor: Value, name: str, *value: Value) -> Value:
     """Reading (or, with a value, setting) a field that torch.Tensor has, where the class of
     the tensor takes it over; None if not."""
 
@@ -31,7 +35,9 @@ def guard_functions(trace: Trace) -> None:
 
 
 @declared
-def make_tensor_instance(trace: Trace, cls: Value, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def make_tensor_instance(
+    trace: Trace, cls: Value, args: list[Any], kwargs: dict[str, Any]
+) -> Value:
     """What calling a class of tensors does: __new__, then __init__."""
 
 
@@ -42,40 +48,40 @@ def meet_subclass(trace: Trace, kind: type | None = None) -> None:
 
 
 @declared
-def operator_override(trace: Trace, name: str, *operands: Any) -> Any:
+def operator_override(trace: Trace, name: str, *operands: object) -> Value:
     """An operator that an operand takes over; None if none does. The operator itself tells,
     on a tensor that only listens, which function it asks with."""
 
 
 @declared
-def own_operator(trace: Trace, name: str, *operands: Any) -> Any:
+def own_operator(trace: Trace, name: str, *operands: object) -> Any:
     """An operator that the class of an operand defines itself, or takes over with
     `__torch_function__`; None if none does."""
 
 
 @declared
-def refuse_in_graph(trace: Trace, real: Any, args: list[Any], kwargs: Any) -> None:
+def refuse_in_graph(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Value]) -> None:
     """A function of the program that is a node sees plain tensors when the graph runs: those
     of a class that has a say in operations are not given to it."""
 
 
 @declared
-def set_in_class(trace: Trace, tensor: Value, name: str, value: Any) -> bool:
+def set_in_class(trace: Trace, tensor: Value, name: str, value: Value) -> bool:
     """Whether the class of a tensor sets the attribute itself, by a property."""
 
 
 @declared
-def slot_attribute(trace: Trace, tensor: Value, name: str) -> Any:
+def slot_attribute(trace: Trace, tensor: Value, name: str) -> Value:
     """An attribute that the class of a tensor has a slot for."""
 
 
 @declared
-def special_methods(trace: Trace, name: str, *operands: Any) -> Any:
+def special_methods(trace: Trace, name: str, *operands: object) -> Value:
     """An operator as Python does it, where the class of a tensor defines it itself."""
 
 
 @declared
-def special_override(trace: Trace, tensor: Any, method: str, args: list[Any]) -> Any:
+def special_override(trace: Trace, tensor: Value, method: str, args: list[Any]) -> Value | None:
     """A special method (`__len__`, `__getitem__`) that the class of a tensor defines, or that
     `__torch_function__` takes over; None if neither."""
 

@@ -15,7 +15,8 @@ from typing import Any
 from suture.breaks import Break, calls
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
+from suture.compiler.models import Handler
 
 # Callables whose signature Python cannot tell: (fewest, most or None, names of keywords or None).
 _ARITY: dict[Any, tuple[int, int | None, frozenset[str] | None]] = {
@@ -51,7 +52,7 @@ _ARITY: dict[Any, tuple[int, int | None, frozenset[str] | None]] = {
 
 
 @functools.cache
-def _limits(real: Any) -> Any:
+def _limits(real: object) -> Any:
     found = _ARITY.get(real)
     if found is not None:
         return found
@@ -63,7 +64,7 @@ def _limits(real: Any) -> Any:
         return None
 
 
-def binds(real: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
+def binds(real: object, args: list[Any], kwargs: dict[str, Any]) -> bool:
     """Whether the number and the names of the arguments are right; True if nobody knows."""
     try:
         limits = _limits(real)
@@ -84,7 +85,7 @@ def binds(real: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
 
 
 def in_place(
-    real: Any, args: list[Any], kwargs: dict[str, Any]
+    real: object, args: list[Any], kwargs: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
     """The same arguments, with those given by name that have a place there in their place."""
     limits = _limits(real)
@@ -131,8 +132,8 @@ def _of_arguments(error: Exception) -> bool:
 
 @implements(abstract.handle)
 def call_handler(
-    trace: Trace, handler: Any, real: Any, args: list[Any], kwargs: dict[str, Any]
-) -> Any:
+    trace: Trace, handler: Handler, real: object, args: list[Any], kwargs: dict[str, Any]
+) -> Value | None:
     if not binds(real, args, kwargs):
         return refuse_arguments(trace, real, args, kwargs)
     if kwargs:
@@ -147,7 +148,9 @@ def call_handler(
 
 
 @implements(abstract.refused)
-def refuse_arguments(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def refuse_arguments(
+    trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]
+) -> Value | None:
     nothing = object()
     try:
         real(*[nothing] * len(args), **dict.fromkeys(kwargs, nothing))
@@ -159,7 +162,9 @@ def refuse_arguments(trace: Trace, real: Any, args: list[Any], kwargs: dict[str,
 
 
 @implements(abstract.refused_method)
-def refused_method(trace: Trace, kind: type, name: str, args: list[Any], kwargs: Any) -> Any:
+def refused_method(
+    trace: Trace, kind: type, name: str, args: list[Any], kwargs: dict[str, Value]
+) -> Value | None:
     try:
         method = getattr(kind(), name)
     except Exception:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import types
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -18,7 +19,7 @@ from suture.compiler.calls import library_methods as library
 from suture.compiler.calls import regions, unmodelled
 from suture.compiler.calls.arguments import refused_function
 from suture.compiler.calls.library_iterators import call_itertools, is_of_itertools
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING, find_in_mro
 from suture.compiler.language.exceptions import native_exception
 from suture.compiler.language.items import dict_subscript
@@ -36,6 +37,8 @@ from suture.compiler.objects import (
     Tuple,
 )
 from suture.compiler.objects.kept import is_finite_iterator, refuse_callbacks
+from suture.compiler.objects.methods import find_method
+from suture.rules import Verdict
 
 _GENERATOR = 0x20
 _COROUTINE = 0x80 | 0x200  # coroutine, async generator
@@ -54,23 +57,27 @@ def tail_call(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) ->
 
 
 @implements(abstract.call)
-def call_and_finish(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def call_and_finish(
+    trace: Trace, fn: Value, args: list[Any], kwargs: dict[str, Any]
+) -> Value | None:
     return abstract.finish(trace, tail_call(trace, fn, args, kwargs))
 
 
 @implements(abstract.tail_call_method)
-def tail_call_method(trace: Trace, obj: Any, name: str, args: list[Any], kwargs: Any) -> Any:
+def tail_call_method(
+    trace: Trace, obj: Any, name: str, args: list[Any], kwargs: Any
+) -> Value | None:
     done = obj.call_method(trace, name, args, kwargs)
     if done is not None:
         return done
-    method = getattr(type(obj), "m_" + name, None)
+    method = find_method(type(obj), name)
     if method is not None:
         return builtin_method(trace, method, obj, name, args, kwargs)
     return tail_call(trace, abstract.getattr(trace, obj, name), args, kwargs)
 
 
 @implements(abstract.call_method)
-def call_method(trace: Trace, obj: Any, name: str, *args: Any) -> Any:
+def call_method(trace: Trace, obj: object, name: str, *args: Value) -> Value | None:
     return abstract.finish(trace, tail_call_method(trace, obj, name, list(args), {}))
 
 
@@ -113,7 +120,9 @@ def call_function(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]
 
 
 @implements(abstract.by_verdict)
-def by_verdict(trace: Trace, verdict: Any, real: Any, fn: Any, args: list[Any], kwargs: Any) -> Any:
+def by_verdict(
+    trace: Trace, verdict: Verdict, real: Any, fn: Any, args: list[Any], kwargs: dict[str, Value]
+) -> Any:
     kind, target = verdict.kind, verdict.target
     if kind is rules.SPECIAL:
         handler = SPECIAL.get(verdict.name)
@@ -222,7 +231,9 @@ def _bound(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> li
     return slots
 
 
-def _bind_keywords(trace: Trace, fn: Any, kwargs: Any, slots: Any, names: Any, extra: Any) -> bool:
+def _bind_keywords(
+    trace: Trace, fn: Any, kwargs: dict[str, Value], slots: Any, names: Any, extra: Any
+) -> bool:
     code = fn.code
     places = {
         names[i]: i
@@ -274,7 +285,9 @@ def call_builtin(trace: Trace, fn: Builtin, args: list[Any], kwargs: dict[str, A
     return by_verdict(trace, verdict, real, fn, args, kwargs)
 
 
-def call_descriptor(trace: Trace, real: Any, owner: type, args: list[Any], kwargs: Any) -> Any:
+def call_descriptor(
+    trace: Trace, real: Any, owner: type, args: list[Any], kwargs: dict[str, Value]
+) -> Any:
     """`list.append(x, 1)`: a method descriptor called with its object."""
     obj, name = args[0], real.__name__
     if isinstance(real, types.ClassMethodDescriptorType):
@@ -286,7 +299,7 @@ def call_descriptor(trace: Trace, real: Any, owner: type, args: list[Any], kwarg
     if name == "__getitem__" and isinstance(storage, Dict) and len(args) == 2 and not kwargs:
         return dict_subscript(trace, obj, storage, args[1])
     for target in (storage, obj):
-        if target is not None and hasattr(type(target), "m_" + name):
+        if target is not None and find_method(type(target), name) is not None:
             if _differs(target, owner, name, target is storage):
                 return MISSING
             done = tail_call_method(trace, target, name, args[1:], kwargs)
@@ -304,7 +317,7 @@ def has_visible_effects(trace: Trace) -> bool:
 
 
 @implements(abstract.builtin_method)
-def builtin_method(trace: Trace, method: Any, obj: Any, name: str, args: Any, kwargs: Any) -> Any:
+def builtin_method(trace: Trace, method: Any, obj: Any, name: str, args: Any, kwargs: Any) -> Value:
     try:
         _check_signature(method, args, kwargs)
     except TypeError:
@@ -313,7 +326,9 @@ def builtin_method(trace: Trace, method: Any, obj: Any, name: str, args: Any, kw
 
 
 @implements(abstract.constant_method)
-def constant_method(trace: Trace, owner: Any, name: str, args: list[Any], kwargs: Any) -> Any:
+def constant_method(
+    trace: Trace, owner: Value, name: str, args: list[Any], kwargs: dict[str, Value]
+) -> Value | None:
     value = owner.constant()
     if name in ("__enter__", "__exit__"):
         if isinstance(value, torch.device):
@@ -329,7 +344,7 @@ def constant_method(trace: Trace, owner: Any, name: str, args: list[Any], kwargs
 
 
 @implements(abstract.fold)
-def fold_call(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def fold_call(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
     made = abstract.computed_number(trace, real, args) if not kwargs else None
     if made is not None:
         return made
@@ -339,7 +354,7 @@ def fold_call(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) 
 
 
 @implements(abstract.call_now)
-def call_now(trace: Trace, real: Any, values: list[Any], named: dict[str, Any]) -> Any:
+def call_now(trace: Trace, real: Any, values: list[Any], named: dict[str, Any]) -> Value | None:
     refuse_callbacks(real, [*values, *named.values()])
     if is_finite_iterator(real) and not named:
         held: list[Any] = []
@@ -350,7 +365,7 @@ def call_now(trace: Trace, real: Any, values: list[Any], named: dict[str, Any]) 
 
 
 @implements(abstract.folded)
-def folded(trace: Trace, thunk: Any) -> Any:
+def folded(trace: Trace, thunk: Callable[[], Any]) -> Any:
     try:
         value = thunk()
     except (KeyboardInterrupt, SystemExit, Break, Raised):
@@ -360,7 +375,7 @@ def folded(trace: Trace, thunk: Any) -> Any:
     return abstract.known(trace, value)
 
 
-def rule_of(trace: Trace, real: Any) -> Any:
+def rule_of(trace: Trace, real: object) -> Any:
     """A handler for a method of tensors that is more than a node, or None."""
     verdict = rules.lookup(real)
     if verdict.kind is rules.IN_GRAPH and verdict.target is None:
@@ -370,7 +385,7 @@ def rule_of(trace: Trace, real: Any) -> Any:
     )
 
 
-def refuse_async(trace: Trace, what: str) -> Any:
+def refuse_async(trace: Trace, what: str) -> Value:
     raise Break(python.ASYNC, instruction=what, function=trace.frames[-1].code.code.co_qualname)
 
 
@@ -392,7 +407,7 @@ _KEEP_CLASS: dict[type, frozenset[str]] = {
 _OF_DICT = (collections.OrderedDict, collections.defaultdict)
 
 
-def _differs(target: Any, owner: type, name: str, derived: bool) -> bool:
+def _differs(target: object, owner: type, name: str, derived: bool) -> bool:
     """Whether the method of `owner` does something else than that of our container: it makes an
     object of a derived class, or goes round what a class derived from dict does."""
     kind = getattr(target, "kind", None)

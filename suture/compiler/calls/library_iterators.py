@@ -7,16 +7,16 @@ from typing import Any
 
 from suture.breaks import Break, calls
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.objects import Generator, Tuple
 
 
-def is_of_itertools(real: Any) -> bool:
+def is_of_itertools(real: object) -> bool:
     """Whether a callable makes iterators of itertools: a class of it, or something of one."""
     return real is itertools.tee or _class_of(real) is not None
 
 
-def _class_of(real: Any) -> Any:
+def _class_of(real: object) -> Any:
     kind = real if isinstance(real, type) else getattr(real, "__self__", None)
     return kind if isinstance(kind, type) and kind.__module__ == "itertools" else None
 
@@ -29,7 +29,9 @@ _EAGER = (
 )
 
 
-def call_itertools(trace: Trace, real: Any, substitute: Any, args: list[Any], kwargs: Any) -> Any:
+def call_itertools(
+    trace: Trace, real: Any, substitute: object, args: list[Any], kwargs: dict[str, Value]
+) -> Value | None:
     """Call what stands for `real`, unless an earlier try found that Python must make it."""
     frame = trace.frames[-1]
     place = (frame.code.code, frame.ip)

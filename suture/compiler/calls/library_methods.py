@@ -11,11 +11,12 @@ import sys
 import traceback
 import types
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from suture.breaks import Break, calls
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import has_attr, tail_getattr
 from suture.compiler.language.classes import make_instance
 from suture.compiler.language.exceptions import NoTraceback, handled_now, type_of
@@ -35,30 +36,32 @@ from suture.compiler.objects import (
     Volatile,
     is_literal,
 )
+from suture.compiler.objects.methods import run_method
 from suture.compiler.outside.identity import is_same
+from suture.compiler.sources import Source
 
 # ---- types and objects
 
 
 @handles(types.MethodType)
-def _method(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _method(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     if len(args) != 2 or kwargs:
         return abstract.raise_(trace, TypeError, f"method expected 2 arguments, got {len(args)}")
     return Method(args[0], args[1])
 
 
 @handles(type.__call__)
-def _type_call(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _type_call(trace: Trace, args: Any, kwargs: Any) -> Value | None:
     return make_instance(trace, args[0], args[1:], kwargs)
 
 
 @handles(object.__eq__)
-def _object_eq(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _object_eq(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return Constant(True if is_same(trace, args[0], args[1]) else NotImplemented)
 
 
 @handles(object.__ne__)
-def _object_ne(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _object_ne(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     equal = abstract.call_type_method(trace, args[0], "__eq__", [args[1]], {})
     equal = abstract.finish(trace, equal)
     if equal.is_constant() and equal.constant() is NotImplemented:
@@ -67,7 +70,7 @@ def _object_ne(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(object.__lt__, object.__le__, object.__gt__, object.__ge__)  # type: ignore[operator]
-def _object_order(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _object_order(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return Constant(NotImplemented)
 
 
@@ -82,14 +85,14 @@ def _getstate(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(sys.exc_info)
-def _exc_info(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _exc_info(trace: Trace, args: Sequence[Value], kwargs: Any) -> Value | None:
     exc = _handled(trace, "sys.exc_info")
     if exc is None:
         return Tuple([Constant(None)] * 3)
     return Tuple([type_of(trace, exc), exc, abstract.traceback_of(trace, exc)])
 
 
-def _handled(trace: Trace, name: str) -> Any:
+def _handled(trace: Trace, name: str) -> Value | None:
     """The exception being handled, None if there is none; Break if only Python knows."""
     exc = handled_now(trace)
     if exc is None or isinstance(exc, Constant):
@@ -102,13 +105,13 @@ def _handled(trace: Trace, name: str) -> Any:
 if hasattr(sys, "exception"):
 
     @handles(sys.exception)
-    def _exception(trace: Trace, args: Any, kwargs: Any) -> Any:
+    def _exception(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         exc = _handled(trace, "sys.exception")
         return Constant(None) if exc is None else exc
 
 
 @handles(vars)
-def _vars(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _vars(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     if not args:
         return abstract.call(trace, abstract.wrap(trace, locals, None), [], {})
     if not has_attr(trace, args[0], "__dict__"):
@@ -117,7 +120,7 @@ def _vars(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(types.GetSetDescriptorType.__get__, types.MemberDescriptorType.__get__, property.__get__)
-def _field_get(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _field_get(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     field, obj = args[0], args[1]
     if obj.is_constant() and obj.constant() is None:
         return field
@@ -130,7 +133,7 @@ def _field_get(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(os.fspath)
-def _fspath(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _fspath(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     if isinstance(args[0], Object):
         return abstract.call_type_method(trace, args[0], "__fspath__", [], {})
     return abstract.fold(trace, os.fspath, args, kwargs)
@@ -149,14 +152,14 @@ def _filters_changed() -> None:
         module._release_lock()
 
 
-def _told_of_filters(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _told_of_filters(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     calls_ = trace.effects.calls
     if not calls_ or calls_[-1][0] is not _filters_changed:
         trace.effects.call(_filters_changed, [], {})
     return Constant(None)
 
 
-def _lock_of_filters(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _lock_of_filters(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """The filters are really changed when the region ends, and the lock is taken there."""
     return Constant(None)
 
@@ -172,7 +175,7 @@ for _name, _handler in (
 
 
 @handles(warnings.catch_warnings)
-def _catch_warnings(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _catch_warnings(trace: Trace, args: Any, kwargs: Any) -> Value | None:
     """The filters are a list in a module, changed and put back as the program says. What is
     recorded must be there while the operations run, so Python does that."""
     recorded = kwargs.get("record")
@@ -182,7 +185,7 @@ def _catch_warnings(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(types.FunctionType.__get__)
-def _function_get(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _function_get(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     fn, owner = args[0], args[1]
     if owner.is_constant() and owner.constant() is None:
         return fn
@@ -190,7 +193,7 @@ def _function_get(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(traceback.clear_frames)
-def _clear_frames(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _clear_frames(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """What an exception passed while tracing are no frames that hold anything."""
     if not (args[0].is_constant() or isinstance(args[0], NoTraceback)):
         raise Break(calls.C_FUNCTION, function="traceback.clear_frames")
@@ -198,38 +201,38 @@ def _clear_frames(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(sys.getrecursionlimit)
-def _recursion_limit(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _recursion_limit(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     return ask_again(
         trace, abstract.pinned(trace, sys.getrecursionlimit), sys.getrecursionlimit, [], {}
     )
 
 
 @handles(sys.intern)
-def _intern(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _intern(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     return abstract.fold(trace, sys.intern, args, kwargs)
 
 
 @handles(collections.namedtuple)
-def _namedtuple(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _namedtuple(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     """A class of the given names: one for all calls of the function."""
     named = {"module": Constant(trace.frames[-1].fn.globals.get("__name__", "__main__")), **kwargs}
     return abstract.fold(trace, collections.namedtuple, args, named)
 
 
 @handles(_thread.get_ident)
-def _get_ident(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _get_ident(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return Volatile(_thread.get_ident, [])
 
 
 @special("builtin_type")
-def _builtin_type(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _builtin_type(trace: Trace, target: Any, args: Any, kwargs: Any) -> Value | None:
     return make_instance(trace, abstract.wrap(trace, target, None), args, kwargs)
 
 
 # ---- iter(callable, sentinel)
 
 
-def call_iterator(trace: Trace, fn: Any, sentinel: Any) -> Any:
+def call_iterator(trace: Trace, fn: Value, sentinel: Value) -> Value:
     return CallIterator(fn, sentinel)
 
 
@@ -237,8 +240,8 @@ def call_iterator(trace: Trace, fn: Any, sentinel: Any) -> Any:
 
 
 def ask_again(
-    trace: Trace, source: Any, real: Any, values: list[Any], named: dict[str, Any]
-) -> Any:
+    trace: Trace, source: Source | None, real: Any, values: list[Any], named: dict[str, Any]
+) -> Value | None:
     """The result of calling `real` now; a guard requires that it gives the same next time."""
     held: list[Any] = []
 
@@ -276,11 +279,11 @@ class SameAnswer:
 
 
 @functools.singledispatch
-def _generic(value: Any) -> None: ...
+def _generic(value: object) -> None: ...
 
 
 @handles_code(_generic.dispatch.__code__)
-def _dispatch(trace: Trace, fn: Any, args: Any, kwargs: Any) -> Any:
+def _dispatch(trace: Trace, fn: Any, args: Any, kwargs: dict[str, Value]) -> Value | None:
     """Which implementation a generic function has for a class."""
     if fn.source is None or not isinstance(args[0], Class) or abstract.has_visible_effects(trace):
         raise Break(calls.C_FUNCTION, function="singledispatch")
@@ -294,7 +297,7 @@ _FOLDED_OWNERS = (int, bool, float, str, bytes, complex)
 _FOLDED = (str.maketrans, bytes.maketrans)
 
 
-def class_method(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def class_method(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
     """A C class method, called with its class first; None if it has no model."""
     owner = args[0] if args else None
     if not isinstance(owner, Class):
@@ -304,7 +307,7 @@ def class_method(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any
         args, kwargs = [*args, kwargs["value"]], {}
     if name == "fromkeys" and issubclass(owner.value, dict) and len(args) in (2, 3) and not kwargs:
         if owner.value in (dict, collections.OrderedDict):
-            return Dict(None, None, owner.value).m_fromkeys(trace, *args[1:])
+            return run_method(trace, Dict(None, None, owner.value), "fromkeys", *args[1:])
         made = abstract.call(trace, owner, [], {})
         for key in abstract.unpack(trace, args[1]):
             set_item(trace, made, key, args[2] if len(args) == 3 else Constant(None))
@@ -314,7 +317,7 @@ def class_method(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any
     return None
 
 
-def static_method(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def static_method(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A C static method of an immutable type, such as str.maketrans; None if it is not that."""
     if type(real) is not types.BuiltinFunctionType:
         return None

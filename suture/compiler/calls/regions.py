@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from suture.breaks import Break, higher_order
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.conversions import wrap_known
 from suture.compiler.models import handles, special
 from suture.compiler.objects import Function, Object, Tensor
 
 
 @special("compile_region")
-def _region(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _region(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     """A region that may be compiled once and used often: traced with the rest."""
     return abstract.tail_call(trace, args[0], args[1:], kwargs)
 
 
 @special("higher_order.invoke_subgraph")
-def _invoke_subgraph(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _invoke_subgraph(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     raise Break(higher_order.INVOKE_SUBGRAPH)
 
 
 @special("mark_nonstrict")
-def _mark_nonstrict(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _mark_nonstrict(
+    trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     """A function made and marked while tracing is traced: nothing of it is outside."""
     given = args[0] if args else next(iter(kwargs.values()))
     if isinstance(given, Function):
@@ -33,7 +40,9 @@ def _mark_nonstrict(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
     return given
 
 
-def assumed_constant(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def assumed_constant(
+    trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]
+) -> Value | None:
     """The result of a function of which the program says that it never changes: called now, with
     the objects and tensors that are there now."""
     values = [_now(trace, a) for a in args]
@@ -45,7 +54,7 @@ def assumed_constant(trace: Trace, real: Any, args: list[Any], kwargs: dict[str,
     return abstract.wrap(trace, held[0], None)  # the program says that it is this one in all calls
 
 
-def _now(trace: Trace, value: Any) -> Any:
+def _now(trace: Trace, value: Value) -> Value | None:
     if isinstance(value, Tensor) and value.example is not None:
         return value.example
     changed = getattr(value, "changed", False) or getattr(value, "attrs", None)
@@ -55,7 +64,9 @@ def _now(trace: Trace, value: Any) -> Any:
 
 
 @special("compile")
-def _compile(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _compile(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     """What is compiled inside a compiled function is traced with the rest of it."""
     given = args[0] if args else kwargs.get("model")
     if given is None or (given.is_constant() and given.constant() is None):
@@ -69,11 +80,13 @@ def _given(model: Any) -> Any:
 
 
 @handles(_given)
-def _decorate(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _decorate(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return args[0]
 
 
 @special("nonstrict_trace")
-def _nonstrict(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _nonstrict(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     """One node that calls the function."""
     return abstract.call_torch(trace, target, args, kwargs)

@@ -22,7 +22,7 @@ from suture.breaks import (
     tensors,
 )
 from suture.compiler.language.operators import BINARY, COMPARE, UNARY
-from suture.rules import Origin
+from suture.rules import Origin, Verdict
 from suture.torch_private import autograd_parts
 
 Reason = Callable[[Any, list[Any]], Break]
@@ -53,7 +53,7 @@ _QUESTIONS = {
 }
 
 
-def reason(real: Any, verdict: Any, args: list[Any]) -> Break:
+def reason(real: Any, verdict: Verdict, args: list[Any]) -> Break:
     """Why Python makes the call `real(*args)`."""
     found = _BY_IDENTITY.get(id(real))
     if found is not None:
@@ -70,7 +70,7 @@ def reason(real: Any, verdict: Any, args: list[Any]) -> Break:
     return Break(calls.C_FUNCTION, function=name_of(real))
 
 
-def _python_function(real: types.FunctionType, verdict: Any) -> Break:
+def _python_function(real: types.FunctionType, verdict: Verdict) -> Break:
     module = real.__module__ or "?"
     if module == "unittest.case":
         return Break(calls.UNITTEST_METHOD, method=real.__name__)
@@ -110,7 +110,7 @@ def _method(name: str, owner: type, args: list[Any]) -> Break:
     return Break(objects.UNKNOWN_METHOD, object=obj, method=name)
 
 
-def name_of(real: Any) -> str:
+def name_of(real: object) -> str:
     return str(getattr(real, "__qualname__", None) or getattr(real, "__name__", None) or real)
 
 
@@ -133,7 +133,7 @@ def _event(name: str, args: list[Any]) -> Break:
     return Break(distributed.EVENT_METHOD, method=name)
 
 
-def _anomaly(real: Any, args: list[Any]) -> Break:
+def _anomaly(real: object, args: list[Any]) -> Break:
     return Break(contexts.MODE_UNSUPPORTED, mode="anomaly detection")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 from suture.compiler.capture import Capture
 from suture.compiler.emit.checks import CheckLines
@@ -33,7 +32,7 @@ def write_draws(writer: Writer, capture: Capture, checks: CheckLines) -> list[st
     return lines
 
 
-def _spell(writer: Writer, value: Any) -> str:
+def _spell(writer: Writer, value: object) -> str:
     if type(value) in (int, str, bool, type(None)):
         return repr(value)
     return writer.constant(value, "number")

@@ -18,6 +18,7 @@ import torch.fx
 
 from suture.compiler.emit.writer import Writer
 from suture.compiler.outside.inputs import as_double
+from suture.compiler.sources import Source
 
 _INFIX = {
     operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/",
@@ -99,7 +100,7 @@ class _Hoist:
             if name != text:
                 self.lines.append(f"{name} = {text}")
 
-    def spell(self, node: Any) -> str:
+    def spell(self, node: torch.fx.Node) -> str:
         """An expression for a number, with the lines it needs."""
         text = self.texts.get(node)
         if text is None and node in self.roots:
@@ -117,7 +118,7 @@ class _Hoist:
             self.lines.append(f"{text} = {made}")
         return text
 
-    def _argument(self, value: Any) -> str:
+    def _argument(self, value: object) -> str:
         if isinstance(value, torch.fx.Node):
             return self.spell(value)
         if isinstance(value, (tuple, list)):
@@ -140,5 +141,5 @@ def _is_size(node: torch.fx.Node) -> bool:
     return (node.op, node.target) == ("call_method", "size") and len(node.args) == 2
 
 
-def _size(read: Any, source: Any, dim: int) -> str:
+def _size(read: Any, source: Source | None, dim: int) -> str:
     return f"{read(source)}.size({dim})"

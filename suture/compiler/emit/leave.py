@@ -9,10 +9,12 @@ from typing import Any
 import torch
 
 from suture import _core
-from suture.breaks import calls
-from suture.bytecode import CANONICAL
+from suture.breaks import Break, calls
+from suture.bytecode import CANONICAL, Instruction
 from suture.compiler.capture import Again, Capture, Interpret, Return, Run, Yield
+from suture.compiler.core import Frame
 from suture.compiler.emit.writer import Writer
+from suture.compiler.emitting import Emitter
 from suture.compiler.library.frames import looks_at_locals
 from suture.compiler.objects import NULL, Constant, Generator
 from suture.compiler.outside.wrapping import is_empty_cell
@@ -26,7 +28,7 @@ from suture.torch_private import thread_state
 _WATCHERS = frozenset({"ref", "proxy", "finalize"})
 
 
-def _needed(frame: Any, index: int) -> set[int]:
+def _needed(frame: Frame, index: int) -> set[int]:
     """The slots of a frame that goes on at an instruction which must keep their values."""
     if _is_watched(frame):
         return {i for i, value in enumerate(frame.locals) if value is not None}
@@ -34,7 +36,7 @@ def _needed(frame: Any, index: int) -> set[int]:
     return {*frame.code.live(index), *waiting}
 
 
-def _is_watched(frame: Any) -> bool:
+def _is_watched(frame: Frame) -> bool:
     """Whether the frame names a function that looks at the local variables of its caller."""
     held = [frame.fn.globals.get(name) for name in frame.code.code.co_names]
     for value in frame.locals:
@@ -46,7 +48,7 @@ def _is_watched(frame: Any) -> bool:
     return any(map(looks_at_locals, held))
 
 
-def _waits(value: Any) -> bool:
+def _waits(value: object) -> bool:
     """Whether a local variable holds an object that does something when it is freed, which is when
     the frame ends and not before: a generator that has begun, an open file, a temporary folder."""
     if isinstance(value, Generator):
@@ -75,11 +77,11 @@ class Raw:
         self.text = text
         self.source = None
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return self.text
 
 
-def _compiles_nothing(reason: Any, inputs: list[Any]) -> bool:
+def _compiles_nothing(reason: Break, inputs: list[Any]) -> bool:
     """Whether a disabled function is called that wants nothing below it compiled either."""
     if reason.type is not calls.DISABLED:
         return False
@@ -101,7 +103,7 @@ def _unpacks_plainly(inputs: list[Any]) -> bool:
     return kinds[0] is tuple and all(kind is dict for kind in kinds[1:])
 
 
-def _raises_again(inst: Any) -> bool:
+def _raises_again(inst: Instruction) -> bool:
     """A bare `raise`: the exception has passed this frame already, so it gets no new entry."""
     return bool(inst.op == "RAISE_VARARGS" and inst.val == 0)
 
@@ -166,14 +168,14 @@ class Leaving:
             f"    {push}({self.writer.value(mode)})" for mode in now[same:]
         ]
 
-    def _literal(self, value: Any) -> str:
+    def _literal(self, value: object) -> str:
         plain = type(value) in (bool, int, str, type(None))
         return repr(value) if plain else self.writer.constant(value, "state")
 
     # ---- states
 
     def _spec(
-        self, frame: Any, index: int, stack: list[Any], waiting: bool
+        self, frame: Frame, index: int, stack: list[Any], waiting: bool
     ) -> tuple[FrameSpec, list[Any]]:
         code = frame.code
         live = _needed(frame, index)
@@ -222,7 +224,7 @@ class Leaving:
         parts = [name, *(self._text(v) for v in state)]
         return f"return {jump}({', '.join(parts)})"
 
-    def _text(self, value: Any) -> str:
+    def _text(self, value: object) -> str:
         return value.text if isinstance(value, Raw) else self.writer.value(value)
 
     # ---- exits
@@ -236,7 +238,7 @@ class Leaving:
         # Where one original instruction loads and returns, it is entered before it loads.
         self._to_generator(inst, inst.offset, [exit.value] if inst.boundary else [])
 
-    def _to_generator(self, inst: Any, offset: int, stack: list[Any]) -> None:
+    def _to_generator(self, inst: Instruction, offset: int, stack: list[Any]) -> None:
         """The generator's own frame goes on in CPython, which yields or returns."""
         writer, frame = self.writer, self.capture.frames[0]
         live = _needed(frame, inst.index)
@@ -263,7 +265,7 @@ class Leaving:
             result = frame.deliver
         self.writer.line(self._jump(frames[:-1], outer.ip, [*outer.stack, result]))
 
-    def _enter(self, exit: Interpret, frame: Any) -> str:
+    def _enter(self, exit: Interpret, frame: Frame) -> str:
         """The innermost frame runs in the interpreter; its caller goes on in graphs. Gives the
         name of what it returned."""
         writer, code = self.writer, frame.code
@@ -298,7 +300,7 @@ class Leaving:
         self._except(frames, inst)
         self._after(frames, inst, result)
 
-    def _call(self, exit: Run, frame: Any, inst: Any, inputs: list[Any]) -> str:
+    def _call(self, exit: Run, frame: Frame, inst: Instruction, inputs: list[Any]) -> str:
         writer = self.writer
         operation = OPERATIONS[exit.operation].make(inst)
         texts = [self._text(v) for v in inputs]
@@ -320,7 +322,7 @@ class Leaving:
             texts.insert(0, writer.constant(_core.run, "run"))
         return f"{self._shown(self.capture.frames, inst)}({', '.join(texts)})"
 
-    def _shown(self, frames: list[Any], inst: Any) -> str:
+    def _shown(self, frames: list[Any], inst: Instruction) -> str:
         """Calls something while the stack shows these frames, the innermost one at `inst`."""
         places = []
         for frame in frames:
@@ -329,12 +331,14 @@ class Leaving:
         line = frames[-1].code.line(inst.index)
         return self.writer.constant(_core.Shown(tuple(places)), f"at_{line}")
 
-    def _handles(self, frame: Any) -> bool:
+    def _handles(self, frame: Frame) -> bool:
         """Whether an exception is being handled there, by the frame or by one that called it."""
         at = self.capture.frames.index(frame)
         return any(f.code.handled(f.ip) > 0 for f in self.capture.frames[: at + 1])
 
-    def _plain_call(self, inputs: list[Any], texts: list[str], inst: Any) -> tuple[str, list[str]]:
+    def _plain_call(
+        self, inputs: list[Any], texts: list[str], inst: Instruction
+    ) -> tuple[str, list[str]]:
         """`run(f, a, k=b)`: the call as a person would write it."""
         if inputs[0] is NULL:
             head, args = texts[1], texts[2:]
@@ -348,7 +352,7 @@ class Leaving:
             args = args[:plain] + [f"{k}={v}" for k, v in zip(names, args[plain:])]
         return head, args
 
-    def _except(self, frames: list[Any], inst: Any) -> None:
+    def _except(self, frames: list[Any], inst: Instruction) -> None:
         """What happens if the operation raises: the frames' own handlers, or up and out."""
         writer = self.writer
         writer.line("except BaseException as exc:")
@@ -373,7 +377,7 @@ class Leaving:
             at = outer.code.instructions[outer.ip - 1]
         self._throw(frames[0], at)
 
-    def _throw(self, frame: Any, inst: Any) -> None:
+    def _throw(self, frame: Frame, inst: Instruction) -> None:
         """No frame handles the exception: CPython takes it out through the outermost one."""
         writer = self.writer
         leave = writer.constant(_core.leave, "leave")
@@ -424,7 +428,7 @@ class Leaving:
         self.writer.line("    " + self._jump(frames, inst.target, list(taken)))
         self.writer.line(self._jump(frames, inst.index + 1, list(fallen)))
 
-    def _plain_result(self, frames: Any, inst: Any, result: str) -> None:
+    def _plain_result(self, frames: Any, inst: Instruction, result: str) -> None:
         stack = frames[-1].stack
         pops, pushes = CANONICAL[inst.op].counts(inst)
         kept = stack[: len(stack) - pops]

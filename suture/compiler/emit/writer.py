@@ -7,10 +7,14 @@ import keyword
 import re
 from typing import Any
 
+import torch
+import torch.fx
+
 from suture import _core
+from suture.compiler.core import Frame
 from suture.compiler.objects import Dict, Lazy, List, Null, Set
 from suture.compiler.objects.deque import Deque
-from suture.compiler.sources import KINDS
+from suture.compiler.sources import KINDS, Source
 
 _NOT_WORD = re.compile(r"\W+")
 
@@ -66,7 +70,7 @@ class Writer:
         """A line that moves an iterator: when all that it may go over holds what it should."""
         self.positions.append(self.indent + text)
 
-    def constant(self, value: Any, hint: str = "const") -> str:
+    def constant(self, value: object, hint: str = "const") -> str:
         """A global of the variant bound to `value`."""
         found = self._constants.get(id(value))
         if found is None:
@@ -76,7 +80,7 @@ class Writer:
             self._keep.append(value)
         return found
 
-    def stand_for(self, value: Any, name: str) -> None:
+    def stand_for(self, value: object, name: str) -> None:
         """Say that a local of the variant is meant where `value` is read."""
         self._constants[id(value)] = name
         self._keep.append(value)
@@ -173,7 +177,7 @@ class Writer:
     def graph_output(self, variable: Any) -> str:
         return self.graph_output_of(variable.node)
 
-    def graph_output_of(self, node: Any) -> str:
+    def graph_output_of(self, node: torch.fx.Node) -> str:
         """The name of a node's value in the variant: a result of the graph."""
         name = self._output_names.get(node)
         if name is None:
@@ -181,14 +185,14 @@ class Writer:
             self.outputs.append(node)
         return name
 
-    def made_input(self, node: Any) -> str:
+    def made_input(self, node: torch.fx.Node) -> str:
         """The name of an input of the graph that the variant makes itself."""
         name = self.made_inputs.get(node)
         if name is None:
             name = self.made_inputs[node] = self.fresh(node.name)
         return name
 
-    def name_of_output(self, node: Any) -> str:
+    def name_of_output(self, node: torch.fx.Node) -> str:
         return self._output_names[node]
 
     def output_names(self) -> list[str]:
@@ -249,7 +253,7 @@ class Writer:
             f" ({stack}{',' if stack else ''}){handled})"
         )
 
-    def _fresh_generator(self, frame: Any) -> str:
+    def _fresh_generator(self, frame: Frame) -> str:
         """A generator that nobody has asked for a value: the function is called."""
         code = frame.code.code
         at = code.co_argcount
@@ -268,7 +272,7 @@ class Writer:
         return f"{self.value(frame.fn)}({', '.join([*args, *keywords])})"
 
 
-def _hint(source: Any) -> str:
+def _hint(source: Source) -> str:
     return source.arg if isinstance(source.arg, str) else source.kind
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from suture.compiler.capture import Exit, Return
+from suture.compiler.graph import GraphBuilder
 from suture.compiler.plan import Plan, Retry
 
 
@@ -37,7 +38,7 @@ def needs_sizes(plan: Plan, exit: Exit) -> Retry | None:
     return Retry(plan.having(from_zero=False), "a break comes up where sizes may be 0 and 1")
 
 
-def all_guards(guards: Any, graph: Any, places: list[Any]) -> tuple[Any, ...]:
+def all_guards(guards: Any, graph: GraphBuilder, places: list[Any]) -> tuple[Any, ...]:
     """What a trace has looked at so far, decisions on symbols included."""
     from suture.compiler.guards import shapes
 

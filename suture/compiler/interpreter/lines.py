@@ -5,10 +5,12 @@ from __future__ import annotations
 import linecache
 from typing import Any
 
+from suture.bytecode import Code
+
 _LINES: dict[tuple[int, int | None], tuple[Any, str]] = {}
 
 
-def line_text(code: Any, index: int) -> str:
+def line_text(code: Code, index: int) -> str:
     """One entry of a stack trace, as traceback prints it."""
     number = code.line(index)
     found = _LINES.get((id(code), number))
@@ -22,7 +24,7 @@ def line_text(code: Any, index: int) -> str:
     return found[1]
 
 
-def loop_slots(code: Any) -> frozenset[int]:
+def loop_slots(code: Code) -> frozenset[int]:
     """The locals that some loop of the function sets."""
     return frozenset(
         inst.val

@@ -5,15 +5,16 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
 from suture import _core, config
 from suture.breaks import Break, Leaves, calls, internal
-from suture.bytecode import decode
+from suture.bytecode import Code, Instruction, decode
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.capture import Again, Capture, Exit, Interpret, Return, Run, Yield
-from suture.compiler.core import Frame, Handling, Mark, Modes, Pending, Region, Trace
+from suture.compiler.core import Frame, Handling, Mark, Modes, Pending, Region, Trace, Value
 from suture.compiler.graph import sizes_from_zero
 from suture.compiler.interpreter.ending import Restart, Stopped, Uncaught, all_guards, needs_sizes
 from suture.compiler.interpreter.lines import line_text, loop_slots
@@ -120,7 +121,7 @@ def _load_stack(trace: Trace, frame: Frame, values: list[Any]) -> list[Any]:
     return [realize_stack(trace, v) for v in stack]
 
 
-def _incoming(trace: Trace, value: Any, source: Source) -> Any:
+def _incoming(trace: Trace, value: object, source: Source) -> Any:
     if value is _core.UNBOUND:
         trace.guards.add(source, "unbound")
         return None
@@ -248,7 +249,7 @@ def exit_at(trace: Trace, reason: Break) -> Any:
     return Run(inst, operation, reason) if operation else Interpret(False, reason)
 
 
-def _must_be_clean(trace: Trace, exit: Any, reason: str) -> None:
+def _must_be_clean(trace: Trace, exit: object, reason: str) -> None:
     """Nothing may have changed since the instruction began; else trace again up to it."""
     if _now(trace) != trace.progress.mark:
         raise Restart(trace.progress.step, exit, f"in the midst of an instruction: {reason}")
@@ -296,7 +297,7 @@ def run_frames(trace: Trace, floor: int) -> Any:
         trace.progress.floor = saved
 
 
-def _drop(trace: Trace, inst: Any, result: Any) -> None:
+def _drop(trace: Trace, inst: Instruction, result: Value) -> None:
     """Close the generators that the instruction, or the end of the region, has dropped."""
     try:
         if result is not None and trace.progress.floor == 0:
@@ -334,7 +335,7 @@ def is_overworked(trace: Trace) -> bool:
     return trace.progress.tired is not None and trace.progress.tired.type is internal.TRACE_LIMIT
 
 
-def execute(trace: Trace, frame: Frame, inst: Any) -> None:
+def execute(trace: Trace, frame: Frame, inst: Instruction) -> None:
     if trace.progress.watch is not None:
         trace.progress.watch(trace, frame, inst)
     handler = HANDLERS.get(inst.op)
@@ -371,7 +372,7 @@ def execute(trace: Trace, frame: Frame, inst: Any) -> None:
 
 
 @implements(abstract.finish)
-def finish_call(trace: Trace, result: Any) -> Any:
+def finish_call(trace: Trace, result: object) -> Any:
     if type(result) is not Pending:
         return result
     floor = len(trace.frames)
@@ -389,11 +390,11 @@ def push_frame(trace: Trace, frame: Frame) -> None:
 
 
 @implements(abstract.new_frame)
-def new_frame(trace: Trace, code: Any, fn: Any, slots: list[Any]) -> Frame:
+def new_frame(trace: Trace, code: Code, fn: Callable[..., Any], slots: list[Any]) -> Frame:
     return Frame(code, fn, slots, trace.frames[-1].handled if trace.frames else Ambient())
 
 
-def leave_frame(trace: Trace, frame: Frame, value: Any) -> None:
+def leave_frame(trace: Trace, frame: Frame, value: Value) -> None:
     """A frame returns: its caller gets the value."""
     if frame.generator is not None:
         generator_returns(trace, frame, value)
@@ -411,7 +412,7 @@ def leave_frame(trace: Trace, frame: Frame, value: Any) -> None:
 
 
 @implements(abstract.unwind)
-def unwind(trace: Trace, exc: Any, floor: int) -> bool:
+def unwind(trace: Trace, exc: Value, floor: int) -> bool:
     depth = len(trace.frames)
     passed = []
     while depth > floor:
@@ -432,7 +433,7 @@ def unwind(trace: Trace, exc: Any, floor: int) -> bool:
     return False
 
 
-def _note_passed(trace: Trace, exc: Any, passed: list[Any]) -> None:
+def _note_passed(trace: Trace, exc: Value, passed: list[Any]) -> None:
     """Entries of the exception's traceback, innermost first."""
     if isinstance(exc, Raise):
         exc.traceback += passed
@@ -470,7 +471,7 @@ def stack_trace(trace: Trace) -> str:
     return "".join(out)
 
 
-def realize_stack(trace: Trace, value: Any) -> Any:
+def realize_stack(trace: Trace, value: Any) -> Value | None:
     try:
         return abstract.realize(trace, value)
     except Break:  # whatever uses it says why it cannot be looked at
@@ -482,7 +483,7 @@ def _no_stack(*_: Any) -> None:
     return None
 
 
-def _raises_again(inst: Any) -> bool:
+def _raises_again(inst: Instruction) -> bool:
     """Whether the instruction raises an exception anew that has passed this frame already."""
     return inst.op == "RERAISE" or (inst.op == "RAISE_VARARGS" and inst.val == 0)
 

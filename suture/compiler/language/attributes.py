@@ -15,7 +15,7 @@ from suture.breaks import Break, objects
 from suture.bytecode import CLASSMETHOD_ASKS
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language import cached_property as cached
 from suture.compiler.objects import (
     DELETED,
@@ -44,6 +44,7 @@ from suture.compiler.objects.lookup import (
     qualname_of,
     really_has,
 )
+from suture.compiler.objects.methods import find_method
 
 _TUPLE_FIELD = type(collections.namedtuple("_Pair", "a")("").__class__.a)  # type: ignore[attr-defined]
 C_CALLABLES = (
@@ -64,11 +65,11 @@ def _unknown(obj: Any, name: str) -> Break:
 
 
 @implements(abstract.getattr)
-def get_attr(trace: Trace, obj: Any, name: str) -> Any:
+def get_attr(trace: Trace, obj: Any, name: str) -> Value | None:
     return abstract.finish(trace, obj.getattr(trace, name))
 
 
-def tail_getattr(trace: Trace, obj: Any, name: str) -> Any:
+def tail_getattr(trace: Trace, obj: Value, name: str) -> Any:
     """The attribute as the last act of an instruction: may be a frame to run first."""
     return obj.getattr(trace, name)
 
@@ -77,11 +78,11 @@ def set_attr(trace: Trace, obj: Any, name: str, value: Any) -> None:
     obj.setattr(trace, name, value)
 
 
-def del_attr(trace: Trace, obj: Any, name: str) -> None:
+def del_attr(trace: Trace, obj: Value, name: str) -> None:
     obj.delattr(trace, name)
 
 
-def has_attr(trace: Trace, obj: Any, name: str) -> bool:
+def has_attr(trace: Trace, obj: object, name: str) -> bool:
     try:
         get_attr(trace, obj, name)
     except Raised as raised:
@@ -114,7 +115,7 @@ def type_lookup(trace: Trace, cls: type, name: str) -> Any:
 
 
 @implements(abstract.class_attribute)
-def class_attribute(trace: Trace, cls: Class, name: str) -> Any:
+def class_attribute(trace: Trace, cls: Class, name: str) -> Value | None:
     value, meta = cls.value, type(cls.value)
     if name == "__class__":
         return abstract.wrap(trace, meta, None)
@@ -150,7 +151,7 @@ def class_attribute(trace: Trace, cls: Class, name: str) -> Any:
     )
 
 
-def class_source(trace: Trace, cls: type, name: str, raw: Any = MISSING) -> Any:
+def class_source(trace: Trace, cls: type, name: str, raw: object = MISSING) -> Any:
     """Where a class attribute is read; `raw` may stand above the first of its name."""
     if raw is not MISSING:
         cls = next((b for b in cls.__mro__ if b.__dict__.get(name, MISSING) is raw), cls)
@@ -159,8 +160,8 @@ def class_source(trace: Trace, cls: type, name: str, raw: Any = MISSING) -> Any:
 
 @implements(abstract.bind)
 def bind_descriptor(
-    trace: Trace, raw: Any, obj: Any, cls: type, name: str, owner_class: Any = None
-) -> Any:
+    trace: Trace, raw: Any, obj: Any, cls: type, name: str, owner_class: object = None
+) -> Value | None:
     kind = type(raw)
     if kind is types.FunctionType:
         fn = Function(raw, abstract.pinned(trace, raw))
@@ -205,14 +206,14 @@ def bind_descriptor(
     return abstract.wrap(trace, raw, class_source(trace, cls, name, raw))
 
 
-def _cached_property(trace: Trace, raw: Any, obj: Object) -> Any:
+def _cached_property(trace: Trace, raw: Any, obj: Object) -> Value | None:
     value = abstract.call(trace, abstract.wrap(trace, raw.func, None), [obj], {})
     obj.touch(trace)
     put_attribute(obj.attrs, raw.attrname, value)
     return value
 
 
-def _bind_c(trace: Trace, raw: Any, obj: Any, cls: type, name: str) -> Any:
+def _bind_c(trace: Trace, raw: object, obj: object, cls: type, name: str) -> Value | None:
     if isinstance(raw, types.ClassMethodDescriptorType):
         return Method(Builtin(raw, abstract.pinned(trace, raw)), abstract.wrap(trace, cls, None))
     fn = abstract.wrap(trace, raw, None)
@@ -221,7 +222,7 @@ def _bind_c(trace: Trace, raw: Any, obj: Any, cls: type, name: str) -> Any:
     return Method(fn, obj)
 
 
-def _bind_field(trace: Trace, raw: Any, obj: Any, cls: type, name: str) -> Any:
+def _bind_field(trace: Trace, raw: Any, obj: object, cls: type, name: str) -> Value | None:
     """A slot or a C field of an instance."""
     if obj is None:
         return abstract.wrap(trace, raw, None)
@@ -254,7 +255,7 @@ def _bind_field(trace: Trace, raw: Any, obj: Any, cls: type, name: str) -> Any:
     raise _unknown(obj, name)
 
 
-def _no_accessor(trace: Trace, ask: Any, obj: Any, cls: type, name: str) -> Any:
+def _no_accessor(trace: Trace, ask: Any, obj: object, cls: type, name: str) -> Value | None:
     """What a property without a getter, setter or deleter says of an object."""
     real = getattr(obj, "value", None)
     try:
@@ -264,7 +265,7 @@ def _no_accessor(trace: Trace, ask: Any, obj: Any, cls: type, name: str) -> Any:
     return abstract.folded(trace, lambda: ask(real))
 
 
-def _bind_unknown(trace: Trace, raw: Any, obj: Any, cls: type, name: str) -> Any:
+def _bind_unknown(trace: Trace, raw: object, obj: object, cls: type, name: str) -> Value:
     if isinstance(raw, functools._lru_cache_wrapper):
         return Method(abstract.wrap(trace, raw, None), obj)
     raise _unknown(obj, name)
@@ -274,7 +275,7 @@ def _bind_unknown(trace: Trace, raw: Any, obj: Any, cls: type, name: str) -> Any
 
 
 @implements(abstract.instance_attribute)
-def instance_attribute(trace: Trace, obj: Any, name: str) -> Any:
+def instance_attribute(trace: Trace, obj: Any, name: str) -> Value | None:
     cls = obj.python_type()
     if name == "__class__":
         custom = find_in_mro(cls, "__class__")
@@ -290,7 +291,7 @@ def instance_attribute(trace: Trace, obj: Any, name: str) -> Any:
     return plain_attribute(trace, obj, name)
 
 
-def _custom_getattribute(trace: Trace, obj: Any, custom: Any, name: str) -> Any:
+def _custom_getattribute(trace: Trace, obj: Value, custom: object, name: str) -> Value | None:
     try:
         return abstract.call(trace, abstract.wrap(trace, custom, None), [obj, Constant(name)], {})
     except Break as reason:
@@ -302,7 +303,7 @@ def _custom_getattribute(trace: Trace, obj: Any, custom: Any, name: str) -> Any:
         raise
 
 
-def plain_attribute(trace: Trace, obj: Any, name: str) -> Any:
+def plain_attribute(trace: Trace, obj: Any, name: str) -> Value | None:
     """What object.__getattribute__ does, then __getattr__."""
     cls = obj.python_type()
     raw = type_lookup(trace, cls, name)
@@ -322,7 +323,7 @@ def plain_attribute(trace: Trace, obj: Any, name: str) -> Any:
     return _fallback(trace, obj, name)
 
 
-def _property(trace: Trace, raw: Any, obj: Any, cls: type, name: str) -> Any:
+def _property(trace: Trace, raw: object, obj: object, cls: type, name: str) -> Value | None:
     if type_lookup(trace, cls, "__getattr__") is MISSING:
         return bind_descriptor(trace, raw, obj, cls, name)
     try:
@@ -333,7 +334,7 @@ def _property(trace: Trace, raw: Any, obj: Any, cls: type, name: str) -> Any:
         raise
 
 
-def _fallback(trace: Trace, obj: Any, name: str) -> Any:
+def _fallback(trace: Trace, obj: Any, name: str) -> Value | None:
     cls = obj.python_type()
     getter = type_lookup(trace, cls, "__getattr__")
     if getter is torch.nn.Module.__getattr__:
@@ -343,7 +344,7 @@ def _fallback(trace: Trace, obj: Any, name: str) -> Any:
     return no_attribute(trace, obj, name)
 
 
-def no_attribute(trace: Trace, obj: Any, name: str) -> Any:
+def no_attribute(trace: Trace, obj: Any, name: str) -> Value:
     """The AttributeError of an object that has no such attribute."""
     kind = type_name(obj.python_type())
     made = Raise(AttributeError, [Constant(f"'{kind}' object has no attribute '{name}'")])
@@ -377,7 +378,7 @@ def instance_value(trace: Trace, obj: Any, name: str) -> Any:
 
 
 @implements(abstract.instance_set_attribute)
-def instance_set_attribute(trace: Trace, obj: Any, name: str, value: Any) -> None:
+def instance_set_attribute(trace: Trace, obj: Value, name: str, value: Value) -> None:
     cls = obj.python_type()
     setter = type_lookup(trace, cls, "__setattr__")
     if setter is torch.nn.Module.__setattr__ and not abstract.nn_special(trace, obj, name, value):
@@ -427,7 +428,7 @@ def plain_set_attribute(trace: Trace, obj: Any, name: str, value: Any) -> None:
 
 
 @implements(abstract.instance_delete_attribute)
-def instance_delete_attribute(trace: Trace, obj: Any, name: str) -> None:
+def instance_delete_attribute(trace: Trace, obj: Value, name: str) -> None:
     cls = obj.python_type()
     deleter = type_lookup(trace, cls, "__delattr__")
     if not is_builtin_method(deleter, "__delattr__"):
@@ -475,7 +476,7 @@ def plain_delete_attribute(trace: Trace, obj: Any, name: str) -> None:
 
 
 @implements(abstract.object_attribute)
-def object_attribute(trace: Trace, variable: Any, value: Any, name: str) -> Any:
+def object_attribute(trace: Trace, variable: Any, value: object, name: str) -> Value | None:
     try:
         found = getattr(value, name)
     except AttributeError as error:
@@ -503,16 +504,18 @@ def object_attribute(trace: Trace, variable: Any, value: Any, name: str) -> Any:
 
 
 @implements(abstract.object_set_attribute)
-def object_set_attribute(trace: Trace, variable: Any, value: Any, name: str, new: Any) -> None:
+def object_set_attribute(
+    trace: Trace, variable: Value, value: object, name: str, new: Value
+) -> None:
     raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=variable.describe())
 
 
 @implements(abstract.container_attribute)
-def container_attribute(trace: Trace, obj: Any, name: str) -> Any:
+def container_attribute(trace: Trace, obj: Value, name: str) -> Any:
     kind = obj.python_type()
     if name == "__class__":
         return abstract.wrap(trace, kind, None)
-    if hasattr(type(obj), "m_" + name) or hasattr(kind, name):
+    if find_method(type(obj), name) is not None or hasattr(kind, name):
         if isinstance(getattr(kind, name, None), _FIELDS):
             raise Break(objects.UNKNOWN_ATTRIBUTE, object=obj.describe(), attribute=name)
         return BuiltinMethod(obj, name)
@@ -522,7 +525,7 @@ def container_attribute(trace: Trace, obj: Any, name: str) -> Any:
 
 
 @implements(abstract.method)
-def bound_method(trace: Trace, fn: Any, owner: Any) -> Any:
+def bound_method(trace: Trace, fn: Value, owner: Value) -> Value:
     return Method(fn, owner)
 
 

@@ -6,12 +6,12 @@ import functools
 from typing import Any
 
 from suture import _core
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.objects import Lazy
 from suture.compiler.outside.tensor_free import reached_without_tensors
 
 
-def fill(trace: Trace, raw: functools.cached_property[Any], obj: Any) -> None:
+def fill(trace: Trace, raw: functools.cached_property[Any], obj: Value) -> None:
     """Let Python compute, now, what an object that exists outside is asked for the first time. The
     region then finds it as every later call will, and needs no variant for the first call. Only if
     that can meet no tensor, and nothing it may look at has been changed by the region."""
@@ -30,7 +30,7 @@ def fill(trace: Trace, raw: functools.cached_property[Any], obj: Any) -> None:
         _core.set_hook_active(before)
 
 
-def _dict_of(value: Any) -> dict[str, Any] | None:
+def _dict_of(value: object) -> dict[str, Any] | None:
     try:
         found = object.__getattribute__(value, "__dict__")
     except AttributeError:
@@ -45,7 +45,7 @@ def _is_certain(trace: Trace) -> bool:
     return not waits and len(trace.graph.levels.stack) == 1
 
 
-def _is_unchanged(trace: Trace, function: Any, value: Any) -> bool:
+def _is_unchanged(trace: Trace, function: object, value: Value) -> bool:
     """Whether all that the function can look at is no tensor, and as it was before the region."""
     seen = reached_without_tensors([Lazy(function, None), Lazy(value, None)])
     if seen is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from suture.breaks import Break, objects
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.abstract_classes import guard_abstract
 from suture.compiler.models import handles
 from suture.compiler.objects import Class, Constant, Object, Opaque, Raised, Tensor, Tuple
@@ -20,18 +20,18 @@ _KNOWN = ("abc", "typing", "typing_extensions", "torch", "numpy", "enum")
 
 
 @handles(isinstance)
-def _isinstance(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _isinstance(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     obj, classes = args
     return Constant(_instance_of(trace, obj, classes))
 
 
 @handles(issubclass)
-def _issubclass(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _issubclass(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     cls, classes = args
     return Constant(_subclass_of(trace, cls, classes))
 
 
-def _several(trace: Trace, classes: Any) -> list[Any] | None:
+def _several(trace: Trace, classes: Value) -> list[Any] | None:
     """The classes of a tuple, None if it is no tuple."""
     part = abstract.builtin_part(trace, classes)
     return part.unpacked(trace) if isinstance(part, Tuple) else None
@@ -53,7 +53,7 @@ def _union(kind: Any) -> tuple[Any, ...] | None:
     return tuple(type(None) if a is None else a for a in kind.__args__)
 
 
-def _check_of(kind: Any, name: str) -> Any:
+def _check_of(kind: type, name: str) -> Any:
     """The method of the metaclass that decides; None if that is plain inheritance."""
     found = find_in_mro(type(kind), name)
     return None if found is getattr(type, name) else found
@@ -67,7 +67,7 @@ def _is_known(check: Any) -> bool:
 # ---- isinstance
 
 
-def _instance_of(trace: Trace, obj: Any, classes: Any) -> bool:
+def _instance_of(trace: Trace, obj: object, classes: Value) -> bool:
     if isinstance(obj, WeakProxy) and _instance_of(trace, obj.target(trace), classes):
         return True
     several = _several(trace, classes)
@@ -119,7 +119,7 @@ def _asked(trace: Trace, obj: Any, kind: Any) -> bool:
     return bool(abstract.folded(trace, lambda: bool(isinstance(real, kind))).constant())
 
 
-def _asked_protocol(trace: Trace, obj: Any, kind: Any) -> bool:
+def _asked_protocol(trace: Trace, obj: Any, kind: type) -> bool:
     """A protocol looks at the object's own attributes too, which only Python knows, unless the
     class says yes already."""
     cls = obj.python_type()
@@ -133,7 +133,7 @@ def _asked_protocol(trace: Trace, obj: Any, kind: Any) -> bool:
     return said
 
 
-def _claims(trace: Trace, obj: Any, kind: type) -> bool:
+def _claims(trace: Trace, obj: object, kind: type) -> bool:
     """Whether `obj.__class__` says it is a `kind` though its type is not."""
     if not isinstance(obj, Object):
         return False
@@ -152,7 +152,7 @@ def _claims(trace: Trace, obj: Any, kind: type) -> bool:
 # ---- issubclass
 
 
-def _subclass_of(trace: Trace, cls: Any, classes: Any) -> bool:
+def _subclass_of(trace: Trace, cls: Value, classes: Value) -> bool:
     several = _several(trace, classes)
     if several is not None:
         return any(_subclass_of(trace, cls, one) for one in several)
@@ -165,7 +165,7 @@ def _subclass_of(trace: Trace, cls: Any, classes: Any) -> bool:
     return _subclass_of_one(trace, cls, classes, kind)
 
 
-def _subclass_of_one(trace: Trace, cls: Any, variable: Any, kind: Any) -> bool:
+def _subclass_of_one(trace: Trace, cls: Value, variable: object, kind: Any) -> bool:
     check = _check_of(kind, "__subclasscheck__")
     if check is not None and check is not MISSING and not _is_known(check):
         return bool(

@@ -13,11 +13,12 @@ from suture import rules
 from suture.breaks import Break, calls, objects
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING, find_in_mro
 from suture.compiler.language.iteration import elements_of
 from suture.compiler.models import handler_of
 from suture.compiler.objects import Class, Constant, Deque, Dict, List, Object, Raise, Set, Tuple
+from suture.compiler.objects.methods import run_method
 from suture.compiler.objects.struct_tuple import StructTuple
 from suture.rules.wrapped import home
 
@@ -49,7 +50,7 @@ def call_class(trace: Trace, cls: Class, args: list[Any], kwargs: dict[str, Any]
     return make_instance(trace, cls, args, kwargs)
 
 
-def _member(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _member(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
     """`Level(2)`: the member, unless the program says itself what other values stand for."""
     known = len(args) == 1 and not kwargs and args[0].is_constant()
     known = known and args[0].python_type() is not slice  # which has no hash
@@ -95,7 +96,9 @@ def make_instance(trace: Trace, cls: Class, args: list[Any], kwargs: dict[str, A
     return made
 
 
-def call_init(trace: Trace, made: Any, init: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def call_init(
+    trace: Trace, made: Value, init: Value, args: list[Any], kwargs: dict[str, Any]
+) -> Any:
     """Run __init__; the caller gets the object, not what __init__ returns."""
     pending = abstract.tail_call(trace, init, [made, *args], kwargs)
     frame = getattr(pending, "frame", None)
@@ -105,7 +108,7 @@ def call_init(trace: Trace, made: Any, init: Any, args: list[Any], kwargs: dict[
     return pending
 
 
-def allocate(trace: Trace, cls: Class, new: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def allocate(trace: Trace, cls: Class, new: object, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """What a C __new__ does, for the types we know."""
     real = cls.value
     if issubclass(real, BaseException):
@@ -156,7 +159,7 @@ def _checked_exception(trace: Trace, real: type, args: list[Any], kwargs: dict[s
     return made
 
 
-def new_storage(trace: Trace, real: type, args: list[Any]) -> Any:
+def new_storage(trace: Trace, real: type, args: list[Any]) -> Value | None:
     """The builtin part of a new object of a class that derives from a builtin type; None for
     classes in C, which make their objects themselves."""
     if not real.__flags__ & (1 << 9) and real not in _STORAGE:
@@ -176,7 +179,7 @@ def new_storage(trace: Trace, real: type, args: list[Any]) -> Any:
     if issubclass(real, frozenset):
         if len(args) > 1:
             _too_many(trace, real, args)
-        return Set(None, None, frozenset).m_union(trace, *args)
+        return run_method(trace, Set(None, None, frozenset), "union", *args)
     if issubclass(real, set):
         return Set()
     for base in (int, float, str, bytes, complex):
@@ -192,13 +195,15 @@ def _too_many(trace: Trace, real: type, args: list[Any]) -> None:
     abstract.raise_(trace, TypeError, text)
 
 
-def storage_init(trace: Trace, made: Any, init: Any, args: list[Any], kwargs: Any) -> None:
+def storage_init(
+    trace: Trace, made: Any, init: object, args: list[Any], kwargs: dict[str, Value]
+) -> None:
     """The C __init__ of a container on the builtin part of an object."""
     storage = getattr(made, "storage", None)
     if isinstance(storage, Dict):
         if storage.kind is collections.defaultdict and args:
             storage.factory, args = args[0], args[1:]
-        storage.m_update(trace, *args, **kwargs)
+        run_method(trace, storage, "update", *args, **kwargs)
     elif isinstance(storage, List) and storage.kind is list:
         if len(args) > 1 or kwargs:
             abstract.refused(trace, list, args, kwargs)
@@ -206,12 +211,12 @@ def storage_init(trace: Trace, made: Any, init: Any, args: list[Any], kwargs: An
         storage.change(trace)[:] = new
     elif isinstance(storage, List):
         if args:
-            storage.m_extend(trace, args[0])
+            run_method(trace, storage, "extend", args[0])
     elif isinstance(storage, Set):
         if len(args) > 1:
             _too_many(trace, made.python_type(), args)
         if storage.kind is set:
-            storage.m___init__(trace, *args)
+            run_method(trace, storage, "__init__", *args)
     elif not isinstance(storage, (Constant, Tuple)) and init is not object.__init__:
         raise Break(calls.UNSUPPORTED_CALLABLE, callable=made.describe(), arguments="")
 

@@ -13,6 +13,7 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.objects import BuiltinMethod, Function, Method
+from suture.compiler.objects.methods import find_method
 
 
 def with_methods(trace: Trace, manager: Any) -> tuple[Any, Any]:
@@ -23,7 +24,7 @@ def with_methods(trace: Trace, manager: Any) -> tuple[Any, Any]:
     found = []
     for name in ("__enter__", "__exit__"):
         raw = abstract.type_lookup(trace, cls, name)
-        if hasattr(type(manager), "m_" + name):
+        if find_method(type(manager), name) is not None:
             found.append(abstract.getattr(trace, manager, name))
             continue
         if raw is MISSING:

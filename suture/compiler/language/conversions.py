@@ -7,6 +7,7 @@ import enum
 import functools
 import operator
 import types
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from suture._core import type_name
 from suture.breaks import Break, builtin_calls, calls, objects
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.language.iteration import elements_of
 from suture.compiler.language.texts import container_text, text_in_c
@@ -39,30 +40,33 @@ from suture.compiler.objects.array import Array
 from suture.compiler.objects.constant import is_plain
 from suture.compiler.objects.kept import refuse_changing, runs_program
 from suture.compiler.objects.lookup import is_buffer
+from suture.compiler.objects.methods import run_method
 from suture.compiler.objects.text import Text, field
 
 
 @handles(bool)
-def _bool(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _bool(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return abstract.to_bool(trace, args[0]) if args else Constant(False)
 
 
 @handles(int)
-def _int(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _int(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     return _number(trace, int, "__int__", args, kwargs)
 
 
 @handles(float)
-def _float(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _float(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     return _number(trace, float, "__float__", args, kwargs)
 
 
 @handles(complex)
-def _complex(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _complex(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     return _number(trace, complex, "__complex__", args, kwargs)
 
 
-def _number(trace: Trace, kind: type, method: str, args: list[Any], kwargs: Any) -> Any:
+def _number(
+    trace: Trace, kind: type, method: str, args: list[Any], kwargs: dict[str, Value]
+) -> Any:
     if len(args) != 1 or kwargs:
         return abstract.fold(trace, kind, args, kwargs)
     value = args[0]
@@ -85,7 +89,7 @@ def _number(trace: Trace, kind: type, method: str, args: list[Any], kwargs: Any)
     return abstract.fold(trace, kind, args, kwargs)
 
 
-def _number_of_object(trace: Trace, kind: type, method: str, value: Object) -> Any:
+def _number_of_object(trace: Trace, kind: type, method: str, value: Object) -> Value | None:
     """int(), float() or complex() of an object: the methods of its class, then its own value."""
     methods = (method, "__float__", "__index__") if kind is complex else (method, "__index__")
     known = False
@@ -132,39 +136,39 @@ _RESULTS: dict[str, type] = {
 
 
 @handles(str)
-def _str(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _str(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     if len(args) == 1 and not kwargs:
         return convert_value(trace, args[0], "str")
     return abstract.fold(trace, str, args, kwargs)
 
 
 @handles(repr)
-def _repr(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _repr(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     return convert_value(trace, args[0], "repr")
 
 
 @handles(ascii)
-def _ascii(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _ascii(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     return convert_value(trace, args[0], "ascii")
 
 
 @handles(format)
-def _format(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _format(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     return format_value(trace, args[0], None, args[1] if len(args) > 1 else None)
 
 
 @handles(bytearray, memoryview)
-def _buffer(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _buffer(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     raise Break(calls.C_FUNCTION, function="bytearray")
 
 
 @handles(bytes)
-def _bytes(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _bytes(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     return abstract.fold(trace, bytes, args, kwargs)
 
 
 @handles(tuple)
-def _tuple(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _tuple(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if not args:
         return Tuple([])
     same = type(args[0]) in (Tuple, Constant) and args[0].python_type() is tuple
@@ -172,69 +176,69 @@ def _tuple(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(list)
-def _list(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _list(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return List(elements_of(trace, args[0]) if args else [])
 
 
 @handles(torch.Size)
-def _size(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _size(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return Size([_dimension(trace, i) for i in elements_of(trace, args[0])] if args else [])
 
 
-def _dimension(trace: Trace, item: Any) -> Any:
+def _dimension(trace: Trace, item: Value) -> Value | None:
     return abstract.tensor_to_number(trace, item, "__index__") if isinstance(item, Tensor) else item
 
 
 @handles(collections.deque)
-def _deque(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _deque(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     limit = args[1] if len(args) > 1 else kwargs.get("maxlen", Constant(None))
     known = abstract.constant_value(trace, limit)
     made = Deque(
         [], None, abstract.folded(trace, lambda: collections.deque(maxlen=known).maxlen).constant()
     )
     if args or "iterable" in kwargs:
-        made.m_extend(trace, args[0] if args else kwargs["iterable"])
+        run_method(trace, made, "extend", args[0] if args else kwargs["iterable"])
     return made
 
 
 @handles(set)
-def _set(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _set(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Any:
     return _make_set(trace, set, args)
 
 
 @handles(frozenset)
-def _frozenset(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _frozenset(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     return _make_set(trace, frozenset, args)
 
 
-def _make_set(trace: Trace, kind: type, args: list[Any]) -> Any:
+def _make_set(trace: Trace, kind: type, args: list[Any]) -> Value | None:
     if kind is frozenset and args and isinstance(args[0], Set) and args[0].kind is frozenset:
         return args[0]
-    return Set(None, None, kind).m_union(trace, *args)
+    return run_method(trace, Set(None, None, kind), "union", *args)
 
 
 @handles(dict)
-def _dict(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _dict(trace: Trace, args: Sequence[Value], kwargs: dict[str, Value]) -> Value:
     made = Dict()
-    made.m_update(trace, *args, **kwargs)
+    run_method(trace, made, "update", *args, **kwargs)
     return made
 
 
-def _only_one(trace: Trace, kind: Any, args: Any, kwargs: Any) -> None:
+def _only_one(trace: Trace, kind: type, args: list[Value], kwargs: dict[str, Value]) -> None:
     if len(args) > 1:
         abstract.refused(trace, kind, args, kwargs)
 
 
 @handles(collections.OrderedDict)
-def _ordered(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _ordered(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     _only_one(trace, collections.OrderedDict, args, kwargs)
     made = Dict(None, None, collections.OrderedDict)
-    made.m_update(trace, *args, **kwargs)
+    run_method(trace, made, "update", *args, **kwargs)
     return made
 
 
 @handles(collections.defaultdict)
-def _defaultdict(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _defaultdict(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     factory = args[0] if args else None
     if factory is not None and factory.is_constant() and factory.constant() is None:
         factory = None
@@ -243,12 +247,12 @@ def _defaultdict(trace: Trace, args: Any, kwargs: Any) -> Any:
     ):
         return abstract.raise_(trace, TypeError, "first argument must be callable or None")
     made = Dict(None, None, collections.defaultdict, None, factory)
-    made.m_update(trace, *args[1:], **kwargs)
+    run_method(trace, made, "update", *args[1:], **kwargs)
     return made
 
 
 @handles(types.MappingProxyType)
-def _mapping_proxy(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _mapping_proxy(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     of = args[0] if len(args) == 1 and not kwargs else None
     if isinstance(of, Dict) or (isinstance(of, Object) and isinstance(of.storage, Dict)):
         return Proxy(of)
@@ -256,19 +260,19 @@ def _mapping_proxy(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(object)
-def _object(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _object(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return Object(None, object)
 
 
 @handles(functools.partial)
-def _partial(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _partial(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     fn, rest = args[0], args[1:]
     if isinstance(fn, Partial) and not abstract.instance_dict(trace, fn).load(trace):
         return Partial(fn.fn, [*fn.args, *rest], {**fn.keywords, **kwargs})
     return Partial(fn, rest, dict(kwargs))
 
 
-def wrap_known(trace: Trace, value: Any) -> Any:
+def wrap_known(trace: Trace, value: Any) -> Value | None:
     """The variable of a value computed while tracing: no guard, nothing to read again. What can
     change is made anew by the variant, in each call; Break if it cannot be."""
     if is_literal(value):
@@ -334,7 +338,7 @@ def _object_text(trace: Trace, value: Object, how: str) -> Any:
     return text_in_c(trace, value, raw, how)
 
 
-def _text_of_method(trace: Trace, value: Any, name: str) -> Any:
+def _text_of_method(trace: Trace, value: object, name: str) -> Any:
     text = abstract.finish(trace, abstract.call_type_method(trace, value, name, [], {}))
     if not issubclass(text.python_type(), str):
         kind = type_name(text.python_type())
@@ -342,7 +346,7 @@ def _text_of_method(trace: Trace, value: Any, name: str) -> Any:
     return text
 
 
-def _exception_text(trace: Trace, exc: Any, how: str) -> Any:
+def _exception_text(trace: Trace, exc: Any, how: str) -> Value | None:
     """str() or repr() of an exception made while tracing."""
     name = "__str__" if how == "str" else "__repr__"
     raw = abstract.type_lookup(trace, exc.cls, name)
@@ -362,7 +366,7 @@ def _exception_text(trace: Trace, exc: Any, how: str) -> Any:
     return Constant(exc.cls.__name__ + inner)
 
 
-def format_value(trace: Trace, value: Any, conversion: str | None, spec: Any) -> Any:
+def format_value(trace: Trace, value: Any, conversion: str | None, spec: Any) -> Value | None:
     """A field of an f-string, or format()."""
     if conversion is not None:
         value = convert_value(trace, value, conversion)
@@ -403,14 +407,14 @@ def _format_object(trace: Trace, value: Object, spec: Any) -> Any:
     return abstract.folded(trace, lambda: method(held, how))
 
 
-def format_percent(trace: Trace, left: Any, right: Any) -> Any:
+def format_percent(trace: Trace, left: Value, right: Value) -> Value:
     """`"..." % values` with values that are all known."""
     return abstract.call_now(
         trace, operator.mod, [abstract.constant_value(trace, v) for v in (left, right)], {}
     )
 
 
-def sorted_(trace: Trace, items: list[Any], key: Any, reverse: Any) -> list[Any]:
+def sorted_(trace: Trace, items: list[Any], key: object, reverse: Any) -> list[Any]:
     """The items in order."""
     ordered = list(items)
     sort_list(trace, ordered, key, reverse)
@@ -418,7 +422,7 @@ def sorted_(trace: Trace, items: list[Any], key: Any, reverse: Any) -> list[Any]
 
 
 @implements(abstract.sort)
-def sort_list(trace: Trace, items: list[Any], key: Any, reverse: Any) -> None:
+def sort_list(trace: Trace, items: list[Any], key: Any, reverse: Value) -> None:
     if key is not None and key.is_constant() and key.constant() is None:
         key = None
     if key is not None and not all(i.is_constant() for i in items):

@@ -8,7 +8,7 @@ from typing import Any
 
 from suture.breaks import Break, control_flow
 from suture.compiler import abstract
-from suture.compiler.core import Handling, Modes, Numbers, Outside, Progress, Region, Trace
+from suture.compiler.core import Handling, Modes, Numbers, Outside, Progress, Region, Trace, Value
 from suture.compiler.objects import Generator, Raised
 
 _OWN_REFERENCES = 2  # that of the table of waiting generators, and the argument that asks
@@ -38,7 +38,7 @@ def close_dropped(trace: Trace) -> None:
         _close(trace, gen)
 
 
-def close_at_end(trace: Trace, result: Any) -> None:
+def close_at_end(trace: Trace, result: Value) -> None:
     """The region returns `result`: close the generators that only its frames knew."""
     trace.handling.unwound.clear()
     for frame in trace.frames:

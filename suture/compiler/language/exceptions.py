@@ -9,7 +9,8 @@ from typing import Any
 from suture.breaks import Break, calls, objects, raising
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Frame, Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.language.attributes import set_attr
 from suture.compiler.objects import (
     Class,
@@ -31,7 +32,7 @@ class Ambient(Opaque):
     def __init__(self) -> None:
         super().__init__(None, None)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return f"{emit.constant(_current_exception, 'handled_by_caller')}()"
 
 
@@ -40,16 +41,16 @@ def _current_exception(_: Any = None) -> Any:
 
 
 @implements(abstract.raise_)
-def raise_(trace: Trace, kind: type[BaseException], *args: Any) -> Any:
+def raise_(trace: Trace, kind: type[BaseException], *args: object) -> Any:
     raise Raised(with_context(trace, Raise(kind, [Constant(a) for a in args])))
 
 
 @implements(abstract.raise_with)
-def raise_with(trace: Trace, kind: type[BaseException], args: list[Any]) -> Any:
+def raise_with(trace: Trace, kind: type[BaseException], args: list[Any]) -> Value:
     raise Raised(with_context(trace, Raise(kind, args)))
 
 
-def native_exception(trace: Trace, error: BaseException) -> Any:
+def native_exception(trace: Trace, error: BaseException) -> Value | None:
     """The variable of an exception that a folded operation really raised."""
     if all(is_literal(a) for a in error.args):
         made = Raise(type(error), [Constant(a) for a in error.args])
@@ -90,7 +91,7 @@ def raises_set_contexts(trace: Trace) -> bool:
     return any(code is None for _, code, _, _ in trace.effects.passed)
 
 
-def handled_now(trace: Trace) -> Any:
+def handled_now(trace: Trace) -> Value | None:
     """The exception being handled in the innermost frame; what the caller of the region
     handles is looked at, and guarded."""
     handled = trace.frames[-1].handled if trace.frames else None
@@ -104,13 +105,13 @@ def handled_now(trace: Trace) -> Any:
     )
 
 
-def handled_by_caller(trace: Trace, frame: Any) -> Any:
+def handled_by_caller(trace: Trace, frame: Frame) -> Value:
     """What is being handled where a frame was called."""
     at = trace.frames.index(frame)
     return trace.frames[at - 1].handled if at else Ambient()
 
 
-def do_raise(trace: Trace, frame: Any, parts: list[Any]) -> None:
+def do_raise(trace: Trace, frame: Frame, parts: list[Any]) -> None:
     """RAISE_VARARGS."""
     if not parts:
         handled = handled_now(trace)
@@ -128,7 +129,7 @@ def do_raise(trace: Trace, frame: Any, parts: list[Any]) -> None:
     raise Raised(with_context(trace, exc))
 
 
-def exception_instance(trace: Trace, value: Any, what: str = "exceptions") -> Any:
+def exception_instance(trace: Trace, value: Value, what: str = "exceptions") -> Value | None:
     """The exception object for `raise value`."""
     if isinstance(value, Opaque):
         raise Break(objects.UNKNOWN_OBJECT, operation="raise", object=value.describe())
@@ -143,7 +144,7 @@ def exception_instance(trace: Trace, value: Any, what: str = "exceptions") -> An
     return value
 
 
-def exception_matches(trace: Trace, exc: Any, kind: Any) -> bool:
+def exception_matches(trace: Trace, exc: Value, kind: Any) -> bool:
     """`except kind:` for an exception whose class is known."""
     kinds = kind.unpacked(trace) if isinstance(kind, Tuple) else [kind]
     classes = []
@@ -164,12 +165,12 @@ def exception_matches(trace: Trace, exc: Any, kind: Any) -> bool:
     return not set(classes).isdisjoint(exc.python_type().__mro__)
 
 
-def type_of(trace: Trace, exc: Any) -> Any:
+def type_of(trace: Trace, exc: Value) -> Value | None:
     return abstract.wrap(trace, exc.python_type(), None)
 
 
 @implements(abstract.traceback_of)
-def traceback_of(trace: Trace, exc: Any) -> Any:
+def traceback_of(trace: Trace, exc: Value) -> Value:
     if isinstance(exc, Object) and exc.source is not None:
         if any(entry[0] is exc for entry in trace.effects.passed):
             raise Break(raising.SET_TRACEBACK, exception=exc.describe())
@@ -184,7 +185,7 @@ def traceback_of(trace: Trace, exc: Any) -> Any:
 
 
 @implements(abstract.traceback_before)
-def traceback_before(trace: Trace, exc: Any, traceback: Any) -> list[Any]:
+def traceback_before(trace: Trace, exc: Value, traceback: Value) -> list[Any]:
     if isinstance(traceback, NoTraceback) and traceback.of is exc:
         return list(traceback.entries)
     if traceback.is_constant() and traceback.constant() is None:
@@ -192,7 +193,7 @@ def traceback_before(trace: Trace, exc: Any, traceback: Any) -> list[Any]:
     raise Break(raising.SET_TRACEBACK, exception=exc.describe())
 
 
-def stopiteration_error(trace: Trace, exc: Any, frame: Any) -> Any:
+def stopiteration_error(trace: Trace, exc: Value, frame: Frame) -> Any:
     """A StopIteration that leaves a generator becomes a RuntimeError."""
     flags = frame.code.code.co_flags
     ends = (StopIteration, StopAsyncIteration)[: 2 if flags & inspect.CO_ASYNC_GENERATOR else 1]
@@ -230,7 +231,7 @@ class NoTraceback(Opaque):
 
         return types.TracebackType
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return f"{emit.value(self.of)}.__traceback__"
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from suture._core import type_name
 from suture.breaks import Break, control_flow
+from suture.bytecode import Code
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Frame, Trace, Value
 from suture.compiler.language.exceptions import exception_instance, stopiteration_error
 from suture.compiler.objects import (
     END,
@@ -25,19 +26,19 @@ from suture.compiler.objects import (
 )
 
 
-def advance_in_loop(trace: Trace, frame: Any, iterator: Any) -> Any:
+def advance_in_loop(trace: Trace, frame: Frame, iterator: Value) -> Any:
     """The next element for a `for` loop."""
     return abstract.advance(trace, iterator)
 
 
 @implements(abstract.advance_generator)
-def advance_generator(trace: Trace, gen: Generator, sent: Any) -> Any:
+def advance_generator(trace: Trace, gen: Generator, sent: Value) -> Any:
     kind, value = resume(trace, gen, sent, None)
     return value if kind == "yield" else END
 
 
 @implements(abstract.generator_send)
-def generator_send(trace: Trace, gen: Generator, value: Any) -> Any:
+def generator_send(trace: Trace, gen: Generator, value: Value) -> Value:
     kind, got = resume(trace, gen, value, None)
     if kind == "yield":
         return got
@@ -90,7 +91,7 @@ def resume(trace: Trace, gen: Generator, sent: Any, exc: Any) -> tuple[str, Any]
         trace.handling.making = saved
 
 
-def _throw_inside(trace: Trace, gen: Generator, frame: Any, exc: Any) -> tuple[str, Any]:
+def _throw_inside(trace: Trace, gen: Generator, frame: Frame, exc: Value) -> tuple[str, Any]:
     """An exception goes first to the generator that `yield from` waits for. Gives ("yield",
     what it yields), ("return", None) if it returned and the frame goes on behind the `yield
     from`, or ("raise", the exception to raise in this frame)."""
@@ -114,7 +115,7 @@ def _throw_inside(trace: Trace, gen: Generator, frame: Any, exc: Any) -> tuple[s
     return kind, got
 
 
-def _throw_into(trace: Trace, frame: Any, exc: Any, floor: int, gen: Generator) -> None:
+def _throw_into(trace: Trace, frame: Frame, exc: Value, floor: int, gen: Generator) -> None:
     """An exception at the yield the generator is suspended at. What was sent stays on the
     stack, where the handler of a `yield from` expects it; others cut the stack anyway."""
     frame.ip -= 1
@@ -122,7 +123,7 @@ def _throw_into(trace: Trace, frame: Any, exc: Any, floor: int, gen: Generator) 
         raise Raised(exc)
 
 
-def yield_frame(trace: Trace, frame: Any) -> None:
+def yield_frame(trace: Trace, frame: Frame) -> None:
     """YIELD_VALUE in a generator's frame: back to whoever asked for the value."""
     gen = frame.generator
     if gen is None:
@@ -137,13 +138,13 @@ def yield_frame(trace: Trace, frame: Any) -> None:
     trace.progress.result = ("yield", value)
 
 
-def yield_outermost(trace: Trace, frame: Any) -> None:
+def yield_outermost(trace: Trace, frame: Frame) -> None:
     from suture.breaks import Break, control_flow
 
     raise Break(control_flow.GENERATOR_YIELD, function=frame.code.code.co_qualname)
 
 
-def generator_returns(trace: Trace, frame: Any, value: Any) -> None:
+def generator_returns(trace: Trace, frame: Frame, value: Value) -> None:
     gen = frame.generator
     gen.frame = None
     gen.running = False
@@ -166,7 +167,7 @@ def send_frame(trace: Trace, frame: Any, inst: Any) -> None:
         frame.ip = inst.target
 
 
-def _delegated_turn(trace: Trace, receiver: Any, value: Any) -> tuple[str, Any]:
+def _delegated_turn(trace: Trace, receiver: Value, value: Value) -> tuple[str, Any]:
     """One turn of an iterator that is no generator: its next element, or what it ends with."""
     plain = value.is_constant() and value.constant() is None
     if isinstance(receiver, Object):
@@ -207,7 +208,7 @@ def generator_close(trace: Trace, gen: Generator) -> Any:
 
 
 @implements(abstract.generator_throw)
-def generator_throw(trace: Trace, gen: Generator, args: list[Any]) -> Any:
+def generator_throw(trace: Trace, gen: Generator, args: list[Any]) -> Value:
     given = args[1] if len(args) > 1 and not args[1].is_constant() else args[0]
     made = isinstance(given, Class) and abstract.type_lookup(trace, given.value, "__new__")
     if isinstance(given, Opaque) or isinstance(made, (types.FunctionType, staticmethod)):
@@ -224,7 +225,7 @@ def generator_throw(trace: Trace, gen: Generator, args: list[Any]) -> Any:
     return abstract.raise_with(trace, StopIteration, [] if none else [got])
 
 
-def wrap_frame_function(trace: Trace, lazy: Any, code: Any) -> Any:
+def wrap_frame_function(trace: Trace, lazy: Any, code: Code) -> Value:
     """The function of a frame in the state: its code is the point's, so nothing to guard."""
     source = lazy.source
     if trace.region.entry_is_owned:

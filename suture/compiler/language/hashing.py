@@ -56,7 +56,7 @@ class Hashed:
         return self.number
 
 
-def hash_of(trace: Trace, value: Any) -> Any:
+def hash_of(trace: Trace, value: Any) -> Value | None:
     """`hash(value)`, for what is known well enough."""
     if value.is_constant():
         return abstract.fold(trace, hash, [value], {})
@@ -103,7 +103,7 @@ def object_hash_key(trace: Trace, obj: Object) -> Any:
     raise Break(objects.UNKNOWN_OBJECT, operation="hash", object=obj.describe())
 
 
-def _traced_key(trace: Trace, obj: Object, raw: Any) -> HashKey:
+def _traced_key(trace: Trace, obj: Object, raw: object) -> HashKey:
     if raw is object.__hash__:
         raise Break(objects.UNKNOWN_OBJECT, operation="hash", object=obj.describe())
     for name in ("__hash__", "__eq__"):

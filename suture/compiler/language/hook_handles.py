@@ -11,16 +11,16 @@ from torch.utils.hooks import RemovableHandle
 
 from suture.breaks import Break, calls
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
 from suture.compiler.objects import Function, Object
 from suture.compiler.objects.serials import Serial
 
 
-def _register(fn: Any) -> None:
+def _register(fn: object) -> None:
     """A function of torch that sets a hook: Python runs it where its handle leaves the region."""
 
-    def handler(trace: Trace, args: Any, kwargs: Any) -> Any:
+    def handler(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
         trace.outside.setting = place = _here(trace)
         if place in trace.region.plan.by_python:
             raise _moving(fn)
@@ -44,7 +44,7 @@ _SETTERS = frozenset(
 
 
 @handles(RemovableHandle.__init__)
-def _init(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _init(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     place = (
         trace.outside.setting
         if trace.frames[-1].code.code in _SETTERS and trace.outside.setting
@@ -58,7 +58,7 @@ def _init(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(RemovableHandle.remove)
-def _remove(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _remove(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     """A handle that is another one in each call is removed by Python: where its hook stands in the
     table, its number says, and a guard on that would never hold again."""
     handle = args[0]

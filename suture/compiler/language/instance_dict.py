@@ -6,7 +6,8 @@ from typing import Any
 
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.language.attributes import MISSING, find_in_mro, instance_value, put_attribute
 from suture.compiler.objects import DELETED, Constant, Dict, Object
 from suture.compiler.objects.lookup import has_dict, is_slot
@@ -53,12 +54,12 @@ class InstanceDict(Dict):
     def values(self, trace: Trace) -> list[Any]:
         return [abstract.realize(trace, v) for _, v in self.load(trace).values()]
 
-    def put(self, trace: Trace, key: Any, value: Any) -> None:
+    def put(self, trace: Trace, key: object, value: Any) -> None:
         name = abstract.constant_value(trace, key)
         self.owner.touch(trace)
         put_attribute(self.owner.attrs, name, value)
 
-    def remove(self, trace: Trace, key: Any) -> None:
+    def remove(self, trace: Trace, key: Value) -> None:
         name = abstract.constant_value(trace, key)
         self.owner.touch(trace)
         self.owner.attrs.pop(name, None)
@@ -69,7 +70,7 @@ class InstanceDict(Dict):
     def change(self, trace: Trace) -> Any:
         return _Removing(self, trace)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return f"{emit.value(self.owner)}.__dict__"
 
 
@@ -94,7 +95,7 @@ class _Removing:
 
 
 @implements(abstract.dict_is_held)
-def dict_is_held(trace: Trace, obj: Any) -> bool:
+def dict_is_held(trace: Trace, obj: object) -> bool:
     value = getattr(obj, "value", None)
     if value is None or not has_dict(type(value)):
         return False

@@ -7,12 +7,13 @@ import inspect
 import re
 import types
 import typing
+from collections.abc import Callable
 from typing import Any
 
 from suture.breaks import Break, calls, objects
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.exceptions import native_exception
 from suture.compiler.models import handles, special
 from suture.compiler.objects import (
@@ -33,7 +34,7 @@ _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items())
 
 
 @implements(abstract.frozen)
-def freeze(trace: Trace, value: Any) -> Any:
+def freeze(trace: Trace, value: Any) -> Value:
     if type(value) in _FROZEN:
         return Frozen(value, abstract.pinned(trace, value))
     if type(value) is tuple and not is_literal(value):
@@ -48,14 +49,14 @@ def freeze(trace: Trace, value: Any) -> Any:
 
 
 @implements(abstract.frozen_answer)
-def frozen_answer(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def frozen_answer(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Any]) -> Value:
     values = [abstract.constant_value(trace, a) for a in args]
     named = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
     return abstract.call_now(trace, real, values, named)
 
 
 @implements(abstract.frozen_result)
-def frozen_result(trace: Trace, thunk: Any) -> Any:
+def frozen_result(trace: Trace, thunk: Callable[[], Any]) -> Any:
     try:
         value = thunk()
     except (KeyboardInterrupt, SystemExit):
@@ -72,7 +73,7 @@ _FROZEN = frozenset(
 
 
 @wraps(inspect.Signature, inspect.Parameter, dataclasses.Field, re.Pattern, re.Match, *FORMS)
-def _wrap_frozen(trace: Trace, value: Any, source: Any) -> Any:
+def _wrap_frozen(trace: Trace, value: Any, source: Any) -> Value:
     if source is None:
         return Frozen(value, abstract.pinned(trace, value))
     if type(value) in (types.UnionType, types.GenericAlias):
@@ -99,7 +100,9 @@ class _SaysTheSame:
 
 
 @special("signature")
-def _signature(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _signature(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     """`inspect.signature(f)` of a function that exists, or is made here with constant defaults."""
     if len(args) != 1 or kwargs:
         raise Break(calls.C_FUNCTION, function="inspect.signature")
@@ -144,12 +147,14 @@ def _made_function(trace: Trace, fn: MadeFunction) -> Any:
 _SAYS_ITSELF = frozenset({"__signature__", "__text_signature__", "_partialmethod"})
 
 
-def _cells(code: Any) -> tuple[Any, ...]:
+def _cells(code: types.CodeType) -> tuple[Any, ...]:
     return tuple(types.CellType() for _ in code.co_freevars)
 
 
 @special("dataclass_fields")
-def _fields(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _fields(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     """`dataclasses.fields`: the class says which, and the table it keeps is guarded."""
     of = args[0]
     if isinstance(of, Opaque):
@@ -160,7 +165,7 @@ def _fields(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
 
 
 @handles(dataclasses.is_dataclass)
-def _is_dataclass(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _is_dataclass(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     of = args[0]
     if isinstance(of, Opaque):
         raise Break(objects.UNKNOWN_OBJECT, operation="is_dataclass", object=of.describe())

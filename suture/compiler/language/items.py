@@ -10,7 +10,7 @@ from suture._core import type_name
 from suture.breaks import Break, control_flow, objects
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING, has_attr
 from suture.compiler.language.operators import compare_sequences
 from suture.compiler.objects import (
@@ -26,6 +26,7 @@ from suture.compiler.objects import (
     Tensor,
     Tuple,
 )
+from suture.compiler.objects.methods import find_method, run_method
 
 
 def _only_computes(fn: types.FunctionType) -> bool:
@@ -34,11 +35,11 @@ def _only_computes(fn: types.FunctionType) -> bool:
 
 
 @implements(abstract.getitem)
-def get_item(trace: Trace, obj: Any, key: Any) -> Any:
+def get_item(trace: Trace, obj: Value, key: Value) -> Value | None:
     return abstract.finish(trace, tail_getitem(trace, obj, key))
 
 
-def tail_getitem(trace: Trace, obj: Any, key: Any) -> Any:
+def tail_getitem(trace: Trace, obj: Value, key: Value) -> Value | None:
     if isinstance(obj, Tensor):
         asked = (
             abstract.special_override(trace, obj, "__getitem__", [key])
@@ -52,7 +53,7 @@ def tail_getitem(trace: Trace, obj: Any, key: Any) -> Any:
         return _class_getitem(trace, obj, key)
     if isinstance(obj, Opaque):
         raise Break(objects.UNKNOWN_SUBSCRIPT, object=obj.describe(), key=key.describe())
-    own = getattr(type(obj), "m___getitem__", None)
+    own = find_method(type(obj), "__getitem__")
     if own is not None:
         return own(obj, trace, key)
     if abstract.type_lookup(trace, obj.python_type(), "__getitem__") is MISSING:
@@ -61,11 +62,11 @@ def tail_getitem(trace: Trace, obj: Any, key: Any) -> Any:
     return abstract.call_type_method(trace, obj, "__getitem__", [key], {})
 
 
-def dict_subscript(trace: Trace, obj: Any, storage: Dict, key: Any) -> Any:
+def dict_subscript(trace: Trace, obj: Any, storage: Dict, key: Any) -> Value | None:
     """What dict.__getitem__ gives for an object of a class that may define __missing__."""
     missing = abstract.type_lookup(trace, obj.cls, "__missing__")
     if not isinstance(missing, types.FunctionType):
-        return storage.m___getitem__(trace, key)
+        return run_method(trace, storage, "__getitem__", key)
     found = storage.get(trace, key)
     return (
         found
@@ -74,7 +75,7 @@ def dict_subscript(trace: Trace, obj: Any, storage: Dict, key: Any) -> Any:
     )
 
 
-def _constant_getitem(trace: Trace, obj: Any, key: Any) -> Any:
+def _constant_getitem(trace: Trace, obj: Value, key: Value) -> Value | None:
     if isinstance(key, (Object, Tensor)) and isinstance(obj.constant(), _SEQUENCES):
         if isinstance(key, Tensor) or has_index(trace, key):
             key = Constant(abstract.integer(trace, key))
@@ -99,7 +100,7 @@ def _class_getitem(trace: Trace, obj: Class, key: Any) -> Any:
     return abstract.folded(trace, lambda: obj.value[value])
 
 
-def set_item(trace: Trace, obj: Any, key: Any, value: Any) -> None:
+def set_item(trace: Trace, obj: object, key: Value, value: Value) -> None:
     if isinstance(obj, Tensor):
         asked = (
             abstract.special_override(trace, obj, "__setitem__", [key, value])
@@ -112,12 +113,14 @@ def set_item(trace: Trace, obj: Any, key: Any, value: Any) -> None:
     _item_method(trace, obj, "__setitem__", [key, value], "item assignment", key)
 
 
-def del_item(trace: Trace, obj: Any, key: Any) -> None:
+def del_item(trace: Trace, obj: Value, key: Value) -> None:
     _item_method(trace, obj, "__delitem__", [key], "item deletion", key)
 
 
-def _item_method(trace: Trace, obj: Any, method: str, args: list[Any], what: str, key: Any) -> None:
-    own = getattr(type(obj), "m_" + method, None)
+def _item_method(
+    trace: Trace, obj: Any, method: str, args: list[Any], what: str, key: Value
+) -> None:
+    own = find_method(type(obj), method)
     if own is not None:
         own(obj, trace, *args)
         return
@@ -131,7 +134,7 @@ def _item_method(trace: Trace, obj: Any, method: str, args: list[Any], what: str
 
 
 @implements(abstract.contains)
-def contains_item(trace: Trace, container: Any, item: Any) -> Any:
+def contains_item(trace: Trace, container: Any, item: Any) -> Value | None:
     if container.is_constant() and item.is_constant():
         return abstract.fold(trace, operator.contains, [container, item], {})
     if isinstance(container, Tensor):
@@ -149,7 +152,7 @@ def contains_item(trace: Trace, container: Any, item: Any) -> Any:
         return Constant(
             any(abstract.same_or_equal(trace, v, item) for v in abstract.unpack(trace, container))
         )
-    own = getattr(type(container), "m___contains__", None)
+    own = find_method(type(container), "__contains__")
     if own is not None:
         return own(container, trace, item)
     if isinstance(container, Opaque):
@@ -176,7 +179,7 @@ def contains_item(trace: Trace, container: Any, item: Any) -> Any:
 
 
 @implements(abstract.sequence_compare)
-def sequence_compare(trace: Trace, symbol: str, left: Any, right: Any) -> Any:
+def sequence_compare(trace: Trace, symbol: str, left: Value, right: Value) -> Value:
     right = abstract.builtin_part(trace, right)
     done = None
     if isinstance(right, Sequence):
@@ -185,7 +188,7 @@ def sequence_compare(trace: Trace, symbol: str, left: Any, right: Any) -> Any:
 
 
 @implements(abstract.index_of)
-def index_of(trace: Trace, key: Any, length: int, what: str) -> Any:
+def index_of(trace: Trace, key: Value, length: int, what: str) -> Any:
     if isinstance(key, Slice):
         return _slice_ends(trace, key)
     if key.is_constant() and isinstance(key.constant(), slice):
@@ -207,7 +210,7 @@ def index_of(trace: Trace, key: Any, length: int, what: str) -> Any:
 
 
 @implements(abstract.has_index)
-def has_index(trace: Trace, key: Any) -> bool:
+def has_index(trace: Trace, key: Value) -> bool:
     if issubclass(key.python_type(), int):
         return True
     return (
@@ -216,7 +219,7 @@ def has_index(trace: Trace, key: Any) -> bool:
     )
 
 
-def _tensor_index(trace: Trace, key: Any) -> int:
+def _tensor_index(trace: Trace, key: Value) -> int:
     """A tensor as an index of a Python sequence: its number must be known."""
     try:
         return abstract.integer(trace, key)
@@ -239,14 +242,14 @@ def _with_step(trace: Trace, ends: slice) -> slice:
     return ends
 
 
-def _slice_end(trace: Trace, part: Any) -> Any:
+def _slice_end(trace: Trace, part: Value) -> Any:
     if part.is_constant() and part.constant() is None:
         return None
     return abstract.integer(trace, part)
 
 
 @implements(abstract.length)
-def length_of(trace: Trace, obj: Any) -> Any:
+def length_of(trace: Trace, obj: Value) -> Value | None:
     if isinstance(obj, Tensor):
         asked = abstract.special_override(trace, obj, "__len__", []) if trace.modes.asks else None
         return asked if asked is not None else abstract.tensor_length(trace, obj)
@@ -255,7 +258,7 @@ def length_of(trace: Trace, obj: Any) -> Any:
     if isinstance(obj, Object) and isinstance(obj.storage, Constant):
         if not isinstance(abstract.type_lookup(trace, obj.cls, "__len__"), types.FunctionType):
             return length_of(trace, obj.storage)
-    own = getattr(type(obj), "m___len__", None)
+    own = find_method(type(obj), "__len__")
     if own is not None:
         return own(obj, trace)
     if abstract.type_lookup(trace, obj.python_type(), "__len__") is MISSING:
@@ -291,7 +294,9 @@ def _match_args(trace: Trace, cls: Class, count: int) -> tuple[str, ...] | None:
     return tuple(allowed[:count])
 
 
-def match_class(trace: Trace, subject: Any, cls: Any, count: int, names: tuple[str, ...]) -> Any:
+def match_class(
+    trace: Trace, subject: object, cls: Any, count: int, names: tuple[str, ...]
+) -> Value | None:
     """MATCH_CLASS: the attributes a class pattern binds, or None."""
     if isinstance(cls, Opaque):
         raise Break(objects.UNKNOWN_OBJECT, operation="match", object=cls.describe())

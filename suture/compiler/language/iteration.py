@@ -10,7 +10,7 @@ from suture._core import type_name
 from suture.breaks import Break, control_flow, objects
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.objects import (
     END,
@@ -35,6 +35,7 @@ from suture.compiler.objects import (
     is_literal,
 )
 from suture.compiler.objects.lookup import RawItem, reads_itself
+from suture.compiler.objects.methods import find_method
 from suture.compiler.outside.growth import is_restless, restless_value
 from suture.compiler.sources import Source
 
@@ -54,7 +55,7 @@ def iterate_over(trace: Trace, value: Any) -> Any:
     if isinstance(value, Tensor):
         made = abstract.special_override(trace, value, "__iter__", []) if trace.modes.asks else None
         return made if made is not None else ListIterator(abstract.tensor_rows(trace, value))
-    own = getattr(type(value), "m___iter__", None)
+    own = find_method(type(value), "__iter__")
     if own is not None:
         return own(value, trace)
     cls = value.python_type()
@@ -86,7 +87,7 @@ def _is_c_iterator(trace: Trace, cls: type) -> bool:
     )
 
 
-def _made_iterator(trace: Trace, value: Any, cls: type) -> Any:
+def _made_iterator(trace: Trace, value: Value, cls: type) -> Value | None:
     """What the program's own __iter__ gives."""
     made = abstract.finish(trace, abstract.call_type_method(trace, value, "__iter__", [], {}))
     if not hasattr(made.python_type(), "__next__"):
@@ -95,7 +96,7 @@ def _made_iterator(trace: Trace, value: Any, cls: type) -> Any:
     return made
 
 
-def _constant_iterator(trace: Trace, value: Any) -> Any:
+def _constant_iterator(trace: Trace, value: Any) -> Value | None:
     if type(value) is range:
         return RangeIterator(value)
     if not hasattr(type(value), "__iter__"):
@@ -122,7 +123,7 @@ def advance_iterator(trace: Trace, iterator: Any) -> Any:
     raise Break(control_flow.UNKNOWN_ITERATOR, iterator=iterator.describe())
 
 
-def elements_of(trace: Trace, value: Any) -> list[Any]:
+def elements_of(trace: Trace, value: object) -> list[Any]:
     """All elements of an iterable."""
     if isinstance(value, Sequence):
         return list(value.unpacked(trace))
@@ -136,12 +137,12 @@ def elements_of(trace: Trace, value: Any) -> list[Any]:
 
 
 @implements(abstract.unpack)
-def unpack_values(trace: Trace, value: Any) -> list[Any]:
+def unpack_values(trace: Trace, value: Value) -> list[Any]:
     return elements_of(trace, value)
 
 
 @implements(abstract.is_settled)
-def is_settled(trace: Trace, value: Any) -> bool:
+def is_settled(trace: Trace, value: object) -> bool:
     if isinstance(value, Object) and isinstance(value.storage, Sequence):
         return not isinstance(
             abstract.type_lookup(trace, value.cls, "__iter__"), types.FunctionType
@@ -156,7 +157,7 @@ def each_item(trace: Trace, value: Any) -> Any:
         yield item
 
 
-def unpack_exactly(trace: Trace, value: Any, count: int) -> list[Any]:
+def unpack_exactly(trace: Trace, value: Value, count: int) -> list[Any]:
     """`a, b = value`."""
     if isinstance(value, Tensor):
         items = abstract.tensor_rows(trace, value)
@@ -171,7 +172,7 @@ def unpack_exactly(trace: Trace, value: Any, count: int) -> list[Any]:
     return items
 
 
-def _first(trace: Trace, value: Any, count: int) -> list[Any]:
+def _first(trace: Trace, value: Value, count: int) -> list[Any]:
     cls = value.python_type()
     if not any(hasattr(cls, name) for name in ("__iter__", "__getitem__")):
         abstract.raise_(trace, TypeError, f"cannot unpack non-iterable {cls.__name__} object")
@@ -185,12 +186,12 @@ def _first(trace: Trace, value: Any, count: int) -> list[Any]:
 
 
 @implements(abstract.sequence_iterator)
-def sequence_iterator(trace: Trace, of: Sequence, reverse: bool = False) -> Any:
+def sequence_iterator(trace: Trace, of: Sequence, reverse: bool = False) -> Value:
     return SequenceIterator(of, 0, reverse)
 
 
 @implements(abstract.list_iterator)
-def list_iterator(trace: Trace, items: list[Any]) -> Any:
+def list_iterator(trace: Trace, items: list[Any]) -> Value:
     return ListIterator(items)
 
 
@@ -224,14 +225,14 @@ def dict_entries(trace: Trace, of: Dict) -> dict[Any, tuple[Any, Any]]:
     return entries
 
 
-def _key_variable(trace: Trace, key: Any, source: Source, i: int) -> Any:
+def _key_variable(trace: Trace, key: Value, source: Source, i: int) -> Any:
     if is_literal(key):
         return Constant(key)
     return abstract.wrap(trace, key, abstract.pinned(trace, key))
 
 
 @implements(abstract.dict_entry)
-def dict_entry(trace: Trace, of: Dict, key: Any, at: Any) -> Any:
+def dict_entry(trace: Trace, of: Dict, key: Value, at: object) -> Any:
     real, source = of.backing, of.source
     if not key.is_constant() or not is_literal(key.constant()):
         of.load(trace)
@@ -246,7 +247,7 @@ def dict_entry(trace: Trace, of: Dict, key: Any, at: Any) -> Any:
 
 
 @implements(abstract.dicts_equal)
-def dicts_equal(trace: Trace, left: Dict, right: Any) -> Any:
+def dicts_equal(trace: Trace, left: Dict, right: Value) -> Value:
     right = getattr(right, "storage", None) or right
     if not isinstance(right, Dict):
         return Constant(NotImplemented)
@@ -267,7 +268,7 @@ def is_mapping(trace: Trace, value: Any) -> bool:
 
 
 @implements(abstract.dict_pairs)
-def dict_pairs(trace: Trace, value: Any) -> list[tuple[Any, Any]]:
+def dict_pairs(trace: Trace, value: object) -> list[tuple[Any, Any]]:
     if isinstance(value, Dict):
         values = value.values(trace)
         return list(zip(value.keys(trace), values))

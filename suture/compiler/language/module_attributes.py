@@ -9,7 +9,7 @@ import torch
 from suture._core import type_name
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING, instance_value
 from suture.compiler.objects import Constant, Dict, Object
 
@@ -17,7 +17,7 @@ _TABLES = ("_parameters", "_buffers", "_modules")
 
 
 @implements(abstract.nn_attribute)
-def nn_attribute(trace: Trace, obj: Any, name: str) -> Any:
+def nn_attribute(trace: Trace, obj: Any, name: str) -> Value | None:
     for part in _TABLES:
         found = _in_table(trace, instance_value(trace, obj, part), name)
         if found is not None:
@@ -29,7 +29,7 @@ def nn_attribute(trace: Trace, obj: Any, name: str) -> Any:
     )
 
 
-def _in_table(trace: Trace, table: Any, name: str) -> Any:
+def _in_table(trace: Trace, table: object, name: str) -> Value | None:
     if isinstance(table, Dict):
         return table.get(trace, Constant(name))
     if table is MISSING or not abstract.truth(
@@ -42,7 +42,7 @@ def _in_table(trace: Trace, table: Any, name: str) -> Any:
 
 
 @implements(abstract.nn_special)
-def nn_special(trace: Trace, obj: Any, name: str, value: Any) -> bool:
+def nn_special(trace: Trace, obj: Value, name: str, value: Value) -> bool:
     if isinstance(value, Object) and issubclass(value.cls, torch.nn.Module):
         return True
     if issubclass(value.python_type(), torch.nn.Parameter):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from typing import Any
 
 from suture._core import type_name
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.objects import Constant, Sequence
 from suture.compiler.objects.array import Array
@@ -21,7 +22,7 @@ SYMBOLS = {
 _REFLECTED = {"add": "__radd__", "mul": "__rmul__"}
 
 
-def asked_first(trace: Trace, name: str, left: Any, right: Any) -> Any:
+def asked_first(trace: Trace, name: str, left: Value, right: Value) -> Any:
     """What the right operand of `+=` or `*=` answers before the left one is asked; None if nothing.
 
     Lists and deques are no numbers to CPython: it asks for a number's operator first, which only
@@ -34,7 +35,7 @@ def asked_first(trace: Trace, name: str, left: Any, right: Any) -> Any:
     return abstract.special_method(trace, right, _REFLECTED[name], left)
 
 
-def spreads_over(number: Any, items: Any) -> bool:
+def spreads_over(number: Any, items: Iterable[Value]) -> bool:
     """Whether NumPy compares a number of its own with each of these items."""
     if not isinstance(items, Sequence):
         return False
@@ -43,7 +44,7 @@ def spreads_over(number: Any, items: Any) -> bool:
     return type(number) is Constant and type(number.value).__module__ == "numpy"
 
 
-def unsupported(trace: Trace, name: str, kinds: tuple[type, type]) -> Any:
+def unsupported(trace: Trace, name: str, kinds: tuple[type, type]) -> Value | None:
     """The TypeError of operands that know nothing of each other."""
     symbol = SYMBOLS.get(name, name)
     left, right = map(type_name, kinds)

@@ -11,7 +11,7 @@ from suture._core import type_name
 from suture.breaks import Break, control_flow, objects
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.language.conversions import format_percent, wrap_known
 from suture.compiler.language.operands import asked_first, spreads_over, unsupported
@@ -38,6 +38,7 @@ from suture.compiler.objects import (
 )
 from suture.compiler.objects.array import Array
 from suture.compiler.objects.frozen import Frozen
+from suture.compiler.objects.methods import find_method
 from suture.compiler.objects.text import Text
 from suture.compiler.outside.identity import is_same
 from suture.rules.wrapped import C_CALLABLES
@@ -155,7 +156,7 @@ def integer_of(trace: Trace, variable: Any) -> int:
 
 
 @implements(abstract.known)
-def known_value(trace: Trace, value: Any) -> Any:
+def known_value(trace: Trace, value: Value) -> Value | None:
     return wrap_known(trace, value)
 
 
@@ -173,7 +174,7 @@ def truth_of(trace: Trace, variable: Any) -> bool:
 
 
 @implements(abstract.to_bool)
-def to_bool(trace: Trace, variable: Any) -> Any:
+def to_bool(trace: Trace, variable: object) -> Value:
     if isinstance(variable, Symbol):
         return abstract.symbol_to_bool(trace, variable)
     if trace.region.whole and isinstance(variable, Tensor) and variable.value.numel() == 1:
@@ -184,7 +185,7 @@ def to_bool(trace: Trace, variable: Any) -> Any:
 
 
 @implements(abstract.negate)
-def negate_truth(trace: Trace, variable: Any) -> Any:
+def negate_truth(trace: Trace, variable: Value) -> Value:
     if isinstance(variable, Symbol):
         return abstract.symbol_not(trace, variable)
     return Constant(not truth_of(trace, variable))
@@ -218,7 +219,7 @@ def _asked_truth(trace: Trace, obj: Object, name: str) -> bool:
 # ---- unary and binary operators
 
 
-def _as_number(trace: Trace, value: Any) -> Any:
+def _as_number(trace: Trace, value: object) -> Any:
     return Constant(value.number(trace)) if type(value) is Address else value
 
 
@@ -265,14 +266,14 @@ def binary_operator(trace: Trace, name: str, left: Any, right: Any) -> Any:
     return _binary_methods(trace, plain, left, right)
 
 
-def _beside(trace: Trace, operand: Any, other: Any) -> Any:
+def _beside(trace: Trace, operand: Value, other: Value) -> Any:
     """An operand; next to a tensor a scalar of NumPy is a number."""
     if isinstance(operand, Array) and operand.is_scalar and isinstance(other, Tensor):
         return abstract.number_in(trace, operand)
     return operand
 
 
-def _binary_methods(trace: Trace, name: str, left: Any, right: Any) -> Any:
+def _binary_methods(trace: Trace, name: str, left: Value, right: Value) -> Any:
     forward, backward = BINARY[name]
     kinds = left.python_type(), right.python_type()
     swapped = kinds[0] is not kinds[1] and kinds[0] in kinds[1].__mro__
@@ -295,7 +296,7 @@ def overrides_method(trace: Trace, kinds: tuple[type, type], method: str) -> boo
 
 @implements(abstract.special_method)
 def special_method(trace: Trace, obj: Any, method: str, other: Any) -> Any:
-    own = getattr(type(obj), "m_" + method, None)
+    own = find_method(type(obj), method)
     if own is not None:
         result = own(obj, trace, other)
     elif isinstance(obj, Object):
@@ -322,7 +323,7 @@ def special_method(trace: Trace, obj: Any, method: str, other: Any) -> Any:
     return result
 
 
-def _other_special(trace: Trace, obj: Any, method: str, other: Any) -> Any:
+def _other_special(trace: Trace, obj: Any, method: str, other: Any) -> Value | None:
     """The same for an object that has a model of another kind: one of `typing` is asked now,
     for the rest Python knows more than the model does."""
     if isinstance(obj, Tensor):
@@ -344,7 +345,7 @@ def _other_special(trace: Trace, obj: Any, method: str, other: Any) -> Any:
     raise Break(objects.UNKNOWN_OPERATOR, operator=method, operands=operands)
 
 
-def _constant_special(trace: Trace, obj: Any, method: str, other: Any) -> Any:
+def _constant_special(trace: Trace, obj: Any, method: str, other: Any) -> Value | None:
     """A constant against something that is no constant: sequences can be repeated."""
     if isinstance(obj.constant(), int) and method == "__mul__":
         return None
@@ -365,13 +366,13 @@ def _constant_special(trace: Trace, obj: Any, method: str, other: Any) -> Any:
     if isinstance(obj.constant(), tuple) and isinstance(other, Sequence):
         from suture.compiler.objects import Tuple
 
-        own = getattr(Tuple, "m_" + method, None)
+        own = find_method(Tuple, method)
         items = Tuple([known_value(trace, v) for v in obj.constant()])
         return own(items, trace, other) if own is not None else None
     return None
 
 
-def _class_special(trace: Trace, obj: Class, method: str, other: Any) -> Any:
+def _class_special(trace: Trace, obj: Class, method: str, other: object) -> Value | None:
     if method in ("__or__", "__ror__"):
         pair = (obj, other) if method == "__or__" else (other, obj)
         return abstract.fold(trace, operator.or_, list(pair), {})
@@ -380,7 +381,7 @@ def _class_special(trace: Trace, obj: Class, method: str, other: Any) -> Any:
     return abstract.finish(trace, abstract.call_type_method(trace, obj, method, [other], {}))
 
 
-def _without_symbols(trace: Trace, value: Any) -> Any:
+def _without_symbols(trace: Trace, value: Value) -> Any:
     return Constant(abstract.specialise(trace, value)) if isinstance(value, Symbol) else value
 
 
@@ -443,7 +444,7 @@ def _same_method(trace: Trace, left: Any, right: Any) -> bool:
     return bool(left.name == right.name)
 
 
-def _rich_compare(trace: Trace, forward: str, backward: str, left: Any, right: Any) -> Any:
+def _rich_compare(trace: Trace, forward: str, backward: str, left: Value, right: Value) -> Any:
     kinds = left.python_type(), right.python_type()
     order = [(left, forward, right), (right, backward, left)]
     if kinds[0] is not kinds[1] and kinds[0] in kinds[1].__mro__:
@@ -451,7 +452,7 @@ def _rich_compare(trace: Trace, forward: str, backward: str, left: Any, right: A
     for obj, method, other in order:
         if isinstance(obj, Object) and _compares_by_identity(trace, obj, method):
             continue
-        if obj.is_constant() and not hasattr(type(obj), "m_" + method):
+        if obj.is_constant() and find_method(type(obj), method) is None:
             continue
         done = special_method(trace, obj, method, other)
         if done is not None:
@@ -466,7 +467,7 @@ def _compares_by_identity(trace: Trace, obj: Object, method: str) -> bool:
     return method != "__ne__" or abstract.type_lookup(trace, obj.cls, "__eq__") in _DEFAULT_COMPARE
 
 
-def _compared_part(trace: Trace, obj: Any, method: str) -> Any:
+def _compared_part(trace: Trace, obj: Value, method: str) -> Any:
     """What a comparison looks at: the builtin part of an object whose class leaves it so."""
     if isinstance(obj, Object) and obj.storage is not None:
         found = abstract.type_lookup(trace, obj.cls, method)
@@ -476,7 +477,7 @@ def _compared_part(trace: Trace, obj: Any, method: str) -> Any:
 
 
 @implements(abstract.builtin_part)
-def builtin_part(trace: Trace, obj: Any) -> Any:
+def builtin_part(trace: Trace, obj: object) -> Any:
     if isinstance(obj, Object) and obj.storage is not None:
         return builtin_part(trace, obj.storage)
     if type(obj) is Constant and type(obj.value) is tuple:
@@ -504,7 +505,7 @@ def compare_sequences(trace: Trace, symbol: str, left: Any, right: Any) -> Any:
 
 
 @implements(abstract.same_or_equal)
-def same_or_equal(trace: Trace, left: Any, right: Any) -> bool:
+def same_or_equal(trace: Trace, left: object, right: object) -> bool:
     if is_same(trace, left, right):
         return True
     return truth_of(trace, compare_values(trace, "==", left, right))

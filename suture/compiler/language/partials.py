@@ -6,7 +6,7 @@ from typing import Any
 
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import (
     C_CALLABLES,
     MISSING,
@@ -18,7 +18,7 @@ from suture.compiler.objects import BuiltinMethod
 
 
 @implements(abstract.partial_attribute)
-def partial_attribute(trace: Trace, obj: Any, name: str) -> Any:
+def partial_attribute(trace: Trace, obj: Any, name: str) -> Value | None:
     found = instance_value(trace, obj, name)
     if found is not MISSING:
         return found

@@ -10,14 +10,14 @@ from typing import Any
 from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.conversions import wrap_known
 from suture.compiler.language.hashing import HashKey
 from suture.compiler.objects import MOVED, RealIdentity, Set, SetIterator, is_literal
 
 
 @implements(abstract.set_iterator)
-def set_iterator(trace: Trace, of: Set) -> Any:
+def set_iterator(trace: Trace, of: Set) -> Value:
     order = set_order(trace, of)
     return SetIterator(of, order, len(order))
 
@@ -49,7 +49,7 @@ def _hash_is_known(trace: Trace, key: Any, member: Any) -> bool:
     return is_literal(key) or isinstance(key, (HashKey, enum.Enum))
 
 
-def to_be_sorted(trace: Trace, of: Any) -> list[Any] | None:
+def to_be_sorted(trace: Trace, of: Value) -> list[Any] | None:
     """The members of a set in any order, if sorting gives the same whatever it is."""
     if not isinstance(of, Set):
         return None
@@ -63,7 +63,7 @@ def to_be_sorted(trace: Trace, of: Any) -> list[Any] | None:
     return None
 
 
-def real_set(trace: Trace, variable: Set) -> Any:
+def real_set(trace: Trace, variable: Set) -> Value:
     """The value of a set made of constants, members in order."""
     order = [abstract.constant_value(trace, v) for v in set_order(trace, variable)]
     again = [abstract.constant_value(trace, v) for v in variable.in_order()]

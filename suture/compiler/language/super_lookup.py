@@ -11,7 +11,7 @@ from suture._core import type_name
 from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.objects import Class, Opaque, Super
 from suture.torch_private import tensor_parts
@@ -20,7 +20,7 @@ _TENSOR_BASES = (torch.Tensor, tensor_parts.TensorBase)
 _OF_CLASSES = (classmethod, types.ClassMethodDescriptorType)
 
 
-def make_super(trace: Trace, sup: Any, cls: Any, obj: Any, given: bool = True) -> Any:
+def make_super(trace: Trace, sup: object, cls: Any, obj: Any, given: bool = True) -> Value | None:
     """`super(cls, obj)`; `sup` is what the program calls super, None if that is certain. The
     program has `given` the arguments itself."""
     if sup is not None and not (isinstance(sup, Class) and sup.value is super):
@@ -40,7 +40,7 @@ def make_super(trace: Trace, sup: Any, cls: Any, obj: Any, given: bool = True) -
 
 
 @implements(abstract.super_attribute)
-def super_attribute(trace: Trace, sup: Super, name: str) -> Any:
+def super_attribute(trace: Trace, sup: Super, name: str) -> Value | None:
     owner = sup.owner
     of_class = isinstance(owner, Class) and not issubclass(owner.python_type(), sup.after)
     cls = owner.value if of_class else owner.python_type()

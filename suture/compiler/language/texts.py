@@ -6,7 +6,7 @@ from typing import Any
 
 from suture.breaks import Break, builtin_calls
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.objects import Constant, Dict, List, Object, Set, Tuple
 from suture.compiler.objects.text import Text, field, joined
 
@@ -51,7 +51,7 @@ def _items_text(trace: Trace, value: Any) -> list[Any]:
     ]
 
 
-def text_in_c(trace: Trace, value: Object, raw: Any, how: str) -> Any:
+def text_in_c(trace: Trace, value: Object, raw: object, how: str) -> Value:
     """The text of an object whose class leaves that to a builtin type."""
     if raw is object.__repr__:  # the names of its class and its address, which both stay
         return Text([field(value, how)])

@@ -7,13 +7,14 @@ import collections
 import functools
 import itertools
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from suture._core import type_name
 from suture.breaks import Break, calls, objects, python, tensors
 from suture.compiler import abstract
 from suture.compiler.calls import library_methods as library
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import (
     MISSING,
     del_attr,
@@ -59,17 +60,18 @@ from suture.compiler.objects import (
     Zip,
     is_single,
 )
+from suture.compiler.objects.methods import find_method
 from suture.compiler.outside.namespaces import frame_cell
 from suture.compiler.torch.symbols import symbol_round
 
 
 @handles(len)
-def _len(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _len(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return abstract.length(trace, args[0])
 
 
 @handles(callable)
-def _callable(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _callable(trace: Trace, args: Sequence[Value], kwargs: dict[str, Value]) -> Any:
     obj = args[0]
     if isinstance(obj, (Function, Method, Class, Builtin)):
         return Constant(callable(obj.real()) if isinstance(obj, Builtin) else True)
@@ -77,19 +79,19 @@ def _callable(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(type)
-def _type(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _type(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     if len(args) == 1:
         return abstract.wrap(trace, args[0].python_type(), None)
     raise Break(objects.CLASS_DEFINITION, name=args[0].describe())
 
 
 @handles(builtins.__build_class__)
-def _build_class(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _build_class(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     raise Break(objects.CLASS_DEFINITION, name=args[1].describe())
 
 
 @handles(getattr)
-def _getattr(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _getattr(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     name = _attribute_name(trace, args[1])
     if len(args) < 3:
         return tail_getattr(trace, args[0], name)
@@ -102,23 +104,23 @@ def _getattr(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(setattr)
-def _setattr(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _setattr(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     set_attr(trace, args[0], _attribute_name(trace, args[1]), args[2])
     return Constant(None)
 
 
 @handles(delattr)
-def _delattr(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _delattr(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     del_attr(trace, args[0], _attribute_name(trace, args[1]))
     return Constant(None)
 
 
 @handles(hasattr)
-def _hasattr(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _hasattr(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return Constant(has_attr(trace, args[0], _attribute_name(trace, args[1])))
 
 
-def _attribute_name(trace: Trace, variable: Any) -> str:
+def _attribute_name(trace: Trace, variable: Value) -> str:
     """The name of an attribute, as a plain str."""
     name = abstract.constant_value(trace, variable)
     if not isinstance(name, str):
@@ -128,19 +130,19 @@ def _attribute_name(trace: Trace, variable: Any) -> str:
 
 
 @handles(object.__setattr__)
-def _object_setattr(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _object_setattr(trace: Trace, args: Any, kwargs: dict[str, Value]) -> Value:
     plain_set_attribute(trace, args[0], abstract.constant_value(trace, args[1]), args[2])
     return Constant(None)
 
 
 @handles(object.__delattr__)
-def _object_delattr(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _object_delattr(trace: Trace, args: Any, kwargs: dict[str, Value]) -> Value:
     plain_delete_attribute(trace, args[0], abstract.constant_value(trace, args[1]))
     return Constant(None)
 
 
 @handles(object.__getattribute__)
-def _object_getattribute(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _object_getattribute(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     obj, name = args[0], abstract.constant_value(trace, args[1])
     if not isinstance(obj, Object):
         return tail_getattr(trace, obj, name)
@@ -157,7 +159,7 @@ def _object_getattribute(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(object.__init__)
-def _object_init(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _object_init(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if len(args) > 1 or kwargs:  # Python says whether the class takes more
         cls, extra = args[0].python_type(), [None] * (len(args) + len(kwargs) - 1)
         if abstract.type_lookup(trace, cls, "__new__") is object.__new__:
@@ -169,12 +171,12 @@ def _object_init(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(object.__init_subclass__)
-def _object_init_subclass(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _object_init_subclass(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return Constant(None)
 
 
 @handles(object.__new__)
-def _object_new(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _object_new(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     cls = args[0].real()
     if len(args) > 1 or kwargs:  # Python says whether the class takes more
         extra = [None] * (len(args) + len(kwargs) - 1)
@@ -186,7 +188,7 @@ def _object_new(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 def _storage_new(base: Any) -> Any:
-    def handler(trace: Trace, args: Any, kwargs: Any) -> Any:
+    def handler(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
         cls = args[0].real()
         derived = isinstance(cls, type) and issubclass(cls, base)
         if not derived or (cls is bool and base is int):
@@ -207,13 +209,13 @@ for _base in _STORAGES:
 
 
 @handles(dict.__init__, list.__init__, set.__init__, collections.OrderedDict.__init__)
-def _storage_init(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _storage_init(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     storage_init(trace, args[0], None, args[1:], kwargs)
     return Constant(None)
 
 
 @handles(*{BaseException.__init__, Exception.__init__})  # from 3.14 on they are one
-def _exception_init(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _exception_init(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if not isinstance(args[0], Raise):
         raise Break(objects.UNKNOWN_OBJECT, operation="set up", object=args[0].describe())
     args[0].args = list(args[1:])
@@ -222,7 +224,7 @@ def _exception_init(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(super)
-def _super(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _super(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     if args:
         return make_super(trace, None, args[0], args[1] if len(args) == 2 else None)
     try:
@@ -257,7 +259,7 @@ def _implicit_super(trace: Trace) -> tuple[Any, Any]:
 
 
 @handles(id)
-def _id(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _id(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     (of,) = args
     if isinstance(of, (Class, Module, Function)):
         return Constant(id(of.real()))
@@ -267,12 +269,12 @@ def _id(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(hash)
-def _hash(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _hash(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     return hash_of(trace, args[0])
 
 
 @handles(iter)
-def _iter(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _iter(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     if len(args) == 2:
         if not abstract.truth(trace, _callable(trace, [args[0]], {})):
             return abstract.folded(trace, lambda: iter(3, 4))  # type: ignore[call-overload]  # says it so
@@ -281,7 +283,7 @@ def _iter(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(next)
-def _next(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _next(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     if isinstance(args[0], (Object, Opaque)) and not hasattr(args[0].python_type(), "__next__"):
         return abstract.raise_(
             trace, TypeError, f"'{type_name(args[0].python_type())}' object is not an iterator"
@@ -297,7 +299,7 @@ def _next(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(enumerate)
-def _enumerate(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _enumerate(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     start = args[1] if len(args) > 1 else kwargs.get("start", Constant(0))
     made = Enumerate(abstract.iterate(trace, args[0] if args else kwargs["iterable"]), start)
     if not abstract.has_index(trace, start):
@@ -306,7 +308,7 @@ def _enumerate(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(zip)
-def _zip(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _zip(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     strict = kwargs.get("strict")
     return Zip(
         [abstract.iterate(trace, a) for a in args],
@@ -315,21 +317,21 @@ def _zip(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(map)
-def _map(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _map(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return Map(args[0], [abstract.iterate(trace, a) for a in args[1:]])
 
 
 @handles(filter)
-def _filter(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _filter(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return Filter(args[0], abstract.iterate(trace, args[1]))
 
 
 @handles(reversed)
-def _reversed(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _reversed(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     value = args[0]
     if isinstance(value, Constant):
         return _reversed_constant(trace, value.constant())
-    own = getattr(type(value), "m___reversed__", None)
+    own = find_method(type(value), "__reversed__")
     if own is not None:
         return own(value, trace)
     if isinstance(value, Object):
@@ -346,7 +348,7 @@ def _reversed(trace: Trace, args: Any, kwargs: Any) -> Any:
     raise Break(calls.C_FUNCTION, function="reversed")
 
 
-def _reversed_constant(trace: Trace, value: Any) -> Any:
+def _reversed_constant(trace: Trace, value: Any) -> Value | None:
     if type(value) is range:
         return RangeIterator(value[::-1])
     if not hasattr(type(value), "__getitem__"):
@@ -357,19 +359,19 @@ def _reversed_constant(trace: Trace, value: Any) -> Any:
 
 
 @handles(range)
-def _range(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _range(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     return abstract.folded(trace, lambda: range(*[abstract.integer(trace, a) for a in args]))
 
 
 @handles(slice)
-def _slice(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _slice(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     none = Constant(None)
     if len(args) == 1:
         return Slice(none, args[0], none)
     return Slice(args[0], args[1], args[2] if len(args) > 2 else none)
 
 
-def _sum(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _sum(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     total = args[1] if len(args) > 1 else kwargs.get("start", Constant(0))
     for kind, text in _NOT_SUMMED.items():
         if issubclass(total.python_type(), kind):
@@ -416,7 +418,7 @@ handles(sum)(_sum)
 
 
 @handles(any)
-def _any(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _any(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     iterator = abstract.iterate(trace, args[0])
     while (item := abstract.advance(trace, iterator)) is not END:
         if abstract.truth(trace, item):
@@ -425,7 +427,7 @@ def _any(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(all)
-def _all(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _all(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     iterator = abstract.iterate(trace, args[0])
     while (item := abstract.advance(trace, iterator)) is not END:
         if not abstract.truth(trace, item):
@@ -434,7 +436,7 @@ def _all(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(sorted)
-def _sorted(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _sorted(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     items = to_be_sorted(trace, args[0]) if "key" not in kwargs else None
     if items is None:
         items = elements_of(trace, args[0])
@@ -442,24 +444,24 @@ def _sorted(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(abs)
-def _abs(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _abs(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     return unary_operator(trace, "abs", args[0])
 
 
 @handles(divmod)
-def _divmod(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _divmod(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return abstract.binary(trace, "divmod", args[0], args[1])
 
 
 @handles(pow)
-def _pow(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _pow(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     if len(args) == 2 and not kwargs:
         return abstract.binary(trace, "pow", args[0], args[1])
     return abstract.fold(trace, pow, args, kwargs)
 
 
 @handles(round)
-def _round(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _round(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     value = args[0]
     if isinstance(value, Symbol):
         if len(args) == 1 and not kwargs:
@@ -473,7 +475,7 @@ def _round(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(print)
-def _print(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _print(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     if (id(vars(sys)), "stdout") in trace.effects.globals:
         raise Break(calls.C_FUNCTION, function="print")  # at the region's end it goes elsewhere
     for name in ("sep", "end"):
@@ -490,7 +492,7 @@ def _print(trace: Trace, args: Any, kwargs: Any) -> Any:
     raise Break(tensors.PRINT_TENSOR, builtin="print", arguments=named)
 
 
-def _is_settled(value: Any) -> bool:
+def _is_settled(value: object) -> bool:
     """Whether the text of a value is the same now and when the region ends."""
     if isinstance(value, Tuple):
         return all(not isinstance(i, Lazy) and _is_settled(i) for i in value.items)
@@ -502,5 +504,5 @@ for _pure in (chr, ord, bin, hex, oct):
 
 
 @handles(open, input, breakpoint)
-def _open(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _open(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     raise Break(calls.C_FUNCTION, function="open")

@@ -57,7 +57,7 @@ def _without_cache(trace: Trace, cached: Object, args: list[Any], kwargs: dict[s
     return ask_again(trace, cached.source, cached.value, values, named)
 
 
-def _is_of_a_library(real: Any) -> bool:
+def _is_of_a_library(real: object) -> bool:
     """Whether the cache is one that programs do not look at."""
     top = (real.__module__ or "").partition(".")[0]
     return top in sys.stdlib_module_names or top in ("torch", "numpy", "sympy")
@@ -77,7 +77,7 @@ def _reads_arguments(fn: types.FunctionType) -> bool:
     return any(i.op.startswith("LOAD_FAST") for i in decode(fn.__code__).instructions)
 
 
-def _is_pure(fn: Any) -> bool:
+def _is_pure(fn: object) -> bool:
     """Whether a function computes with its arguments, constants and functions of Python that do
     nothing else, and calls nothing that might be seen to run."""
     if type(fn) is not types.FunctionType or fn.__code__.co_flags & _MAKES_SOMETHING:

@@ -21,7 +21,7 @@ from suture import rules
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.calls import unmodelled
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Tensor
 from suture.compiler.sources import pinned
@@ -42,7 +42,9 @@ class Draw:
     item: torch.fx.Node | None = None  # takes the number out of its tensor
 
 
-def draw_number(trace: Trace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def draw_number(
+    trace: Trace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Value | None:
     """The number that a call of `function` will give, as a symbol."""
     example = getattr(random.Random(0), function.__name__)(*args, **kwargs)
     drawn = Draw(function, args, kwargs)
@@ -56,7 +58,7 @@ def draw_number(trace: Trace, function: Any, args: tuple[Any, ...], kwargs: dict
 
 
 @implements(abstract.compare_drawn)
-def compare_drawn(trace: Trace, symbol: str, left: Any, right: Any) -> Any:
+def compare_drawn(trace: Trace, symbol: str, left: Any, right: Any) -> Value | None:
     drawn = next((d for d in trace.numbers.draws if d.item is left.node), None)
     if drawn is None or symbol not in _ORDERS or not right.is_constant():
         return None
@@ -91,8 +93,8 @@ def _may_be_large(function: Any, values: tuple[Any, ...]) -> bool:
     return any(type(v) is int and abs(v) > most for v in values)
 
 
-def _handler(function: Any) -> Any:
-    def handler(trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _handler(function: object) -> Any:
+    def handler(trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         outermost = len(trace.graph.levels.stack) == 1
         if outermost and abstract.all_known(trace, args, kwargs):
             values = tuple(a.constant() for a in args)

@@ -8,7 +8,7 @@ import torch
 
 from suture.breaks import Break, control_flow
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.iteration import elements_of
 from suture.compiler.models import handles
 from suture.compiler.objects import Symbol, Tensor
@@ -21,7 +21,7 @@ except ValueError as error:
 
 
 def _extreme(name: str, symbol: str) -> Any:
-    def handler(trace: Trace, args: Any, kwargs: Any) -> Any:
+    def handler(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
         items = elements_of(trace, args[0]) if len(args) == 1 else list(args)
         if not items:
             if "default" in kwargs:
@@ -39,7 +39,7 @@ def _extreme(name: str, symbol: str) -> Any:
     return handler
 
 
-def _compared(trace: Trace, symbol: str, items: list[Any], key: Any = None) -> Any:
+def _compared(trace: Trace, symbol: str, items: list[Any], key: object = None) -> Value:
     best, best_key = (
         items[0],
         items[0] if key is None else abstract.call(trace, key, [items[0]], {}),
@@ -57,7 +57,7 @@ def _is_number(item: Any) -> bool:
     return item.is_constant() and type(item.constant()) in (int, float, bool)
 
 
-def _tensor_extreme(trace: Trace, symbol: str, items: list[Any]) -> Any:
+def _tensor_extreme(trace: Trace, symbol: str, items: list[Any]) -> Value:
     """Where a break is no way out, the greater of two numbers in tensors is chosen in the graph,
     as a tensor of its own."""
     best = items[0]
@@ -70,7 +70,7 @@ def _tensor_extreme(trace: Trace, symbol: str, items: list[Any]) -> Any:
     return best
 
 
-def _symbol_extreme(trace: Trace, name: str, symbol: str, items: list[Any]) -> Any:
+def _symbol_extreme(trace: Trace, name: str, symbol: str, items: list[Any]) -> Value:
     """One node, which gives numbers of one kind; of several kinds the winner is to keep its own,
     unless it comes from data, so that nobody knows it yet."""
     if len({item.python_type() for item in items}) > 1:

@@ -8,13 +8,13 @@ from typing import Any
 
 from suture.breaks import Break, calls, python
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Dict, List
 from suture.compiler.outside.namespaces import frame_cell
 
 
-def looks_at_locals(fn: Any) -> bool:
+def looks_at_locals(fn: object) -> bool:
     """Whether a function, or one that it wraps, reads the local variables of frames: of those that
     call it, which a variant does not have."""
     for _ in range(_WRAPPERS):
@@ -44,21 +44,21 @@ def frame_locals(trace: Trace) -> dict[str, Any]:
 
 
 @handles(locals)
-def _locals(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _locals(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if args or kwargs:
         raise Break(calls.C_FUNCTION, function="locals")
     return Dict({name: (Constant(name), value) for name, value in frame_locals(trace).items()})
 
 
 @handles(dir)
-def _dir(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _dir(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if not args:
         return List([Constant(name) for name in sorted(frame_locals(trace))])
     raise Break(calls.C_FUNCTION, function="dir")
 
 
 @handles(globals)
-def _globals(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _globals(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     namespace = trace.frames[-1].fn.globals
     return abstract.wrap(
         trace,
@@ -68,18 +68,20 @@ def _globals(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(exec, eval)
-def _exec(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _exec(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     for builtin in (eval, exec):
         _refuse_names_of_frame(trace, builtin, args, kwargs)
     raise Break(python.EXEC_EVAL, call="eval or exec")
 
 
 @handles(compile)
-def _compile(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _compile(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     raise Break(python.EXEC_EVAL, call="compile")
 
 
-def _refuse_names_of_frame(trace: Trace, builtin: Any, args: Any, kwargs: Any) -> None:
+def _refuse_names_of_frame(
+    trace: Trace, builtin: Any, args: list[Value], kwargs: dict[str, Value]
+) -> None:
     """Without namespaces the text sees the variables of the frame, which only the frame has."""
     if not args or kwargs:
         return

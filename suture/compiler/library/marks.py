@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -9,7 +10,7 @@ import torch
 from suture import rules
 from suture.breaks import Break, calls
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import has_attr
 from suture.compiler.language.iteration import elements_of
 from suture.compiler.models import special
@@ -18,13 +19,17 @@ from suture.torch_private import operators
 
 
 @special("graph_break")
-def _graph_break(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _graph_break(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     given = args[0] if args else kwargs.get("msg", Constant(""))
     raise Break(calls.GRAPH_BREAK_CALL, reason=str(abstract.constant_value(trace, given)))
 
 
 @special("skip_frame")
-def _skip_frame(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _skip_frame(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     given = args[0] if args else kwargs.get("msg", Constant(""))
     raise Break(
         calls.SKIP_FRAME,
@@ -34,7 +39,7 @@ def _skip_frame(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
 
 
 @special("become_module")
-def _become_module(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _become_module(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """A lazy module sees its first input; all later calls find another module."""
     trace.region.initializes = True
     verdict = rules.lookup(target)
@@ -47,7 +52,9 @@ def _become_module(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
 
 
 @special("is_compiling")
-def _is_compiling(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _is_compiling(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     return Constant(not _asks_for_nested(trace))
 
 
@@ -68,47 +75,59 @@ def _asks_for_nested(trace: Trace) -> bool:
 
 
 @special("is_exporting", "is_other_tracing")
-def _false(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _false(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     return Constant(False)
 
 
 @special("no_tracing_state", "foreign_setting")
-def _none(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _none(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     return Constant(None)
 
 
 @special("is_tensor")
-def _is_tensor(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _is_tensor(trace: Trace, target: Any, args: Any, kwargs: dict[str, Value]) -> Value:
     if target.__name__ == "is_tensor_like" and not isinstance(args[0], Tensor):
         return Constant(hasattr(args[0].python_type(), "__torch_function__"))
     return Constant(isinstance(args[0], Tensor))
 
 
 @special("is_tensor_like")
-def _is_tensor_like(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _is_tensor_like(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     (of,) = args
     return Constant(isinstance(of, Tensor) or has_attr(trace, of, "__torch_function__"))
 
 
 @special("is_storage")
-def _is_storage(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _is_storage(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     return Constant(False)
 
 
 @special("numel")
-def _numel(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _numel(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     return abstract.tensor_method(trace, args[0], "numel", [], {})
 
 
 @special("size")
-def _size(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _size(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     from suture.compiler.objects import Size
 
     return Size(elements_of(trace, args[0]) if args else [])
 
 
 @special("check")
-def _check(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _check(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     at = 1 if target.__name__.endswith("_with") else 0  # behind the type of the error
     cond = args[at] if len(args) > at else kwargs.get("cond", kwargs.get("condition"))
     if isinstance(cond, Tensor):
@@ -119,7 +138,9 @@ def _check(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
 
 
 @special("expect_true")
-def _expect_true(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _expect_true(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     """Whether a condition holds; one on data is checked when the graph runs."""
     (cond,) = args
     try:
@@ -132,10 +153,14 @@ def _expect_true(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
 
 
 @special("annotate")
-def _annotate(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _annotate(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     return args[1]
 
 
 @special("mark_tensor")
-def _mark_tensor(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _mark_tensor(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     return Constant(None)

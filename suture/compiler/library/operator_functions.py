@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
 
 from suture.bytecode.common import BINARY
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.items import del_item, set_item, tail_getitem
 from suture.compiler.language.operators import unary_operator
 from suture.compiler.models import handles
@@ -41,47 +40,47 @@ for _name in ("neg", "pos", "invert", "abs"):
 
 
 @handles(operator.getitem)
-def _getitem(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _getitem(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     return tail_getitem(trace, args[0], args[1])
 
 
 @handles(operator.setitem)
-def _setitem(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _setitem(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     set_item(trace, args[0], args[1], args[2])
     return Constant(None)
 
 
 @handles(operator.delitem)
-def _delitem(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _delitem(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     del_item(trace, args[0], args[1])
     return Constant(None)
 
 
 @handles(operator.contains)
-def _contains(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _contains(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return abstract.contains(trace, args[0], args[1])
 
 
 @handles(operator.not_)
-def _not(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _not(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return abstract.negate(trace, abstract.to_bool(trace, args[0]))
 
 
 @handles(operator.truth)
-def _truth(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _truth(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return abstract.to_bool(trace, args[0])
 
 
 @handles(operator.is_)
-def _is(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _is(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return Constant(is_same(trace, args[0], args[1]))
 
 
 @handles(operator.is_not)
-def _is_not(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _is_not(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return Constant(not is_same(trace, args[0], args[1]))
 
 
 @handles(operator.index)
-def _index(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _index(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return args[0] if isinstance(args[0], Symbol) else Constant(abstract.integer(trace, args[0]))

@@ -10,7 +10,7 @@ import torch
 
 from suture import rules
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Symbol, Tensor
 from suture.compiler.torch.symbols import question_on_data, symbol_round
@@ -33,7 +33,7 @@ def _symbols(args: list[Any]) -> bool:
     return any(isinstance(a, Symbol) for a in args)
 
 
-def _plainly(trace: Trace, real: Any, args: list[Any], kwargs: Any) -> Any:
+def _plainly(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Value]) -> Any:
     """As the rules say, which is to fold it."""
     return abstract.by_verdict(
         trace, rules.lookup(real), real, abstract.wrap(trace, real, None), args, kwargs
@@ -43,7 +43,7 @@ def _plainly(trace: Trace, real: Any, args: list[Any], kwargs: Any) -> Any:
 def _unary(real: Any) -> None:
     node = _NODES[real]
 
-    def handler(trace: Trace, args: list[Any], kwargs: Any) -> Any:
+    def handler(trace: Trace, args: list[Any], kwargs: dict[str, Value]) -> Value | None:
         if len(args) == 1 and isinstance(args[0], Tensor):
             args = [abstract.tensor_to_number(trace, args[0], "__float__")]
         if len(args) != 1 or kwargs or not _symbols(args) or real in _BOUNDED:
@@ -61,8 +61,8 @@ for _real in _NODES:
     _unary(_real)
 
 
-def _rounding(real: Any, kind: str) -> None:
-    def handler(trace: Trace, args: list[Any], kwargs: Any) -> Any:
+def _rounding(real: object, kind: str) -> None:
+    def handler(trace: Trace, args: list[Any], kwargs: dict[str, Value]) -> Value | None:
         if len(args) == 1 and not kwargs and _symbols(args):
             return symbol_round(trace, args[0], kind)
         return _plainly(trace, real, args, kwargs)
@@ -76,7 +76,7 @@ _rounding(math.trunc, "int")
 
 
 @handles(math.pow)
-def _pow(trace: Trace, args: list[Any], kwargs: Any) -> Any:
+def _pow(trace: Trace, args: list[Any], kwargs: dict[str, Value]) -> Value | None:
     if len(args) != 2 or kwargs or not _symbols(args):
         return _plainly(trace, math.pow, args, kwargs)
     if not abstract.truth(trace, abstract.compare(trace, ">", args[0], Constant(0))):
@@ -84,7 +84,7 @@ def _pow(trace: Trace, args: list[Any], kwargs: Any) -> Any:
     return abstract.call_torch(trace, operator.pow, [_as_float(trace, a) for a in args], {})
 
 
-def _as_float(trace: Trace, value: Any) -> Any:
+def _as_float(trace: Trace, value: Value) -> Value | None:
     if isinstance(value, Symbol):
         return (
             value

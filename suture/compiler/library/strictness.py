@@ -3,10 +3,11 @@ what the program says, and a variant brings it up to date where Python goes on."
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.models import special
 from suture.compiler.objects import Constant
 from suture.rules import breaks_are_errors, error_on_graph_break
@@ -24,7 +25,9 @@ class Strictness:
 
 
 @special("switch_strictness")
-def _switch(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _switch(
+    trace: Trace, target: Callable[..., Any], args: Sequence[Value], kwargs: dict[str, Value]
+) -> Value:
     state = trace.modes.strictness
     value = abstract.constant_value(trace, args[0])
     if not state.known:
@@ -38,6 +41,8 @@ def _switch(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
 
 
 @special("error_on_graph_break")
-def _torchs(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _torchs(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     """torch's own manager is read as ours."""
     return abstract.tail_call(trace, abstract.wrap(trace, error_on_graph_break, None), args, kwargs)

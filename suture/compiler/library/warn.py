@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from suture.breaks import Break
 from suture.compiler import abstract
 from suture.compiler.calls import unmodelled
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.models import special
 from suture.compiler.objects import Cell, Class, Constant
 from suture.hook import is_variant
@@ -63,7 +64,9 @@ class Told:
 
 
 @special("warn")
-def _warn(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _warn(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     given = dict(zip(("message", "category", "stacklevel", "source"), args)) | dict(kwargs)
     told = _told(trace, given)
     if told is None or told.raises() or _is_recorded_here(trace):

@@ -7,6 +7,7 @@ from typing import Any
 from suture.breaks import Break, builtin_calls
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
+from suture.compiler.emitting import Emitter
 
 
 class Address(Value):
@@ -44,7 +45,7 @@ class Address(Value):
     def describe(self) -> str:
         return f"id({self.owner.describe()})"
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return f"{emit.constant(id, 'id')}({emit.value(self.owner)})"
 
 

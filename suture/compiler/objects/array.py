@@ -10,8 +10,11 @@ from suture._core import type_name
 from suture.breaks import Break, arrays
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.methods import find_method, method, run_method
 from suture.compiler.objects.tensor import Tensor
+from suture.compiler.sources import Source
 
 OPERATORS = [
     "add",
@@ -39,7 +42,7 @@ class Array(Value):
 
     __slots__ = ("number", "tensor")
 
-    def __init__(self, tensor: Tensor, source: Any = None, number: Any = None) -> None:
+    def __init__(self, tensor: Tensor, source: Source | None = None, number: Any = None) -> None:
         super().__init__(source)
         self.tensor = tensor
         self.number = number
@@ -69,44 +72,54 @@ class Array(Value):
     def getattr(self, trace: Trace, name: str) -> Any:
         return abstract.array_attribute(trace, self, name)
 
-    def setattr(self, trace: Trace, name: str, value: Any) -> None:
+    def setattr(self, trace: Trace, name: str, value: Value) -> None:
         raise Break(arrays.ARRAY_ATTRIBUTE, attribute=name)
 
-    def call_method(self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        own = getattr(type(self), "m_" + name, None)
+    def call_method(
+        self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
+    ) -> Value:
+        own = find_method(type(self), name)
         if own is not None:
             return abstract.builtin_method(trace, own, self, name, args, kwargs)
         return abstract.array_method(trace, self, name, args, kwargs)
 
-    def m___getitem__(self, trace: Trace, key: Any) -> Any:
-        return abstract.array_operator(trace, "getitem", self, key)
-
-    def m___setitem__(self, trace: Trace, key: Any, value: Any) -> Any:
-        return abstract.array_setitem(trace, self, key, value)
-
-    def m___len__(self, trace: Trace) -> Any:
-        if self.is_scalar:
-            kind = type_name(self.python_type())
-            return abstract.raise_(trace, TypeError, f"object of type '{kind}' has no len()")
-        return abstract.tensor_length(trace, self.tensor)
-
-    def m___iter__(self, trace: Trace) -> Any:
-        if self.is_scalar:
-            return abstract.raise_(
-                trace, TypeError, f"'{type_name(self.python_type())}' object is not iterable"
-            )
-        count = abstract.integer(trace, abstract.tensor_length(trace, self.tensor))
-        return abstract.list_iterator(
-            trace, [self.m___getitem__(trace, Constant(i)) for i in range(count)]
-        )
-
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         text = f"{emit.value(self.tensor)}.numpy()"
         return f"{text}[()]" if self.is_scalar else text
 
 
+@method(Array, "__getitem__")
+def array_getitem(self: Array, trace: Trace, key: Value) -> Value:
+    return abstract.array_operator(trace, "getitem", self, key)
+
+
+@method(Array, "__setitem__")
+def array_setitem(self: Array, trace: Trace, key: Value, value: Value) -> Value:
+    return abstract.array_setitem(trace, self, key, value)
+
+
+@method(Array, "__len__")
+def array_len(self: Array, trace: Trace) -> Value | None:
+    if self.is_scalar:
+        kind = type_name(self.python_type())
+        return abstract.raise_(trace, TypeError, f"object of type '{kind}' has no len()")
+    return abstract.tensor_length(trace, self.tensor)
+
+
+@method(Array, "__iter__")
+def array_iter(self: Array, trace: Trace) -> Value | None:
+    if self.is_scalar:
+        return abstract.raise_(
+            trace, TypeError, f"'{type_name(self.python_type())}' object is not iterable"
+        )
+    count = abstract.integer(trace, abstract.tensor_length(trace, self.tensor))
+    return abstract.list_iterator(
+        trace, [run_method(trace, self, "__getitem__", Constant(i)) for i in range(count)]
+    )
+
+
 def _operator(name: str, *, swapped: bool = False) -> Any:
-    def method(self: Array, trace: Trace, *others: Any) -> Any:
+    def method(self: Array, trace: Trace, *others: Value) -> Value:
         operands = (*others, self) if swapped else (self, *others)
         return abstract.array_operator(trace, name, *operands)
 
@@ -115,14 +128,14 @@ def _operator(name: str, *, swapped: bool = False) -> Any:
 
 for _name in OPERATORS:
     _plain = _name.rstrip("_")
-    setattr(Array, f"m___{_plain}__", _operator(_name))
-    setattr(Array, f"m___r{_plain}__", _operator(_name, swapped=True))
+    method(Array, f"__{_plain}__")(_operator(_name))
+    method(Array, f"__r{_plain}__")(_operator(_name, swapped=True))
     if _name != "divmod":
-        setattr(Array, f"m___i{_plain}__", _operator(f"i{_plain}"))
+        method(Array, f"__i{_plain}__")(_operator(f"i{_plain}"))
 for _name in COMPARISONS:
-    setattr(Array, f"m___{_name}__", _operator(_name))
+    method(Array, f"__{_name}__")(_operator(_name))
 for _name in ("neg", "pos", "abs", "invert"):
-    setattr(Array, f"m___{_name}__", _operator(_name))
+    method(Array, f"__{_name}__")(_operator(_name))
 
 
 class ArrayMethod(Value):
@@ -138,7 +151,7 @@ class ArrayMethod(Value):
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return abstract.tail_call_method(trace, self.owner, self.name, args, kwargs)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return f"{emit.value(self.owner)}.{self.name}"
 
 

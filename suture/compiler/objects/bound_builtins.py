@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Callable
 from typing import Any
 
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.objects import Builtin, Method, Object, Opaque
 
 
@@ -18,7 +19,7 @@ def is_bound(value: Any) -> bool:
     return hasattr(type(owner), value.__name__)
 
 
-def bound_builtin(trace: Trace, value: Any, source: Any) -> Any:
+def bound_builtin(trace: Trace, value: Any, source: Any) -> Value:
     """The method of an object: the guards ask for the same method of an object of its kind."""
     trace.guards.add(source, "type", type(value))
     trace.guards.add(source.attr("__name__"), "equals", value.__name__)
@@ -56,5 +57,5 @@ class _BoundOf:
         self.raw = raw
         self.__name__ = "method_of"
 
-    def __call__(self, method: Any) -> bool:
+    def __call__(self, method: Callable[..., Any]) -> bool:
         return unbound(method) is self.raw

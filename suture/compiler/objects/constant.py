@@ -13,6 +13,8 @@ from suture import _core
 from suture.breaks import Break, objects, readable
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
+from suture.compiler.emitting import Emitter
+from suture.compiler.sources import Source
 
 # Types whose objects are immutable all the way down and compare by value.
 LITERALS: frozenset[type] = frozenset(
@@ -46,7 +48,7 @@ def is_literal(value: Any) -> bool:
     return isinstance(value, enum.Enum)
 
 
-def is_plain(value: Any) -> bool:
+def is_plain(value: object) -> bool:
     """Whether a value is a number or a text, or a tuple of such: its operations run no code of
     the program."""
     if type(value) is tuple:
@@ -59,7 +61,7 @@ class Constant(Value):
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any, source: Any = None) -> None:
+    def __init__(self, value: Any, source: Source | None = None) -> None:
         super().__init__(source)
         self.value = value
 
@@ -105,7 +107,7 @@ class Constant(Value):
             return Constant(found)
         return abstract.wrap(trace, found, None)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         value = self.value
         literal = type(value) is str and value.isidentifier() and _core.is_interned(value)
         if type(value) is str and not literal and len(value) > 1:
@@ -142,7 +144,7 @@ class ConstantIdentity:
         return hash(type(self.value))
 
 
-def is_single(value: Any) -> bool:
+def is_single(value: object) -> bool:
     """Values of which there is one object only, wherever they come from."""
     return type(value) not in LITERALS - _SINGLETONS and not isinstance(value, (tuple, frozenset))
 
@@ -184,7 +186,7 @@ class Volatile(Value):
     def identity(self) -> Any:
         return (self.fn, *(a.identity() for a in self.args))
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return f"{emit.constant(self.fn, 'read')}({', '.join(emit.value(a) for a in self.args)})"
 
 
@@ -214,5 +216,5 @@ class ConstantMethod(Value):
         except AttributeError as error:
             return abstract.raise_(trace, AttributeError, *error.args)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return f"({emit.value(self.owner)}).{self.name}"

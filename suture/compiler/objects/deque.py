@@ -7,10 +7,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.iterator import SequenceIterator
-from suture.compiler.objects.sequence import List
+from suture.compiler.objects.methods import method, run_method
+from suture.compiler.objects.sequence import List, list_append, list_extend, list_imul, list_insert
+from suture.compiler.sources import Source
 
 
 class Deque(List):
@@ -20,7 +23,9 @@ class Deque(List):
     __slots__ = ("maxlen", "moves", "written")
     kind = collections.deque  # type: ignore[assignment]
 
-    def __init__(self, items: Iterable[Any], source: Any = None, maxlen: int | None = None) -> None:
+    def __init__(
+        self, items: Iterable[Any], source: Source | None = None, maxlen: int | None = None
+    ) -> None:
         super().__init__(items, source)
         self.maxlen = maxlen
         self.moves = 0
@@ -41,7 +46,7 @@ class Deque(List):
         emit.line(f"{name}.extend([{inner}])")
         return name
 
-    def write_back(self, emit: Any, name: str) -> None:
+    def write_back(self, emit: Emitter, name: str) -> None:
         if not self.moves:  # iterators of it stay valid
             for i in sorted(self.written):
                 emit.line(f"{name}[{i}] = {emit.value(self.items[i])}")
@@ -60,7 +65,7 @@ class Deque(List):
                 self.items.pop(-1 if left else 0)
 
     def _found(
-        self, trace: Trace, item: Any, low: int, high: int, error: type, text: str
+        self, trace: Trace, item: object, low: int, high: int, error: type, text: str
     ) -> list[int]:
         """The places of an item; a comparison must not change the deque."""
         moves, out = self.moves, []
@@ -72,117 +77,153 @@ class Deque(List):
                 out.append(i)
         return out
 
-    def m___setitem__(self, trace: Trace, key: Any, value: Any) -> Any:
-        at = abstract.index_of(trace, key, len(self.items), "deque")
-        if isinstance(at, slice):
-            return abstract.raise_(trace, TypeError, "sequence index must be integer, not 'slice'")
-        self.unpacked(trace)
-        self.touch(trace)
-        self.items[at] = value
-        self.written.add(at)
-        return Constant(None)
-
-    def m___getitem__(self, trace: Trace, key: Any) -> Any:
-        at = abstract.index_of(trace, key, len(self.items), "deque")
-        if isinstance(at, slice):
-            return abstract.raise_(trace, TypeError, "sequence index must be integer, not 'slice'")
-        return self.at(trace, at)
-
-    def m___iter__(self, trace: Trace) -> Any:
-        return DequeIterator(self, 0)
-
-    def m___reversed__(self, trace: Trace) -> Any:
-        return DequeIterator(self, 0, True)
-
-    def m___contains__(self, trace: Trace, item: Any) -> Any:
-        for i in range(len(self.items)):
-            if self._found(trace, item, i, i + 1, RuntimeError, _CHANGED):
-                return Constant(True)
-        return Constant(False)
-
-    def m_index(self, trace: Trace, item: Any, start: Any = None, stop: Any = None) -> Any:
-        low = 0 if start is None else abstract.integer(trace, start)
-        high = len(self.items) if stop is None else abstract.integer(trace, stop)
-        for i in range(*slice(low, high).indices(len(self.items))):
-            if self._found(trace, item, i, i + 1, RuntimeError, _CHANGED):
-                return Constant(i)
-        text = abstract.constant_value(trace, abstract.convert_value(trace, item, "repr"))
-        return abstract.raise_(trace, ValueError, f"{text} is not in deque")
-
-    def m_count(self, trace: Trace, item: Any) -> Any:
-        found = self._found(trace, item, 0, len(self.items), RuntimeError, _CHANGED)
-        return Constant(len(found))
-
-    def m_remove(self, trace: Trace, item: Any) -> Any:
-        for i in range(len(self.items)):
-            text = "deque mutated during remove()."
-            if self._found(trace, item, i, i + 1, IndexError, text):
-                del self.change(trace)[i]
-                return Constant(None)
-        shown = abstract.constant_value(trace, abstract.convert_value(trace, item, "repr"))
-        return abstract.raise_(trace, ValueError, f"{shown} is not in deque")
-
-    def m_insert(self, trace: Trace, where: Any, item: Any) -> Any:
-        if self.maxlen is not None and len(self.items) >= self.maxlen:
-            return abstract.raise_(trace, IndexError, "deque already at its maximum size")
-        return super().m_insert(trace, where, item)
-
-    def m_append(self, trace: Trace, item: Any) -> Any:
-        super().m_append(trace, item)
-        self._trim(left=False)
-        return Constant(None)
-
-    def m_extend(self, trace: Trace, more: Any) -> Any:
-        super().m_extend(trace, more)
-        self._trim(left=False)
-        return Constant(None)
-
-    def m___imul__(self, trace: Trace, times: Any) -> Any:
-        done = super().m___imul__(trace, times)
-        self._trim(left=False)
-        return done
-
-    def m_appendleft(self, trace: Trace, item: Any) -> Any:
-        self.change(trace).insert(0, item)
-        self._trim(left=True)
-        return Constant(None)
-
-    def m_extendleft(self, trace: Trace, more: Any) -> Any:
-        items = (
-            list(abstract.unpack(trace, more))
-            if abstract.is_settled(trace, more)
-            else abstract.each(trace, more)
-        )
-        for item in items:
-            self.m_appendleft(trace, item)
-        return Constant(None)
-
-    def m_popleft(self, trace: Trace) -> Any:
-        if not self.items:
-            return abstract.raise_(trace, IndexError, "pop from an empty deque")
-        return self.change(trace).pop(0)
-
-    def m_pop(self, trace: Trace) -> Any:  # type: ignore[override]
-        if not self.items:
-            return abstract.raise_(trace, IndexError, "pop from an empty deque")
-        return self.change(trace).pop()
-
-    def m_rotate(self, trace: Trace, n: Any = None) -> Any:
-        by = 1 if n is None else abstract.integer(trace, n)
-        real = collections.deque(self.change(trace))
-        real.rotate(by)
-        self.items[:] = real
-        return Constant(None)
-
-    def m_copy(self, trace: Trace) -> Any:
-        return self.made_like(self.items)
-
-    m___copy__ = m_copy
-
     def getattr(self, trace: Trace, name: str) -> Any:
         if name == "maxlen":
             return Constant(self.maxlen)
         return super().getattr(trace, name)
+
+
+@method(Deque, "__setitem__")
+def deque_setitem(self: Deque, trace: Trace, key: Value, value: Any) -> Value:
+    at = abstract.index_of(trace, key, len(self.items), "deque")
+    if isinstance(at, slice):
+        return abstract.raise_(trace, TypeError, "sequence index must be integer, not 'slice'")
+    self.unpacked(trace)
+    self.touch(trace)
+    self.items[at] = value
+    self.written.add(at)
+    return Constant(None)
+
+
+@method(Deque, "__getitem__")
+def deque_getitem(self: Deque, trace: Trace, key: Value) -> Value | None:
+    at = abstract.index_of(trace, key, len(self.items), "deque")
+    if isinstance(at, slice):
+        return abstract.raise_(trace, TypeError, "sequence index must be integer, not 'slice'")
+    return self.at(trace, at)
+
+
+@method(Deque, "__iter__")
+def deque_iter(self: Deque, trace: Trace) -> Value:
+    return DequeIterator(self, 0)
+
+
+@method(Deque, "__reversed__")
+def deque_reversed(self: Deque, trace: Trace) -> Value:
+    return DequeIterator(self, 0, True)
+
+
+@method(Deque, "__contains__")
+def deque_contains(self: Deque, trace: Trace, item: Value) -> Value:
+    for i in range(len(self.items)):
+        if self._found(trace, item, i, i + 1, RuntimeError, _CHANGED):
+            return Constant(True)
+    return Constant(False)
+
+
+@method(Deque, "index")
+def deque_index(
+    self: Deque, trace: Trace, item: object, start: object = None, stop: object = None
+) -> Value | None:
+    low = 0 if start is None else abstract.integer(trace, start)
+    high = len(self.items) if stop is None else abstract.integer(trace, stop)
+    for i in range(*slice(low, high).indices(len(self.items))):
+        if self._found(trace, item, i, i + 1, RuntimeError, _CHANGED):
+            return Constant(i)
+    text = abstract.constant_value(trace, abstract.convert_value(trace, item, "repr"))
+    return abstract.raise_(trace, ValueError, f"{text} is not in deque")
+
+
+@method(Deque, "count")
+def deque_count(self: Deque, trace: Trace, item: Value) -> Value:
+    found = self._found(trace, item, 0, len(self.items), RuntimeError, _CHANGED)
+    return Constant(len(found))
+
+
+@method(Deque, "remove")
+def deque_remove(self: Deque, trace: Trace, item: Value) -> Value | None:
+    for i in range(len(self.items)):
+        text = "deque mutated during remove()."
+        if self._found(trace, item, i, i + 1, IndexError, text):
+            del self.change(trace)[i]
+            return Constant(None)
+    shown = abstract.constant_value(trace, abstract.convert_value(trace, item, "repr"))
+    return abstract.raise_(trace, ValueError, f"{shown} is not in deque")
+
+
+@method(Deque, "insert")
+def deque_insert(self: Deque, trace: Trace, where: Value, item: Value) -> Value | None:
+    if self.maxlen is not None and len(self.items) >= self.maxlen:
+        return abstract.raise_(trace, IndexError, "deque already at its maximum size")
+    return list_insert(self, trace, where, item)
+
+
+@method(Deque, "append")
+def deque_append(self: Deque, trace: Trace, item: Value) -> Value:
+    list_append(self, trace, item)
+    self._trim(left=False)
+    return Constant(None)
+
+
+@method(Deque, "extend")
+def deque_extend(self: Deque, trace: Trace, more: Value) -> Value:
+    list_extend(self, trace, more)
+    self._trim(left=False)
+    return Constant(None)
+
+
+@method(Deque, "__imul__")
+def deque_imul(self: Deque, trace: Trace, times: Value) -> Value:
+    done = list_imul(self, trace, times)
+    self._trim(left=False)
+    return done
+
+
+@method(Deque, "appendleft")
+def deque_appendleft(self: Deque, trace: Trace, item: Value) -> Value:
+    self.change(trace).insert(0, item)
+    self._trim(left=True)
+    return Constant(None)
+
+
+@method(Deque, "extendleft")
+def deque_extendleft(self: Deque, trace: Trace, more: Value) -> Value:
+    items = (
+        list(abstract.unpack(trace, more))
+        if abstract.is_settled(trace, more)
+        else abstract.each(trace, more)
+    )
+    for item in items:
+        run_method(trace, self, "appendleft", item)
+    return Constant(None)
+
+
+@method(Deque, "popleft")
+def deque_popleft(self: Deque, trace: Trace) -> Value | None:
+    if not self.items:
+        return abstract.raise_(trace, IndexError, "pop from an empty deque")
+    return self.change(trace).pop(0)
+
+
+@method(Deque, "pop")
+def deque_pop(self: Deque, trace: Trace) -> Value | None:
+    if not self.items:
+        return abstract.raise_(trace, IndexError, "pop from an empty deque")
+    return self.change(trace).pop()
+
+
+@method(Deque, "rotate")
+def deque_rotate(self: Deque, trace: Trace, n: object = None) -> Value:
+    by = 1 if n is None else abstract.integer(trace, n)
+    real = collections.deque(self.change(trace))
+    real.rotate(by)
+    self.items[:] = real
+    return Constant(None)
+
+
+@method(Deque, "copy", "__copy__")
+def deque_copy(self: Deque, trace: Trace) -> Value:
+    return self.made_like(self.items)
 
 
 _CHANGED = "deque mutated during iteration"
@@ -197,12 +238,12 @@ class DequeIterator(SequenceIterator):
         super().__init__(of, at, reverse)
         self.moves = of.moves
 
-    def advance(self, trace: Trace) -> Any:
+    def advance(self, trace: Trace) -> Value | None:
         if self.of.moves != self.moves:
             return abstract.raise_(trace, RuntimeError, _CHANGED)
         return super().advance(trace)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         if self.of.moves != self.moves:
             return f"{emit.constant(_stale, 'stale_iterator')}({self.reverse})"
         return super().rebuild(emit)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
 
-
-def is_property(raw: Any) -> bool:
+def is_property(raw: object) -> bool:
     """A property, of the builtin type or of one that leaves to it what properties do."""
     kind = type(raw)
     return kind is property or (

@@ -8,12 +8,15 @@ from typing import Any
 from suture._core import type_name
 from suture.breaks import Break, objects
 from suture.compiler import abstract
-from suture.compiler.core import Lazy, Trace
+from suture.compiler.core import Lazy, Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.dict_keys import DICT_KEY, hashed
 from suture.compiler.objects.dict_view import DictView
+from suture.compiler.objects.methods import method, run_method
 from suture.compiler.objects.sequence import Container, Tuple
 from suture.compiler.objects.set_ import key_of
+from suture.compiler.sources import Source
 
 MISSING = object()
 
@@ -30,7 +33,7 @@ class Dict(Container):
     def __init__(
         self,
         entries: dict[Any, tuple[Any, Any]] | None = None,
-        source: Any = None,
+        source: Source | None = None,
         kind: type = dict,
         backing: Any = None,
         factory: Any = None,
@@ -100,7 +103,7 @@ class Dict(Container):
     def keys(self, trace: Trace) -> list[Any]:
         return [k for k, _ in self.load(trace).values()]
 
-    def put(self, trace: Trace, key: Any, value: Any) -> None:
+    def put(self, trace: Trace, key: object, value: object) -> None:
         found = key_of(trace, self, key)
         at = hashed(trace, found, DICT_KEY)
         key = key if type(key) is Tuple else found  # the very tuple goes in
@@ -118,151 +121,6 @@ class Dict(Container):
         return abstract.raise_(trace, TypeError, f"unhashable type: '{type_name(self.kind)}'")
 
     # ---- methods of the real type
-
-    def m___len__(self, trace: Trace) -> Any:
-        return Constant(len(self.load(trace)))
-
-    def m___contains__(self, trace: Trace, key: Any) -> Any:
-        return Constant(self.get(trace, key) is not None)
-
-    def m___getitem__(self, trace: Trace, key: Any) -> Any:
-        found = self.get(trace, key)
-        if found is not None:
-            return found
-        if self.factory is not None and not (self.factory.is_constant()):
-            value = abstract.call(trace, self.factory, [], {})
-            self.put(trace, key, value)
-            return value
-        return abstract.raise_with(trace, KeyError, [key])
-
-    def m_get(self, trace: Trace, key: Any, default: Any = None) -> Any:
-        found = self.get(trace, key)
-        return found if found is not None else (default or Constant(None))
-
-    def m___setitem__(self, trace: Trace, key: Any, value: Any) -> Any:
-        self.put(trace, key, value)
-        return Constant(None)
-
-    def m___delitem__(self, trace: Trace, key: Any) -> Any:
-        if self.get(trace, key) is None:
-            return abstract.raise_with(trace, KeyError, [key])
-        del self.change(trace)[key_of(trace, self, key).hash_key(trace)]
-        return Constant(None)
-
-    def m_pop(self, trace: Trace, key: Any, default: Any = None) -> Any:
-        found = self.get(trace, key)
-        if found is None:
-            return default if default is not None else abstract.raise_with(trace, KeyError, [key])
-        del self.change(trace)[key_of(trace, self, key).hash_key(trace)]
-        return found
-
-    def m_popitem(self, trace: Trace, last: Any = None) -> Any:
-        if last is not None and self.kind is not collections.OrderedDict:
-            return abstract.refused_method(trace, self.kind, "popitem", [last], {})
-        if not self.load(trace):
-            return abstract.raise_(trace, KeyError, "popitem(): dictionary is empty")
-        self.values(trace)
-        entries = self.change(trace)
-        at = (
-            next(iter(entries))
-            if last is not None and not last.truth(trace)
-            else next(reversed(entries))
-        )
-        return Tuple(entries.pop(at))
-
-    def m_setdefault(self, trace: Trace, key: Any, default: Any = None) -> Any:
-        found = self.get(trace, key)
-        if found is None:
-            found = default or Constant(None)
-            self.put(trace, key, found)
-        return found
-
-    def m_clear(self, trace: Trace) -> Any:
-        self.change(trace).clear()
-        return Constant(None)
-
-    def m_copy(self, trace: Trace) -> Any:
-        return Dict(dict(self.load(trace)), None, self.kind, None, self.factory)
-
-    m___copy__ = m_copy
-
-    def m_keys(self, trace: Trace) -> Any:
-        return DictView(self, "keys")
-
-    def m_values(self, trace: Trace) -> Any:
-        return DictView(self, "values")
-
-    def m_items(self, trace: Trace) -> Any:
-        return DictView(self, "items")
-
-    def m___iter__(self, trace: Trace) -> Any:
-        return abstract.mapping_iterator(trace, self, "keys")
-
-    def m___reversed__(self, trace: Trace) -> Any:
-        return abstract.list_iterator(trace, list(reversed(self.keys(trace))))
-
-    def m_update(self, trace: Trace, /, *args: Any, **kwargs: Any) -> Any:
-        if len(args) > 1:
-            return abstract.refused_method(trace, self.kind, "update", list(args), kwargs)
-        pairs = abstract.dict_pairs(trace, args[0]) if args else []
-        pairs = pairs + [(Constant(k), v) for k, v in kwargs.items()]
-        for key, _ in pairs:
-            hashed(trace, key, DICT_KEY)
-        for key, value in pairs:
-            self.put(trace, key, value)
-        return Constant(None)
-
-    def m___or__(self, trace: Trace, other: Any) -> Any:
-        if not issubclass(other.python_type(), dict):
-            return Constant(NotImplemented)
-        merged = self.m_copy(trace)
-        merged.m_update(trace, other)
-        return merged
-
-    def m___ror__(self, trace: Trace, other: Any) -> Any:
-        """Where the other side is a plain dict, and this one is not."""
-        if not issubclass(other.python_type(), dict):
-            return Constant(NotImplemented)
-        merged = Dict(None, None, self.kind, None, self.factory)
-        merged.m_update(trace, other)
-        merged.m_update(trace, self)
-        return merged
-
-    def m___ior__(self, trace: Trace, other: Any) -> Any:
-        self.m_update(trace, other)
-        return self
-
-    def m_move_to_end(self, trace: Trace, key: Any, last: Any = None) -> Any:
-        if self.get(trace, key) is None:
-            return abstract.raise_with(trace, KeyError, [key])
-        at = key_of(trace, self, key).hash_key(trace)
-        to_end = last is None or last.truth(trace)
-        if at == next(reversed(self.load(trace)) if to_end else iter(self.load(trace))):
-            return Constant(None)
-        entries = self.change(trace)
-        pair = entries.pop(at)
-        self.inserted += 1
-        if to_end:
-            entries[at] = pair
-        else:
-            rest = dict(entries)
-            entries.clear()
-            entries[at] = pair
-            entries.update(rest)
-        return Constant(None)
-
-    def m___eq__(self, trace: Trace, other: Any) -> Any:
-        return abstract.dicts_equal(trace, self, other)
-
-    def m___ne__(self, trace: Trace, other: Any) -> Any:
-        equal = abstract.dicts_equal(trace, self, other)
-        return equal if equal.constant() is NotImplemented else abstract.negate(trace, equal)
-
-    def m_fromkeys(self, trace: Trace, keys: Any, value: Any = None) -> Any:
-        made = Dict(None, None, self.kind)
-        for key in abstract.unpack(trace, keys):
-            made.put(trace, key, value or Constant(None))
-        return made
 
     # ---- making it real
 
@@ -296,9 +154,200 @@ class Dict(Container):
                 new.append((key, value))
         return gone, new
 
-    def _fill(self, emit: Any, name: str) -> None:
+    def _fill(self, emit: Emitter, name: str) -> None:
         for key, value in self.entries.values():
             emit.line(f"{name}[{emit.value(key)}] = {emit.value(value)}")
+
+
+@method(Dict, "__len__")
+def dict_len(self: Dict, trace: Trace) -> Value:
+    return Constant(len(self.load(trace)))
+
+
+@method(Dict, "__contains__")
+def dict_contains(self: Dict, trace: Trace, key: Value) -> Value:
+    return Constant(self.get(trace, key) is not None)
+
+
+@method(Dict, "__getitem__")
+def dict_getitem(self: Dict, trace: Trace, key: object) -> Value | None:
+    found = self.get(trace, key)
+    if found is not None:
+        return found
+    if self.factory is not None and not (self.factory.is_constant()):
+        value = abstract.call(trace, self.factory, [], {})
+        self.put(trace, key, value)
+        return value
+    return abstract.raise_with(trace, KeyError, [key])
+
+
+@method(Dict, "get")
+def dict_get(self: Dict, trace: Trace, key: object, default: object = None) -> Any:
+    found = self.get(trace, key)
+    return found if found is not None else (default or Constant(None))
+
+
+@method(Dict, "__setitem__")
+def dict_setitem(self: Dict, trace: Trace, key: Value, value: Value) -> Value:
+    self.put(trace, key, value)
+    return Constant(None)
+
+
+@method(Dict, "__delitem__")
+def dict_delitem(self: Dict, trace: Trace, key: object) -> Value:
+    if self.get(trace, key) is None:
+        return abstract.raise_with(trace, KeyError, [key])
+    del self.change(trace)[key_of(trace, self, key).hash_key(trace)]
+    return Constant(None)
+
+
+@method(Dict, "pop")
+def dict_pop(self: Dict, trace: Trace, key: Any, default: object = None) -> Any:
+    found = self.get(trace, key)
+    if found is None:
+        return default if default is not None else abstract.raise_with(trace, KeyError, [key])
+    del self.change(trace)[key_of(trace, self, key).hash_key(trace)]
+    return found
+
+
+@method(Dict, "popitem")
+def dict_popitem(self: Dict, trace: Trace, last: Any = None) -> Value | None:
+    if last is not None and self.kind is not collections.OrderedDict:
+        return abstract.refused_method(trace, self.kind, "popitem", [last], {})
+    if not self.load(trace):
+        return abstract.raise_(trace, KeyError, "popitem(): dictionary is empty")
+    self.values(trace)
+    entries = self.change(trace)
+    at = (
+        next(iter(entries))
+        if last is not None and not last.truth(trace)
+        else next(reversed(entries))
+    )
+    return Tuple(entries.pop(at))
+
+
+@method(Dict, "setdefault")
+def dict_setdefault(self: Dict, trace: Trace, key: object, default: Any = None) -> Value | None:
+    found = self.get(trace, key)
+    if found is None:
+        found = default or Constant(None)
+        self.put(trace, key, found)
+    return found
+
+
+@method(Dict, "clear")
+def dict_clear(self: Dict, trace: Trace) -> Value:
+    self.change(trace).clear()
+    return Constant(None)
+
+
+@method(Dict, "copy", "__copy__")
+def dict_copy(self: Dict, trace: Trace) -> Value:
+    return Dict(dict(self.load(trace)), None, self.kind, None, self.factory)
+
+
+@method(Dict, "keys")
+def dict_keys(self: Dict, trace: Trace) -> Value:
+    return DictView(self, "keys")
+
+
+@method(Dict, "values")
+def dict_values(self: Dict, trace: Trace) -> Value:
+    return DictView(self, "values")
+
+
+@method(Dict, "items")
+def dict_items(self: Dict, trace: Trace) -> Value:
+    return DictView(self, "items")
+
+
+@method(Dict, "__iter__")
+def dict_iter(self: Dict, trace: Trace) -> Value | None:
+    return abstract.mapping_iterator(trace, self, "keys")
+
+
+@method(Dict, "__reversed__")
+def dict_reversed(self: Dict, trace: Trace) -> Value:
+    return abstract.list_iterator(trace, list(reversed(self.keys(trace))))
+
+
+@method(Dict, "update")
+def dict_update(self: Dict, trace: Trace, /, *args: Value, **kwargs: Value) -> Value:
+    if len(args) > 1:
+        return abstract.refused_method(trace, self.kind, "update", list(args), kwargs)
+    pairs = abstract.dict_pairs(trace, args[0]) if args else []
+    pairs = pairs + [(Constant(k), v) for k, v in kwargs.items()]
+    for key, _ in pairs:
+        hashed(trace, key, DICT_KEY)
+    for key, value in pairs:
+        self.put(trace, key, value)
+    return Constant(None)
+
+
+@method(Dict, "__or__")
+def dict_or(self: Dict, trace: Trace, other: Any) -> Value | None:
+    if not issubclass(other.python_type(), dict):
+        return Constant(NotImplemented)
+    merged = run_method(trace, self, "copy")
+    run_method(trace, merged, "update", other)
+    return merged
+
+
+@method(Dict, "__ror__")
+def dict_ror(self: Dict, trace: Trace, other: Value) -> Value:
+    """Where the other side is a plain dict, and this one is not."""
+    if not issubclass(other.python_type(), dict):
+        return Constant(NotImplemented)
+    merged = Dict(None, None, self.kind, None, self.factory)
+    run_method(trace, merged, "update", other)
+    run_method(trace, merged, "update", self)
+    return merged
+
+
+@method(Dict, "__ior__")
+def dict_ior(self: Dict, trace: Trace, other: Value) -> Value:
+    run_method(trace, self, "update", other)
+    return self
+
+
+@method(Dict, "move_to_end")
+def dict_move_to_end(self: Dict, trace: Trace, key: Any, last: Any = None) -> Value:
+    if self.get(trace, key) is None:
+        return abstract.raise_with(trace, KeyError, [key])
+    at = key_of(trace, self, key).hash_key(trace)
+    to_end = last is None or last.truth(trace)
+    if at == next(reversed(self.load(trace)) if to_end else iter(self.load(trace))):
+        return Constant(None)
+    entries = self.change(trace)
+    pair = entries.pop(at)
+    self.inserted += 1
+    if to_end:
+        entries[at] = pair
+    else:
+        rest = dict(entries)
+        entries.clear()
+        entries[at] = pair
+        entries.update(rest)
+    return Constant(None)
+
+
+@method(Dict, "__eq__")
+def dict_eq(self: Dict, trace: Trace, other: Value) -> Value:
+    return abstract.dicts_equal(trace, self, other)
+
+
+@method(Dict, "__ne__")
+def dict_ne(self: Dict, trace: Trace, other: Value) -> Value:
+    equal = abstract.dicts_equal(trace, self, other)
+    return equal if equal.constant() is NotImplemented else abstract.negate(trace, equal)
+
+
+@method(Dict, "fromkeys")
+def dict_fromkeys(self: Dict, trace: Trace, keys: object, value: object = None) -> Value:
+    made = Dict(None, None, self.kind)
+    for key in abstract.unpack(trace, keys):
+        made.put(trace, key, value or Constant(None))
+    return made
 
 
 def _unchanged(old: Any, new: Any) -> bool:

@@ -8,7 +8,9 @@ from typing import Any
 from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.methods import method, run_method
 from suture.compiler.objects.sequence import Tuple
 from suture.compiler.objects.set_ import Set
 
@@ -42,23 +44,7 @@ class DictView(Value):
             raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
         return abstract.container_attribute(trace, self, name)
 
-    def m___len__(self, trace: Trace) -> Any:
-        return self.of.m___len__(trace)
-
-    def m___iter__(self, trace: Trace) -> Any:
-        return abstract.mapping_iterator(trace, self.of, self.what)
-
-    def m___reversed__(self, trace: Trace) -> Any:
-        return abstract.list_iterator(trace, list(reversed(self.elements(trace))))
-
-    def m___contains__(self, trace: Trace, item: Any) -> Any:
-        if self.what == "keys":
-            return self.of.m___contains__(trace, item)
-        if self.what == "items":
-            return self._has_item(trace, item)
-        return Constant(any(abstract.same_or_equal(trace, e, item) for e in self.elements(trace)))
-
-    def _has_item(self, trace: Trace, item: Any) -> Any:
+    def _has_item(self, trace: Trace, item: Value) -> Value:
         pair = abstract.builtin_part(trace, item)
         if not isinstance(pair, Tuple) or len(pair.items) != 2:
             return Constant(False)
@@ -67,23 +53,51 @@ class DictView(Value):
         return Constant(found is not None and abstract.same_or_equal(trace, found, value))
 
     def _set(self, trace: Trace) -> Any:
-        return Set().m_union(trace, self)
+        return run_method(trace, Set(), "union", self)
 
-    def m_isdisjoint(self, trace: Trace, other: Any) -> Any:
-        return self._set(trace).m_isdisjoint(trace, other)
-
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return f"{emit.value(self.of)}.{self.what}()"
+
+
+@method(DictView, "__len__")
+def dict_view_len(self: DictView, trace: Trace) -> Value | None:
+    return run_method(trace, self.of, "__len__")
+
+
+@method(DictView, "__iter__")
+def dict_view_iter(self: DictView, trace: Trace) -> Value | None:
+    return abstract.mapping_iterator(trace, self.of, self.what)
+
+
+@method(DictView, "__reversed__")
+def dict_view_reversed(self: DictView, trace: Trace) -> Value:
+    return abstract.list_iterator(trace, list(reversed(self.elements(trace))))
+
+
+@method(DictView, "__contains__")
+def dict_view_contains(self: DictView, trace: Trace, item: Value) -> Value | None:
+    if self.what == "keys":
+        return run_method(trace, self.of, "__contains__", item)
+    if self.what == "items":
+        return self._has_item(trace, item)
+    return Constant(any(abstract.same_or_equal(trace, e, item) for e in self.elements(trace)))
+
+
+@method(DictView, "isdisjoint")
+def dict_view_isdisjoint(self: DictView, trace: Trace, other: Any) -> Value | None:
+    return run_method(trace, self._set(trace), "isdisjoint", other)
 
 
 def _view_compare(symbol: str) -> Any:
     """Views compare by their lengths, then by asking for each element of the smaller one."""
 
-    def operate(self: DictView, trace: Trace, other: Any) -> Any:
+    def operate(self: DictView, trace: Trace, other: Value) -> Value:
         other = abstract.builtin_part(trace, other)
         if self.what == "values" or not _like_a_set(other):
             return Constant(NotImplemented)
-        ours, theirs = (abstract.constant_value(trace, v.m___len__(trace)) for v in (self, other))
+        ours, theirs = (
+            abstract.constant_value(trace, run_method(trace, v, "__len__")) for v in (self, other)
+        )
         may = _LENGTHS[symbol](ours, theirs)
         small, large = (other, self) if symbol in (">", ">=") else (self, other)
         if symbol == "!=":
@@ -93,13 +107,13 @@ def _view_compare(symbol: str) -> Any:
     return operate
 
 
-def _like_a_set(value: Any) -> bool:
+def _like_a_set(value: object) -> bool:
     return isinstance(value, Set) or (isinstance(value, DictView) and value.what != "values")
 
 
 def _all_in(trace: Trace, small: Any, large: Any) -> bool:
     members = list(small.elements(trace) if isinstance(small, DictView) else small.entries.values())
-    return all(large.m___contains__(trace, item).constant() for item in members)
+    return all(run_method(trace, large, "__contains__", item).constant() for item in members)
 
 
 _LENGTHS = {
@@ -109,24 +123,24 @@ _LENGTHS = {
 for _name, _symbol in (
     ("eq", "=="), ("ne", "!="), ("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="),
 ):  # fmt: skip
-    setattr(DictView, f"m___{_name}__", _view_compare(_symbol))
+    method(DictView, f"__{_name}__")(_view_compare(_symbol))
 
 
 def _view_operator(method: str, reflected: bool) -> Any:
     """`view & x` and its kin give a set; either side may be the view."""
 
-    def operate(self: DictView, trace: Trace, other: Any) -> Any:
+    def operate(self: DictView, trace: Trace, other: Value) -> Value | None:
         if self.what == "values":
             return Constant(NotImplemented)
         left, right = (other, self) if reflected else (self, other)
-        return getattr(Set().m_union(trace, left), method)(trace, right)
+        return run_method(trace, run_method(trace, Set(), "union", left), method, right)
 
     return operate
 
 
 for _name, _method in (
-    ("and", "m_intersection"), ("or", "m_union"),
-    ("sub", "m_difference"), ("xor", "m_symmetric_difference"),
+    ("and", "intersection"), ("or", "union"),
+    ("sub", "difference"), ("xor", "symmetric_difference"),
 ):  # fmt: skip
-    setattr(DictView, f"m___{_name}__", _view_operator(_method, False))
-    setattr(DictView, f"m___r{_name}__", _view_operator(_method, True))
+    method(DictView, f"__{_name}__")(_view_operator(_method, False))
+    method(DictView, f"__r{_name}__")(_view_operator(_method, True))

@@ -11,8 +11,10 @@ from typing import Any
 from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.held import Held
+from suture.compiler.objects.methods import method
 
 # Types as people write them in annotations: they compare by what they say.
 FORMS = (
@@ -27,7 +29,7 @@ FORMS = (
 )
 
 
-def is_form(value: Any) -> bool:
+def is_form(value: object) -> bool:
     """Whether the object is a type as annotations say it, and no class."""
     kind = type(value)
     if kind in FORMS:
@@ -77,10 +79,12 @@ class Frozen(Held):
                 return FrozenMethod(self, name)
         return abstract.frozen(trace, found)
 
-    def setattr(self, trace: Trace, name: str, value: Any) -> None:
+    def setattr(self, trace: Trace, name: str, value: Value) -> None:
         raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=self.describe())
 
-    def call_method(self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call_method(
+        self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
+    ) -> Value | None:
         if type(self.value) is types.MappingProxyType:  # what is in there is there for all to see
             values = [abstract.constant_value(trace, a) for a in args]
             named = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
@@ -96,16 +100,7 @@ class Frozen(Held):
             )
         return abstract.frozen_answer(trace, getattr(self.value, name), args, kwargs)
 
-    def m___len__(self, trace: Trace) -> Any:
-        return abstract.fold(trace, len, [self], {})
-
-    def m___eq__(self, trace: Trace, other: Any) -> Any:
-        return self._compared(trace, operator.eq, other)
-
-    def m___ne__(self, trace: Trace, other: Any) -> Any:
-        return self._compared(trace, operator.ne, other)
-
-    def _compared(self, trace: Trace, compare: Any, other: Any) -> Any:
+    def _compared(self, trace: Trace, compare: object, other: Value) -> Value | None:
         """What the class says of itself and another object that never changes."""
         own: Any = type(self.value).__eq__
         alike = isinstance(other, Frozen) or type(self.value) is types.MappingProxyType
@@ -113,24 +108,49 @@ class Frozen(Held):
             return Constant(NotImplemented)
         return abstract.fold(trace, compare, [self, other], {})
 
-    def m___or__(self, trace: Trace, other: Any) -> Any:
-        return abstract.fold(trace, operator.or_, [self, other], {})
 
-    def m___ror__(self, trace: Trace, other: Any) -> Any:
-        return abstract.fold(trace, operator.or_, [other, self], {})
+@method(Frozen, "__len__")
+def frozen_len(self: Frozen, trace: Trace) -> Value | None:
+    return abstract.fold(trace, len, [self], {})
 
-    def m___contains__(self, trace: Trace, key: Any) -> Any:
-        return abstract.fold(trace, operator.contains, [self, key], {})
 
-    def m___getitem__(self, trace: Trace, key: Any) -> Any:
-        value = abstract.constant_value(trace, key)
-        return abstract.frozen_result(trace, lambda: self.value[value])
+@method(Frozen, "__eq__")
+def frozen_eq(self: Frozen, trace: Trace, other: Value) -> Value | None:
+    return self._compared(trace, operator.eq, other)
 
-    def m___iter__(self, trace: Trace) -> Any:
-        return abstract.list_iterator(
-            trace,
-            list(abstract.unpack(trace, abstract.frozen_result(trace, lambda: tuple(self.value)))),
-        )
+
+@method(Frozen, "__ne__")
+def frozen_ne(self: Frozen, trace: Trace, other: Value) -> Value | None:
+    return self._compared(trace, operator.ne, other)
+
+
+@method(Frozen, "__or__")
+def frozen_or(self: Frozen, trace: Trace, other: Value) -> Value | None:
+    return abstract.fold(trace, operator.or_, [self, other], {})
+
+
+@method(Frozen, "__ror__")
+def frozen_ror(self: Frozen, trace: Trace, other: Value) -> Value | None:
+    return abstract.fold(trace, operator.or_, [other, self], {})
+
+
+@method(Frozen, "__contains__")
+def frozen_contains(self: Frozen, trace: Trace, key: Value) -> Value | None:
+    return abstract.fold(trace, operator.contains, [self, key], {})
+
+
+@method(Frozen, "__getitem__")
+def frozen_getitem(self: Frozen, trace: Trace, key: Value) -> Value | None:
+    value = abstract.constant_value(trace, key)
+    return abstract.frozen_result(trace, lambda: self.value[value])
+
+
+@method(Frozen, "__iter__")
+def frozen_iter(self: Frozen, trace: Trace) -> Value:
+    return abstract.list_iterator(
+        trace,
+        list(abstract.unpack(trace, abstract.frozen_result(trace, lambda: tuple(self.value)))),
+    )
 
 
 class FrozenMethod(Value):
@@ -149,5 +169,5 @@ class FrozenMethod(Value):
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return abstract.tail_call_method(trace, self.owner, self.name, args, kwargs)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return f"{emit.value(self.owner)}.{self.name}"

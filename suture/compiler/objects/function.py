@@ -9,10 +9,12 @@ from typing import Any
 from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.core import Mutable, Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.dict_ import Dict
 from suture.compiler.objects.held import Held, RealIdentity
 from suture.compiler.objects.sequence import Tuple
+from suture.compiler.sources import Source
 
 
 class Cell(Mutable):
@@ -20,7 +22,7 @@ class Cell(Mutable):
 
     __slots__ = ("contents",)
 
-    def __init__(self, contents: Any = None, source: Any = None) -> None:
+    def __init__(self, contents: Any = None, source: Source | None = None) -> None:
         super().__init__(source)
         self.contents = contents
 
@@ -35,7 +37,7 @@ class Cell(Mutable):
             )
         return super().getattr(trace, name)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         name = self.begin(emit)
         self.write_back(emit, name)
         return name
@@ -44,7 +46,7 @@ class Cell(Mutable):
         """The cell, still empty."""
         return str(emit.begin(self, f"{emit.constant(types.CellType, 'Cell')}()"))
 
-    def write_back(self, emit: Any, name: str) -> None:
+    def write_back(self, emit: Emitter, name: str) -> None:
         if self.contents is not None:
             emit.line(f"{name}.cell_contents = {emit.value(self.contents)}")
         elif self.changed and self.source is not None:
@@ -56,7 +58,7 @@ class Function(Value):
 
     __slots__ = ("fn",)
 
-    def __init__(self, fn: types.FunctionType, source: Any = None) -> None:
+    def __init__(self, fn: types.FunctionType, source: Source | None = None) -> None:
         super().__init__(source)
         self.fn = fn
 
@@ -83,7 +85,7 @@ class Function(Value):
     def globals(self) -> dict[str, Any]:
         return self.fn.__globals__
 
-    def cell(self, trace: Trace, i: int) -> Any:
+    def cell(self, trace: Trace, i: int) -> Value:
         """The i-th free variable's cell."""
         assert self.fn.__closure__ is not None  # a code with free variables has one
         source = self.source.child("closure", i) if self.source is not None else None
@@ -100,7 +102,7 @@ class Function(Value):
             abstract.wrap(trace, v, self.source.child("default", i)) for i, v in enumerate(values)
         ]
 
-    def default(self, trace: Trace, i: int) -> Any:
+    def default(self, trace: Trace, i: int) -> Value | None:
         values = self.fn.__defaults__ or ()
         base = self.source if self.source is not None else abstract.pinned(trace, self.fn)
         return abstract.wrap(trace, values[i], base.child("default", i))
@@ -109,7 +111,7 @@ class Function(Value):
     def default_count(self) -> int:
         return len(self.fn.__defaults__ or ())
 
-    def kwdefault(self, trace: Trace, name: str) -> Any:
+    def kwdefault(self, trace: Trace, name: str) -> Value | None:
         values = self.fn.__kwdefaults__ or {}
         if name not in values:
             return None
@@ -122,13 +124,13 @@ class Function(Value):
     def getattr(self, trace: Trace, name: str) -> Any:
         return abstract.object_attribute(trace, self, self.fn, name)
 
-    def setattr(self, trace: Trace, name: str, value: Any) -> None:
+    def setattr(self, trace: Trace, name: str, value: Value) -> None:
         abstract.object_set_attribute(trace, self, self.fn, name, value)
 
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return abstract.call_function(trace, self, args, kwargs)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return str(emit.constant(self.fn, self.fn.__name__))
 
 
@@ -176,17 +178,17 @@ class MadeFunction(Mutable):
     def describe(self) -> str:
         return self.code.co_qualname
 
-    def cell(self, trace: Trace, i: int) -> Any:
+    def cell(self, trace: Trace, i: int) -> Value:
         return self.closure[i]
 
-    def default(self, trace: Trace, i: int) -> Any:
+    def default(self, trace: Trace, i: int) -> Value:
         return self._defaults[i]
 
     @property
     def default_count(self) -> int:
         return len(self._defaults)
 
-    def kwdefault(self, trace: Trace, name: str) -> Any:
+    def kwdefault(self, trace: Trace, name: str) -> Value | None:
         return self.kwdefaults.get(name)
 
     def kwdefault_names(self) -> list[str]:
@@ -238,7 +240,7 @@ class MadeFunction(Mutable):
             trace, AttributeError, f"'function' object has no attribute '{name}'"
         )
 
-    def setattr(self, trace: Trace, name: str, value: Any) -> None:
+    def setattr(self, trace: Trace, name: str, value: Value) -> None:
         if name == "__dict__" or name in _FIXED_FIELDS:
             raise Break(
                 objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=self.describe()
@@ -321,7 +323,7 @@ class MadeFunctionGet(Value):
             return self.fn
         return Method(self.fn, owner)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return f"{emit.value(self.fn)}.__get__"
 
 
@@ -349,7 +351,7 @@ class Method(Value):
 
     __slots__ = ("fn", "owner")
 
-    def __init__(self, fn: Any, owner: Any, source: Any = None) -> None:
+    def __init__(self, fn: Any, owner: Any, source: Source | None = None) -> None:
         super().__init__(source)
         self.fn = fn
         self.owner = owner
@@ -380,7 +382,7 @@ class Method(Value):
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return abstract.tail_call(trace, self.fn, [self.owner, *args], kwargs)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         told = getattr(self.fn, "value", None)
         plain = self.python_type() is types.MethodType and not isinstance(told, property)
         method = emit.constant(types.MethodType if plain else bound, "Method")
@@ -397,7 +399,7 @@ class Partial(Mutable):
         fn: Any,
         args: list[Any],
         keywords: dict[str, Any],
-        source: Any = None,
+        source: Source | None = None,
         value: Any = None,
     ) -> None:
         super().__init__(source)
@@ -424,7 +426,7 @@ class Partial(Mutable):
             return abstract.instance_dict(trace, self)
         return abstract.partial_attribute(trace, self, name)
 
-    def setattr(self, trace: Trace, name: str, value: Any) -> None:
+    def setattr(self, trace: Trace, name: str, value: Value) -> None:
         if self.source is not None or name in ("func", "args", "keywords", "__dict__"):
             super().setattr(trace, name, value)
         self.touch(trace)
@@ -461,13 +463,13 @@ class Builtin(Held):
     def getattr(self, trace: Trace, name: str) -> Any:
         return abstract.object_attribute(trace, self, self.value, name)
 
-    def setattr(self, trace: Trace, name: str, value: Any) -> None:
+    def setattr(self, trace: Trace, name: str, value: Value) -> None:
         abstract.object_set_attribute(trace, self, self.value, name, value)
 
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return abstract.call_builtin(trace, self, args, kwargs)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return str(emit.constant(self.value, getattr(self.value, "__name__", "object")))
 
 

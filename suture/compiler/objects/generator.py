@@ -6,8 +6,9 @@ import types
 from typing import Any
 
 from suture.compiler import abstract
-from suture.compiler.core import Mutable, Trace
+from suture.compiler.core import Frame, Mutable, Trace, Value
 from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.methods import method, run_method
 
 
 class MadeByPython(Exception):
@@ -26,9 +27,9 @@ class Generator(Mutable):
 
     __slots__ = ("cls", "frame", "origin", "place", "running", "started")
 
-    def __init__(self, frame: Any, cls: type = types.GeneratorType) -> None:
+    def __init__(self, frame: Frame, cls: type = types.GeneratorType) -> None:
         super().__init__(None)
-        self.frame = frame
+        self.frame: Frame | None = frame
         self.running = False
         self.started = False
         self.cls = cls
@@ -55,7 +56,7 @@ class Generator(Mutable):
                 return Constant(None)
         return abstract.container_attribute(trace, self, name)
 
-    def advance(self, trace: Trace) -> Any:
+    def advance(self, trace: Trace) -> Value:
         return abstract.advance_generator(trace, self, Constant(None))
 
     def remaining(self, trace: Trace) -> list[Any]:
@@ -66,21 +67,6 @@ class Generator(Mutable):
             out.append(item)
         return out
 
-    def m___iter__(self, trace: Trace) -> Any:
-        return self
-
-    def m___next__(self, trace: Trace) -> Any:
-        return self.m_send(trace, Constant(None))
-
-    def m_send(self, trace: Trace, value: Any) -> Any:
-        return abstract.generator_send(trace, self, value)
-
-    def m_close(self, trace: Trace) -> Any:
-        return abstract.generator_close(trace, self)
-
-    def m_throw(self, trace: Trace, *args: Any) -> Any:
-        return abstract.generator_throw(trace, self, list(args))
-
     def rebuild(self, emit: Any) -> str:
         again = self.origin is not None and self.origin[1] is not None and not self.started
         if self.place is not None and not again:
@@ -90,3 +76,28 @@ class Generator(Mutable):
         _, make, args, kwargs = self.origin
         parts = [emit.value(a) for a in args] + [f"{k}={emit.value(v)}" for k, v in kwargs.items()]
         return f"{emit.constant(make, make.__name__)}({', '.join(parts)})"
+
+
+@method(Generator, "__iter__")
+def generator_iter(self: Generator, trace: Trace) -> Value:
+    return self
+
+
+@method(Generator, "__next__")
+def generator_next(self: Generator, trace: Trace) -> Value | None:
+    return run_method(trace, self, "send", Constant(None))
+
+
+@method(Generator, "send")
+def generator_send(self: Generator, trace: Trace, value: Value) -> Value:
+    return abstract.generator_send(trace, self, value)
+
+
+@method(Generator, "close")
+def generator_close(self: Generator, trace: Trace) -> Any:
+    return abstract.generator_close(trace, self)
+
+
+@method(Generator, "throw")
+def generator_throw(self: Generator, trace: Trace, *args: Value) -> Value:
+    return abstract.generator_throw(trace, self, list(args))

@@ -11,11 +11,21 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
-from suture.compiler.objects.deque import Deque
-from suture.compiler.objects.sequence import List, Tuple
-from suture.compiler.objects.set_ import Set, as_numbers
+from suture.compiler.objects.deque import Deque, deque_append, deque_extend
+from suture.compiler.objects.methods import method, run_method
+from suture.compiler.objects.sequence import (
+    List,
+    Tuple,
+    list_append,
+    list_extend,
+    sequence_add,
+    sequence_len,
+)
+from suture.compiler.objects.set_ import Set, as_numbers, set_add, set_len
+from suture.compiler.sources import Source
 
 
 class _OnDemand:
@@ -52,32 +62,14 @@ class GrowingList(_OnDemand, List):
 
     __slots__ = ("_items", "_load", "added")
 
-    def __init__(self, load: Callable[[], list[Any]], source: Any) -> None:
+    def __init__(self, load: Callable[[], list[Any]], source: Source | None) -> None:
         self._load = load
         self._items: list[Any] | None = None
         self.added: list[Any] = []
         super(List, self).__init__((), source)
         self._items = None
 
-    def m_append(self, trace: Trace, item: Any) -> Any:
-        if self._items is not None:
-            return super().m_append(trace, item)
-        self.touch(trace)
-        self.added.append(item)
-        return Constant(None)
-
-    def m_extend(self, trace: Trace, more: Any) -> Any:
-        if not abstract.is_settled(trace, more):
-            return super().m_extend(trace, more)
-        new = list(abstract.unpack(trace, more))
-        if self._items is None:
-            self.touch(trace)
-            self.added.extend(new)
-        else:
-            self.change(trace).extend(new)
-        return Constant(None)
-
-    def write_back(self, emit: Any, name: str) -> None:
+    def write_back(self, emit: Emitter, name: str) -> None:
         if self._items is not None:
             super().write_back(emit, name)
         elif len(self.added) == 1:
@@ -90,6 +82,28 @@ class GrowingList(_OnDemand, List):
         return List(items)
 
 
+@method(GrowingList, "append")
+def growing_list_append(self: GrowingList, trace: Trace, item: Value) -> Value:
+    if self._items is not None:
+        return list_append(self, trace, item)
+    self.touch(trace)
+    self.added.append(item)
+    return Constant(None)
+
+
+@method(GrowingList, "extend")
+def growing_list_extend(self: GrowingList, trace: Trace, more: Value) -> Value:
+    if not abstract.is_settled(trace, more):
+        return list_extend(self, trace, more)
+    new = list(abstract.unpack(trace, more))
+    if self._items is None:
+        self.touch(trace)
+        self.added.extend(new)
+    else:
+        self.change(trace).extend(new)
+    return Constant(None)
+
+
 class GrowingDeque(_OnDemand, Deque):
     """The same for a deque: `size` says how many items there are. What is added drops others at
     the other end if there is a maximal length, and the real deque knows how."""
@@ -97,7 +111,7 @@ class GrowingDeque(_OnDemand, Deque):
     __slots__ = ("_items", "_load", "_size", "added")
 
     def __init__(
-        self, load: Callable[[], list[Any]], size: int, source: Any, maxlen: int | None
+        self, load: Callable[[], list[Any]], size: int, source: Source | None, maxlen: int | None
     ) -> None:
         self._load = load
         self._size = size
@@ -110,36 +124,42 @@ class GrowingDeque(_OnDemand, Deque):
         super().load()
         self._trim(left=False)
 
-    def m_append(self, trace: Trace, item: Any) -> Any:
-        if self._items is not None:
-            return super().m_append(trace, item)
-        self.touch(trace)
-        self.moves += 1
-        self.added.append(item)
-        return Constant(None)
-
-    def m_extend(self, trace: Trace, more: Any) -> Any:
-        if self._items is not None or not abstract.is_settled(trace, more):
-            return super().m_extend(trace, more)
-        for item in abstract.unpack(trace, more):
-            self.m_append(trace, item)
-        return Constant(None)
-
-    def m___len__(self, trace: Trace) -> Any:
-        if self._items is not None or self.added:
-            return super().m___len__(trace)
-        trace.guards.add(self.source.call(len), "equals", self._size)
-        return Constant(self._size)
-
     def truth(self, trace: Trace) -> Any:
-        return bool(self.m___len__(trace).constant())
+        return bool(run_method(trace, self, "__len__").constant())
 
-    def write_back(self, emit: Any, name: str) -> None:
+    def write_back(self, emit: Emitter, name: str) -> None:
         if self._items is not None:
             super().write_back(emit, name)
         else:
             inner = ", ".join(emit.value(i) for i in self.added)
             emit.line(f"{name}.extend([{inner}])")
+
+
+@method(GrowingDeque, "append")
+def growing_deque_append(self: GrowingDeque, trace: Trace, item: Value) -> Value:
+    if self._items is not None:
+        return deque_append(self, trace, item)
+    self.touch(trace)
+    self.moves += 1
+    self.added.append(item)
+    return Constant(None)
+
+
+@method(GrowingDeque, "extend")
+def growing_deque_extend(self: GrowingDeque, trace: Trace, more: Value) -> Value:
+    if self._items is not None or not abstract.is_settled(trace, more):
+        return deque_extend(self, trace, more)
+    for item in abstract.unpack(trace, more):
+        run_method(trace, self, "append", item)
+    return Constant(None)
+
+
+@method(GrowingDeque, "__len__")
+def growing_deque_len(self: GrowingDeque, trace: Trace) -> Value:
+    if self._items is not None or self.added:
+        return sequence_len(self, trace)
+    trace.guards.add(self.source.call(len), "equals", self._size)
+    return Constant(self._size)
 
 
 class GrowingTuple(_OnDemand, Tuple):
@@ -151,7 +171,7 @@ class GrowingTuple(_OnDemand, Tuple):
     def __init__(
         self,
         load: Callable[[], list[Any]],
-        source: Any,
+        source: Source | None,
         base: GrowingTuple | None = None,
         added: list[Any] | None = None,
     ) -> None:
@@ -171,17 +191,19 @@ class GrowingTuple(_OnDemand, Tuple):
     def identity(self) -> Any:
         return super(Tuple, self).identity()
 
-    def m___add__(self, trace: Trace, other: Any) -> Any:
-        more = abstract.builtin_part(trace, other)
-        if self.loaded() or type(more) is not Tuple or not more.items:
-            return super().m___add__(trace, other)
-        base = self.base or self
-        added = [*self.added, *more.unpacked(trace)]
-        return GrowingTuple(lambda: base.items, None, base, added)
-
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         inner = ", ".join(emit.value(i) for i in self.added)
         return f"({emit.value(self.base)} + ({inner},))" if self.added else super().rebuild(emit)
+
+
+@method(GrowingTuple, "__add__")
+def growing_tuple_add(self: GrowingTuple, trace: Trace, other: Value) -> Value:
+    more = abstract.builtin_part(trace, other)
+    if self.loaded() or type(more) is not Tuple or not more.items:
+        return sequence_add(self, trace, other)
+    base = self.base or self
+    added = [*self.added, *more.unpacked(trace)]
+    return GrowingTuple(lambda: base.items, None, base, added)
 
 
 class GrowingSet(Set):
@@ -189,7 +211,9 @@ class GrowingSet(Set):
 
     __slots__ = ("_entries", "_length", "_load", "added")
 
-    def __init__(self, load: Callable[[], dict[Any, Any]], length: int, source: Any) -> None:
+    def __init__(
+        self, load: Callable[[], dict[Any, Any]], length: int, source: Source | None
+    ) -> None:
         self._load = load
         self._length = length
         self._entries: dict[Any, Any] | None = None
@@ -209,27 +233,31 @@ class GrowingSet(Set):
     def entries(self, value: dict[Any, Any]) -> None:
         self._entries = value
 
-    def m_add(self, trace: Trace, item: Any) -> Any:
-        if self._entries is not None:
-            return super().m_add(trace, item)
-        item = as_numbers(trace, item)  # numbers may be in there already
-        key = item.hash_key(trace)
-        self.touch(trace)
-        self.added.setdefault(key, item)
-        return Constant(None)
-
-    def m___len__(self, trace: Trace) -> Any:
-        if self._entries is not None or self.added:
-            return super().m___len__(trace)
-        trace.guards.add(self.source.call(len), "equals", self._length)
-        return Constant(self._length)
-
     def truth(self, trace: Trace) -> Any:
-        return bool(self.m___len__(trace).constant())
+        return bool(run_method(trace, self, "__len__").constant())
 
-    def write_back(self, emit: Any, name: str) -> None:
+    def write_back(self, emit: Emitter, name: str) -> None:
         if self._entries is not None:
             super().write_back(emit, name)
         else:
             inner = ", ".join(emit.value(i) for i in self.added.values())
             emit.line(f"set.update({name}, [{inner}])")
+
+
+@method(GrowingSet, "add")
+def growing_set_add(self: GrowingSet, trace: Trace, item: Any) -> Value:
+    if self._entries is not None:
+        return set_add(self, trace, item)
+    item = as_numbers(trace, item)  # numbers may be in there already
+    key = item.hash_key(trace)
+    self.touch(trace)
+    self.added.setdefault(key, item)
+    return Constant(None)
+
+
+@method(GrowingSet, "__len__")
+def growing_set_len(self: GrowingSet, trace: Trace) -> Value:
+    if self._entries is not None or self.added:
+        return set_len(self, trace)
+    trace.guards.add(self.source.call(len), "equals", self._length)
+    return Constant(self._length)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from suture.compiler.core import Value
+from suture.compiler.sources import Source
 
 
 class RealIdentity:
@@ -27,7 +28,7 @@ class Held(Value):
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any, source: Any = None) -> None:
+    def __init__(self, value: Any, source: Source | None = None) -> None:
         super().__init__(source)
         self.value = value
 

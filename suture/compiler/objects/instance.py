@@ -11,9 +11,12 @@ from suture import _core
 from suture.breaks import Break, calls, objects
 from suture.compiler import abstract
 from suture.compiler.core import Mutable, Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.held import Held, RealIdentity
+from suture.compiler.objects.methods import method
 from suture.compiler.objects.sequence import Tuple
+from suture.compiler.sources import Source
 
 DELETED = object()
 
@@ -36,7 +39,9 @@ class Object(Mutable):
 
     __slots__ = ("attrs", "cls", "storage", "value")
 
-    def __init__(self, value: Any, cls: type, source: Any = None, storage: Any = None) -> None:
+    def __init__(
+        self, value: Any, cls: type, source: Source | None = None, storage: Any = None
+    ) -> None:
         super().__init__(source)
         self.value = value
         self.cls = cls
@@ -74,7 +79,7 @@ class Object(Mutable):
                 raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
         return abstract.instance_attribute(trace, self, name)
 
-    def setattr(self, trace: Trace, name: str, value: Any) -> None:
+    def setattr(self, trace: Trace, name: str, value: Value) -> None:
         abstract.instance_set_attribute(trace, self, name, value)
 
     def delattr(self, trace: Trace, name: str) -> None:
@@ -83,7 +88,9 @@ class Object(Mutable):
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return abstract.call_type_method(trace, self, "__call__", args, kwargs)
 
-    def call_method(self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call_method(
+        self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
+    ) -> Value | None:
         return abstract.tail_call(trace, abstract.getattr(trace, self, name), args, kwargs)
 
     def as_proxy(self) -> Any:
@@ -122,7 +129,7 @@ class Object(Mutable):
         self._write_attrs(emit, name)
         return name
 
-    def write_back(self, emit: Any, name: str) -> None:
+    def write_back(self, emit: Emitter, name: str) -> None:
         if getattr(self.storage, "changed", False):
             self._write_storage(emit, name)
         self._write_attrs(emit, name)
@@ -130,7 +137,7 @@ class Object(Mutable):
     def _write_storage(self, emit: Any, name: str) -> None:
         emit.fill_storage(self.storage, name)
 
-    def _write_attrs(self, emit: Any, name: str) -> None:
+    def _write_attrs(self, emit: Emitter, name: str) -> None:
         setter = emit.constant(object.__setattr__, "set_attribute")
         deleter = emit.constant(object.__delattr__, "delete_attribute")
         for attr, value in self.attrs.items():
@@ -172,7 +179,7 @@ class Class(Held):
     def getattr(self, trace: Trace, name: str) -> Any:
         return abstract.class_attribute(trace, self, name)
 
-    def setattr(self, trace: Trace, name: str, value: Any) -> None:
+    def setattr(self, trace: Trace, name: str, value: Value) -> None:
         raise Break(
             objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=self.value.__qualname__
         )
@@ -180,7 +187,7 @@ class Class(Held):
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return abstract.call_class(trace, self, args, kwargs)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return str(emit.constant(self.value, self.value.__name__))
 
 
@@ -200,7 +207,7 @@ class Super(Value):
     def getattr(self, trace: Trace, name: str) -> Any:
         return abstract.super_attribute(trace, self, name)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return f"super({emit.constant(self.after, 'cls')}, {emit.value(self.owner)})"
 
 
@@ -248,7 +255,7 @@ class Raise(Mutable):
             return self.args[0] if self.args else Constant(None)
         return abstract.instance_attribute(trace, self, name)
 
-    def setattr(self, trace: Trace, name: str, value: Any) -> None:
+    def setattr(self, trace: Trace, name: str, value: Value) -> None:
         if name in ("__cause__", "__context__"):
             kind, what = value.python_type(), name.strip("_")
             if not issubclass(kind, (BaseException, type(None))):
@@ -269,12 +276,6 @@ class Raise(Mutable):
             self.args = list(abstract.unpack(trace, value))
         else:
             self.traceback = abstract.traceback_before(trace, self, value)
-
-    def m_with_traceback(self, trace: Trace, traceback: Any) -> Any:
-        entries = abstract.traceback_before(trace, self, traceback)
-        self.touch(trace)
-        self.traceback = entries
-        return self
 
     def rebuild(self, emit: Any) -> str:
         cls = emit.constant(self.cls, self.cls.__name__)
@@ -298,6 +299,14 @@ class Raise(Mutable):
             place = f"{emit.constant(code, 'code')}, {emit.constant(namespace, 'globals')}, {at}"
             emit.line(f"{add}({name}, {place})")
         return name
+
+
+@method(Raise, "with_traceback")
+def raise_with_traceback(self: Raise, trace: Trace, traceback: Value) -> Value:
+    entries = abstract.traceback_before(trace, self, traceback)
+    self.touch(trace)
+    self.traceback = entries
+    return self
 
 
 _OF_EXCEPTIONS = ("__cause__", "__context__", "args", "__traceback__")
@@ -359,8 +368,8 @@ class Module(Held):
     def getattr(self, trace: Trace, name: str) -> Any:
         return abstract.module_attribute(trace, self, name)
 
-    def setattr(self, trace: Trace, name: str, value: Any) -> None:
+    def setattr(self, trace: Trace, name: str, value: Value) -> None:
         abstract.set_module_attribute(trace, self, name, value)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return str(emit.constant(self.value, self.describe().replace(".", "_")))

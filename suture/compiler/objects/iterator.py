@@ -6,8 +6,10 @@ import collections
 from typing import Any
 
 from suture.compiler import abstract
-from suture.compiler.core import Mutable, Raised, Trace
+from suture.compiler.core import Mutable, Raised, Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.methods import method
 
 END = object()
 _LIST_ITERATOR = type(iter([]))  # type: ignore[var-annotated]
@@ -31,12 +33,16 @@ class Iterator(Mutable):
     def getattr(self, trace: Trace, name: str) -> Any:
         return abstract.container_attribute(trace, self, name)
 
-    def m___iter__(self, trace: Trace) -> Any:
-        return self
 
-    def m___next__(self, trace: Trace) -> Any:
-        item = self.advance(trace)
-        return abstract.raise_(trace, StopIteration) if item is END else item
+@method(Iterator, "__iter__")
+def iterator_iter(self: Iterator, trace: Trace) -> Value:
+    return self
+
+
+@method(Iterator, "__next__")
+def iterator_next(self: Iterator, trace: Trace) -> Value | None:
+    item = self.advance(trace)
+    return abstract.raise_(trace, StopIteration) if item is END else item
 
 
 class SequenceIterator(Iterator):
@@ -65,10 +71,6 @@ class SequenceIterator(Iterator):
         self.at += 1
         return self.of.at(trace, i)
 
-    def m___length_hint__(self, trace: Trace) -> Any:
-        size = self.start if self.reverse else len(self.of.items)
-        return Constant(max(0, size - self.at))
-
     def rebuild(self, emit: Any) -> str:
         if self.at >= 1 << 60:
             return "iter(())"
@@ -88,6 +90,12 @@ class SequenceIterator(Iterator):
             else:
                 emit.last(f"for _ in range({self.at}): next({name})")
         return name
+
+
+@method(SequenceIterator, "__length_hint__")
+def sequence_iterator_length_hint(self: SequenceIterator, trace: Trace) -> Value:
+    size = self.start if self.reverse else len(self.of.items)
+    return Constant(max(0, size - self.at))
 
 
 class ListIterator(Iterator):
@@ -111,12 +119,14 @@ class ListIterator(Iterator):
         self.at += 1
         return self.items[self.at - 1]
 
-    def m___length_hint__(self, trace: Trace) -> Any:
-        return Constant(len(self.items) - self.at)
-
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         inner = ", ".join(emit.value(i) for i in self.items[self.at :])
         return f"iter([{inner}])"
+
+
+@method(ListIterator, "__length_hint__")
+def list_iterator_length_hint(self: ListIterator, trace: Trace) -> Value:
+    return Constant(len(self.items) - self.at)
 
 
 class CalledIterator(ListIterator):
@@ -130,7 +140,7 @@ class CalledIterator(ListIterator):
         self.fn = fn
         self.args = args
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         args = ", ".join(emit.constant(a, "arg") for a in self.args)
         made = f"{emit.constant(self.fn, 'iterate')}({args})"
         if not self.at:
@@ -240,9 +250,6 @@ class DictIterator(Iterator):
         changed = size != self.size or self.of.inserted != self.inserted
         return changed and self.at < len(self.keys)
 
-    def m___length_hint__(self, trace: Trace) -> Any:
-        return Constant(max(0, len(self.keys) - self.at))
-
     def rebuild(self, emit: Any) -> str:
         ordered = self.of.kind is collections.OrderedDict
         if self.at > len(self.keys) or (ordered and self.at == len(self.keys)):
@@ -257,6 +264,11 @@ class DictIterator(Iterator):
         if self.at:
             emit.line(f"for _ in range({self.at}): next({name})")
         return name
+
+
+@method(DictIterator, "__length_hint__")
+def dict_iterator_length_hint(self: DictIterator, trace: Trace) -> Value:
+    return Constant(max(0, len(self.keys) - self.at))
 
 
 def _outdated(ordered: bool = False) -> Any:
@@ -295,14 +307,16 @@ class SetIterator(Iterator):
         self.at += 1
         return self.items[self.at - 1]
 
-    def m___length_hint__(self, trace: Trace) -> Any:
-        return Constant(max(0, len(self.items) - self.at))
-
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         if self.size == len(self.of.entries) and self.of.keeps_order():
             return f"{emit.constant(_advanced, 'advanced')}({emit.value(self.of)}, {self.at})"
         inner = ", ".join(emit.value(i) for i in self.items[self.at :])
         return f"iter([{inner}])"
+
+
+@method(SetIterator, "__length_hint__")
+def set_iterator_length_hint(self: SetIterator, trace: Trace) -> Value:
+    return Constant(max(0, len(self.items) - self.at))
 
 
 def _advanced(iterable: Any, count: int) -> Any:
@@ -338,13 +352,15 @@ class RangeIterator(Iterator):
         self.at += 1
         return Constant(self.of[self.at - 1])
 
-    def m___length_hint__(self, trace: Trace) -> Any:
-        return Constant(range_length(self.of) - self.at)
-
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         rest = self.of[self.at :]
         step = f", {rest.step}" if rest.step != 1 else ""
         return f"iter(range({rest.start}, {rest.stop}{step}))"
+
+
+@method(RangeIterator, "__length_hint__")
+def range_iterator_length_hint(self: RangeIterator, trace: Trace) -> Value:
+    return Constant(range_length(self.of) - self.at)
 
 
 class Zip(Iterator):
@@ -388,7 +404,7 @@ class Zip(Iterator):
                     trace, ValueError, f"zip() argument {j + 1} is longer than argument{plural}{j}"
                 )
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         inner = ", ".join(emit.value(p) for p in self.parts)
         return f"zip({inner}{', strict=True' if self.strict else ''})"
 
@@ -406,7 +422,7 @@ class Enumerate(Iterator):
     def python_type(self) -> type:
         return enumerate
 
-    def advance(self, trace: Trace) -> Any:
+    def advance(self, trace: Trace) -> Value:
         from suture.compiler.objects.sequence import Tuple
 
         item = abstract.advance(trace, self.part)
@@ -417,7 +433,7 @@ class Enumerate(Iterator):
         self.count = abstract.binary(trace, "add", number, Constant(1))
         return Tuple([number, item])
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return f"enumerate({emit.value(self.part)}, {emit.value(self.count)})"
 
 
@@ -434,7 +450,7 @@ class Map(Iterator):
     def python_type(self) -> type:
         return map
 
-    def advance(self, trace: Trace) -> Any:
+    def advance(self, trace: Trace) -> Value | None:
         args = []
         for part in self.parts:
             item = abstract.advance(trace, part)
@@ -443,7 +459,7 @@ class Map(Iterator):
             args.append(item)
         return abstract.call(trace, self.fn, args, {})
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return f"map({emit.value(self.fn)}, {', '.join(emit.value(p) for p in self.parts)})"
 
 
@@ -473,7 +489,7 @@ class CallIterator(Iterator):
             return END
         return item
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         if self.ended:
             return "iter(())"
         return f"iter({emit.value(self.fn)}, {emit.value(self.sentinel)})"
@@ -492,12 +508,12 @@ class Filter(Iterator):
     def python_type(self) -> type:
         return filter
 
-    def advance(self, trace: Trace) -> Any:
+    def advance(self, trace: Trace) -> Value:
         while (item := abstract.advance(trace, self.part)) is not END:
             plain = self.fn.is_constant() and self.fn.constant() is None
             if abstract.truth(trace, item if plain else abstract.call(trace, self.fn, [item], {})):
                 return item
         return END
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return f"filter({emit.value(self.fn)}, {emit.value(self.part)})"

@@ -79,7 +79,7 @@ def may_keep(value: Any) -> bool:
     )
 
 
-def refuse_changing(value: Any) -> None:
+def refuse_changing(value: object) -> None:
     """A result that can change, and that no variant knows how to make: Python makes the call."""
     if not may_keep(value):
         name = f"what gives a {type(value).__qualname__}"
@@ -96,7 +96,7 @@ _LOOKS_ONLY = (
 )
 
 
-def refuse_callbacks(real: Any, values: list[Any]) -> None:
+def refuse_callbacks(real: object, values: list[Any]) -> None:
     """Arguments by which a call in C comes back to code of the program: Python makes the call."""
     if real in _LOOKS_ONLY:
         return

@@ -28,7 +28,7 @@ def hides_dict(cls: type) -> bool:
     return first is not None and "__dict__" not in _CONTENTS(first)
 
 
-def really_has(value: Any, name: str, slot: bool) -> bool:
+def really_has(value: object, name: str, slot: bool) -> bool:
     """Whether a real object holds the attribute itself, in a slot or in its dict."""
     if slot:
         return hasattr(value, name)
@@ -90,19 +90,19 @@ def is_buffer(value: Any) -> bool:
     return True
 
 
-def put_attribute(attrs: dict[str, Any], name: str, value: Any) -> None:
+def put_attribute(attrs: dict[str, Any], name: str, value: object) -> None:
     """Set an attribute: one that is there keeps its place, a deleted one comes last."""
     if attrs.get(name) is DELETED:
         del attrs[name]
     attrs[name] = value
 
 
-def is_data_descriptor(raw: Any) -> bool:
+def is_data_descriptor(raw: object) -> bool:
     kind = type(raw)
     return hasattr(kind, "__set__") or hasattr(kind, "__delete__")
 
 
-def is_slot(raw: Any) -> bool:
+def is_slot(raw: object) -> bool:
     """Whether the descriptor is one of a class's own `__slots__`."""
     return isinstance(raw, types.MemberDescriptorType) and "__slots__" in raw.__objclass__.__dict__
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from suture._core import type_name
 from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.core import Trace
+from suture.compiler.emitting import Emitter
 from suture.compiler.models import special
 from suture.compiler.objects import Value
 
@@ -36,12 +38,14 @@ class MadeReference(Value):
     def identity(self) -> Any:
         return (weakref.ref, self.to.identity())  # an object has one without a callback
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return f"{emit.constant(weakref.ref, 'ref')}({emit.value(self.to)})"
 
 
 @special("weakref")
-def _make(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _make(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     if len(args) == 2 and args[1].is_constant() and args[1].constant() is None:
         args = args[:1]  # no callback
     if len(args) != 1 or kwargs:

@@ -7,6 +7,9 @@ from typing import Any
 
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
+from suture.compiler.emitting import Emitter
+from suture.compiler.objects.methods import method
+from suture.compiler.sources import Source
 
 _READING = frozenset(
     {"__getitem__", "__len__", "__contains__", "__iter__", "__reversed__", "__or__", "__ror__"}
@@ -19,7 +22,7 @@ class Proxy(Value):
 
     __slots__ = ("behind",)
 
-    def __init__(self, behind: Any, source: Any = None) -> None:
+    def __init__(self, behind: Any, source: Source | None = None) -> None:
         super().__init__(source)
         self.behind = behind
 
@@ -41,31 +44,45 @@ class Proxy(Value):
             trace, AttributeError, f"'mappingproxy' object has no attribute '{name}'"
         )
 
-    def m___getitem__(self, trace: Trace, key: Any) -> Any:
-        return abstract.getitem(trace, self.behind, key)
-
-    def m___len__(self, trace: Trace) -> Any:
-        return abstract.length(trace, self.behind)
-
-    def m___contains__(self, trace: Trace, key: Any) -> Any:
-        return abstract.contains(trace, self.behind, key)
-
-    def m___iter__(self, trace: Trace) -> Any:
-        return abstract.iterate(trace, self.behind)
-
-    def m___eq__(self, trace: Trace, other: Any) -> Any:
-        return abstract.compare(
-            trace, "==", self.behind, other.behind if type(other) is Proxy else other
-        )
-
-    def m___ne__(self, trace: Trace, other: Any) -> Any:
-        return abstract.compare(
-            trace, "!=", self.behind, other.behind if type(other) is Proxy else other
-        )
-
-    def m___or__(self, trace: Trace, other: Any) -> Any:
-        return abstract.binary(trace, "or_", self.behind, other)
-
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         view = emit.constant(types.MappingProxyType, "MappingProxyType")
         return f"{view}({emit.value(self.behind)})"
+
+
+@method(Proxy, "__getitem__")
+def proxy_getitem(self: Proxy, trace: Trace, key: Value) -> Value | None:
+    return abstract.getitem(trace, self.behind, key)
+
+
+@method(Proxy, "__len__")
+def proxy_len(self: Proxy, trace: Trace) -> Value:
+    return abstract.length(trace, self.behind)
+
+
+@method(Proxy, "__contains__")
+def proxy_contains(self: Proxy, trace: Trace, key: Value) -> Value:
+    return abstract.contains(trace, self.behind, key)
+
+
+@method(Proxy, "__iter__")
+def proxy_iter(self: Proxy, trace: Trace) -> Value:
+    return abstract.iterate(trace, self.behind)
+
+
+@method(Proxy, "__eq__")
+def proxy_eq(self: Proxy, trace: Trace, other: Value) -> Value | None:
+    return abstract.compare(
+        trace, "==", self.behind, other.behind if type(other) is Proxy else other
+    )
+
+
+@method(Proxy, "__ne__")
+def proxy_ne(self: Proxy, trace: Trace, other: Value) -> Value | None:
+    return abstract.compare(
+        trace, "!=", self.behind, other.behind if type(other) is Proxy else other
+    )
+
+
+@method(Proxy, "__or__")
+def proxy_or(self: Proxy, trace: Trace, other: Value) -> Value:
+    return abstract.binary(trace, "or_", self.behind, other)

@@ -16,7 +16,8 @@ from typing import Any
 
 from suture.breaks import Break, control_flow
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.objects import (
     Constant,
     Dict,
@@ -29,6 +30,7 @@ from suture.compiler.objects import (
     SequenceIterator,
     Zip,
 )
+from suture.compiler.sources import Source
 
 _FEW = 64  # an iterator with more left is never unrolled
 
@@ -99,7 +101,7 @@ class Real(Iterator):
 
     __slots__ = ("model", "moved", "value")
 
-    def __init__(self, value: Any, source: Any) -> None:
+    def __init__(self, value: Any, source: Source | None) -> None:
         super().__init__(source)
         self.value = value
         self.model: Any = None
@@ -111,7 +113,7 @@ class Real(Iterator):
     def real(self) -> Any:
         return self.value
 
-    def advance(self, trace: Trace) -> Any:
+    def advance(self, trace: Trace) -> Value:
         if self.model is None:
             self.model = _look(trace, self.value, self.source)
         if self.model is None:
@@ -120,7 +122,7 @@ class Real(Iterator):
         self.moved += 1
         return self.model.advance(trace)
 
-    def write_back(self, emit: Any, name: str) -> None:
+    def write_back(self, emit: Emitter, name: str) -> None:
         emit.line(f"{emit.constant(_skip, 'skip')}({name}, {self.moved})")
 
 
@@ -134,7 +136,7 @@ class Count(Iterator):
         self.number = number
         self.step = step
 
-    def advance(self, trace: Trace) -> Any:
+    def advance(self, trace: Trace) -> Value:
         number = self.number
         self.number = abstract.binary(trace, "add", number, self.step)
         return number
@@ -143,14 +145,14 @@ class Count(Iterator):
 # ---- wrapping
 
 
-def wrap_iterator(trace: Trace, value: Any, source: Any) -> Any:
+def wrap_iterator(trace: Trace, value: Value, source: Source | None) -> Value:
     """A builtin iterator that exists."""
     source = source if source is not None else abstract.pinned(trace, value, "an iterator")
     trace.guards.add(source, "type", type(value))
     return Real(value, source)
 
 
-def _look(trace: Trace, value: Any, source: Any) -> Any:
+def _look(trace: Trace, value: Value, source: Source) -> Value | None:
     """The model of an iterator, or None where it cannot be or should not be unrolled."""
     try:
         left = value.__length_hint__() if hasattr(value, "__length_hint__") else 0
@@ -169,7 +171,7 @@ def _look(trace: Trace, value: Any, source: Any) -> Any:
     return _model(trace, value, source)
 
 
-def _token(value: Any) -> Any:
+def _token(value: object) -> Any:
     """Where an iterator stands, without its elements."""
     if isinstance(value, enumerate):
         return ("enumerate", count_of(value), _token(inner_of(value)))
@@ -182,7 +184,7 @@ def _token(value: Any) -> Any:
     return (type(value).__name__, position_of(value), len(sequence_of(value)))
 
 
-def _model(trace: Trace, value: Any, source: Any) -> Any:
+def _model(trace: Trace, value: object, source: Source) -> Value | None:
     kind = type(value)
     if kind is _RANGE:
         rest = sequence_of(value)[position_of(value) :]
@@ -215,7 +217,7 @@ def _model(trace: Trace, value: Any, source: Any) -> Any:
     return None
 
 
-def _model_of_dict(trace: Trace, value: Any, source: Any) -> Any:
+def _model_of_dict(trace: Trace, value: object, source: Source) -> Value | None:
     """The iterator goes on over the dict itself, which the program may change meanwhile."""
     left = left_of(value)
     if left is None:
@@ -290,7 +292,7 @@ _SEQUENCES = frozenset({type(iter([])), type(iter(())), _RANGE, type(iter(""))})
 _OF_DICTS = {type(iter(getattr({}, what)())): what for what in ("keys", "values", "items")}
 
 
-def is_builtin_iterator(value: Any) -> bool:
+def is_builtin_iterator(value: object) -> bool:
     """Whether `wrap_iterator` may know how to go on with it."""
     return type(value) in _SEQUENCES or type(value) in _OF_DICTS or type(value) in _OTHERS
 

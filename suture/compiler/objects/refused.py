@@ -8,7 +8,9 @@ from typing import Any
 from suture.breaks import Break
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.objects.instance import Opaque
+from suture.compiler.sources import Source
 
 
 class Refused(Opaque):
@@ -17,7 +19,7 @@ class Refused(Opaque):
 
     __slots__ = ("why",)
 
-    def __init__(self, value: Any, source: Any, why: Callable[[], Break]) -> None:
+    def __init__(self, value: Any, source: Source | None, why: Callable[[], Break]) -> None:
         super().__init__(value, source)
         self.why = why
 
@@ -32,10 +34,12 @@ class Refused(Opaque):
             return RefusedMethod(self, name)
         raise self.why()
 
-    def setattr(self, trace: Trace, name: str, value: Any) -> None:
+    def setattr(self, trace: Trace, name: str, value: Value) -> None:
         raise self.why()
 
-    def call_method(self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call_method(
+        self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
+    ) -> Value:
         return abstract.method_of_refused(trace, self, name, args, kwargs)
 
 
@@ -52,5 +56,5 @@ class RefusedMethod(Value):
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return abstract.tail_call_method(trace, self.owner, self.name, args, kwargs)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return f"{emit.value(self.owner)}.{self.name}"

@@ -9,7 +9,10 @@ from suture._core import type_name
 from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.core import Lazy, Mutable, Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.methods import find_method, method, run_method
+from suture.compiler.sources import Source
 
 _SLICES_HASH = vars(slice).get("__hash__") is not None  # from Python 3.12 on
 _CONCATENATING = frozenset({"__add__", "__iadd__", "__mul__", "__imul__", "__rmul__"})
@@ -29,7 +32,7 @@ class BuiltinMethod(Value):
         return type([].append)
 
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        if not hasattr(type(self.owner), "m_" + self.name):
+        if find_method(type(self.owner), self.name) is None:
             raise Break(
                 objects.UNKNOWN_OBJECT,
                 operation=f"call method {self.name} of",
@@ -56,7 +59,7 @@ class BuiltinMethod(Value):
     def hash_key(self, trace: Trace) -> Any:
         return (BuiltinMethod, self.name, self.owner.identity())
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return f"{emit.value(self.owner)}.{self.name}"
 
 
@@ -78,8 +81,10 @@ class Container(Mutable):
             trace, AttributeError, f"'{type_name(kind)}' object has no attribute '{name}'"
         )
 
-    def m___class__(self, trace: Trace) -> Any:
-        return abstract.wrap(trace, self.python_type(), None)
+
+@method(Container, "__class__")
+def container_class(self: Container, trace: Trace) -> Value | None:
+    return abstract.wrap(trace, self.python_type(), None)
 
 
 class Sequence(Container):
@@ -88,7 +93,7 @@ class Sequence(Container):
     __slots__ = ("changes", "items", "settled")
     kind: type = tuple
 
-    def __init__(self, items: Iterable[Any], source: Any = None) -> None:
+    def __init__(self, items: Iterable[Any], source: Source | None = None) -> None:
         super().__init__(source)
         self.items: list[Any] = list(items)
         self.settled = False  # nothing in `items` is Lazy any more
@@ -134,72 +139,100 @@ class Sequence(Container):
 
     # ---- methods of the real type
 
-    def m___len__(self, trace: Trace) -> Any:
-        return Constant(len(self.items))
 
-    def m___getitem__(self, trace: Trace, key: Any) -> Any:
-        where = abstract.index_of(trace, key, len(self.items), self.kind.__name__)
-        if isinstance(where, slice):
-            return self.made_like(self.items[where])
-        return self.at(trace, where)
+@method(Sequence, "__len__")
+def sequence_len(self: Sequence, trace: Trace) -> Value:
+    return Constant(len(self.items))
 
-    def m___iter__(self, trace: Trace) -> Any:
-        return abstract.sequence_iterator(trace, self)
 
-    def m___contains__(self, trace: Trace, item: Any) -> Any:
-        for at in self.unpacked(trace):
-            if abstract.same_or_equal(trace, at, item):
-                return Constant(True)
-        return Constant(False)
+@method(Sequence, "__getitem__")
+def sequence_getitem(self: Sequence, trace: Trace, key: Value) -> Value | None:
+    where = abstract.index_of(trace, key, len(self.items), self.kind.__name__)
+    if isinstance(where, slice):
+        return self.made_like(self.items[where])
+    return self.at(trace, where)
 
-    def m_index(self, trace: Trace, item: Any, start: Any = None, stop: Any = None) -> Any:
-        low = 0 if start is None else abstract.integer(trace, start)
-        high = len(self.items) if stop is None else abstract.integer(trace, stop)
-        for i in range(*slice(low, high).indices(len(self.items))):
-            if abstract.same_or_equal(trace, self.at(trace, i), item):
-                return Constant(i)
-        return abstract.raise_(
-            trace, ValueError, f"{item.describe()} is not in {self.kind.__name__}"
-        )
 
-    def m___eq__(self, trace: Trace, other: Any) -> Any:
-        return abstract.sequence_compare(trace, "==", self, other)
+@method(Sequence, "__iter__")
+def sequence_iter(self: Sequence, trace: Trace) -> Value:
+    return abstract.sequence_iterator(trace, self)
 
-    def m___ne__(self, trace: Trace, other: Any) -> Any:
-        return abstract.sequence_compare(trace, "!=", self, other)
 
-    def m___lt__(self, trace: Trace, other: Any) -> Any:
-        return abstract.sequence_compare(trace, "<", self, other)
+@method(Sequence, "__contains__")
+def sequence_contains(self: Sequence, trace: Trace, item: Value) -> Value:
+    for at in self.unpacked(trace):
+        if abstract.same_or_equal(trace, at, item):
+            return Constant(True)
+    return Constant(False)
 
-    def m___le__(self, trace: Trace, other: Any) -> Any:
-        return abstract.sequence_compare(trace, "<=", self, other)
 
-    def m___gt__(self, trace: Trace, other: Any) -> Any:
-        return abstract.sequence_compare(trace, ">", self, other)
+@method(Sequence, "index")
+def sequence_index(
+    self: Sequence, trace: Trace, item: Any, start: object = None, stop: object = None
+) -> Value | None:
+    low = 0 if start is None else abstract.integer(trace, start)
+    high = len(self.items) if stop is None else abstract.integer(trace, stop)
+    for i in range(*slice(low, high).indices(len(self.items))):
+        if abstract.same_or_equal(trace, self.at(trace, i), item):
+            return Constant(i)
+    return abstract.raise_(trace, ValueError, f"{item.describe()} is not in {self.kind.__name__}")
 
-    def m___ge__(self, trace: Trace, other: Any) -> Any:
-        return abstract.sequence_compare(trace, ">=", self, other)
 
-    def m_count(self, trace: Trace, item: Any) -> Any:
-        return Constant(
-            sum(1 for at in self.unpacked(trace) if abstract.same_or_equal(trace, at, item))
-        )
+@method(Sequence, "__eq__")
+def sequence_eq(self: Sequence, trace: Trace, other: Value) -> Value:
+    return abstract.sequence_compare(trace, "==", self, other)
 
-    def m___add__(self, trace: Trace, other: Any) -> Any:
-        other = abstract.builtin_part(trace, other)
-        if not isinstance(other, Sequence) or not issubclass(other.kind, self.kind):
-            return Constant(NotImplemented)
-        return self.made_like(self.items + other.unpacked(trace))
 
-    def m___mul__(self, trace: Trace, times: Any) -> Any:
-        if not abstract.has_index(trace, times):
-            return Constant(NotImplemented)
-        return self.made_like(_repeated(self.unpacked(trace), abstract.integer(trace, times)))
+@method(Sequence, "__ne__")
+def sequence_ne(self: Sequence, trace: Trace, other: Value) -> Value:
+    return abstract.sequence_compare(trace, "!=", self, other)
 
-    m___rmul__ = m___mul__
 
-    def m___reversed__(self, trace: Trace) -> Any:
-        return abstract.sequence_iterator(trace, self, reverse=True)
+@method(Sequence, "__lt__")
+def sequence_lt(self: Sequence, trace: Trace, other: Value) -> Value:
+    return abstract.sequence_compare(trace, "<", self, other)
+
+
+@method(Sequence, "__le__")
+def sequence_le(self: Sequence, trace: Trace, other: Value) -> Value:
+    return abstract.sequence_compare(trace, "<=", self, other)
+
+
+@method(Sequence, "__gt__")
+def sequence_gt(self: Sequence, trace: Trace, other: Value) -> Value:
+    return abstract.sequence_compare(trace, ">", self, other)
+
+
+@method(Sequence, "__ge__")
+def sequence_ge(self: Sequence, trace: Trace, other: Value) -> Value:
+    return abstract.sequence_compare(trace, ">=", self, other)
+
+
+@method(Sequence, "count")
+def sequence_count(self: Sequence, trace: Trace, item: Value) -> Value:
+    return Constant(
+        sum(1 for at in self.unpacked(trace) if abstract.same_or_equal(trace, at, item))
+    )
+
+
+@method(Sequence, "__add__")
+def sequence_add(self: Sequence, trace: Trace, other: Value) -> Value:
+    other = abstract.builtin_part(trace, other)
+    if not isinstance(other, Sequence) or not issubclass(other.kind, self.kind):
+        return Constant(NotImplemented)
+    return self.made_like(self.items + other.unpacked(trace))
+
+
+@method(Sequence, "__mul__", "__rmul__")
+def sequence_mul(self: Sequence, trace: Trace, times: Value) -> Value:
+    if not abstract.has_index(trace, times):
+        return Constant(NotImplemented)
+    return self.made_like(_repeated(self.unpacked(trace), abstract.integer(trace, times)))
+
+
+@method(Sequence, "__reversed__")
+def sequence_reversed(self: Sequence, trace: Trace) -> Value:
+    return abstract.sequence_iterator(trace, self, reverse=True)
 
 
 def _repeated(items: list[Any], times: int) -> list[Any]:
@@ -240,35 +273,37 @@ class Tuple(Sequence):
         empty = not self.items and self.source is None and type(self) is Tuple
         return Constant(()).identity() if empty else super().identity()
 
-    def m___getitem__(self, trace: Trace, key: Any) -> Any:
-        found = super().m___getitem__(trace, key)
-        whole = self._is_made() and isinstance(found, Tuple) and found.items == self.items
-        return self if whole and isinstance(abstract.builtin_part(trace, key), Slice) else found
-
-    def m___mul__(self, trace: Trace, times: Any) -> Any:
-        made = super().m___mul__(trace, times)
-        once = self._is_made() and isinstance(made, Tuple) and abstract.integer(trace, times) == 1
-        return self if once else made
-
-    m___rmul__ = m___mul__
-
     def _is_made(self) -> bool:
         """Whether it is a plain tuple of the region: all of it, or once it, is itself."""
         return type(self) is Tuple and self.source is None
 
-    def m___hash__(self, trace: Trace) -> Any:
-        return Constant(
-            hash(tuple(abstract.constant_value(trace, i) for i in self.unpacked(trace)))
-        )
-
     def made_like(self, items: list[Any]) -> Any:
         return Tuple(items)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         if not self.items:
             return "()"
         inner = ", ".join(emit.value(i) for i in self.items)
         return f"({inner},)"
+
+
+@method(Tuple, "__getitem__")
+def tuple_getitem(self: Tuple, trace: Trace, key: Value) -> Value | None:
+    found = sequence_getitem(self, trace, key)
+    whole = self._is_made() and isinstance(found, Tuple) and found.items == self.items
+    return self if whole and isinstance(abstract.builtin_part(trace, key), Slice) else found
+
+
+@method(Tuple, "__mul__", "__rmul__")
+def tuple_mul(self: Tuple, trace: Trace, times: Value) -> Value:
+    made = sequence_mul(self, trace, times)
+    once = self._is_made() and isinstance(made, Tuple) and abstract.integer(trace, times) == 1
+    return self if once else made
+
+
+@method(Tuple, "__hash__")
+def tuple_hash(self: Tuple, trace: Trace) -> Value:
+    return Constant(hash(tuple(abstract.constant_value(trace, i) for i in self.unpacked(trace))))
 
 
 class Size(Tuple):
@@ -291,13 +326,7 @@ class Size(Tuple):
     def as_proxy(self) -> Any:
         return tuple(_proxy(i) for i in self.items)
 
-    def m___add__(self, trace: Trace, other: Any) -> Any:
-        return self._joined(trace, other, lambda items: self.items + items)
-
-    def m___radd__(self, trace: Trace, other: Any) -> Any:
-        return self._joined(trace, other, lambda items: items + self.items)
-
-    def _joined(self, trace: Trace, other: Any, join: Any) -> Any:
+    def _joined(self, trace: Trace, other: Value, join: Any) -> Value:
         other = abstract.builtin_part(trace, other)
         if not isinstance(other, Tuple):
             return Constant(NotImplemented)
@@ -306,19 +335,33 @@ class Size(Tuple):
             raise Break(objects.UNKNOWN_OPERATOR, operator="+", operands="a torch.Size")
         return Size(join(items))
 
-    def m___getitem__(self, trace: Trace, key: Any) -> Any:
-        where = abstract.index_of(trace, key, len(self.items), "tuple")
-        return Size(self.items[where]) if isinstance(where, slice) else self.at(trace, where)
-
-    def m_numel(self, trace: Trace) -> Any:
-        total: Any = Constant(1)
-        for item in self.unpacked(trace):
-            total = abstract.binary(trace, "mul", total, item)
-        return total
-
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         inner = ", ".join(emit.value(i) for i in self.items)
         return f"{emit.constant(self.kind, 'Size')}([{inner}])"
+
+
+@method(Size, "__add__")
+def size_add(self: Size, trace: Trace, other: Value) -> Value:
+    return self._joined(trace, other, lambda items: self.items + items)
+
+
+@method(Size, "__radd__")
+def size_radd(self: Size, trace: Trace, other: Value) -> Value:
+    return self._joined(trace, other, lambda items: items + self.items)
+
+
+@method(Size, "__getitem__")
+def size_getitem(self: Size, trace: Trace, key: Value) -> Value | None:
+    where = abstract.index_of(trace, key, len(self.items), "tuple")
+    return Size(self.items[where]) if isinstance(where, slice) else self.at(trace, where)
+
+
+@method(Size, "numel")
+def size_numel(self: Size, trace: Trace) -> Value:
+    total: Any = Constant(1)
+    for item in self.unpacked(trace):
+        total = abstract.binary(trace, "mul", total, item)
+    return total
 
 
 class List(Sequence):
@@ -337,7 +380,7 @@ class List(Sequence):
             emit.line(f"list.__setitem__({name}, slice(None), [{inner}])")
         return name
 
-    def write_back(self, emit: Any, name: str) -> None:
+    def write_back(self, emit: Emitter, name: str) -> None:
         inner = ", ".join(emit.value(i) for i in self.items)
         emit.line(f"list.__setitem__({name}, slice(None), [{inner}])")
 
@@ -348,94 +391,118 @@ class List(Sequence):
         self.changes += 1
         return items
 
-    def m_append(self, trace: Trace, item: Any) -> Any:
-        self.change(trace).append(item)
-        return Constant(None)
 
-    def m_extend(self, trace: Trace, more: Any) -> Any:
-        if abstract.is_settled(trace, more):
-            new = list(abstract.unpack(trace, more))
-            self.change(trace).extend(new)
+@method(List, "append")
+def list_append(self: List, trace: Trace, item: Value) -> Value:
+    self.change(trace).append(item)
+    return Constant(None)
+
+
+@method(List, "extend")
+def list_extend(self: List, trace: Trace, more: Any) -> Value:
+    if abstract.is_settled(trace, more):
+        new = list(abstract.unpack(trace, more))
+        self.change(trace).extend(new)
+        return Constant(None)
+    for item in abstract.each(trace, more):  # what gives the items may look at the list meanwhile
+        run_method(trace, self, "append", item)
+    return Constant(None)
+
+
+@method(List, "insert")
+def list_insert(self: List, trace: Trace, where: Value, item: Value) -> Value:
+    at = abstract.integer(trace, where)
+    self.change(trace).insert(at, item)
+    return Constant(None)
+
+
+@method(List, "pop")
+def list_pop(self: List, trace: Trace, where: object = None) -> Value | None:
+    at = -1 if where is None else abstract.integer(trace, where)
+    if not self.items:
+        return abstract.raise_(trace, IndexError, "pop from empty list")
+    if not -len(self.items) <= at < len(self.items):
+        return abstract.raise_(trace, IndexError, "pop index out of range")
+    return self.change(trace).pop(at)
+
+
+@method(List, "remove")
+def list_remove(self: List, trace: Trace, item: Value) -> Value | None:
+    for i, at in enumerate(self.unpacked(trace)):
+        if abstract.same_or_equal(trace, at, item):
+            del self.change(trace)[i]
             return Constant(None)
-        for item in abstract.each(
-            trace, more
-        ):  # what gives the items may look at the list meanwhile
-            self.m_append(trace, item)
-        return Constant(None)
+    return abstract.raise_(trace, ValueError, "list.remove(x): x not in list")
 
-    def m_insert(self, trace: Trace, where: Any, item: Any) -> Any:
-        at = abstract.integer(trace, where)
-        self.change(trace).insert(at, item)
-        return Constant(None)
 
-    def m_pop(self, trace: Trace, where: Any = None) -> Any:
-        at = -1 if where is None else abstract.integer(trace, where)
-        if not self.items:
-            return abstract.raise_(trace, IndexError, "pop from empty list")
-        if not -len(self.items) <= at < len(self.items):
-            return abstract.raise_(trace, IndexError, "pop index out of range")
-        return self.change(trace).pop(at)
+@method(List, "clear")
+def list_clear(self: List, trace: Trace) -> Value:
+    self.change(trace).clear()
+    return Constant(None)
 
-    def m_remove(self, trace: Trace, item: Any) -> Any:
-        for i, at in enumerate(self.unpacked(trace)):
-            if abstract.same_or_equal(trace, at, item):
-                del self.change(trace)[i]
-                return Constant(None)
-        return abstract.raise_(trace, ValueError, "list.remove(x): x not in list")
 
-    def m_clear(self, trace: Trace) -> Any:
-        self.change(trace).clear()
-        return Constant(None)
+@method(List, "copy")
+def list_copy(self: List, trace: Trace) -> Value:
+    return List(self.items)
 
-    def m_copy(self, trace: Trace) -> Any:
-        return List(self.items)
 
-    def m_reverse(self, trace: Trace) -> Any:
-        self.change(trace).reverse()
-        return Constant(None)
+@method(List, "reverse")
+def list_reverse(self: List, trace: Trace) -> Value:
+    self.change(trace).reverse()
+    return Constant(None)
 
-    def m_sort(self, trace: Trace, *, key: Any = None, reverse: Any = None) -> Any:
-        items = list(self.change(trace))
-        self.items.clear()  # as Python does: what compares finds an empty list
-        before = self.changes
+
+@method(List, "sort")
+def list_sort(self: List, trace: Trace, *, key: Any = None, reverse: Any = None) -> Value | None:
+    items = list(self.change(trace))
+    self.items.clear()  # as Python does: what compares finds an empty list
+    before = self.changes
+    try:
+        abstract.sort(trace, items, key, reverse)
+    finally:
+        self.items[:] = items
+    if self.changes != before:
+        return abstract.raise_(trace, ValueError, "list modified during sort")
+    return Constant(None)
+
+
+@method(List, "__setitem__")
+def list_setitem(self: List, trace: Trace, key: Value, value: Any) -> Value:
+    where = abstract.index_of(trace, key, len(self.items), "list assignment")
+    if isinstance(where, slice):
+        new = list(abstract.unpack(trace, value))
         try:
-            abstract.sort(trace, items, key, reverse)
-        finally:
-            self.items[:] = items
-        if self.changes != before:
-            return abstract.raise_(trace, ValueError, "list modified during sort")
-        return Constant(None)
+            trial = list(self.items)
+            trial[where] = new
+        except ValueError as error:
+            return abstract.raise_(trace, ValueError, *error.args)
+        self.change(trace)[where] = new
+    else:
+        self.change(trace)[where] = value
+    return Constant(None)
 
-    def m___setitem__(self, trace: Trace, key: Any, value: Any) -> Any:
-        where = abstract.index_of(trace, key, len(self.items), "list assignment")
-        if isinstance(where, slice):
-            new = list(abstract.unpack(trace, value))
-            try:
-                trial = list(self.items)
-                trial[where] = new
-            except ValueError as error:
-                return abstract.raise_(trace, ValueError, *error.args)
-            self.change(trace)[where] = new
-        else:
-            self.change(trace)[where] = value
-        return Constant(None)
 
-    def m___delitem__(self, trace: Trace, key: Any) -> Any:
-        where = abstract.index_of(trace, key, len(self.items), "list assignment")
-        del self.change(trace)[where]
-        return Constant(None)
+@method(List, "__delitem__")
+def list_delitem(self: List, trace: Trace, key: Value) -> Value:
+    where = abstract.index_of(trace, key, len(self.items), "list assignment")
+    del self.change(trace)[where]
+    return Constant(None)
 
-    def m___iadd__(self, trace: Trace, more: Any) -> Any:
-        self.m_extend(trace, more)
-        return self
 
-    def m___imul__(self, trace: Trace, times: Any) -> Any:
-        if not abstract.has_index(trace, times):
-            return Constant(NotImplemented)
-        n = abstract.integer(trace, times)
-        items = self.change(trace)
-        items[:] = _repeated(items, n)
-        return self
+@method(List, "__iadd__")
+def list_iadd(self: List, trace: Trace, more: Value) -> Value:
+    run_method(trace, self, "extend", more)
+    return self
+
+
+@method(List, "__imul__")
+def list_imul(self: List, trace: Trace, times: Value) -> Value:
+    if not abstract.has_index(trace, times):
+        return Constant(NotImplemented)
+    n = abstract.integer(trace, times)
+    items = self.change(trace)
+    items[:] = _repeated(items, n)
+    return self
 
 
 class Slice(Value):
@@ -443,7 +510,7 @@ class Slice(Value):
 
     __slots__ = ("parts",)
 
-    def __init__(self, start: Any, stop: Any, step: Any, source: Any = None) -> None:
+    def __init__(self, start: Any, stop: Any, step: Any, source: Source | None = None) -> None:
         super().__init__(source)
         self.parts = (start, stop, step)
 
@@ -469,9 +536,11 @@ class Slice(Value):
             return abstract.raise_(trace, TypeError, "unhashable type: 'slice'")
         return (slice, *(p.hash_key(trace) for p in self.parts))
 
-    def m_indices(self, trace: Trace, length: Any) -> Any:
-        real, size = abstract.constant_value(trace, self), abstract.integer(trace, length)
-        return abstract.folded(trace, lambda: real.indices(size))
-
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return "slice({}, {}, {})".format(*(emit.value(p) for p in self.parts))
+
+
+@method(Slice, "indices")
+def slice_indices(self: Slice, trace: Trace, length: Value) -> Value | None:
+    real, size = abstract.constant_value(trace, self), abstract.integer(trace, length)
+    return abstract.folded(trace, lambda: real.indices(size))

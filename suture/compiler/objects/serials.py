@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from suture.compiler.core import Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.objects.generator import MadeByPython
 
 
@@ -27,5 +28,5 @@ class Serial(Value):
     def truth(self, trace: Trace) -> Any:
         return None
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         raise MadeByPython(self.place, self.describe())

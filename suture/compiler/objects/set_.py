@@ -6,12 +6,15 @@ from typing import Any
 
 from suture.breaks import Break, objects
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.objects.address import Address, is_address_key, may_be_id
 from suture.compiler.objects.constant import Constant, Volatile
 from suture.compiler.objects.dict_keys import SET_ELEMENT, hashed
+from suture.compiler.objects.methods import method, run_method
 from suture.compiler.objects.sequence import Container, List, Tuple
 from suture.compiler.objects.set_tables import Recipe, recipe_for
+from suture.compiler.sources import Source
 
 MOVED: Any = None  # a table of which only the members are known
 
@@ -38,7 +41,7 @@ def holds_address(key: Any) -> bool:
     )
 
 
-def as_numbers(trace: Trace, key: Any) -> Any:
+def as_numbers(trace: Trace, key: object) -> Any:
     """The key, each id in it as the number that it is: the guards require the same objects."""
     if type(key) is Address:
         return Constant(key.number(trace))
@@ -57,7 +60,7 @@ def refuse_mixed(containers: Any) -> None:
         raise Break(objects.UNKNOWN_OBJECT, operation=operation, object="a set")
 
 
-def _member_key(trace: Trace, item: Any) -> Any:
+def _member_key(trace: Trace, item: object) -> Any:
     """What stands for an object that is looked for in a set: a set counts as a frozenset."""
     part = abstract.builtin_part(trace, item)
     if isinstance(part, Set) and part.kind is set:
@@ -71,10 +74,9 @@ class Set(Container):
     real set existed before, whose table can be any."""
 
     __slots__ = ("entries", "kind", "table")
-    m_update: Any
 
     def __init__(
-        self, entries: dict[Any, Any] | None = None, source: Any = None, kind: type = set
+        self, entries: dict[Any, Any] | None = None, source: Source | None = None, kind: type = set
     ) -> None:
         super().__init__(source)
         self.entries: dict[Any, Any] = {} if entries is None else entries
@@ -98,7 +100,7 @@ class Set(Container):
     def truth(self, trace: Trace) -> Any:
         return bool(self.entries)
 
-    def add(self, trace: Trace, item: Any) -> None:
+    def add(self, trace: Trace, item: object) -> None:
         item = key_of(trace, self, item)
         self._put(hashed(trace, item, SET_ELEMENT), item)
 
@@ -156,112 +158,10 @@ class Set(Container):
 
     # ---- methods of the real type
 
-    def m___len__(self, trace: Trace) -> Any:
-        return Constant(len(self.entries))
-
-    def m___iter__(self, trace: Trace) -> Any:
-        return abstract.set_iterator(trace, self)
-
-    def m___contains__(self, trace: Trace, item: Any) -> Any:
-        return Constant(_member_key(trace, key_of(trace, self, item)) in self.entries)
-
-    def m_add(self, trace: Trace, item: Any) -> Any:
-        item = key_of(trace, self, item)
-        key = hashed(trace, item, SET_ELEMENT)
-        self.change(trace)
-        self._put(key, item)
-        return Constant(None)
-
-    def m_discard(self, trace: Trace, item: Any) -> Any:
-        key = _member_key(trace, key_of(trace, self, item))
-        self.change(trace).pop(key, None)
-        if self.table is not MOVED:
-            self.table.discard(key)
-        return Constant(None)
-
-    def m_remove(self, trace: Trace, item: Any) -> Any:
-        if _member_key(trace, key_of(trace, self, item)) not in self.entries:
-            return abstract.raise_with(trace, KeyError, [item])
-        return self.m_discard(trace, item)
-
-    def m_pop(self, trace: Trace) -> Any:
-        if not self.entries:
-            return abstract.raise_(trace, KeyError, "pop from an empty set")
-        first = abstract.set_order(trace, self)[0]
-        if self.table is not MOVED:
-            key = self.table.pop()
-            return self.change(trace).pop(key)
-        return self.change(trace).pop(key_of(trace, self, first).hash_key(trace))
-
-    def m_clear(self, trace: Trace) -> Any:
-        self.change(trace).clear()
-        if self.table is not MOVED:
-            self.table.clear()
-        return Constant(None)
-
-    def m_copy(self, trace: Trace) -> Any:
-        return self if self.kind is frozenset else self._like(self._base().copy())
-
-    def m_union(self, trace: Trace, *others: Any) -> Any:
-        operands = [operand_of(trace, other) for other in others]
-        table = set(self._base()) if self.kind is frozenset else self._base().copy()
-        table.update(*(o.keys for o in operands))
-        return self._like(table, *operands)
-
-    def m_intersection(self, trace: Trace, *others: Any) -> Any:
-        operands = [operand_of(trace, other) for other in others]
-        return self._like(self._base().intersection(*(o.keys for o in operands)), *operands)
-
-    def m_difference(self, trace: Trace, *others: Any) -> Any:
-        operands = [operand_of(trace, other) for other in others]
-        refuse_mixed((self.entries, *(o.entries for o in operands)))
-        return self._like(self._base().difference(*(o.keys for o in operands)))
-
-    def m_symmetric_difference(self, trace: Trace, other: Any) -> Any:
-        right = operand_of(trace, other)
-        return self._like(self._base().symmetric_difference(right.keys), right)
-
-    def m___init__(self, trace: Trace, items: Any = None) -> Any:
-        if self.kind is set:
-            operands = [] if items is None else [operand_of(trace, items)]
-            made = Set()._like(set(operands[0].keys), *operands) if operands else Set()
-            self.m_clear(trace)
-            self.m_update(trace, made)
-        return Constant(None)
-
-    def m_issubset(self, trace: Trace, other: Any) -> Any:
-        right = self._beside(trace, other)
-        return Constant(all(k in right for k in self.entries))
-
-    def m_issuperset(self, trace: Trace, other: Any) -> Any:
-        right = self._beside(trace, other)
-        return Constant(all(k in self.entries for k in right))
-
-    def m_isdisjoint(self, trace: Trace, other: Any) -> Any:
-        if not abstract.is_settled(trace, other):
-            keys = (
-                hashed(trace, key_of(trace, self, i), SET_ELEMENT)
-                for i in abstract.each(trace, other)
-            )
-            return Constant(all(key not in self.entries for key in keys))
-        right = self._beside(trace, other)
-        return Constant(not any(k in right for k in self.entries))
-
-    def _beside(self, trace: Trace, other: Any) -> dict[Any, Any]:
+    def _beside(self, trace: Trace, other: object) -> dict[Any, Any]:
         found = operand_of(trace, other).entries
         refuse_mixed((self.entries, found))
         return found
-
-    def m___reduce_ex__(self, trace: Trace, protocol: Any) -> Any:
-        parts = [
-            abstract.wrap(trace, self.kind, None),
-            Tuple([List(abstract.set_order(trace, self))]),
-            Constant(None),
-        ]
-        return Tuple(parts)
-
-    def m___reduce__(self, trace: Trace) -> Any:
-        return self.m___reduce_ex__(trace, Constant(2))
 
     # ---- making it real
 
@@ -272,19 +172,158 @@ class Set(Container):
         self._fill(emit, name)
         return name
 
-    def write_back(self, emit: Any, name: str) -> None:
+    def write_back(self, emit: Emitter, name: str) -> None:
         self._fill(emit, name)
 
-    def _fill(self, emit: Any, name: str) -> None:
+    def _fill(self, emit: Emitter, name: str) -> None:
         updates = "; ".join(f"set.update({name}, {step})" for step in self._steps(emit))
         emit.line(f"set.clear({name}); {updates}")
 
-    def _steps(self, emit: Any) -> list[str]:
+    def _steps(self, emit: Emitter) -> list[str]:
         """What to put into a new set, one after the other, in source form."""
         members = [emit.value(v) for v in self.in_order()]
         steps = (self._recipe() or Recipe(members)).steps(members)
         texts = [(", ".join(step), as_dict) for step, as_dict in steps]
         return [f"dict.fromkeys([{text}])" if as_dict else f"[{text}]" for text, as_dict in texts]
+
+
+@method(Set, "__len__")
+def set_len(self: Set, trace: Trace) -> Value:
+    return Constant(len(self.entries))
+
+
+@method(Set, "__iter__")
+def set_iter(self: Set, trace: Trace) -> Value:
+    return abstract.set_iterator(trace, self)
+
+
+@method(Set, "__contains__")
+def set_contains(self: Set, trace: Trace, item: Value) -> Value:
+    return Constant(_member_key(trace, key_of(trace, self, item)) in self.entries)
+
+
+@method(Set, "add")
+def set_add(self: Set, trace: Trace, item: object) -> Value:
+    item = key_of(trace, self, item)
+    key = hashed(trace, item, SET_ELEMENT)
+    self.change(trace)
+    self._put(key, item)
+    return Constant(None)
+
+
+@method(Set, "discard")
+def set_discard(self: Set, trace: Trace, item: Value) -> Value:
+    key = _member_key(trace, key_of(trace, self, item))
+    self.change(trace).pop(key, None)
+    if self.table is not MOVED:
+        self.table.discard(key)
+    return Constant(None)
+
+
+@method(Set, "remove")
+def set_remove(self: Set, trace: Trace, item: Value) -> Value | None:
+    if _member_key(trace, key_of(trace, self, item)) not in self.entries:
+        return abstract.raise_with(trace, KeyError, [item])
+    return run_method(trace, self, "discard", item)
+
+
+@method(Set, "pop")
+def set_pop(self: Set, trace: Trace) -> Value | None:
+    if not self.entries:
+        return abstract.raise_(trace, KeyError, "pop from an empty set")
+    first = abstract.set_order(trace, self)[0]
+    if self.table is not MOVED:
+        key = self.table.pop()
+        return self.change(trace).pop(key)
+    return self.change(trace).pop(key_of(trace, self, first).hash_key(trace))
+
+
+@method(Set, "clear")
+def set_clear(self: Set, trace: Trace) -> Value:
+    self.change(trace).clear()
+    if self.table is not MOVED:
+        self.table.clear()
+    return Constant(None)
+
+
+@method(Set, "copy")
+def set_copy(self: Set, trace: Trace) -> Value:
+    return self if self.kind is frozenset else self._like(self._base().copy())
+
+
+@method(Set, "union")
+def set_union(self: Set, trace: Trace, *others: Value) -> Value:
+    operands = [operand_of(trace, other) for other in others]
+    table = set(self._base()) if self.kind is frozenset else self._base().copy()
+    table.update(*(o.keys for o in operands))
+    return self._like(table, *operands)
+
+
+@method(Set, "intersection")
+def set_intersection(self: Set, trace: Trace, *others: Value) -> Value:
+    operands = [operand_of(trace, other) for other in others]
+    return self._like(self._base().intersection(*(o.keys for o in operands)), *operands)
+
+
+@method(Set, "difference")
+def set_difference(self: Set, trace: Trace, *others: Value) -> Value:
+    operands = [operand_of(trace, other) for other in others]
+    refuse_mixed((self.entries, *(o.entries for o in operands)))
+    return self._like(self._base().difference(*(o.keys for o in operands)))
+
+
+@method(Set, "symmetric_difference")
+def set_symmetric_difference(self: Set, trace: Trace, other: Value) -> Value:
+    right = operand_of(trace, other)
+    return self._like(self._base().symmetric_difference(right.keys), right)
+
+
+@method(Set, "__init__")
+def set_init(self: Set, trace: Trace, items: Any = None) -> Value:
+    if self.kind is set:
+        operands = [] if items is None else [operand_of(trace, items)]
+        made = Set()._like(set(operands[0].keys), *operands) if operands else Set()
+        run_method(trace, self, "clear")
+        run_method(trace, self, "update", made)
+    return Constant(None)
+
+
+@method(Set, "issubset")
+def set_issubset(self: Set, trace: Trace, other: Value) -> Value:
+    right = self._beside(trace, other)
+    return Constant(all(k in right for k in self.entries))
+
+
+@method(Set, "issuperset")
+def set_issuperset(self: Set, trace: Trace, other: Value) -> Value:
+    right = self._beside(trace, other)
+    return Constant(all(k in self.entries for k in right))
+
+
+@method(Set, "isdisjoint")
+def set_isdisjoint(self: Set, trace: Trace, other: Any) -> Value:
+    if not abstract.is_settled(trace, other):
+        keys = (
+            hashed(trace, key_of(trace, self, i), SET_ELEMENT) for i in abstract.each(trace, other)
+        )
+        return Constant(all(key not in self.entries for key in keys))
+    right = self._beside(trace, other)
+    return Constant(not any(k in right for k in self.entries))
+
+
+@method(Set, "__reduce_ex__")
+def set_reduce_ex(self: Set, trace: Trace, protocol: Value) -> Value:
+    parts = [
+        abstract.wrap(trace, self.kind, None),
+        Tuple([List(abstract.set_order(trace, self))]),
+        Constant(None),
+    ]
+    return Tuple(parts)
+
+
+@method(Set, "__reduce__")
+def set_reduce(self: Set, trace: Trace) -> Value | None:
+    return run_method(trace, self, "__reduce_ex__", Constant(2))
 
 
 class Operand:
@@ -319,7 +358,7 @@ def operand_of(trace: Trace, value: Any) -> Operand:
 def _in_place(name: str) -> Any:
     """The method that changes a set as the real one of that name changes its table."""
 
-    def operate(self: Set, trace: Trace, *others: Any) -> Any:
+    def operate(self: Set, trace: Trace, *others: Value) -> Value:
         if name == "symmetric_difference_update" and len(others) != 1:
             return abstract.refused_method(trace, set, name, list(others), {})
         operands = [operand_of(trace, other) for other in others]
@@ -341,30 +380,30 @@ def _in_place(name: str) -> Any:
 
 
 for _name in ("update", "intersection_update", "difference_update", "symmetric_difference_update"):
-    setattr(Set, f"m_{_name}", _in_place(_name))
+    method(Set, f"{_name}")(_in_place(_name))
 
 
 def _set_operator(method: str) -> Any:
-    def operate(self: Set, trace: Trace, other: Any) -> Any:
+    def operate(self: Set, trace: Trace, other: Value) -> Value | None:
         if not isinstance(abstract.builtin_part(trace, other), Set):
             return Constant(NotImplemented)
-        return getattr(self, method)(trace, other)
+        return run_method(trace, self, method, other)
 
     return operate
 
 
 def _set_update(method: str) -> Any:
-    def operate(self: Set, trace: Trace, other: Any) -> Any:
+    def operate(self: Set, trace: Trace, other: Value) -> Value:
         if not isinstance(abstract.builtin_part(trace, other), Set):
             return Constant(NotImplemented)
-        getattr(self, method)(trace, other)
+        run_method(trace, self, method, other)
         return self
 
     return operate
 
 
 def _set_compare(strict: bool, flip: bool, equal: bool | None) -> Any:
-    def operate(self: Set, trace: Trace, other: Any) -> Any:
+    def operate(self: Set, trace: Trace, other: Value) -> Value:
         other = abstract.builtin_part(trace, other)
         if not isinstance(other, Set):
             return Constant(NotImplemented)
@@ -379,16 +418,14 @@ def _set_compare(strict: bool, flip: bool, equal: bool | None) -> Any:
     return operate
 
 
-for _name, _method in (("and", "m_intersection"), ("or", "m_union"), ("sub", "m_difference")):
-    setattr(Set, f"m___{_name}__", _set_operator(_method))
-    setattr(
-        Set, f"m___i{_name}__", _set_update(_method + "_update" if _name != "or" else "m_update")
-    )
-Set.m___xor__ = _set_operator("m_symmetric_difference")  # type: ignore[attr-defined]
-Set.m___ixor__ = _set_update("m_symmetric_difference_update")  # type: ignore[attr-defined]
-Set.m___eq__ = _set_compare(False, False, True)  # type: ignore[attr-defined]
-Set.m___ne__ = _set_compare(False, False, False)  # type: ignore[attr-defined]
-Set.m___le__ = _set_compare(False, False, None)  # type: ignore[attr-defined]
-Set.m___lt__ = _set_compare(True, False, None)  # type: ignore[attr-defined]
-Set.m___ge__ = _set_compare(False, True, None)  # type: ignore[attr-defined]
-Set.m___gt__ = _set_compare(True, True, None)  # type: ignore[attr-defined]
+for _name, _method in (("and", "intersection"), ("or", "union"), ("sub", "difference")):
+    method(Set, f"__{_name}__")(_set_operator(_method))
+    method(Set, f"__i{_name}__")(_set_update(_method + "_update" if _name != "or" else "update"))
+method(Set, "__xor__")(_set_operator("symmetric_difference"))
+method(Set, "__ixor__")(_set_update("symmetric_difference_update"))
+method(Set, "__eq__")(_set_compare(False, False, True))
+method(Set, "__ne__")(_set_compare(False, False, False))
+method(Set, "__le__")(_set_compare(False, False, None))
+method(Set, "__lt__")(_set_compare(True, False, None))
+method(Set, "__ge__")(_set_compare(False, True, None))
+method(Set, "__gt__")(_set_compare(True, True, None))

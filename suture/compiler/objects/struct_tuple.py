@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.objects.instance import Object
+from suture.compiler.objects.methods import method, run_method
 from suture.compiler.objects.sequence import Tuple
 
 
@@ -24,17 +26,23 @@ class StructTuple(Object):
             return self.storage.items[fields.index(name)]
         return super().getattr(trace, name)
 
-    def m___getitem__(self, trace: Trace, key: Any) -> Any:
-        return self.storage.m___getitem__(trace, key)
-
-    def m___iter__(self, trace: Trace) -> Any:
-        return self.storage.m___iter__(trace)
-
-    def m___len__(self, trace: Trace) -> Any:
-        return self.storage.m___len__(trace)
-
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return f"{emit.constant(self.cls, self.cls.__name__)}({self.storage.rebuild(emit)})"
+
+
+@method(StructTuple, "__getitem__")
+def struct_tuple_getitem(self: StructTuple, trace: Trace, key: Value) -> Value | None:
+    return run_method(trace, self.storage, "__getitem__", key)
+
+
+@method(StructTuple, "__iter__")
+def struct_tuple_iter(self: StructTuple, trace: Trace) -> Value | None:
+    return run_method(trace, self.storage, "__iter__")
+
+
+@method(StructTuple, "__len__")
+def struct_tuple_len(self: StructTuple, trace: Trace) -> Value | None:
+    return run_method(trace, self.storage, "__len__")
 
 
 def _struct_fields(cls: type) -> list[str]:

@@ -11,7 +11,9 @@ from suture._core import type_name
 from suture.breaks import Break, NodeText, objects, tensors
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
+from suture.compiler.sources import Source
 
 # Properties of a tensor that its fake counterpart knows exactly.
 KNOWN_PROPERTIES = frozenset(
@@ -74,7 +76,7 @@ class GraphValue(Value):
 
     __slots__ = ("node", "value")
 
-    def __init__(self, node: torch.fx.Node, value: Any, source: Any = None) -> None:
+    def __init__(self, node: torch.fx.Node, value: Any, source: Source | None = None) -> None:
         super().__init__(source)
         self.node = node
         self.value = value
@@ -101,7 +103,7 @@ class Tensor(GraphValue):
         self,
         node: Any,
         value: Any,
-        source: Any = None,
+        source: Source | None = None,
         cls: type = torch.Tensor,
         example: Any = None,
     ) -> None:
@@ -145,7 +147,7 @@ class Tensor(GraphValue):
             self.write_back(emit, name)
         return name
 
-    def write_back(self, emit: Any, name: str) -> None:
+    def write_back(self, emit: Emitter, name: str) -> None:
         """Set the Python attributes that the program has set."""
         for attr, value in (self.attrs or {}).items():
             emit.line(f"{name}.{attr} = {emit.value(value)}")
@@ -156,7 +158,9 @@ class Tensor(GraphValue):
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
         abstract.tensor_set_attribute(trace, self, name, value)
 
-    def call_method(self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call_method(
+        self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
+    ) -> Value:
         return abstract.tensor_method(trace, self, name, args, kwargs)
 
 
@@ -195,7 +199,9 @@ class Symbol(GraphValue):
             return Constant(getattr(kind(abstract.specialise(trace, self)), name))
         return SymbolMethod(self, name)
 
-    def call_method(self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call_method(
+        self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
+    ) -> Value:
         return abstract.symbol_method(trace, self, name, args, kwargs)
 
 
@@ -212,7 +218,7 @@ class SymbolMethod(Value):
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return abstract.symbol_method(trace, self.owner, self.name, args, kwargs)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return f"{emit.value(self.owner)}.{self.name}"
 
 
@@ -241,7 +247,7 @@ class TensorMethod(Value):
             return abstract.wrap(trace, getattr(torch.Tensor, self.name), None)
         raise Break(objects.UNKNOWN_ATTRIBUTE, object=f"the method {self.name}", attribute=name)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return f"{emit.value(self.owner)}.{self.name}"
 
 
@@ -254,7 +260,7 @@ class BaseMethod(TensorMethod):
         return abstract.base_method(trace, self.owner, self.name, args, kwargs)
 
 
-def symbol_type(value: Any) -> type:
+def symbol_type(value: object) -> type:
     """The Python type a symbolic number has at run time."""
     if isinstance(value, torch.SymInt):
         return int

@@ -8,7 +8,9 @@ from typing import Any
 from suture.breaks import Break, builtin_calls, objects, tensors
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.methods import method
 from suture.compiler.objects.tensor import Symbol, Tensor
 from suture.torch_private.tensor_parts import version_of
 
@@ -22,7 +24,7 @@ class Field:
     spec: str
     version: int
 
-    def text(self, emit: Any) -> str:
+    def text(self, emit: Emitter) -> str:
         if isinstance(self.value, Tensor) and version_of(self.value.value) != self.version:
             raise Break(objects.UNKNOWN_OBJECT, operation="write", object="a tensor changed since")
         value = emit.value(self.value)
@@ -34,7 +36,7 @@ class Field:
 _BUILTINS: dict[str, Any] = {"format": format, "str": str, "repr": repr, "ascii": ascii}
 
 
-def field(value: Any, how: str, spec: str = "") -> Field:
+def field(value: object, how: str, spec: str = "") -> Field:
     version = version_of(value.value) if isinstance(value, Tensor) else 0
     return Field(value, how, spec, version)
 
@@ -86,43 +88,57 @@ class Text(Value):
     def getattr(self, trace: Trace, name: str) -> Any:
         return abstract.getattr(trace, Constant(self.settle(trace)), name)
 
-    def call_method(self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call_method(
+        self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
+    ) -> Value:
         return abstract.tail_call_method(trace, Constant(self.settle(trace)), name, args, kwargs)
 
-    def m___add__(self, trace: Trace, other: Any) -> Any:
-        return (
-            joined(trace, [self, other]) if other.python_type() is str else Constant(NotImplemented)
-        )
-
-    def m___radd__(self, trace: Trace, other: Any) -> Any:
-        return (
-            joined(trace, [other, self]) if other.python_type() is str else Constant(NotImplemented)
-        )
-
-    def m___eq__(self, trace: Trace, other: Any) -> Any:
-        return abstract.compare(trace, "==", Constant(self.settle(trace)), other)
-
-    def m___ne__(self, trace: Trace, other: Any) -> Any:
-        return abstract.compare(trace, "!=", Constant(self.settle(trace)), other)
-
-    def m___len__(self, trace: Trace) -> Any:
-        return Constant(len(self.settle(trace)))
-
-    def m___getitem__(self, trace: Trace, key: Any) -> Any:
-        return abstract.getitem(trace, Constant(self.settle(trace)), key)
-
-    def m___contains__(self, trace: Trace, item: Any) -> Any:
-        return abstract.contains(trace, Constant(self.settle(trace)), item)
-
-    def m___iter__(self, trace: Trace) -> Any:
-        return abstract.iterate(trace, Constant(self.settle(trace)))
-
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         parts = [p.text(emit) if isinstance(p, Field) else repr(p) for p in self.parts]
         return f"''.join([{', '.join(parts)}])"
 
 
-def joined(trace: Trace, texts: list[Any]) -> Any:
+@method(Text, "__add__")
+def text_add(self: Text, trace: Trace, other: Value) -> Value:
+    return joined(trace, [self, other]) if other.python_type() is str else Constant(NotImplemented)
+
+
+@method(Text, "__radd__")
+def text_radd(self: Text, trace: Trace, other: Value) -> Value:
+    return joined(trace, [other, self]) if other.python_type() is str else Constant(NotImplemented)
+
+
+@method(Text, "__eq__")
+def text_eq(self: Text, trace: Trace, other: Value) -> Value | None:
+    return abstract.compare(trace, "==", Constant(self.settle(trace)), other)
+
+
+@method(Text, "__ne__")
+def text_ne(self: Text, trace: Trace, other: Value) -> Value | None:
+    return abstract.compare(trace, "!=", Constant(self.settle(trace)), other)
+
+
+@method(Text, "__len__")
+def text_len(self: Text, trace: Trace) -> Value:
+    return Constant(len(self.settle(trace)))
+
+
+@method(Text, "__getitem__")
+def text_getitem(self: Text, trace: Trace, key: Value) -> Value | None:
+    return abstract.getitem(trace, Constant(self.settle(trace)), key)
+
+
+@method(Text, "__contains__")
+def text_contains(self: Text, trace: Trace, item: Value) -> Value:
+    return abstract.contains(trace, Constant(self.settle(trace)), item)
+
+
+@method(Text, "__iter__")
+def text_iter(self: Text, trace: Trace) -> Value:
+    return abstract.iterate(trace, Constant(self.settle(trace)))
+
+
+def joined(trace: Trace, texts: list[Any]) -> Value:
     """Texts one behind the other; a constant if all of them are."""
     if not any(isinstance(t, Text) for t in texts):
         return Constant("".join(abstract.constant_value(trace, t) for t in texts))

@@ -7,8 +7,11 @@ from typing import Any
 from suture.breaks import Break, contexts
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.methods import find_method, method
 from suture.compiler.objects.sequence import BuiltinMethod
+from suture.compiler.sources import Source
 from suture.torch_private import tensor_parts, thread_state
 
 Switch = tensor_parts.DisableTorchFunctionSubclass
@@ -20,7 +23,7 @@ class FunctionSwitch(Value):
 
     __slots__ = ("before",)
 
-    def __init__(self, source: Any, before: bool | None = None) -> None:
+    def __init__(self, source: Source | None, before: bool | None = None) -> None:
         super().__init__(source)
         self.before = before
 
@@ -28,32 +31,36 @@ class FunctionSwitch(Value):
         return Switch
 
     def getattr(self, trace: Trace, name: str) -> Any:
-        if hasattr(type(self), "m_" + name):
+        if find_method(type(self), name) is not None:
             return BuiltinMethod(self, name)
         return super().getattr(trace, name)
 
-    def m___enter__(self, trace: Trace) -> Any:
-        if self.source is not None or trace.modes.switches_left:
-            raise Break(contexts.MODE_UNSUPPORTED, mode=Switch.__name__)
-        abstract.guard_functions(trace)
-        trace.effects.note_change()
-        self.before, trace.modes.functions_on = trace.modes.functions_on, False
-        return Constant(None)
-
-    def m___exit__(self, trace: Trace, *exc: Any) -> Any:
-        if self.before is None:
-            raise Break(contexts.MODE_UNSUPPORTED, mode=Switch.__name__)
-        if self.source is not None:
-            trace.effects.call(leave, [self], {})
-            trace.modes.switches_left = True
-        trace.effects.note_change()
-        trace.modes.functions_on = self.before
-        return Constant(None)
-
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         if self.before is None:
             return f"{emit.constant(Switch, 'DisableTorchFunctionSubclass')}()"
         return f"{emit.constant(entered, 'entered')}({self.before})"
+
+
+@method(FunctionSwitch, "__enter__")
+def function_switch_enter(self: FunctionSwitch, trace: Trace) -> Value:
+    if self.source is not None or trace.modes.switches_left:
+        raise Break(contexts.MODE_UNSUPPORTED, mode=Switch.__name__)
+    abstract.guard_functions(trace)
+    trace.effects.note_change()
+    self.before, trace.modes.functions_on = trace.modes.functions_on, False
+    return Constant(None)
+
+
+@method(FunctionSwitch, "__exit__")
+def function_switch_exit(self: FunctionSwitch, trace: Trace, *exc: Value) -> Value:
+    if self.before is None:
+        raise Break(contexts.MODE_UNSUPPORTED, mode=Switch.__name__)
+    if self.source is not None:
+        trace.effects.call(leave, [self], {})
+        trace.modes.switches_left = True
+    trace.effects.note_change()
+    trace.modes.functions_on = self.before
+    return Constant(None)
 
 
 def entered(before: bool) -> Any:

@@ -6,7 +6,7 @@ import weakref
 from typing import Any
 
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.objects.held import Held
 from suture.compiler.objects.instance import Opaque
 
@@ -46,10 +46,12 @@ class WeakProxy(Opaque):
     def getattr(self, trace: Trace, name: str) -> Any:
         return self.target(trace).getattr(trace, name)
 
-    def setattr(self, trace: Trace, name: str, value: Any) -> None:
+    def setattr(self, trace: Trace, name: str, value: object) -> None:
         self.target(trace).setattr(trace, name, value)
 
-    def call_method(self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call_method(
+        self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
+    ) -> Value | None:
         return abstract.tail_call(trace, self.getattr(trace, name), args, kwargs)
 
     def truth(self, trace: Trace) -> Any:

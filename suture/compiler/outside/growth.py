@@ -23,7 +23,9 @@ from suture.compiler.sources import Source
 _MOST_LENGTHS = 3  # of a container that grows in a loop; then the loop's body knows none
 
 
-def is_restless(trace: Trace, source: Source | None, form: Any, most: int = _MOST_LENGTHS) -> bool:
+def is_restless(
+    trace: Trace, source: Source | None, form: object, most: int = _MOST_LENGTHS
+) -> bool:
     """Whether what is there takes another form each time the region is reached, so that the
     region had better know nothing of it. A break would be an error: then it is known."""
     if source is None or trace.region.whole:

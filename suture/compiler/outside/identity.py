@@ -13,7 +13,7 @@ import torch
 
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.objects import Method, Mutable, Opaque, Raise, Symbol
 from suture.compiler.objects.made_weakref import MadeReference
 from suture.compiler.objects.weakref import WeakReference
@@ -52,7 +52,7 @@ def _same_reference(trace: Trace, real: WeakReference, made: MadeReference) -> b
     return plain and is_same(trace, real.call(trace, [], {}), made.to)
 
 
-def _stay_apart(trace: Trace, left: Any, right: Any) -> None:
+def _stay_apart(trace: Trace, left: Value, right: Value) -> None:
     """Two objects from outside were asked whether they are one: they must stay two."""
     if left.source is None or right.source is None or type(left) is not type(right):
         return
@@ -91,7 +91,7 @@ def is_fixed(trace: Trace, source: Source) -> bool:
     return False
 
 
-def stays_same(trace: Trace, source: Source, value: Any) -> bool:
+def stays_same(trace: Trace, source: Source, value: object) -> bool:
     """Whether the object at a fixed place has been the same at every call. If not, what hangs
     below it is not fixed either."""
     if trace.region.history.same_object(source.path(), value):
@@ -101,7 +101,7 @@ def stays_same(trace: Trace, source: Source, value: Any) -> bool:
     return False
 
 
-def is_general(trace: Trace, source: Source, value: Any) -> bool:
+def is_general(trace: Trace, source: Source, value: object) -> bool:
     """Whether another module may be at this place at the next call: it is an argument, or
     hangs below one, and not the module that was compiled. What is read of it is guarded then,
     and not which one it is."""
@@ -124,7 +124,7 @@ def owner_of(trace: Trace, source: Source) -> Source | None:
 
 
 @implements(abstract.fix)
-def fix(trace: Trace, source: Source, value: Any) -> None:
+def fix(trace: Trace, source: Source, value: object) -> None:
     root = source.base is None or not is_fixed(trace, source.base) or source.base.kind == "const"
     kind = "weak" if issubclass(type(value), torch.nn.Module) and root else "is"
     trace.guards.add(source, kind, value)
@@ -147,5 +147,5 @@ def _has_callback(reference: Any) -> bool:
     return reference.__callback__ is not None
 
 
-def _not_none(value: Any) -> bool:
+def _not_none(value: object) -> bool:
     return value is not None

@@ -12,13 +12,14 @@ import torch
 from suture import _core
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.graph.bounds import bounds_of
 from suture.compiler.graph.known import make_known, number_of
 from suture.compiler.graph.names import TorchName
 from suture.compiler.guards.places import Place
 from suture.compiler.objects import Symbol, Tensor
 from suture.compiler.outside.identity import owner_of
+from suture.compiler.sources import Source
 from suture.dynamic import NO_MARKS, Marks, check_marks
 from suture.torch_private import symbolic_shapes, tensor_parts
 
@@ -42,7 +43,7 @@ class TensorPlan:
 
 
 def tensor_plan(
-    trace: Trace, value: torch.Tensor, source: Any, marks: Marks, ragged: Any = ()
+    trace: Trace, value: torch.Tensor, source: Source, marks: Marks, ragged: Any = ()
 ) -> TensorPlan:
     """Decide which sizes are symbolic: those seen to change, marked by the user, or `ragged`,
     which differ with every nested tensor."""
@@ -70,7 +71,7 @@ def tensor_plan(
     return TensorPlan(context, marks)
 
 
-def _kind(trace: Trace, i: int, moving: set[int], marks: Marks) -> Any:
+def _kind(trace: Trace, i: int, moving: set[int], marks: Marks) -> Value:
     if i in marks.unbacked:
         return symbolic_shapes.DimDynamic.UNBACKED
     if i in marks.dynamic:
@@ -88,7 +89,7 @@ def note_input(trace: Trace, made: Tensor, plan: TensorPlan) -> None:
     note_sizes(trace, made.value, made.source, plan)
 
 
-def note_sizes(trace: Trace, fake: torch.Tensor, source: Any, plan: TensorPlan) -> None:
+def note_sizes(trace: Trace, fake: torch.Tensor, source: Source, plan: TensorPlan) -> None:
     """Remember where the symbols of an input's sizes come from."""
     for i, size in enumerate(fake.shape):
         if isinstance(size, torch.SymInt) and not symbolic_shapes.is_ragged(size):
@@ -129,7 +130,7 @@ def guard_numbers(trace: Trace, inputs: list[Any]) -> None:
         trace.guards.add(source.call(number_in), "equals", number)
 
 
-def wrap_number(trace: Trace, value: Any, source: Any) -> Any:
+def wrap_number(trace: Trace, value: Any, source: Source) -> Value | None:
     """A symbol for a number that changes from call to call; None to specialise."""
     steady = abstract.is_fixed(trace, source) or owner_of(trace, source) is not None
     if not trace.region.history.dynamic_number(trace.region.plan, source.path(), value, steady):
@@ -149,7 +150,7 @@ def wrap_number(trace: Trace, value: Any, source: Any) -> Any:
     return Symbol(node, symint, source)
 
 
-def _symbolic_float(trace: Trace, value: float, source: Any) -> Any:
+def _symbolic_float(trace: Trace, value: float, source: Source) -> Value | None:
     """The float goes into the graph as a tensor of one double, which every backend takes."""
     if not math.isfinite(value) or (value == 0.0 and math.copysign(1.0, value) < 0):
         return None  # symbols know no sign of zero

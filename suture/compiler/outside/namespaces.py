@@ -10,13 +10,14 @@ from typing import Any
 from suture.breaks import Break, objects, python
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Frame, Trace, Value
 from suture.compiler.objects import Cell, Constant, Dict, Lazy, Raise, Raised
 from suture.compiler.objects.lookup import MISSING, find_in_mro, is_data_descriptor
+from suture.compiler.objects.methods import run_method
 
 
 @implements(abstract.module_attribute)
-def module_attribute(trace: Trace, module: Any, name: str) -> Any:
+def module_attribute(trace: Trace, module: Any, name: str) -> Value | None:
     kind = type(module.value)
     if kind is not types.ModuleType:
         own = abstract.type_lookup(trace, kind, "__getattribute__")
@@ -52,7 +53,7 @@ def module_attribute(trace: Trace, module: Any, name: str) -> Any:
     return abstract.wrap(trace, value, module.source.attr(name))
 
 
-def _without_attribute(trace: Trace, module: Any, name: str) -> Any:
+def _without_attribute(trace: Trace, module: Any, name: str) -> Value | None:
     """An attribute of a module that the region has deleted, or that was never in its dict."""
     by_class = find_in_mro(type(module.value), name) is not MISSING
     if by_class or hasattr(module.value, "__getattr__"):
@@ -78,7 +79,7 @@ def set_module_attribute(trace: Trace, module: Any, name: str, value: Any) -> No
     abstract.call(trace, abstract.wrap(trace, setter, None), given, {})
 
 
-def load_global(trace: Trace, namespace: dict[str, Any], name: str) -> Any:
+def load_global(trace: Trace, namespace: dict[str, Any], name: str) -> Value | None:
     """A global variable, then a builtin."""
     changed, value = trace.effects.load_global(namespace, name)
     if not changed:
@@ -105,7 +106,7 @@ def load_global(trace: Trace, namespace: dict[str, Any], name: str) -> Any:
     raise Raised(abstract.with_context(trace, made))
 
 
-def store_global(trace: Trace, namespace: dict[str, Any], name: str, value: Any) -> None:
+def store_global(trace: Trace, namespace: dict[str, Any], name: str, value: object) -> None:
     """Set a global variable; value None deletes it. Where the program has the namespace as a
     dict, that dict is changed."""
     held = _as_dict(trace, namespace)
@@ -137,7 +138,7 @@ def _as_dict(trace: Trace, namespace: dict[str, Any]) -> Dict | None:
     return held if isinstance(held, Dict) else None
 
 
-def frame_cell(trace: Trace, frame: Any, slot: int) -> Cell:
+def frame_cell(trace: Trace, frame: Frame, slot: int) -> Cell:
     cell = frame.locals[slot]
     if type(cell) is Lazy:
         if isinstance(cell.value, types.CellType):
@@ -161,7 +162,7 @@ def load_cell(trace: Trace, cell: Cell) -> Any:
 # ---- imports
 
 
-def import_name(trace: Trace, name: str, fromlist: Any, level: int) -> Any:
+def import_name(trace: Trace, name: str, fromlist: Any, level: int) -> Value | None:
     """`import name`: free if the module is loaded already, else Python does it."""
     namespace = trace.frames[-1].fn.globals
     full = name
@@ -188,7 +189,7 @@ def import_name(trace: Trace, name: str, fromlist: Any, level: int) -> Any:
     )
 
 
-def _import_object(trace: Trace, found: Any, full: str, fromlist: Any) -> Any:
+def _import_object(trace: Trace, found: Value, full: str, fromlist: Value) -> Value | None:
     """Programs may file any object as a module."""
     if "." in full and not fromlist:
         raise Break(python.IMPORT, module=full)
@@ -197,7 +198,7 @@ def _import_object(trace: Trace, found: Any, full: str, fromlist: Any) -> Any:
     )
 
 
-def import_from(trace: Trace, module: Any, name: str) -> Any:
+def import_from(trace: Trace, module: Value, name: str) -> Value | None:
     if hasattr(module.real(), name):
         return abstract.getattr(trace, module, name)
     inner = sys.modules.get(f"{module.real().__name__}.{name}")
@@ -208,7 +209,7 @@ def import_from(trace: Trace, module: Any, name: str) -> Any:
     return abstract.wrap(trace, inner, None)
 
 
-def frame_annotations(trace: Trace, value: Any) -> Any:
+def frame_annotations(trace: Trace, value: object) -> Value:
     """The annotations of a function made while tracing: a tuple of names and values."""
     from suture.compiler.objects import Dict
 
@@ -221,8 +222,8 @@ def none(trace: Trace) -> Constant:
     return Constant(None)
 
 
-def _store(trace: Trace, namespace: Dict, name: str, value: Any) -> None:
+def _store(trace: Trace, namespace: Dict, name: str, value: object) -> None:
     if value is None:
-        namespace.m___delitem__(trace, Constant(name))
+        run_method(trace, namespace, "__delitem__", Constant(name))
     else:
-        namespace.m___setitem__(trace, Constant(name), value)
+        run_method(trace, namespace, "__setitem__", Constant(name), value)

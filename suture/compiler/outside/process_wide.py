@@ -6,12 +6,12 @@ import os
 from typing import Any
 
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Function, Object
 
 
-def environment_value(trace: Trace, name: Any, default: Any) -> Any:
+def environment_value(trace: Trace, name: Any, default: object) -> Any:
     """The variable `name` of the environment, guarded; `default` if there is none."""
     table, key = _table(), _key(abstract.constant_value(trace, name))
     source = abstract.pinned(trace, table, "os.environ")
@@ -31,7 +31,7 @@ def _key(name: str) -> Any:
 
 
 @handles(os.getenv)
-def _getenv(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _getenv(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     name = args[0] if args else kwargs["key"]
     default = args[1] if len(args) > 1 else kwargs.get("default", Constant(None))
     return environment_value(trace, name, default)
@@ -55,18 +55,18 @@ def _ask_environment(method: Any) -> Any:
 
 
 @_ask_environment(type(os.environ).get)
-def _get(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _get(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     default = args[2] if len(args) > 2 else kwargs.get("default", Constant(None))
     return environment_value(trace, args[1], default)
 
 
 @_ask_environment(type(os.environ).__contains__)
-def _contains(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _contains(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return Constant(environment_value(trace, args[1], None) is not None)
 
 
 @handles(type(os.environ).__getitem__)
-def _getitem(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _getitem(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     found = environment_value(trace, args[1], None)
     return (
         found

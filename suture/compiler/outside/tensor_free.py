@@ -129,7 +129,7 @@ class _Reach:
         self.names: set[str] = set()
         self.objects: list[Any] = []  # whose attributes count only if some code names them
 
-    def _is_new(self, value: Any) -> bool:
+    def _is_new(self, value: object) -> bool:
         if id(value) in self.seen:
             return False
         self.seen[id(value)] = value
@@ -242,7 +242,7 @@ class _Reach:
             return False
         return _is_foreign(kind.__module__) or self._object(value)
 
-    def _iterator(self, value: Any) -> bool:
+    def _iterator(self, value: object) -> bool:
         """The iterators of Python itself say what is left."""
         if type(value).__module__ != "builtins":
             return False
@@ -251,7 +251,7 @@ class _Reach:
         except TypeError:
             return False
 
-    def _object(self, value: Any) -> bool:
+    def _object(self, value: object) -> bool:
         kind = type(value)
         if _is_torch(kind.__module__) and not issubclass(kind, torch.nn.Module):
             return False
@@ -354,7 +354,7 @@ def _values(attrs: dict[str, Any]) -> list[Any]:
     return [v for v in attrs.values() if v is not DELETED]
 
 
-def _made_of_constants(node: Any) -> bool:
+def _made_of_constants(node: torch.fx.Node) -> bool:
     """Whether an array is computed from numbers alone."""
     left, seen = [node], set()
     while left:
@@ -380,11 +380,11 @@ def _name_of(module: types.ModuleType) -> Any:
     return (contents or {}).get("__name__")
 
 
-def _is_torch(module: Any) -> bool:
+def _is_torch(module: object) -> bool:
     return str(module).partition(".")[0] == "torch"
 
 
-def _is_foreign(module: Any) -> bool:
+def _is_foreign(module: object) -> bool:
     """Python's own library and NumPy: no tensor is made there."""
     top = str(module).partition(".")[0]
     return top == "numpy" or top in sys.stdlib_module_names

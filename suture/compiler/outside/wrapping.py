@@ -82,7 +82,7 @@ def wraps(*kinds: type) -> Callable[[Wrap], Wrap]:
 
 
 @implements(abstract.pinned)
-def pin(trace: Trace, obj: Any, name: str = "") -> Source:
+def pin(trace: Trace, obj: object, name: str = "") -> Source:
     found = trace.outside.pins.get(id(obj))
     if found is None:
         name = name or getattr(obj, "__qualname__", None) or getattr(obj, "__name__", "")  # type: ignore[assignment]
@@ -92,7 +92,7 @@ def pin(trace: Trace, obj: Any, name: str = "") -> Source:
 
 
 @implements(abstract.realize)
-def realize(trace: Trace, lazy: Any) -> Any:
+def realize(trace: Trace, lazy: object) -> Any:
     if type(lazy) is not Lazy:
         return lazy
     if lazy.value is UNBOUND:
@@ -102,7 +102,7 @@ def realize(trace: Trace, lazy: Any) -> Any:
 
 
 @implements(abstract.wrap)
-def wrap_value(trace: Trace, value: Any, source: Source | None) -> Any:
+def wrap_value(trace: Trace, value: Value, source: Source | None) -> Any:
     kind = type(value)
     maker = WRAPPERS.get(kind)
     if maker is _literal:
@@ -121,7 +121,7 @@ def wrap_value(trace: Trace, value: Any, source: Source | None) -> Any:
     return made
 
 
-def _alias(trace: Trace, source: Source, found: Any, value: Any) -> None:
+def _alias(trace: Trace, source: Source, found: Value, value: Value) -> None:
     if abstract.is_fixed(trace, source) and abstract.is_fixed(trace, found.source):
         trace.guards.add(source, "is", value)
     else:
@@ -144,7 +144,7 @@ def wrap_cell(trace: Trace, cell: types.CellType, source: Source | None) -> Cell
     return made
 
 
-def wrap_code_constant(trace: Trace, value: Any) -> Any:
+def wrap_code_constant(trace: Trace, value: object) -> Value:
     """A constant of a code object."""
     if isinstance(value, types.CodeType):
         return Builtin(value)
@@ -199,7 +199,7 @@ def _maker_for(value: Any) -> Wrap:
 # ---- the makers: fn(tx, value, source) -> variable
 
 
-def _literal(trace: Trace, value: Any, source: Any) -> Any:
+def _literal(trace: Trace, value: object, source: Source) -> Value:
     if source is not None:
         kind = type(value)
         if kind in (int, float):
@@ -219,14 +219,14 @@ wraps(
 
 
 @wraps(torch.dtype, torch.layout, torch.memory_format)
-def _identical_constant(trace: Trace, value: Any, source: Any) -> Any:
+def _identical_constant(trace: Trace, value: Value, source: Source | None) -> Value:
     if source is not None:
         trace.guards.add(source, "is", value)
     return Constant(value, source)
 
 
 @wraps(torch.device, torch.finfo, torch.iinfo)
-def _torch_constant(trace: Trace, value: Any, source: Any) -> Any:
+def _torch_constant(trace: Trace, value: Value, source: Source | None) -> Value:
     if source is not None:
         trace.guards.add(source, "type", type(value))
         trace.guards.add(source, "truth", Equals(value))
@@ -247,7 +247,7 @@ class Equals:
 
 
 @wraps(collections.deque)
-def _deque(trace: Trace, value: Any, source: Any) -> Any:
+def _deque(trace: Trace, value: Any, source: Any) -> Value:
     source = source if source is not None else pin(trace, value, "a deque")
     trace.guards.add(source, "type", collections.deque)
     trace.guards.add(source.attr("maxlen"), "equals", value.maxlen)
@@ -279,7 +279,7 @@ def _dict(trace: Trace, value: Any, source: Any) -> Any:
 
 
 @wraps(collections.defaultdict)
-def _defaultdict(trace: Trace, value: Any, source: Any) -> Any:
+def _defaultdict(trace: Trace, value: Any, source: Any) -> Value:
     source = source if source is not None else pin(trace, value, "a dict")
     trace.guards.add(source, "type", type(value))
     factory = wrap_value(trace, value.default_factory, source.attr("default_factory"))
@@ -287,7 +287,7 @@ def _defaultdict(trace: Trace, value: Any, source: Any) -> Any:
 
 
 @wraps(set, frozenset)
-def _set(trace: Trace, value: Any, source: Any) -> Any:
+def _set(trace: Trace, value: object, source: Source) -> Value:
     source = source if source is not None else pin(trace, value, "a set")
     trace.guards.add(source, "type", type(value))
     if type(value) is set:
@@ -325,7 +325,7 @@ class _SameMembers:
 
 
 @wraps(slice)
-def _slice(trace: Trace, value: Any, source: Any) -> Any:
+def _slice(trace: Trace, value: Value, source: Any) -> Value:
     if source is not None:
         trace.guards.add(source, "type", slice)
     parts = [
@@ -335,14 +335,14 @@ def _slice(trace: Trace, value: Any, source: Any) -> Any:
     return Slice(*parts, source=source)  # type: ignore[misc]
 
 
-def _weak_proxy(trace: Trace, value: Any, source: Any) -> Any:
+def _weak_proxy(trace: Trace, value: Value, source: Source | None) -> Value:
     source = source if source is not None else pin(trace, value, "a weak proxy")
     trace.guards.add(source, "type", type(value))
     return WeakProxy(value, source) if shows_target(value) else Opaque(value, source)
 
 
 @wraps(weakref.ref)
-def _weakref(trace: Trace, value: Any, source: Any) -> Any:
+def _weakref(trace: Trace, value: Any, source: Any) -> Value:
     source = source if source is not None else pin(trace, value, "a weakref")
     if abstract.is_fixed(trace, source) or isinstance(value(), torch.Tensor):
         abstract.fix(trace, source, value)
@@ -352,12 +352,12 @@ def _weakref(trace: Trace, value: Any, source: Any) -> Any:
 
 
 @wraps(types.CellType)
-def _cell(trace: Trace, value: Any, source: Any) -> Any:
+def _cell(trace: Trace, value: Any, source: Any) -> Value:
     return wrap_cell(trace, value, source)
 
 
 @wraps(types.CodeType, _core.Compiled, torch.jit.ScriptFunction)
-def _builtin(trace: Trace, value: Any, source: Any) -> Any:
+def _builtin(trace: Trace, value: object, source: Source) -> Value:
     if isinstance(value, types.BuiltinFunctionType) and isinstance(
         getattr(value, "__self__", None), torch.Tensor
     ):
@@ -369,7 +369,7 @@ def _builtin(trace: Trace, value: Any, source: Any) -> Any:
     return Builtin(value, source if source is not None else pin(trace, value))
 
 
-def _bound_tensor_method(trace: Trace, value: Any, source: Any) -> Any:
+def _bound_tensor_method(trace: Trace, value: Any, source: Any) -> Value:
     from suture.compiler.objects import TensorMethod
 
     source = source if source is not None else pin(trace, value)
@@ -379,7 +379,7 @@ def _bound_tensor_method(trace: Trace, value: Any, source: Any) -> Any:
     return TensorMethod(owner, value.__name__)
 
 
-def _class(trace: Trace, value: Any, source: Any) -> Any:
+def _class(trace: Trace, value: Any, source: Source | None) -> Value:
     if value.__mro__ is None:
         return opaque(trace, value, source)  # its metaclass is about to make it
     if source is not None:
@@ -389,19 +389,19 @@ def _class(trace: Trace, value: Any, source: Any) -> Any:
     return Class(value, source if source is not None else pin(trace, value))
 
 
-def _module(trace: Trace, value: Any, source: Any) -> Any:
+def _module(trace: Trace, value: Value, source: Source | None) -> Value:
     if source is not None:
         abstract.fix(trace, source, value)
     return Module(value, source if source is not None else pin(trace, value))
 
 
-def opaque(trace: Trace, value: Any, source: Any) -> Any:
+def opaque(trace: Trace, value: object, source: Source | None) -> Value:
     if source is not None:
         trace.guards.add(source, "type", type(value))
     return Opaque(value, source if source is not None else pin(trace, value))
 
 
-def _tensor(trace: Trace, value: Any, source: Any) -> Any:
+def _tensor(trace: Trace, value: Value, source: Source | None) -> Value:
     if source is None:
         source = pin(trace, value, "a tensor")
     try:
@@ -416,7 +416,7 @@ WRAPPERS[torch.Tensor] = _tensor
 WRAPPERS[torch.nn.Parameter] = _tensor
 
 
-def _object(trace: Trace, value: Any, source: Any) -> Any:
+def _object(trace: Trace, value: object, source: Source) -> Value:
     source = source if source is not None else pin(trace, value)
     cls = type(value)
     if qualname_of(cls).startswith(trace.region.own_names):

@@ -8,7 +8,7 @@ import types
 from typing import Any
 
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.models import handler_of
 from suture.compiler.objects import (
     Builtin,
@@ -22,10 +22,11 @@ from suture.compiler.objects import (
 )
 from suture.compiler.outside.identity import stays_same
 from suture.compiler.outside.wrapping import wraps
+from suture.compiler.sources import Source
 
 
 @wraps(types.FunctionType)
-def _function(trace: Trace, value: Any, source: Any) -> Any:
+def _function(trace: Trace, value: Any, source: Any) -> Value:
     if source is None:
         return Function(value, abstract.pinned(trace, value))
     if abstract.is_fixed(trace, source) and stays_same(trace, source, value):
@@ -53,7 +54,7 @@ class _SameDefaults:
 
 
 @wraps(types.MethodType)
-def _method(trace: Trace, value: Any, source: Any) -> Any:
+def _method(trace: Trace, value: Any, source: Any) -> Value:
     if source is None:
         source = abstract.pinned(trace, value)
     if handler_of(value) is not None:
@@ -65,7 +66,7 @@ def _method(trace: Trace, value: Any, source: Any) -> Any:
 
 
 @wraps(functools.partial)
-def _partial(trace: Trace, value: Any, source: Any) -> Any:
+def _partial(trace: Trace, value: Any, source: Any) -> Value:
     source = source if source is not None else abstract.pinned(trace, value, "a partial")
     trace.guards.add(source, "type", functools.partial)
     fn = abstract.wrap(trace, value.func, source.attr("func"))
@@ -76,7 +77,7 @@ def _partial(trace: Trace, value: Any, source: Any) -> Any:
 
 
 @wraps(types.MappingProxyType)
-def _proxy(trace: Trace, value: Any, source: Any) -> Any:
+def _proxy(trace: Trace, value: Value, source: Source | None) -> Value:
     source = source if source is not None else abstract.pinned(trace, value, "a view")
     trace.guards.add(source, "type", types.MappingProxyType)
     behind = _behind(value)
@@ -86,7 +87,7 @@ def _proxy(trace: Trace, value: Any, source: Any) -> Any:
 
 
 @wraps(type({}.keys()), type({}.values()), type({}.items()))
-def _view(trace: Trace, value: Any, source: Any) -> Any:
+def _view(trace: Trace, value: Value, source: Source | None) -> Value:
     source = source if source is not None else abstract.pinned(trace, value, "a view")
     trace.guards.add(source, "type", type(value))
     of = abstract.wrap(trace, _behind(value), source.call(_behind))

@@ -8,16 +8,17 @@ import torch
 
 from suture.breaks import Break, objects
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.objects import GrowingList, GrowingTuple, Lazy, Size, Tuple
 from suture.compiler.outside.growth import is_restless, restless_value
 from suture.compiler.outside.wrapping import opaque, wraps
+from suture.compiler.sources import Source
 
 _MOST_ITEMS = 200_000  # a longer sequence is only passed around
 
 
 @wraps(tuple)
-def _tuple(trace: Trace, value: Any, source: Any) -> Any:
+def _tuple(trace: Trace, value: Any, source: Source | None) -> Value:
     if len(value) > _MOST_ITEMS:
         return opaque(trace, value, source)
     if source is not None and source.kind == "slot":  # a loop may make a longer one of it
@@ -27,12 +28,12 @@ def _tuple(trace: Trace, value: Any, source: Any) -> Any:
 
 
 @wraps(torch.Size)
-def _size(trace: Trace, value: Any, source: Any) -> Any:
+def _size(trace: Trace, value: Value, source: Source | None) -> Value:
     return Size(_items(trace, value, source), source)
 
 
 @wraps(list)
-def _list(trace: Trace, value: Any, source: Any) -> Any:
+def _list(trace: Trace, value: Value, source: Source | None) -> Value:
     source = source if source is not None else abstract.pinned(trace, value, "a list")
     trace.guards.add(source, "type", list)
     return GrowingList(lambda: _loaded(trace, value, source), source)

@@ -6,11 +6,12 @@ from typing import Any
 
 from suture.breaks import Break, calls
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
 from suture.compiler.objects import Class, Constant, List, Object, Tuple
 from suture.compiler.objects.array import Array, numpy_dtype
 from suture.compiler.outside.wrapping import WRAPPERS
+from suture.compiler.sources import Source
 
 _QUESTIONS = (
     "issubdtype",
@@ -22,7 +23,7 @@ _QUESTIONS = (
 )
 
 
-def _wrap_limits(trace: Trace, value: Any, source: Any) -> Any:
+def _wrap_limits(trace: Trace, value: Value, source: Source | None) -> Value:
     """numpy.finfo and iinfo: they never change."""
     if source is not None:
         trace.guards.add(source, "is", value)
@@ -37,7 +38,7 @@ def _question(real: Any) -> None:
         return abstract.folded(trace, lambda: real(*values, **named))
 
 
-def _known(trace: Trace, real: Any, value: Any) -> Any:
+def _known(trace: Trace, real: Any, value: Value) -> Any:
     """A type, or something that has one: of an array its dtype counts, not its numbers."""
     if isinstance(value, Constant):
         return value.value

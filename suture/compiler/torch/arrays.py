@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ import torch
 from suture.breaks import Break, arrays, calls, tensors
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.graph import arrays as nodes
 from suture.compiler.language.conversions import wrap_known
 from suture.compiler.models import handles, special
@@ -30,6 +31,7 @@ from suture.compiler.objects import (
 from suture.compiler.objects.array import Array, ArrayMethod, numpy_dtype
 from suture.compiler.outside.inputs import note_sizes, tensor_plan, wrap_number
 from suture.compiler.outside.wrapping import WRAPPERS
+from suture.compiler.sources import Source
 from suture.compiler.torch.tensor_methods import method
 from suture.dynamic import NO_MARKS
 
@@ -69,7 +71,7 @@ def write_array(trace: Trace, name: str) -> None:
 
 
 @implements(abstract.call_numpy)
-def call_numpy(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def call_numpy(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
     name = _numpy_name(real)
     if name is None:
         return None
@@ -102,7 +104,9 @@ def _array_to_fill(
     return kwargs, out
 
 
-def _fold_numpy(trace: Trace, real: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _fold_numpy(
+    trace: Trace, real: Any, name: str, args: list[Any], kwargs: dict[str, Any]
+) -> Value | None:
     """A function of numbers, called now: it gives a scalar, or an array that is made of what it
     gave; None if it is something else."""
     known = name in _REDUCTIONS or isinstance(real, numpy.ufunc) or nodes.counterpart(name)
@@ -123,7 +127,9 @@ def _fold_numpy(trace: Trace, real: Any, name: str, args: list[Any], kwargs: dic
 
 
 @implements(abstract.array_method)
-def array_method(trace: Trace, array: Array, name: str, args: list[Any], kwargs: Any) -> Any:
+def array_method(
+    trace: Trace, array: Array, name: str, args: list[Any], kwargs: dict[str, Value]
+) -> Value:
     if name in _NUMBERS and not args and not kwargs:
         if array.number is not None and name in ("item", "tolist"):
             return array.number
@@ -138,14 +144,14 @@ def array_method(trace: Trace, array: Array, name: str, args: list[Any], kwargs:
 
 
 @implements(abstract.number_in)
-def number_in(trace: Trace, array: Array) -> Any:
+def number_in(trace: Trace, array: Array) -> Value | None:
     if array.number is not None:
         return array.number
     return abstract.tensor_to_number(trace, array.tensor, "item")
 
 
 @implements(abstract.array_operator)
-def array_operator(trace: Trace, name: str, *operands: Any) -> Any:
+def array_operator(trace: Trace, name: str, *operands: Value) -> Value | None:
     if any(isinstance(o, Tensor) for o in operands):
         plain = [_beside_tensor(trace, o, name) for o in operands]
         return abstract.call_torch(trace, getattr(operator, name), plain, {})
@@ -156,14 +162,14 @@ def array_operator(trace: Trace, name: str, *operands: Any) -> Any:
     return made
 
 
-def _beside_tensor(trace: Trace, operand: Any, name: str) -> Any:
+def _beside_tensor(trace: Trace, operand: Value, name: str) -> Value | None:
     """An operand next to a tensor, to which a scalar of NumPy is a number."""
     if isinstance(operand, Array) and (not operand.is_scalar or name.startswith("i")):
         raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of a tensor")
     return number_in(trace, operand) if isinstance(operand, Array) else operand
 
 
-def _array_operator(trace: Trace, name: str, *operands: Any) -> Any:
+def _array_operator(trace: Trace, name: str, *operands: Value) -> Any:
     first = operands[0]
     changes = name.startswith("i") and name != "invert"
     if changes and isinstance(first, Array) and first.is_scalar:
@@ -184,7 +190,7 @@ def _array_operator(trace: Trace, name: str, *operands: Any) -> Any:
     return made
 
 
-def _as_doubles(trace: Trace, operand: Any) -> Any:
+def _as_doubles(trace: Trace, operand: Value) -> Value:
     if not isinstance(operand, Array) or operand.tensor.value.dtype.is_floating_point:
         return operand
     asked = [operand, Constant("astype"), Constant("float64")]
@@ -192,14 +198,14 @@ def _as_doubles(trace: Trace, operand: Any) -> Any:
 
 
 @implements(abstract.array_setitem)
-def array_setitem(trace: Trace, array: Array, key: Any, value: Any) -> Any:
+def array_setitem(trace: Trace, array: Array, key: Value, value: Value) -> Value:
     write_array(trace, "__setitem__")
     _array_node(trace, nodes.array_setitem_, [array, key, value], {}, "__setitem__")
     return Constant(None)
 
 
 @implements(abstract.array_attribute)
-def array_attribute(trace: Trace, array: Array, name: str) -> Any:
+def array_attribute(trace: Trace, array: Array, name: str) -> Value | None:
     value = array.tensor.value
     if name == "shape":
         return Tuple(list(abstract.tensor_shape(trace, array.tensor).items))
@@ -224,13 +230,15 @@ def array_attribute(trace: Trace, array: Array, name: str) -> Any:
     raise Break(arrays.ARRAY_ATTRIBUTE, attribute=name)
 
 
-def _array_node(trace: Trace, target: Any, args: list[Any], kwargs: Any, name: str) -> Any:
+def _array_node(
+    trace: Trace, target: object, args: list[Any], kwargs: dict[str, Value], name: str
+) -> Value:
     plain = [_array_argument(trace, a, name) for a in args]
     named = {k: _array_argument(trace, v, name) for k, v in kwargs.items()}
     return _as_arrays(abstract.call_torch(trace, target, plain, named))
 
 
-def _array_argument(trace: Trace, value: Any, name: str) -> Any:
+def _array_argument(trace: Trace, value: Value, name: str) -> Value:
     """Tensors for arrays, names for dtypes; a tensor itself is not NumPy's business."""
     if isinstance(value, Array):
         return value.tensor
@@ -299,7 +307,7 @@ def _number_behind(operand: Any) -> Any:
     return operand if known else None
 
 
-def _is_number(trace: Trace, value: Any) -> bool:
+def _is_number(trace: Trace, value: Value) -> bool:
     """Whether a value is a known number, or a list, tuple or size of them."""
     if isinstance(value, Constant):
         return isinstance(value.value, (bool, int, float, numpy.generic, tuple, type(None)))
@@ -338,7 +346,7 @@ def _dtype_name(value: Any) -> str | None:
     return None
 
 
-def _numpy_name(real: Any) -> str | None:
+def _numpy_name(real: object) -> str | None:
     """How NumPy calls the function: "sin", "linalg.norm"."""
     import numpy
 
@@ -352,7 +360,7 @@ def _numpy_name(real: Any) -> str | None:
 
 
 @method("numpy")
-def _to_numpy(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+def _to_numpy(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
     value = tensor.value
     plain = not args and not kwargs and not value.requires_grad and value.device.type == "cpu"
     if not plain or value.dtype in (torch.bfloat16, torch.complex32) or value.is_conj():
@@ -361,7 +369,9 @@ def _to_numpy(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
 
 
 @special("from_numpy")
-def _from_numpy(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _from_numpy(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     if len(args) == 1 and isinstance(args[0], Array) and not args[0].is_scalar:
         return abstract.add_node(trace, "call_method", "detach", [args[0].tensor], {})
     raise Break(calls.C_FUNCTION, function="torch.from_numpy")
@@ -397,7 +407,7 @@ def tensor_over(array: Any) -> torch.Tensor:
         return torch.from_numpy(array)
 
 
-def _wrap_array(trace: Trace, value: Any, source: Any) -> Any:
+def _wrap_array(trace: Trace, value: Any, source: Source | None) -> Value:
     source = source if source is not None else abstract.pinned(trace, value, "an array")
     trace.guards.add(source, "type", type(value))
     try:
@@ -419,7 +429,7 @@ def _wrap_array(trace: Trace, value: Any, source: Any) -> Any:
     return Array(Tensor(node, fake), source)
 
 
-def _wrap_scalar(trace: Trace, value: Any, source: Any) -> Any:
+def _wrap_scalar(trace: Trace, value: Any, source: Source | None) -> Value:
     """A NumPy scalar is a constant, with its type; once it has changed, a number of the graph."""
     if source is None:
         return Constant(value)
@@ -435,7 +445,7 @@ def _wrap_scalar(trace: Trace, value: Any, source: Any) -> Any:
     return Constant(value, source)
 
 
-def _changing_scalar(trace: Trace, value: Any, source: Any) -> Any:
+def _changing_scalar(trace: Trace, value: Any, source: Source) -> Value:
     try:
         real = tensor_of_scalar(value)
     except TypeError:
@@ -459,7 +469,7 @@ def _number_of(scalar: Any) -> Any:
     return scalar.item()
 
 
-def _seed(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _seed(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Draws are Python's, so that it is early enough to seed them where the region ends."""
     seed = args[0].value if len(args) == 1 and isinstance(args[0], Constant) else None
     if kwargs or type(seed) is not int or not 0 <= seed < 1 << 32:
@@ -468,15 +478,15 @@ def _seed(trace: Trace, args: Any, kwargs: Any) -> Any:
     return Constant(None)
 
 
-def _wrap_function(trace: Trace, value: Any, source: Any) -> Any:
+def _wrap_function(trace: Trace, value: Value, source: Source | None) -> Value:
     if source is not None:
         abstract.fix(trace, source, value)
     return Builtin(value, source if source is not None else abstract.pinned(trace, value))
 
 
-def _scalar_of(kind: Any) -> None:
+def _scalar_of(kind: type) -> None:
     @handles(kind)
-    def make(trace: Trace, args: Any, kwargs: Any) -> Any:
+    def make(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
         if kwargs or not all(_is_number(trace, a) for a in args):
             raise Break(calls.C_FUNCTION, function=f"numpy.{kind.__name__}")
         return abstract.folded(

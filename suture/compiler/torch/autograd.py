@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import types
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -17,12 +18,14 @@ import torch
 from suture import rules
 from suture.breaks import Break, autograd, calls, higher_order, tensors
 from suture.compiler import abstract
-from suture.compiler.core import Mutable, Trace
+from suture.compiler.core import Mutable, Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.graph import OpFailed
 from suture.compiler.graph.effects_of import MAY_DRAW, declare
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.models import handles
 from suture.compiler.objects import Class, Constant, Tensor, Tuple
+from suture.compiler.objects.methods import find_method, method
 from suture.compiler.torch import trees
 from suture.compiler.torch.bodies import Body, call_held, trace_body
 from suture.compiler.torch.overrides import is_custom, overloaded
@@ -63,7 +66,7 @@ class Context(Mutable):
             return self.needs
         if name in self.attrs:
             return self.attrs[name]
-        if hasattr(type(self), "m_" + name):
+        if find_method(type(self), name) is not None:
             from suture.compiler.objects import BuiltinMethod
 
             return BuiltinMethod(self, name)
@@ -71,34 +74,44 @@ class Context(Mutable):
             trace, AttributeError, f"'Backward' object has no attribute '{name}'"
         )
 
-    def setattr(self, trace: Trace, name: str, value: Any) -> None:
+    def setattr(self, trace: Trace, name: str, value: Value) -> None:
         self.attrs[name] = value
 
-    def m_save_for_backward(self, trace: Trace, *tensors: Any) -> Any:
-        self.saved = list(tensors)
-        return Constant(None)
-
-    def m_save_for_forward(self, trace: Trace, *tensors: Any) -> Any:
-        return Constant(None)
-
-    def m_mark_dirty(self, trace: Trace, *tensors: Any) -> Any:
-        self.refused = "forward marks an argument as written to"
-        return Constant(None)
-
-    def m_mark_non_differentiable(self, trace: Trace, *tensors: Any) -> Any:
-        self.fixed = tensors
-        return Constant(None)
-
-    def m_set_materialize_grads(self, trace: Trace, value: Any) -> Any:
-        self.refused = "backward is to see which gradients there are"
-        return Constant(None)
-
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         raise Break(autograd.CONTEXT_ESCAPES, function="a Function")
 
 
+@method(Context, "save_for_backward")
+def context_save_for_backward(self: Context, trace: Trace, *tensors: Value) -> Value:
+    self.saved = list(tensors)
+    return Constant(None)
+
+
+@method(Context, "save_for_forward")
+def context_save_for_forward(self: Context, trace: Trace, *tensors: Value) -> Value:
+    return Constant(None)
+
+
+@method(Context, "mark_dirty")
+def context_mark_dirty(self: Context, trace: Trace, *tensors: Value) -> Value:
+    self.refused = "forward marks an argument as written to"
+    return Constant(None)
+
+
+@method(Context, "mark_non_differentiable")
+def context_mark_non_differentiable(self: Context, trace: Trace, *tensors: Value) -> Value:
+    self.fixed = tensors
+    return Constant(None)
+
+
+@method(Context, "set_materialize_grads")
+def context_set_materialize_grads(self: Context, trace: Trace, value: Value) -> Value:
+    self.refused = "backward is to see which gradients there are"
+    return Constant(None)
+
+
 @handles(_APPLY)
-def _apply(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _apply(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     cls, *given = args
     if not isinstance(cls, Class):
         raise Break(calls.UNSUPPORTED_CALLABLE, callable="Function.apply", arguments="")
@@ -157,7 +170,7 @@ def takes_names() -> bool:
     return True
 
 
-def _is_held(trace: Trace, variable: Any) -> bool:
+def _is_held(trace: Trace, variable: Value) -> bool:
     """Whether a graph can hold an argument as the program's forward gets it."""
     try:
         abstract.proxy(trace, variable)
@@ -166,7 +179,7 @@ def _is_held(trace: Trace, variable: Any) -> bool:
     return True
 
 
-def _replay(trace: Trace, cls: Class, given: list[Any]) -> Any:
+def _replay(trace: Trace, cls: Class, given: list[Any]) -> Value | None:
     """One node that runs the traced forward and backward."""
     name = cls.value.__name__
     if trace.modes.asks or trace.modes.transforms:
@@ -217,7 +230,7 @@ def _refuse(name: str, reason: str) -> Break:
     return Break(higher_order.BODY_BREAKS, operator=name, reason=reason)
 
 
-def _with_classes(trace: Trace, made: Any, traced: Any) -> Any:
+def _with_classes(trace: Trace, made: object, traced: object) -> Any:
     """The results as the classes that forward gave them. At run time forward sees plain tensors, so
     none of them may have a say in operations."""
     if isinstance(made, Tensor) and isinstance(traced, Tensor):
@@ -241,7 +254,7 @@ def _refuse_asked(trace: Trace, given: list[Any]) -> None:
 def _target(cls: Any) -> Any:
     """`cls.apply` as a function that a graph can name."""
 
-    def apply(*args: Any) -> Any:
+    def apply(*args: Sequence[Value]) -> Any:
         return cls.apply(*args)
 
     apply.__name__ = apply.__qualname__ = f"apply_{cls.__name__}"
@@ -257,7 +270,7 @@ def _needs(variable: Any) -> bool:
     return isinstance(variable, Tensor) and bool(variable.value.requires_grad)
 
 
-def _method(trace: Trace, cls: Class, name: str) -> Any:
+def _method(trace: Trace, cls: Class, name: str) -> Value:
     raw = abstract.type_lookup(trace, cls.value, name)
     if not isinstance(raw, staticmethod):
         raise Break(calls.UNSUPPORTED_CALLABLE, callable=f"{cls.describe()}.{name}", arguments="")
@@ -283,7 +296,7 @@ def _has_setup(trace: Trace, cls: Class) -> bool:
 
 
 def _trace_forward(
-    trace: Trace, cls: Class, ctx: Context, structure: Any, leaves: list[Any]
+    trace: Trace, cls: Class, ctx: Context, structure: object, leaves: list[Any]
 ) -> tuple[Body, Any]:
     """Trace forward (and setup_context): a body that gives what they return, save and keep in
     `ctx`; and what forward returned."""
@@ -312,7 +325,7 @@ def _trace_forward(
     return body, results[0]
 
 
-def _trace_backward(trace: Trace, cls: Class, ctx: Context, result: Any) -> Body | None:
+def _trace_backward(trace: Trace, cls: Class, ctx: Context, result: object) -> Body | None:
     """Trace backward on gradients that look like the results, and what forward left for it: a body
     that takes both, in this order. None if there is no backward."""
     raw = _raw_backward(trace, cls)
@@ -340,7 +353,7 @@ def _trace_backward(trace: Trace, cls: Class, ctx: Context, result: Any) -> Body
     return body
 
 
-def _raw_backward(trace: Trace, cls: Class) -> Any:
+def _raw_backward(trace: Trace, cls: Class) -> Value | None:
     raw = abstract.type_lookup(trace, cls.value, "backward")
     if raw is MISSING or raw is _NO_BACKWARD:
         raw = abstract.type_lookup(trace, cls.value, "vjp")

@@ -9,7 +9,7 @@ import torch
 
 from suture.breaks import Break, autograd, higher_order
 from suture.compiler import abstract
-from suture.compiler.core import Mutable, Trace
+from suture.compiler.core import Mutable, Trace, Value
 from suture.compiler.effects import Effects
 from suture.compiler.graph import OpFailed
 from suture.compiler.language.attributes import MISSING, instance_value
@@ -80,7 +80,7 @@ def trace_body(
     return Body(level.module(nodes), lifted, shape, values, _holds_others(shape))
 
 
-def call_held(trace: Trace, module: Any, name: str, nodes: list[Any], given: Any = ()) -> Any:
+def call_held(trace: Trace, module: object, name: str, nodes: list[Any], given: Any = ()) -> Value:
     """A node that calls a module kept in the graph. Of `given`, what comes back as it was is
     the same object."""
     target = trace.graph.hold(module, name)
@@ -92,7 +92,7 @@ def call_held(trace: Trace, module: Any, name: str, nodes: list[Any], given: Any
     return _same_as_given(abstract.from_value(trace, node, value), given)
 
 
-def _formal(trace: Trace, level: Any, i: int, old: Any, fake: Any) -> Any:
+def _formal(trace: Trace, level: Any, i: int, old: Value, fake: Any) -> Value:
     node = level.placeholder(f"arg{i}", fake)
     level.formal.append(node)
     if isinstance(fake, torch.Tensor):
@@ -114,7 +114,7 @@ def _refuse_effects(trace: Trace, name: str, outside: set[int], saved: Effects) 
         raise Break(higher_order.BODY_SIDE_EFFECT, operator=name, object="a global variable")
 
 
-def _same_as_given(made: Any, given: Any) -> Any:
+def _same_as_given(made: Any, given: list[Value]) -> Any:
     """A result with the tensors that were given in the places where they came back."""
     if isinstance(made, Tensor):
         return next((g for g in given if isinstance(g, Tensor) and g.value is made.value), made)
@@ -123,7 +123,7 @@ def _same_as_given(made: Any, given: Any) -> Any:
     return made
 
 
-def _as_before(trace: Trace, variable: Any) -> bool:
+def _as_before(trace: Trace, variable: Value) -> bool:
     """Whether what was changed holds again exactly what it held at first."""
     if isinstance(variable, Object):
         settled = variable.value is not None and not getattr(variable.storage, "changed", False)
@@ -152,7 +152,7 @@ def _is_restored(trace: Trace, variable: Object, name: str) -> bool:
     return type(before.value) is type(after.value) and before.value == after.value
 
 
-def _holds_others(structure: Any) -> bool:
+def _holds_others(structure: object) -> bool:
     if isinstance(structure, trees.Held):
         return True
     if isinstance(structure, dict):

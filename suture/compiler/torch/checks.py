@@ -21,10 +21,11 @@ import torch
 from suture.breaks import Break, control_flow
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Frame, Trace, Value
 from suture.compiler.graph import standing_number, undoable
 from suture.compiler.objects import Symbol, Tensor
 from suture.compiler.outside.identity import owner_of
+from suture.compiler.sources import Source
 
 
 @dataclass(slots=True, eq=False)
@@ -46,7 +47,7 @@ class Check:
         return isinstance(value, torch.Tensor) and value.device.type == "cuda"
 
 
-def expected_truth(trace: Trace, frame: Any, inst: Any, condition: Any) -> bool | None:
+def expected_truth(trace: Trace, frame: Any, inst: Any, condition: Value) -> bool | None:
     """What a condition is expected to be, because the other side of its branch raises, or it
     hangs on what modules keep; None if nothing can be expected. `inst` jumps on true or on
     false."""
@@ -81,13 +82,13 @@ def standing_truth(trace: Trace, condition: Any) -> bool | None:
     return bool(now)
 
 
-def _is_kept(trace: Trace, source: Any) -> bool:
+def _is_kept(trace: Trace, source: Source | None) -> bool:
     if source is None or source.base is None:
         return False
     return abstract.is_fixed(trace, source.base) or owner_of(trace, source) is not None
 
 
-def _hangs_on_data(trace: Trace, condition: Any) -> bool:
+def _hangs_on_data(trace: Trace, condition: Value) -> bool:
     """Whether only the running graph can tell if the condition holds."""
     if isinstance(condition, Tensor):
         return condition.value.numel() == 1 and abstract.known_number(trace, condition) is None
@@ -106,11 +107,11 @@ def refused_check(trace: Trace) -> tuple[int, Any] | None:
     return trace.checks[0].step, trace.checks[0].exit
 
 
-def _is_assert(frame: Any) -> bool:
+def _is_assert(frame: Frame) -> bool:
     """Whether the branch belongs to an `assert`: the other side raises AssertionError."""
     return bool(frame.code.instructions[frame.ip + 1].op == "LOAD_ASSERTION_ERROR")
 
 
-def is_tensor_assert(frame: Any, condition: Any) -> bool:
+def is_tensor_assert(frame: Frame, condition: Any) -> bool:
     """Whether an `assert` asks for the truth of a tensor."""
     return isinstance(condition, Tensor) and _is_assert(frame)

@@ -8,7 +8,7 @@ import torch
 
 from suture.breaks import Break, contexts, distributed
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
 from suture.compiler.objects import Function
 from suture.torch_private import autograd_parts
@@ -34,5 +34,5 @@ if torch.distributed.is_available():
 
 
 @handles(autograd_parts.preserve_version_counter)
-def _version_counter(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _version_counter(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     raise Break(contexts.VERSION_COUNTER_MANAGER)

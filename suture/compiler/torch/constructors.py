@@ -8,7 +8,7 @@ import torch
 
 from suture.breaks import Break, calls, tensors
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles, special
 from suture.compiler.objects import Constant, List, Size, Symbol, Tensor, Tuple
 from suture.compiler.objects.array import Array
@@ -17,7 +17,7 @@ from suture.torch_private import operators
 
 
 @special("make_tensor")
-def _make_tensor(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _make_tensor(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
     data = args[0] if args else kwargs.get("data", kwargs.get("obj"))
     if data is not None and not isinstance(data, (Tensor, Array)) and holds_tensor(trace, data):
         if not _is_plain(trace, data, args[1:], kwargs):
@@ -32,7 +32,7 @@ def _make_tensor(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
 
 
 @method("new_tensor")
-def _new_tensor(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+def _new_tensor(trace: Trace, tensor: Tensor, args: list[Value], kwargs: Any) -> Value | None:
     """torch.tensor with the dtype and the device of a tensor, where no others are given."""
     data = args[0] if args else kwargs.get("data")
     if data is None or isinstance(data, Tensor) or not _holds_symbol(trace, data):
@@ -46,7 +46,9 @@ def _is_none(value: Any) -> bool:
     return bool(value.is_constant()) and value.constant() is None
 
 
-def _of_array(trace: Trace, target: Any, array: Array, rest: Any, kwargs: Any) -> Any:
+def _of_array(
+    trace: Trace, target: Any, array: Array, rest: object, kwargs: dict[str, Value]
+) -> Value | None:
     """torch.tensor(array) copies; torch.as_tensor(array) looks at the same memory if it can."""
     known = {"dtype", "device", "requires_grad", "data"}
     wants = "requires_grad" in kwargs and abstract.truth(trace, kwargs["requires_grad"])
@@ -64,7 +66,7 @@ def _of_array(trace: Trace, target: Any, array: Array, rest: Any, kwargs: Any) -
     return abstract.add_node(trace, "call_method", "to", [made], named) if named else made
 
 
-def holds_tensor(trace: Trace, data: Any) -> bool:
+def holds_tensor(trace: Trace, data: Value) -> bool:
     """Whether a nest of lists has a tensor somewhere, or a scalar of NumPy that is one."""
     if isinstance(data, Tensor) or (isinstance(data, Array) and data.is_scalar):
         return True
@@ -73,7 +75,7 @@ def holds_tensor(trace: Trace, data: Any) -> bool:
     )
 
 
-def _holds_symbol(trace: Trace, data: Any) -> bool:
+def _holds_symbol(trace: Trace, data: object) -> bool:
     """Whether a nest of lists has a symbolic number somewhere: torch.tensor takes its value."""
     if isinstance(data, Symbol):
         return True
@@ -82,14 +84,14 @@ def _holds_symbol(trace: Trace, data: Any) -> bool:
     )
 
 
-def _is_plain(trace: Trace, data: Any, rest: Any, kwargs: Any) -> bool:
+def _is_plain(trace: Trace, data: object, rest: object, kwargs: dict[str, Value]) -> bool:
     """Whether the tensor can be made of its parts: no more is asked than a dtype and a device."""
     known = {"dtype", "device", "requires_grad", "data"}
     wants = "requires_grad" in kwargs and abstract.truth(trace, kwargs["requires_grad"])
     return not (rest or wants) and known.issuperset(kwargs) and _stackable(trace, data)
 
 
-def _of_parts(trace: Trace, data: Any, kwargs: Any) -> Any:
+def _of_parts(trace: Trace, data: object, kwargs: dict[str, Value]) -> Value | None:
     """torch.tensor([t, 1, u]): the numbers in one-element tensors, stacked."""
     given = abstract.constant_value(trace, kwargs["dtype"]) if "dtype" in kwargs else None
     dtype = given if given is not None else _common_dtype(trace, data)
@@ -100,7 +102,7 @@ def _of_parts(trace: Trace, data: Any, kwargs: Any) -> Any:
     return made
 
 
-def _stackable(trace: Trace, data: Any) -> bool:
+def _stackable(trace: Trace, data: object) -> bool:
     if isinstance(data, Array):
         return bool(data.is_scalar)
     if isinstance(data, Tensor):
@@ -133,7 +135,7 @@ def _common_dtype(trace: Trace, data: Any) -> torch.dtype:
     return torch.bool if kind is bool else torch.int64
 
 
-def _stacked(trace: Trace, data: Any, dtype: torch.dtype) -> Any:
+def _stacked(trace: Trace, data: object, dtype: torch.dtype) -> Value | None:
     if isinstance(data, Array):
         return _stacked(trace, data.tensor, dtype)
     if isinstance(data, Tensor):
@@ -148,7 +150,7 @@ def _stacked(trace: Trace, data: Any, dtype: torch.dtype) -> Any:
 
 
 @handles(operators.shape_as_tensor)
-def _shape_as_tensor(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _shape_as_tensor(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     cpu, (of,) = {"device": Constant(torch.device("cpu"))}, args
     return _make_tensor(
         trace, torch.tensor, [List(list(abstract.tensor_shape(trace, of).items))], cpu
@@ -156,21 +158,23 @@ def _shape_as_tensor(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(torch.quantize_per_tensor, torch.quantize_per_channel, torch.quantize_per_tensor_dynamic)
-def _quantize(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _quantize(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Their fake results are not quantized."""
     made = "what torch.quantize_per_tensor and its kin make"
     raise Break(tensors.FAKE_UNSUPPORTED, tensor=made, error="it is quantized")
 
 
 @handles(torch.distributions.constraints.is_dependent)
-def _is_dependent(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _is_dependent(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     """A question about a Python object, written in Python."""
     real = torch.distributions.constraints.is_dependent
     return abstract.inline(trace, abstract.wrap(trace, real, None), args, kwargs)
 
 
 @special("tensor_class")
-def _tensor_class(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _tensor_class(
+    trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     """The old constructors: torch.Tensor(2, 3), torch.LongTensor([1, 2])."""
     dtype = getattr(target, "dtype", None)
     dtype = dtype if isinstance(dtype, torch.dtype) else torch.get_default_dtype()
@@ -187,7 +191,7 @@ def _tensor_class(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
     raise Break(calls.C_FUNCTION, function=target.__name__)
 
 
-def _is_size(value: Any) -> bool:
+def _is_size(value: object) -> bool:
     if isinstance(value, Symbol):
         return value.python_type() is int
     return isinstance(value, Constant) and type(value.value) is int

@@ -4,6 +4,7 @@ through was computed in this region."""
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ import torch
 from suture.breaks import Break, tensors
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.graph import OpFailed
 from suture.compiler.graph.derivatives import Reached, saving
 from suture.compiler.models import special
@@ -30,7 +31,7 @@ def guard_history(trace: Trace, tensor: Tensor) -> None:
             trace.guards.add(tensor.source.attr(name), "equals", known)
 
 
-def fact_of_history(trace: Trace, tensor: Tensor, name: str) -> Any:
+def fact_of_history(trace: Trace, tensor: Tensor, name: str) -> Value | None:
     """`is_leaf` or `retains_grad` of an input."""
     guard_history(trace, tensor)
     kept = name == "retains_grad" and tensor.example is not None
@@ -51,7 +52,9 @@ def guard_reached(trace: Trace, found: Reached, inputs: list[Any]) -> None:
 
 
 @special("autograd_grad")
-def _grad(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _grad(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     refused = Break(tensors.BACKWARD_CALL, call="torch.autograd.grad()")
     frame = trace.frames[-1]
     place = (frame.code.code, frame.ip)
@@ -78,7 +81,9 @@ def _grad(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
 _TENSORS = ("outputs", "inputs", "grad_outputs")
 
 
-def _differentiate(trace: Trace, given: Any, options: Any, place: Any, refused: Break) -> Any:
+def _differentiate(
+    trace: Trace, given: Any, options: Any, place: Any, refused: Break
+) -> Value | None:
     outputs, inputs, grads = given
     derivatives = trace.graph.derivatives
     with trace.graph.fake:
@@ -101,7 +106,7 @@ def _differentiate(trace: Trace, given: Any, options: Any, place: Any, refused: 
     return Tuple([_result(trace, node, i, value, same) for i, value in enumerate(made)])
 
 
-def _result(trace: Trace, node: Any, place: int, value: Any, given: list[Tensor]) -> Any:
+def _result(trace: Trace, node: Any, place: int, value: object, given: list[Tensor]) -> Any:
     """One of the gradients; a tensor that was given may come back as it is."""
     if value is None:
         return abstract.known(trace, None)
@@ -113,11 +118,11 @@ def _result(trace: Trace, node: Any, place: int, value: Any, given: list[Tensor]
     )
 
 
-def _option(trace: Trace, value: Any) -> Any:
+def _option(trace: Trace, value: Value) -> Value | None:
     return abstract.constant_value(trace, value) if hasattr(value, "is_constant") else value
 
 
-def _listed(trace: Trace, value: Any) -> list[Any] | None:
+def _listed(trace: Trace, value: Value) -> list[Any] | None:
     """One tensor, or several, as a list; None for none."""
     if value is None or _is_none(value):
         return None
@@ -128,7 +133,7 @@ def _is_none(value: Any) -> bool:
     return bool(value.is_constant()) and value.constant() is None
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     if not isinstance(value, Tensor) or value.cls not in PLAIN:
         return False
     return bool(value.value.requires_grad or value.value.dtype.is_floating_point)

@@ -9,7 +9,7 @@ import torch
 
 from suture.breaks import Break, higher_order
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.graph import OpFailed
 from suture.compiler.models import special
 from suture.compiler.objects import Tensor, Tuple
@@ -49,7 +49,7 @@ def _refuse(reason: str) -> Break:
     return Break(higher_order.BODY_BREAKS, operator="flex_attention", reason=reason)
 
 
-def _body(trace: Trace, fn: Any, query: Tensor, with_score: bool) -> Body:
+def _body(trace: Trace, fn: Value, query: Tensor, with_score: bool) -> Body:
     """The function of one score (or none) and four indices, each a tensor of no dimensions."""
     with trace.graph.fake, torch.no_grad():
         fakes = [query.value.new_empty((), dtype=torch.int32) for _ in range(4)]

@@ -12,7 +12,7 @@ import torch
 from suture import rules
 from suture.breaks import Break, calls
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles, special
 from suture.compiler.objects import Constant, Dict, List, Tensor, TensorMethod, Tuple
 from suture.torch_private import operators
@@ -28,8 +28,8 @@ def _factors(trace: Trace, given: Any) -> list[Any] | None:
     return None
 
 
-def _file(real: Any, combine: Any) -> None:
-    def handler(trace: Trace, args: list[Any], kwargs: Any) -> Any:
+def _file(real: object, combine: Any) -> None:
+    def handler(trace: Trace, args: list[Any], kwargs: dict[str, Value]) -> Value:
         factors = _factors(trace, args[3]) if len(args) == 4 and not kwargs else None
         if factors is None:
             return abstract.by_verdict(
@@ -60,7 +60,7 @@ def _file_fused(real: Any) -> None:
 
 
 @special("group_tensors")
-def _group_tensors(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _group_tensors(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Lists of tensors, sorted into groups of one device and dtype each, in torch's own order."""
     if kwargs or len(args) != 2:
         raise Break(calls.C_FUNCTION, function=target.__name__)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -19,7 +20,7 @@ from torch.overrides import TorchFunctionMode
 from suture.breaks import Break, contexts
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.classes import make_instance
 from suture.compiler.models import special
 from suture.compiler.objects import Constant, Dict, Lazy, Object, Tensor, Tuple
@@ -53,13 +54,13 @@ def function_mode(trace: Trace, place: int) -> Any:
     return found
 
 
-def push_mode(trace: Trace, mode: Any) -> None:
+def push_mode(trace: Trace, mode: object) -> None:
     trace.effects.note_change()
     trace.modes.function_modes.append(mode)
     trace.modes.asks = True
 
 
-def pop_mode(trace: Trace) -> Any:
+def pop_mode(trace: Trace) -> Value | None:
     if not trace.modes.function_modes:
         raise Break(contexts.MODE_UNSUPPORTED, mode="an empty stack of modes")
     mode = function_mode(trace, -1)
@@ -68,7 +69,7 @@ def pop_mode(trace: Trace) -> Any:
     return mode
 
 
-def modes_see(trace: Trace, real: Any = None) -> bool:
+def modes_see(trace: Trace, real: object = None) -> bool:
     """Whether a mode is to be asked about an operation. A default device only has to do with
     functions that make tensors."""
     if not trace.modes.function_modes:
@@ -78,13 +79,15 @@ def modes_see(trace: Trace, real: Any = None) -> bool:
     return True
 
 
-def _is_device(trace: Trace, mode: Any) -> bool:
+def _is_device(trace: Trace, mode: object) -> bool:
     if type(mode) is Lazy:
         return type(mode.value) is DeviceContext
     return isinstance(mode, Object) and mode.cls is DeviceContext
 
 
-def ask_mode(trace: Trace, func: Any, kinds: Any, args: list[Any], kwargs: Any, plain: bool) -> Any:
+def ask_mode(
+    trace: Trace, func: object, kinds: Value, args: list[Any], kwargs: dict[str, Value], plain: bool
+) -> Value | None:
     """What the innermost mode says. The stack is without it meanwhile."""
     mode = function_mode(trace, -1)
     kept = trace.modes.function_modes
@@ -106,7 +109,7 @@ def ask_mode(trace: Trace, func: Any, kinds: Any, args: list[Any], kwargs: Any, 
     return result
 
 
-def _on_device(trace: Trace, mode: Any, func: Any, args: list[Any], kwargs: Any) -> Any:
+def _on_device(trace: Trace, mode: Value, func: Any, args: list[Any], kwargs: Any) -> Value | None:
     """A default device: functions that make tensors are told of it."""
     try:
         makes = func.real() in _constructors()
@@ -119,7 +122,7 @@ def _on_device(trace: Trace, mode: Any, func: Any, args: list[Any], kwargs: Any)
     return abstract.call(trace, func, args, kwargs)
 
 
-def mode_operator(trace: Trace, name: str, *operands: Any) -> Any:
+def mode_operator(trace: Trace, name: str, *operands: object) -> Value | None:
     """An operator on tensors that a mode is to see; None if there is none."""
     if not modes_see(trace) or not any(isinstance(v, Tensor) for v in operands):
         return None
@@ -136,7 +139,7 @@ def mode_operator(trace: Trace, name: str, *operands: Any) -> Any:
 
 
 @implements(abstract.device_block)
-def device_block(trace: Trace, device: Any, name: str) -> Any:
+def device_block(trace: Trace, device: Any, name: str) -> Value:
     if name == "__exit__":
         pop_mode(trace)
         return Constant(None)
@@ -162,7 +165,9 @@ class _Listener(TorchFunctionMode):
         super().__init__()
         self.heard: Any = None
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        self, func: Any, types: Any, args: Sequence[Value] = (), kwargs: Any = None
+    ) -> Any:
         if self.heard is None:
             self.heard = (func, args, kwargs is None)
         return torch.zeros(())
@@ -192,7 +197,9 @@ def _constructors() -> frozenset[Any]:
 
 
 @special("torch_function_stack")
-def _torch_function_stack(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _torch_function_stack(
+    trace: Trace, target: Any, args: Any, kwargs: dict[str, Value]
+) -> Value | None:
     name = target.__name__
     if name == "_push_on_torch_function_stack":
         push_mode(trace, args[0])
@@ -214,7 +221,9 @@ def _torch_function_stack(trace: Trace, target: Any, args: Any, kwargs: Any) -> 
 
 
 @special("torch_function_mode")
-def _torch_function_mode(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _torch_function_mode(
+    trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     if target is tensor_parts.DisableTorchFunctionSubclass:
         return FunctionSwitch(None)
     raise Break(contexts.MODE_UNSUPPORTED, mode=target.__name__)

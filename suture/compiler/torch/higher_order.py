@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from torch.utils.checkpoint import noop_context_fn
 
 from suture.breaks import Break, calls, higher_order
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.graph import OpFailed
 from suture.compiler.models import handles, special
 from suture.compiler.objects import (
@@ -37,7 +38,7 @@ def _refuse(operator: str, reason: str) -> Break:
     return Break(higher_order.BODY_BREAKS, operator=operator, reason=reason)
 
 
-def _operands(trace: Trace, name: str, variable: Any) -> list[Any]:
+def _operands(trace: Trace, name: str, variable: Value) -> list[Any]:
     """A tuple of graph values, flat."""
     items = list(abstract.unpack(trace, variable))
     if not all(isinstance(i, GraphValue) for i in items):
@@ -123,11 +124,11 @@ def _give_one(module: torch.fx.GraphModule) -> None:
 def _emit(
     trace: Trace,
     name: str,
-    op: Any,
+    op: object,
     args: tuple[Any, ...],
-    value: Any,
+    value: object,
     marks: dict[str, Any] | None = None,
-) -> Any:
+) -> Value | None:
     """The node of an operator whose fake result is known from its bodies."""
     lifted = torch.fx.map_arg(args, trace.graph.levels.lift)
     node = trace.graph.node("call_function", op, lifted, marks or {}, value)
@@ -145,7 +146,7 @@ def _fresh(trace: Trace, body: Body, nodes: list[torch.fx.Node]) -> Any:
 
 
 @handles(torch.cond)
-def _public_cond(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _public_cond(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """The function of the user: where it is refused, Python makes the whole call."""
     if len(args) + len(kwargs) == 3:
         kwargs = {**kwargs, "operands": Tuple([])}
@@ -153,7 +154,7 @@ def _public_cond(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @special("higher_order.cond")
-def _cond(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _cond(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     pred, true_fn, false_fn, operands = _named(args, kwargs, "pred true_fn false_fn operands")
     if isinstance(pred, Constant) or (isinstance(pred, Symbol) and not _from_data(trace, pred)):
         chosen = true_fn if abstract.truth(trace, pred) else false_fn
@@ -173,7 +174,7 @@ def _cond(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
     return trees.build(trace, shape, list(abstract.unpack(trace, flat)))
 
 
-def _named(args: Any, kwargs: Any, names: str) -> list[Any]:
+def _named(args: list[Value], kwargs: dict[str, Value], names: str) -> list[Any]:
     found = list(args)
     return found + [kwargs[n] for n in names.split()[len(found) :] if n in kwargs]
 
@@ -196,7 +197,9 @@ def _alike(a: list[Any], b: list[Any]) -> bool:
 
 
 @special("higher_order.while_loop")
-def _while_loop(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _while_loop(
+    trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     cond_fn, body_fn, carried, extra = _named(
         args, kwargs, "cond_fn body_fn carried_inputs additional_inputs"
     )
@@ -217,7 +220,9 @@ def _while_loop(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
 
 
 @special("higher_order.map_impl")
-def _map(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _map(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     fn, mapped, rest = _named(args, kwargs, "f xs pos_args")
     xs = _operands(trace, "map", mapped)
     given = list(xs)
@@ -238,7 +243,9 @@ def _map(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
 
 
 @special("higher_order.scan")
-def _scan(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _scan(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     names = "combine_fn init xs additional_inputs"
     fn, init, mapped, extra = _named(args, kwargs, names)
     carried, xs = _operands(trace, "scan", init), _operands(trace, "scan", mapped)
@@ -267,7 +274,9 @@ def _stacked(row: torch.Tensor, length: Any) -> torch.Tensor:
 
 
 @special("checkpoint")
-def _checkpoint(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _checkpoint(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     """A region whose values are computed again in the backward, as the backend sees fit."""
     fn, *given = args
     ours = {"use_reentrant", "preserve_rng_state", "determinism_check", "debug", "early_stop"}
@@ -312,7 +321,7 @@ def _version_at_start(node: torch.fx.Node) -> int:
     return int(getattr(node.meta.get("example_value"), "version_at_start", 0))
 
 
-def _real_function(trace: Trace, variable: Any) -> Any:
+def _real_function(trace: Trace, variable: Value) -> Value | None:
     """The function behind a variable, or a partial of one, as it is outside of the region."""
     try:
         return _real_value(trace, variable)
@@ -357,7 +366,9 @@ _CHANGEABLE = (List, Set, type(None))
 
 
 @special("higher_order.associative_scan")
-def _associative_scan(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _associative_scan(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     fn, mapped, extra = _named(args, kwargs, "combine_fn xs additional_inputs")
     xs = _operands(trace, "associative_scan", mapped)
     if abstract.unpack(trace, extra):
@@ -392,20 +403,26 @@ for _name in ("map", "scan", "associative_scan", "while_loop"):
 
 
 @special("higher_order.wrap")
-def _wrap(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _wrap(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     """A call that stays one node, with the function's graph inside."""
     return _around(trace, target, args, kwargs, {})
 
 
 @special("higher_order.base_hop")
-def _marked(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _marked(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     """The same with keywords that say something of the call, to passes over the graph."""
     return _around(
         trace, target, args, {}, {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
     )
 
 
-def _around(trace: Trace, target: Any, args: Any, kwargs: Any, marks: dict[str, Any]) -> Any:
+def _around(
+    trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value], marks: dict[str, Any]
+) -> Value | None:
     fn, *given = args
     name = target.name()
     leaves: list[Any] = []
@@ -424,5 +441,5 @@ def _around(trace: Trace, target: Any, args: Any, kwargs: Any, marks: dict[str, 
     "higher_order.hints_wrapper",
     "higher_order.strict_mode",
 )
-def _not_captured(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _not_captured(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
     raise _refuse(target.name(), "the operator has no form in suture's graphs")

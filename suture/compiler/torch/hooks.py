@@ -14,9 +14,10 @@ import torch
 from torch.utils.hooks import RemovableHandle
 
 from suture.breaks import Break, autograd
-from suture.compiler.core import Mutable, Trace
+from suture.compiler.core import Mutable, Trace, Value
 from suture.compiler.models import special
 from suture.compiler.objects import BuiltinMethod, Constant, Tensor
+from suture.compiler.objects.methods import method
 from suture.compiler.torch import trees
 from suture.compiler.torch.bodies import trace_body
 from suture.compiler.torch.subclasses import PLAIN
@@ -55,17 +56,19 @@ class Handle(Mutable):
     def getattr(self, trace: Trace, name: str) -> Any:
         return BuiltinMethod(self, name) if name == "remove" else super().getattr(trace, name)
 
-    def m_remove(self, trace: Trace) -> Any:
-        self.touch(trace)
-        self.removed = True
-        return Constant(None)
-
     def rebuild(self, emit: Any) -> str:
         made = f"{emit.value(self.leaf)}.{self.method}({emit.value(self.hook)})"
         name = str(emit.begin(self, made))
         if self.removed:
             emit.line(f"{name}.remove()")
         return name
+
+
+@method(Handle, "remove")
+def handle_remove(self: Handle, trace: Trace) -> Value:
+    self.touch(trace)
+    self.removed = True
+    return Constant(None)
 
 
 def keep_hook(handle: Any) -> None:
@@ -86,7 +89,7 @@ def _on_leaf(trace: Trace, method: str, args: Any, kwargs: Any) -> Handle | None
 
 
 @special("register_hook")
-def _register_hook(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _register_hook(trace: Trace, target: Any, args: Any, kwargs: Any) -> Value:
     tensor = args[0]
     refused = Break(autograd.TENSOR_HOOK, tensor=tensor.describe(), method=target.__name__)
     handle = _on_leaf(trace, target.__name__, args, kwargs)

@@ -13,7 +13,7 @@ import torch
 
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.objects import Constant, List, Slice, Symbol, Tensor, Tuple
 from suture.compiler.objects.array import Array
 
@@ -21,7 +21,7 @@ _WHOLE = slice(None)
 
 
 @implements(abstract.tensor_getitem)
-def tensor_getitem(trace: Trace, tensor: Tensor, key: Any) -> Any:
+def tensor_getitem(trace: Trace, tensor: Tensor, key: object) -> Value | None:
     key = _with_tensors(trace, key)
     found = _mapped_item(trace, tensor, key) if trace.modes.mapped else None
     if found is None:
@@ -34,7 +34,7 @@ def tensor_getitem(trace: Trace, tensor: Tensor, key: Any) -> Any:
 
 
 @implements(abstract.tensor_setitem)
-def tensor_setitem(trace: Trace, tensor: Tensor, key: Any, value: Any) -> None:
+def tensor_setitem(trace: Trace, tensor: Tensor, key: object, value: object) -> None:
     key = _with_tensors(trace, key)
     part = _selected(trace, tensor, key)
     if part is not None:
@@ -43,7 +43,7 @@ def tensor_setitem(trace: Trace, tensor: Tensor, key: Any, value: Any) -> None:
     abstract.call_torch(trace, operator.setitem, [tensor, key, value], {})
 
 
-def _mapped_item(trace: Trace, tensor: Tensor, key: Any) -> Any:
+def _mapped_item(trace: Trace, tensor: Tensor, key: object) -> Value | None:
     """An item at numbers that may be other ones in each row; None if there are none, or more
     than numbers and index tensors."""
     keys = abstract.unpack(trace, key) if isinstance(key, Tuple) else [key]
@@ -90,7 +90,7 @@ def _selected(trace: Trace, tensor: Tensor, key: Any) -> Any:
     return part
 
 
-def _with_tensors(trace: Trace, key: Any) -> Any:
+def _with_tensors(trace: Trace, key: object) -> Any:
     """Tensors for the arrays in a key. An array of several dimensions on its own is something
     else: torch takes its rows for the parts of a tuple."""
     if isinstance(key, Array):

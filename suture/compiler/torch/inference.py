@@ -6,13 +6,12 @@ A block that the program is in when a region ends gets an object of our own to l
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import torch
 
 from suture.breaks import Break, contexts
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import set_attr
 from suture.compiler.language.classes import make_instance
 from suture.compiler.models import handles
@@ -32,7 +31,7 @@ class InferenceBlock:
     inference: bool
     grad: bool
 
-    def __exit__(self, *exc: Any) -> None:
+    def __exit__(self, *exc: Value) -> None:
         switch(self.inference, self.grad)
 
 
@@ -49,7 +48,7 @@ def switch_inference(trace: Trace, inference: bool, grad: bool) -> None:
 
 
 @handles(torch.inference_mode.__enter__)
-def _enter(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _enter(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if not _IN_GRAPHS:
         raise Break(contexts.MODE_UNSUPPORTED, mode="torch.inference_mode")
     manager = args[0]
@@ -65,7 +64,7 @@ def _enter(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(torch.inference_mode.__exit__)
-def _exit(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _exit(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     block = abstract.getattr(trace, args[0], "_inference_mode_context")
     if not isinstance(block, Object) or block.cls is not InferenceBlock:
         raise Break(contexts.MODE_UNSUPPORTED, mode="torch.inference_mode")  # Python entered it

@@ -10,7 +10,7 @@ import torch
 from suture.breaks import Break, subclasses
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.classes import call_init
 from suture.compiler.models import handles
 from suture.compiler.objects import Class, Constant, Tensor
@@ -20,7 +20,9 @@ from suture.torch_private import tensor_parts
 
 
 @implements(abstract.make_tensor_instance)
-def make_tensor_instance(trace: Trace, cls: Class, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def make_tensor_instance(
+    trace: Trace, cls: Class, args: list[Any], kwargs: dict[str, Any]
+) -> Value | None:
     real = cls.value
     if is_wrapper_class(real):
         return make_wrapper(trace, cls, args, kwargs)

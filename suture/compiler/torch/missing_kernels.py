@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from suture.breaks import Break, calls
 from suture.compiler.graph import OpFailed
 from suture.rules.torch_names import missing_fake
 from suture.torch_private import operators
 
 
-def no_fake_kernel(failed: OpFailed, target: Any, name: str) -> Break:
+def no_fake_kernel(failed: OpFailed, target: object, name: str) -> Break:
     """The break that shows the registration which `target` lacks."""
     operator = getattr(failed.cause, "func", target)
     missing = ""

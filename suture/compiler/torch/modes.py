@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -16,7 +17,7 @@ import torch.fx.traceback
 
 from suture.breaks import Break, calls, contexts
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.classes import make_instance
 from suture.compiler.models import handles, special
 from suture.compiler.objects import Constant
@@ -24,7 +25,7 @@ from suture.compiler.torch.function_modes import default_device
 from suture.torch_private import settings, thread_state
 
 
-def set_mode(trace: Trace, setter: Any, values: tuple[Any, ...], before: tuple[Any, ...]) -> Any:
+def set_mode(trace: Trace, setter: Any, values: tuple[Any, ...], before: tuple[Any, ...]) -> Value:
     """`setter(*values)`; `setter(*before)` undoes it. The last argument is the new state, the
     ones in front of it say which mode is meant."""
     trace.graph.node("call_function", setter, values, {}, None)
@@ -36,14 +37,14 @@ def set_mode(trace: Trace, setter: Any, values: tuple[Any, ...], before: tuple[A
     return Constant(None)
 
 
-def set_grad_enabled(trace: Trace, value: Any) -> Any:
+def set_grad_enabled(trace: Trace, value: Value) -> Value:
     before, wanted = torch.is_grad_enabled(), bool(abstract.constant_value(trace, value))
     if wanted == before:
         return Constant(None)
     return set_mode(trace, thread_state.set_grad_enabled, (wanted,), (before,))
 
 
-def change_nesting(trace: Trace, by: int) -> Any:
+def change_nesting(trace: Trace, by: int) -> Value:
     """Enter or leave one level of autocast. Gives the level, as torch counts it."""
     key = (change_autocast_nesting, ())
     total = by - trace.graph.resets.get(key, (0,))[0]
@@ -90,18 +91,20 @@ def _autocast_state(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
 
 
 @handles(torch.set_default_dtype, torch.set_default_tensor_type)
-def _set_default_dtype(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _set_default_dtype(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Backends keep factory functions as they are called, so a graph cannot carry this one."""
     raise Break(contexts.MODE_UNSUPPORTED, mode="torch.set_default_dtype")
 
 
 @special("set_grad_enabled")
-def _set_grad_enabled(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _set_grad_enabled(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     return set_grad_enabled(trace, args[0])
 
 
 def _sdp_switch(setter: Any, getter: Any) -> Any:
-    def switch(trace: Trace, args: Any, kwargs: Any) -> Any:
+    def switch(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         return set_mode(trace, setter, (abstract.constant_value(trace, args[0]),), (getter(),))
 
     return switch
@@ -112,19 +115,21 @@ for _setter, _getter in settings.pairs(settings.ATTENTION):
 
 
 @special("grad_mode")
-def _grad_mode(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _grad_mode(trace: Trace, target: Any, args: Any, kwargs: Any) -> Value | None:
     if not isinstance(target, type):
         raise Break(calls.C_FUNCTION, function=target.__name__)
     return make_instance(trace, abstract.wrap(trace, target, None), args, kwargs)
 
 
 @special("autocast")
-def _autocast(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _autocast(trace: Trace, target: Any, args: Any, kwargs: Any) -> Value | None:
     return make_instance(trace, abstract.wrap(trace, target, None), args, kwargs)
 
 
 @special("profiler")
-def _profiler(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _profiler(
+    trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     """A named range changes no value: it is left out. A profiler itself is Python's."""
     if target is not _Range:
         raise Break(calls.C_FUNCTION, function=target.__name__)
@@ -139,23 +144,27 @@ class _NoRange(contextlib.nullcontext, contextlib.ContextDecorator):  # type: ig
 
 
 @handles(torch.fx.traceback.annotate, torch.fx.traceback.preserve_node_meta)
-def _annotations(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _annotations(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     """Notes for other tracers of torch, which are not at work here."""
     return make_instance(trace, abstract.wrap(trace, contextlib.nullcontext, None), [], {})
 
 
 @special("is_grad_enabled")
-def _is_grad_enabled(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _is_grad_enabled(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     return Constant(torch.is_grad_enabled())
 
 
 @special("is_inference_mode_enabled")
-def _is_inference(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _is_inference(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     return Constant(torch.is_inference_mode_enabled())
 
 
 @special("default_device")
-def _read_state(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _read_state(trace: Trace, target: Any, args: Any, kwargs: dict[str, Value]) -> Value | None:
     name = target.__name__
     if target is torch.get_default_device:
         device = abstract.constant_value(trace, default_device(trace))

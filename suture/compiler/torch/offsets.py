@@ -5,13 +5,14 @@ No guard looks at it, because operations do not. What a program reads of it is g
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from suture.breaks import Break, tensors
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.models import special
 from suture.compiler.objects import Constant, Tensor, is_literal
 from suture.compiler.outside.aliasing import offset_of
@@ -20,7 +21,9 @@ from suture.torch_private.tensor_parts import is_traceable_wrapper_subclass
 
 
 @method("storage_offset")
-def _storage_offset(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+def _storage_offset(
+    trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     with trace.graph.fake:
         found = tensor.value.storage_offset()
     if not is_literal(found):
@@ -39,12 +42,14 @@ def _storage_offset(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any
 
 
 @method("is_set_to")
-def _is_set_to(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+def _is_set_to(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Which tensors share memory is no fact that a graph has."""
     raise _unknown(tensor)
 
 
-def _as_strided(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _as_strided(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     """A place in the memory that is counted from its beginning: compilers count from that of the
     tensor they are given, which is the same where it begins at 0."""
     at = _OFFSET_AT.get(target, 3)
@@ -64,12 +69,16 @@ special("as_strided")(_as_strided)
 
 
 @method("as_strided")
-def _as_strided_method(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+def _as_strided_method(
+    trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     return _as_strided(trace, torch.as_strided, [tensor, *args], kwargs)
 
 
 @method("as_strided_scatter")
-def _scatter_method(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+def _scatter_method(
+    trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     return _as_strided(trace, torch.as_strided_scatter, [tensor, *args], kwargs)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import operator
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -21,7 +21,7 @@ from suture import rules
 from suture.breaks import Break, calls, objects, tensors
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Identity, Trace
+from suture.compiler.core import Identity, Trace, Value
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.language.operators import BINARY, COMPARE, IN_PLACE, UNARY, overrides_method
 from suture.compiler.models import handles, special
@@ -37,8 +37,10 @@ from suture.compiler.objects import (
     Tuple,
 )
 from suture.compiler.objects.held import RealIdentity
+from suture.compiler.objects.methods import method
 from suture.compiler.objects.torch_switch import FunctionSwitch, Switch, leave, state_behind
 from suture.compiler.outside.wrapping import Equals, wraps
+from suture.compiler.sources import Source
 from suture.compiler.torch.function_modes import ask_mode, mode_operator, modes_see
 from suture.compiler.torch.subclasses import DISABLED, OWN_FUNCTION, PLAIN, as_class, defined_in
 from suture.compiler.torch.wrappers import asked_by_graphs
@@ -82,7 +84,7 @@ def overloaded(trace: Trace, values: Any, lists: bool = True) -> list[Any]:
     return found
 
 
-def asked_first(trace: Trace, args: Any, kwargs: Any) -> list[Any]:
+def asked_first(trace: Trace, args: Any, kwargs: dict[str, Value]) -> list[Any]:
     """The same if one of them has an answer of its own and torch asks now; else nothing."""
     found = overloaded(trace, (*args, *kwargs.values()))
     if not found:
@@ -100,8 +102,13 @@ def guard_functions(trace: Trace) -> None:
 
 
 def ask_function(
-    trace: Trace, func: Any, found: list[Any], args: list[Any], kwargs: Any, plain: bool
-) -> Any:
+    trace: Trace,
+    func: Any,
+    found: list[Any],
+    args: list[Any],
+    kwargs: dict[str, Value],
+    plain: bool,
+) -> Value | None:
     """What the first says that has an answer. `plain`: as C asks, which leaves out empty
     keyword arguments."""
     kinds = Tuple([abstract.wrap(trace, v.cls, None) for v in found])
@@ -135,7 +142,7 @@ def meet_subclass(trace: Trace, kind: type | None = None) -> None:
 
 
 @implements(abstract.refuse_in_graph)
-def refuse_in_graph(trace: Trace, real: Any, args: list[Any], kwargs: Any) -> None:
+def refuse_in_graph(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Value]) -> None:
     if not isinstance(real, types.FunctionType) or real.__module__.startswith("torch."):
         return
     for value in asked_first(trace, args, kwargs):
@@ -148,7 +155,9 @@ def refuse_in_graph(trace: Trace, real: Any, args: list[Any], kwargs: Any) -> No
 
 
 @implements(abstract.call_override)
-def call_override(trace: Trace, real: Any, fn: Any, args: list[Any], kwargs: Any) -> Any:
+def call_override(
+    trace: Trace, real: object, fn: Any, args: list[Any], kwargs: dict[str, Value]
+) -> Any:
     if not (trace.modes.asks or any(_may_be_asked(a) for a in args)):
         return None
     if isinstance(real, types.MethodWrapperType):
@@ -163,7 +172,7 @@ def call_override(trace: Trace, real: Any, fn: Any, args: list[Any], kwargs: Any
     return ask_function(trace, fn, found, args, kwargs, True)
 
 
-def _call_field(trace: Trace, real: Any, args: list[Any]) -> Any:
+def _call_field(trace: Trace, real: Any, args: list[Any]) -> Value | None:
     """`torch.Tensor.shape.__get__(x)`."""
     field = real.__self__
     if not isinstance(field, _GETSET) or not args or not isinstance(args[0], Tensor):
@@ -177,8 +186,8 @@ def _call_field(trace: Trace, real: Any, args: list[Any]) -> Any:
 
 
 def override_of_method(
-    trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: Any
-) -> Any:
+    trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: dict[str, Value]
+) -> Value | None:
     """A method of a tensor that an argument takes over; None if none does."""
     method = getattr(torch.Tensor, name, None)
     if method is None or name in _NEVER:
@@ -198,7 +207,7 @@ def override_of_method(
 
 
 @implements(abstract.field_override)
-def field_override(trace: Trace, tensor: Tensor, name: str, *value: Any) -> Any:
+def field_override(trace: Trace, tensor: Tensor, name: str, *value: Value) -> Value | None:
     field = getattr(torch.Tensor, name, None)
     if not isinstance(field, _GETSET) or name in _NEVER:
         return None
@@ -210,7 +219,7 @@ def field_override(trace: Trace, tensor: Tensor, name: str, *value: Any) -> Any:
 
 
 @implements(abstract.operator_override)
-def operator_override(trace: Trace, name: str, *operands: Any) -> Any:
+def operator_override(trace: Trace, name: str, *operands: object) -> Value | None:
     found = asked_first(trace, operands, {})
     if not found:
         return mode_operator(trace, name, *operands)
@@ -226,7 +235,7 @@ def operator_override(trace: Trace, name: str, *operands: Any) -> Any:
 
 
 @implements(abstract.special_override)
-def special_override(trace: Trace, tensor: Any, method: str, args: list[Any]) -> Any:
+def special_override(trace: Trace, tensor: Value, method: str, args: list[Any]) -> Any:
     if not isinstance(tensor, Tensor) or (tensor.cls in PLAIN and not modes_see(trace)):
         return None
     if tensor.cls not in PLAIN:
@@ -237,20 +246,20 @@ def special_override(trace: Trace, tensor: Any, method: str, args: list[Any]) ->
 
 
 @implements(abstract.special_methods)
-def special_methods(trace: Trace, name: str, *operands: Any) -> Any:
-    for obj, method, other in _order_of(trace, name, operands):
-        if isinstance(obj, Tensor) and defined_in(obj.cls, method) is MISSING:
-            if method.startswith("__i") and name in IN_PLACE and obj.cls not in PLAIN:
+def special_methods(trace: Trace, name: str, *operands: object) -> Value | None:
+    for obj, dunder, other in _order_of(trace, name, operands):
+        if isinstance(obj, Tensor) and defined_in(obj.cls, dunder) is MISSING:
+            if dunder.startswith("__i") and name in IN_PLACE and obj.cls not in PLAIN:
                 continue  # the class has the operator, though not in place
             return _torch_operator(trace, name, operands)
         if isinstance(obj, Tensor):
             result = abstract.finish(
-                trace, abstract.call_type_method(trace, obj, method, other, {})
+                trace, abstract.call_type_method(trace, obj, dunder, other, {})
             )
             if not (result.is_constant() and result.constant() is NotImplemented):
                 return result
         elif other:
-            done = abstract.special_method(trace, obj, method, other[0])
+            done = abstract.special_method(trace, obj, dunder, other[0])
             if done is not None:
                 return done
     raise Break(objects.UNKNOWN_OPERATOR, operator=name, operands=_names(operands))
@@ -273,7 +282,7 @@ def _order_of(trace: Trace, name: str, operands: Any) -> list[tuple[Any, str, li
     return order
 
 
-def _torch_operator(trace: Trace, name: str, operands: Any) -> Any:
+def _torch_operator(trace: Trace, name: str, operands: Any) -> Value:
     asked = operator_override(trace, name, *operands)
     if asked is not None:
         return asked
@@ -281,7 +290,9 @@ def _torch_operator(trace: Trace, name: str, operands: Any) -> Any:
 
 
 @implements(abstract.base_method)
-def base_method(trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: Any) -> Any:
+def base_method(
+    trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: dict[str, Value]
+) -> Value | None:
     found = asked_first(trace, [tensor, *args], kwargs) if trace.modes.asks else []
     if not found:
         return abstract.add_node(trace, "call_method", name, [tensor, *args], kwargs)
@@ -307,8 +318,8 @@ def with_functions(trace: Trace, on: bool, call: Callable[[], Any]) -> Any:
 
 
 def own_function(
-    trace: Trace, cls: Any, func: Any, kinds: Any, args: list[Any], kwargs: Any
-) -> Any:
+    trace: Trace, cls: Any, func: Value, kinds: Any, args: list[Any], kwargs: Any
+) -> Value | None:
     """torch.Tensor.__torch_function__: the operation itself, its tensors as `cls`."""
     if not all(issubclass(cls.value, k.value) for k in abstract.unpack(trace, kinds)):
         return Constant(NotImplemented)
@@ -318,7 +329,7 @@ def own_function(
     return with_functions(trace, False, lambda: as_class(trace, made, cls.value, args))
 
 
-def _may_be_asked(value: Any) -> bool:
+def _may_be_asked(value: object) -> bool:
     return isinstance(value, Object) or (type(value) in (List, Tuple) and _holds_objects(value))
 
 
@@ -345,7 +356,7 @@ def _overridable() -> Any:
     return torch.overrides.get_testing_overrides()
 
 
-def _is_operation(real: Any) -> bool:
+def _is_operation(real: object) -> bool:
     """Whether torch asks `__torch_function__` when this is called."""
     if isinstance(real, _OPERATORS):
         return True
@@ -377,7 +388,9 @@ class _Listener(torch.Tensor):
     heard: Any = None
 
     @classmethod
-    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        cls, func: Any, types: Any, args: Sequence[Value] = (), kwargs: Any = None
+    ) -> Any:
         _Listener.heard = (func, args, kwargs is None)
         return None
 
@@ -396,7 +409,7 @@ _MAKERS: dict[str, Callable[[], Any]] = {
 }
 
 
-def _mark(value: Any) -> str:
+def _mark(value: object) -> str:
     if isinstance(value, Tensor):
         return "o" if value.cls not in PLAIN and is_overloaded(value.cls) else "t"
     return "d" if isinstance(value, Object) else "n"
@@ -437,7 +450,7 @@ def _operator(name: str) -> Any:
 
 
 @handles(OWN_FUNCTION)
-def _own_function(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _own_function(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     names = ("cls", "func", "types", "args", "kwargs")
     given = dict(zip(names, args)) | dict(kwargs)
     if not isinstance(given.get("cls"), Class) or "types" not in given:
@@ -452,7 +465,7 @@ def _own_function(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(DISABLED)
-def _disabled_function(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _disabled_function(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     """(cls or self, func, types, args, kwargs): the operation itself."""
     if args and isinstance(args[0], Class) and issubclass(args[0].value, torch.Tensor):
         args = args[1:]
@@ -467,7 +480,9 @@ def _disabled_function(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @special("has_torch_function")
-def _has_torch_function(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _has_torch_function(
+    trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     values = args
     if target.__name__ == "_has_torch_function":
         values = abstract.unpack(trace, args[0])
@@ -478,7 +493,7 @@ def _has_torch_function(trace: Trace, target: Any, args: Any, kwargs: Any) -> An
 
 
 @handles(torch.overrides.handle_torch_function)
-def _handle(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _handle(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     """handle_torch_function(function, relevant arguments, *args, **kwargs)"""
     found = overloaded(trace, abstract.unpack(trace, args[1]), False)
     return ask_function(trace, args[0], found, list(args[2:]), kwargs, False)
@@ -498,15 +513,19 @@ class FieldAccess(Builtin):
     def hash_key(self, trace: Trace) -> Any:
         return RealIdentity(self.value)
 
-    def m___eq__(self, trace: Trace, other: Any) -> Any:
-        return Constant(isinstance(other, FieldAccess) and other.value is self.value)
 
-    def m___ne__(self, trace: Trace, other: Any) -> Any:
-        return Constant(not (isinstance(other, FieldAccess) and other.value is self.value))
+@method(FieldAccess, "__eq__")
+def field_access_eq(self: FieldAccess, trace: Trace, other: Value) -> Value:
+    return Constant(isinstance(other, FieldAccess) and other.value is self.value)
+
+
+@method(FieldAccess, "__ne__")
+def field_access_ne(self: FieldAccess, trace: Trace, other: Value) -> Value:
+    return Constant(not (isinstance(other, FieldAccess) and other.value is self.value))
 
 
 @wraps(types.MethodWrapperType)
-def _wrap_field_access(trace: Trace, value: Any, source: Any) -> Any:
+def _wrap_field_access(trace: Trace, value: Any, source: Source | None) -> Value:
     """`Tensor.shape.__get__` and its like are made anew each time, and compare by what they do."""
     if source is not None:
         trace.guards.add(source, "type", type(value))
@@ -518,7 +537,7 @@ def _wrap_field_access(trace: Trace, value: Any, source: Any) -> Any:
 
 
 @wraps(Switch)
-def _wrap_switch(trace: Trace, value: Any, source: Any) -> Any:
+def _wrap_switch(trace: Trace, value: Value, source: Source | None) -> Value:
     """One that the program holds: if it is entered, what it goes back to is known."""
     source = source if source is not None else abstract.pinned(trace, value)
     trace.guards.add(source, "type", Switch)

@@ -19,7 +19,7 @@ import torch
 
 from suture.breaks import Break, calls, tensor_methods
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, GraphValue, Tensor
 from suture.compiler.objects.tensor_parameter import MadeLeaf
@@ -81,13 +81,15 @@ def _inner_leaf(trace: Trace, tensor: Tensor, refused: Break) -> None:
     tensor.node, tensor.value = made.node, made.value
 
 
-def makes_leaf(trace: Trace, target: Any, wanted: Any) -> bool:
+def makes_leaf(trace: Trace, target: object, wanted: Value) -> bool:
     """Whether a call that is told `requires_grad=wanted` makes a leaf of autograd."""
     is_torch = isinstance(target, (str, types.BuiltinFunctionType))
     return is_torch and len(trace.graph.levels.stack) == 1 and abstract.truth(trace, wanted)
 
 
-def make_leaf(trace: Trace, op: str, target: Any, args: Any, kwargs: Any) -> Any:
+def make_leaf(
+    trace: Trace, op: str, target: object, args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     """What torch.zeros(2, requires_grad=True) and its kin make; Break if Python has to."""
     plain = {k: v for k, v in kwargs.items() if k != "requires_grad"}
     name = target if isinstance(target, str) else getattr(target, "__name__", str(target))
@@ -156,7 +158,7 @@ def _parameter(trace: Trace, args: Any, kwargs: Any) -> Any:
     return make_parameter(trace, data, abstract.truth(trace, wants), refused)
 
 
-def _others(trace: Trace, data: Any, refused: Break) -> list[tuple[torch.fx.Node, int]]:
+def _others(trace: Trace, data: Value, refused: Break) -> list[tuple[torch.fx.Node, int]]:
     """The nodes with their versions that show the same memory as a tensor, and that the program
     holds. Break if the tensor is not made in this region, of known sizes."""
     if not isinstance(data, Tensor) or data.cls is not torch.Tensor or data.source is not None:
@@ -174,7 +176,7 @@ def _others(trace: Trace, data: Any, refused: Break) -> list[tuple[torch.fx.Node
     return [(node, version) for node, version in found if _is_held(node, data)]
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     """Whether an empty tensor of the same form can be made beside the graph."""
     if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
         return False
@@ -187,7 +189,7 @@ def _is_held(node: torch.fx.Node, data: Tensor) -> bool:
     return any(isinstance(r, GraphValue) and r is not data for r in gc.get_referrers(node))
 
 
-def _shows(value: Any, storage: int) -> bool:
+def _shows(value: object, storage: int) -> bool:
     if isinstance(value, (list, tuple)):
         return any(_shows(v, storage) for v in value)
     return isinstance(value, torch.Tensor) and tensor_parts.storage_key(value) == storage

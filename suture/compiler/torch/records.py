@@ -6,11 +6,11 @@ import dataclasses
 from typing import Any
 
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.objects import Object, Tuple
 
 
-def record_proxy(trace: Trace, variable: Object) -> Any:
+def record_proxy(trace: Trace, variable: Object) -> Value | None:
     """What stands for a record in the arguments of a node; None if the object is no record."""
     cls: Any = variable.cls
     if isinstance(variable.storage, Tuple) and hasattr(cls, "_fields"):
@@ -37,7 +37,7 @@ class _Remake:
         self.__name__ = self.__qualname__ = f"make_{cls.__name__}"
         self.__module__ = __name__
 
-    def __call__(self, *values: Any) -> Any:
+    def __call__(self, *values: list[Value]) -> Any:
         made: Any = object.__new__(self.cls)
         for name, value in zip(self.names, values):
             object.__setattr__(made, name, value)

@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch.autograd.function import once_differentiable
 
+from suture.compiler.core import Value
+
 
 @dataclass(slots=True, eq=False)
 class Plan:
@@ -43,10 +45,10 @@ class ReplayedFunction(torch.nn.Module):
     def __reduce__(self) -> Any:
         return ReplayedFunction, (*self.bodies, self.plan)  # Inductor's cache asks
 
-    def __call__(self, *flat: Any) -> Any:
+    def __call__(self, *flat: list[Value]) -> Any:
         return self.forward(*flat)  # hooks on all modules are about those of the program
 
-    def forward(self, *flat: Any) -> Any:
+    def forward(self, *flat: list[Value]) -> Any:
         count = self.plan.direct
         # autograd knows the direct tensors only: the others get no gradient
         beside = [v.detach() if isinstance(v, torch.Tensor) else v for v in flat[count:]]
@@ -57,7 +59,7 @@ def _function_of(run_forward: Any, run_backward: Any, plan: Plan) -> Any:
     """The class of the Function that runs these two graphs."""
     taken = plan.direct + plan.lifted
 
-    def forward(ctx: Any, *flat: Any) -> Any:
+    def forward(ctx: Any, *flat: list[Value]) -> Any:
         values = run_forward.forward(*flat[:taken])
         outputs, held = values[: plan.outputs], values[plan.outputs :]
         ctx.save_for_backward(*held[: plan.saved])

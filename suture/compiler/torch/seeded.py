@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from suture.compiler.core import Value
 from suture.compiler.graph.effects_of import draws
 from suture.torch_private.tensor_parts import TorchDispatchMode
 
@@ -15,6 +17,8 @@ class NotesSeeded(TorchDispatchMode):
         super().__init__()
         self.seen = False
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Sequence[Value] = (), kwargs: Any = None
+    ) -> Any:
         self.seen = self.seen or draws(func)
         return func(*args, **(kwargs or {}))

@@ -9,7 +9,7 @@ import torch.utils.checkpoint
 
 from suture.breaks import Break, calls
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles, handles_code, special
 from suture.compiler.objects import Constant
 from suture.compiler.torch.modes import set_mode
@@ -17,7 +17,7 @@ from suture.torch_private import settings, tensor_parts, thread_state
 
 
 def _switch(setter: Any, getter: Any) -> Any:
-    def switch(trace: Trace, args: Any, kwargs: Any) -> Any:
+    def switch(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         if len(args) != 1 or kwargs:
             raise Break(calls.C_FUNCTION, function=setter.__name__)
         before = getter()
@@ -33,7 +33,7 @@ for _set, _get in settings.pairs(settings.NAMES):
 
 
 @handles(thread_state.set_fp32_precision)
-def _set_precision(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _set_precision(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     backend, operation, wanted = (abstract.constant_value(trace, a) for a in args)
     before = thread_state.get_fp32_precision(backend, operation)
     values = (backend, operation, wanted)
@@ -49,7 +49,7 @@ def set_deterministic(state: tuple[bool, bool]) -> None:
 
 
 @special("deterministic")
-def _deterministic(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _deterministic(trace: Trace, target: Any, args: Any, kwargs: dict[str, Value]) -> Value | None:
     if target is not torch.use_deterministic_algorithms:
         return abstract.known(trace, target(*[abstract.constant_value(trace, a) for a in args]))
     given = dict(zip(("mode",), args)) | dict(kwargs)
@@ -75,32 +75,34 @@ def forbid_saved_tensor_hooks(message: str | None) -> None:
         thread_state.saved_hooks_disable(message)
 
 
-def _forbid(trace: Trace, message: Any) -> Any:
+def _forbid(trace: Trace, message: object) -> Value:
     before = thread_state.saved_hooks_disabled_message()
     return set_mode(trace, forbid_saved_tensor_hooks, (message,), (before,))
 
 
 @handles(thread_state.saved_hooks_disable)
-def _disable_hooks(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _disable_hooks(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if len(args) != 1 or kwargs:
         raise Break(calls.C_FUNCTION, function="_saved_tensors_hooks_disable")
     return _forbid(trace, abstract.constant_value(trace, args[0]))
 
 
 @handles(thread_state.saved_hooks_enable)
-def _enable_hooks(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _enable_hooks(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return _forbid(trace, None)
 
 
 @handles(thread_state.saved_hooks_disabled_message)
-def _disabled_message(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _disabled_message(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return Constant(thread_state.saved_hooks_disabled_message())
 
 
 # ---- blocks in Python around such switches: torch runs them, the rules say; here they are traced
 
 
-def _inline(trace: Trace, function: Any, args: Any, kwargs: Any) -> Any:
+def _inline(
+    trace: Trace, function: Value, args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     return abstract.inline(trace, function, args, kwargs)
 
 

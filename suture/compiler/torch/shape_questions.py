@@ -8,7 +8,7 @@ import torch
 
 from suture.breaks import Break, calls
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.models import special
 from suture.compiler.objects import Constant, Symbol, Tensor, is_literal
 from suture.compiler.objects.sequence import Sequence
@@ -17,7 +17,9 @@ from suture.torch_private import symbolic_shapes
 
 
 @special("symbolic_shape")
-def _symbolic_shape(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _symbolic_shape(
+    trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     """torch answers, from the sizes as they are known; what it decides by that is guarded."""
     if target is symbolic_shapes.has_free_unbacked_symbols:  # of tensors too: of their sizes
         args = [Constant(a.value) if isinstance(a, Tensor) else a for a in args]
@@ -37,7 +39,7 @@ def _symbolic_shape(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
     return Constant(answer)
 
 
-def _plain(trace: Trace, variable: Any) -> Any:
+def _plain(trace: Trace, variable: Value) -> Any:
     if isinstance(variable, Symbol):
         return variable.value
     if isinstance(variable, Sequence):

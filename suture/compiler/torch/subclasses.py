@@ -15,7 +15,7 @@ import torch
 from suture.breaks import Break, subclasses, tensors
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING, class_source, is_data_descriptor
 from suture.compiler.language.operators import BINARY, COMPARE, IN_PLACE, UNARY
 from suture.compiler.objects import Class, List, Object, Tensor, Tuple
@@ -84,7 +84,7 @@ def defined_in(kind: type, name: str) -> Any:
     return MISSING
 
 
-def subclass_attribute(trace: Trace, tensor: Tensor, name: str) -> Any:
+def subclass_attribute(trace: Trace, tensor: Tensor, name: str) -> Value | None:
     """An attribute that the subclass defines; None if it leaves it to torch.Tensor."""
     raw = defined_in(tensor.cls, name)
     abstract.type_lookup(trace, tensor.cls, name)
@@ -137,7 +137,7 @@ def set_in_class(trace: Trace, tensor: Tensor, name: str, value: Any) -> bool:
     return True
 
 
-def with_class(trace: Trace, made: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def with_class(trace: Trace, made: object, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """The result of an operation, as the class that its arguments ask for."""
     kind = _class_of([*args, *kwargs.values()])
     if kind is not None:
@@ -147,7 +147,7 @@ def with_class(trace: Trace, made: Any, args: list[Any], kwargs: dict[str, Any])
     return made
 
 
-def as_class(trace: Trace, made: Any, kind: type, given: list[Any]) -> Any:
+def as_class(trace: Trace, made: Any, kind: type, given: list[Any]) -> Value | None:
     """A result as torch.Tensor's `__torch_function__` gives it back: its tensors, in tuples and
     lists too, of that class. An argument that comes back is seen anew."""
     if isinstance(made, Tensor):
@@ -196,7 +196,7 @@ def own_operator(trace: Trace, name: str, *operands: Any) -> Any:
     return abstract.operator_override(trace, name, *operands)
 
 
-def _object_operator(trace: Trace, name: str, operands: Any) -> Any:
+def _object_operator(trace: Trace, name: str, operands: Any) -> Value | None:
     """An operator on a tensor and an object with a `__torch_function__`, which the tensor asks
     unless the object is asked before it."""
     if not any(type(v) is Tensor for v in operands):
@@ -209,7 +209,7 @@ def _object_operator(trace: Trace, name: str, operands: Any) -> Any:
     return None
 
 
-def _carries_class(value: Any) -> bool:
+def _carries_class(value: object) -> bool:
     return isinstance(value, Tensor) and value.cls not in PLAIN
 
 
@@ -254,7 +254,9 @@ def _class_of(values: list[Any]) -> type | None:
 
 
 @method("as_subclass")
-def _as_subclass(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+def _as_subclass(
+    trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     kind = args[0].value if len(args) == 1 and isinstance(args[0], Class) else None
     if kind is None or not (kind is torch.Tensor or is_subclass(kind)):
         name = kind.__name__ if kind is not None else "?"

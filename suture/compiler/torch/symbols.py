@@ -12,7 +12,7 @@ from suture import config
 from suture.breaks import Break, control_flow
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.graph.bounds import bounds_of
 from suture.compiler.graph.names import TorchName
 from suture.compiler.language.operators import COMPARE, real_operator, unary_operator
@@ -53,18 +53,18 @@ def symbol_truth(trace: Trace, symbol: Symbol) -> bool:
 
 
 @implements(abstract.symbol_to_bool)
-def symbol_to_bool(trace: Trace, symbol: Symbol) -> Any:
+def symbol_to_bool(trace: Trace, symbol: Symbol) -> Value | None:
     if isinstance(symbol.value, torch.SymBool):
         return symbol
     return abstract.call_torch(trace, operator.ne, [symbol, Constant(0)], {})
 
 
 @implements(abstract.symbol_not)
-def symbol_not(trace: Trace, symbol: Symbol) -> Any:
+def symbol_not(trace: Trace, symbol: Symbol) -> Value | None:
     return abstract.call_torch(trace, torch.sym_not, [symbol_to_bool(trace, symbol)], {})
 
 
-def symbol_binary(trace: Trace, name: str, left: Any, right: Any) -> Any:
+def symbol_binary(trace: Trace, name: str, left: Value, right: Value) -> Value | None:
     name = {"and": "and_", "or": "or_"}.get(name, name)
     if bool in _kinds(left, right) and not (name in _LOGIC and _kinds(left, right) == {bool}):
         return _with_numbers(trace, lambda a, b: abstract.binary(trace, name, a, b), left, right)
@@ -95,7 +95,7 @@ def symbol_binary(trace: Trace, name: str, left: Any, right: Any) -> Any:
     return _node(trace, getattr(operator, name), left, right)
 
 
-def _with_numbers(trace: Trace, operate: Any, left: Any, right: Any) -> Any:
+def _with_numbers(trace: Trace, operate: Any, left: Any, right: Any) -> Value | None:
     """An operation in which a truth value counts as 0 or 1, which to symbols it does not."""
     as_int = [
         Constant(int(abstract.constant_value(trace, v))) if v.python_type() is bool else v
@@ -104,7 +104,7 @@ def _with_numbers(trace: Trace, operate: Any, left: Any, right: Any) -> Any:
     return operate(*as_int)
 
 
-def _plain_bits(trace: Trace, name: str, left: Any, right: Any) -> bool:
+def _plain_bits(trace: Trace, name: str, left: Value, right: Value) -> bool:
     """Whether torch's operation on symbols means what Python's does: on ints, and shifts by
     no less than nothing."""
     if _kinds(left, right) != {int}:
@@ -114,7 +114,7 @@ def _plain_bits(trace: Trace, name: str, left: Any, right: Any) -> bool:
     )
 
 
-def symbol_compare(trace: Trace, symbol: str, left: Any, right: Any) -> Any:
+def symbol_compare(trace: Trace, symbol: str, left: Any, right: Any) -> Value | None:
     left, right = _as_numbers(left, right)
     if _is_large(right) and left.source is not None and left.python_type() is int:
         return Constant(COMPARE[symbol][0](left.value.node.hint, right.constant()))
@@ -133,7 +133,7 @@ def symbol_compare(trace: Trace, symbol: str, left: Any, right: Any) -> Any:
     return _node(trace, COMPARE[symbol][0], left, right)
 
 
-def _may_be_nan(trace: Trace, value: Any) -> bool:
+def _may_be_nan(trace: Trace, value: object) -> bool:
     """Whether this is a float from data, of which nothing is known while tracing."""
     if not isinstance(value, Symbol) or not isinstance(value.value, torch.SymFloat):
         return False
@@ -163,14 +163,14 @@ def _decision_on(trace: Trace, symbol: Symbol, text: str) -> Break:
     return Break(control_flow.UNBACKED_DECISION, expression=f"{subject} {text}", origin=origin)
 
 
-def _fold_known(trace: Trace, real: Any, left: Any, right: Any) -> Any:
+def _fold_known(trace: Trace, real: object, left: object, right: object) -> Value | None:
     """What torch's symbols do not know, done with the numbers they stand for."""
     return abstract.fold(
         trace, real, [Constant(abstract.constant_value(trace, v)) for v in (left, right)], {}
     )
 
 
-def _node(trace: Trace, real: Any, *operands: Any) -> Any:
+def _node(trace: Trace, real: object, *operands: object) -> Value | None:
     return abstract.call_torch(trace, real, list(operands), {})
 
 
@@ -192,7 +192,9 @@ def unbacked_decision(trace: Trace, error: Any) -> Break:
 
 
 @implements(abstract.symbol_method)
-def symbol_method(trace: Trace, symbol: Symbol, name: str, args: list[Any], kwargs: Any) -> Any:
+def symbol_method(
+    trace: Trace, symbol: Symbol, name: str, args: list[Any], kwargs: dict[str, Value]
+) -> Value | None:
     kind = symbol.python_type()
     if name == "__index__" or (name in ("__int__", "__trunc__") and kind is int):
         return symbol
@@ -235,7 +237,7 @@ def number_from_data(trace: Trace, tensor: Tensor, method: str) -> Any:
 
 
 @implements(abstract.computed_number)
-def computed_number(trace: Trace, real: Any, args: list[Any]) -> Any:
+def computed_number(trace: Trace, real: Any, args: list[Any]) -> Value | None:
     values = [a.value for a in args if isinstance(a, (Symbol, Constant))]
     if len(values) < len(args) or not any(isinstance(v, torch.SymFloat) for v in values):
         return None
@@ -260,7 +262,7 @@ def computed_number(trace: Trace, real: Any, args: list[Any]) -> Any:
     return Symbol(trace.graph.node("call_function", real, proxies, {}, made), made)
 
 
-def symbol_round(trace: Trace, symbol: Symbol, kind: str) -> Any:
+def symbol_round(trace: Trace, symbol: Symbol, kind: str) -> Value | None:
     """int(), round(), math.floor() and so on of a symbolic number."""
     if symbol.python_type() is int:
         return symbol

@@ -14,6 +14,7 @@ from suture.compiler.graph.known import may_be_known
 from suture.compiler.objects import Tensor
 from suture.compiler.outside.identity import owner_of_parameter, stays_same
 from suture.compiler.outside.inputs import note_input, note_known, tensor_plan
+from suture.compiler.sources import Source
 from suture.compiler.torch.subclasses import DISABLED, is_subclass, plain_example, plain_tensor
 from suture.compiler.torch.wrappers import is_wrapper_class, wrap_wrapper
 from suture.dynamic import marks_of
@@ -21,7 +22,7 @@ from suture.torch_private import tensor_parts
 
 
 @implements(abstract.wrap_tensor)
-def wrap_tensor(trace: Trace, value: torch.Tensor, source: Any) -> Tensor:
+def wrap_tensor(trace: Trace, value: torch.Tensor, source: Source) -> Tensor:
     if is_wrapper_class(type(value)):
         return wrap_wrapper(trace, value, source)
     convert = plain_tensor if is_subclass(type(value)) else None
@@ -50,7 +51,7 @@ def wrap_tensor(trace: Trace, value: torch.Tensor, source: Any) -> Tensor:
 
 
 @implements(abstract.refuse_tensor)
-def refuse_tensor(trace: Trace, value: torch.Tensor, source: Any, kind: type) -> None:
+def refuse_tensor(trace: Trace, value: torch.Tensor, source: Source, kind: type) -> None:
     if value.layout is not torch.strided and not value.is_nested:
         raise Break(tensors.SPARSE, tensor=source.path(), layout=str(value.layout))
     if value.is_nested:
@@ -73,7 +74,7 @@ def refuse_tensor(trace: Trace, value: torch.Tensor, source: Any, kind: type) ->
 
 
 @implements(abstract.fake_input)
-def fake_input(trace: Trace, value: torch.Tensor, source: Any, dims: Any) -> torch.Tensor:
+def fake_input(trace: Trace, value: torch.Tensor, source: Source, dims: Any) -> torch.Tensor:
     try:
         made: torch.Tensor = trace.graph.fake_tensor(value, source, dims)
     except (NotImplementedError, RuntimeError, TypeError, AttributeError) as error:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
 from suture.breaks import Break, tensor_methods, tensors
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.graph.reshaped import keep_shape
 from suture.compiler.objects import Class, Constant, Size, Tensor
 from suture.compiler.objects.tensor_parameter import SwitchedLeaf
@@ -31,19 +31,23 @@ def method(*names: str) -> Callable[[Any], Any]:
 
 
 @method("backward")
-def _backward(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+def _backward(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
     raise Break(tensors.BACKWARD_CALL, call=f"{tensor.describe()}.backward()")
 
 
 @method("retain_grad")
-def _retain_grad(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+def _retain_grad(
+    trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     if tensor.value.is_leaf and tensor.value.requires_grad and tensor.source is not None:
         return Constant(None)
     raise Break(tensor_methods.RETAIN_GRAD, tensor=tensor.describe())
 
 
 @method("requires_grad_")
-def _requires_grad(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+def _requires_grad(
+    trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     """Nothing to do if the tensor is so already. Else a graph cannot say it: a leaf must be a
     tensor that exists outside of the graph."""
     if len(args) + len(kwargs) > 1 or not kwargs.keys() <= {"requires_grad"}:
@@ -87,7 +91,7 @@ def _switch(trace: Trace, tensor: Tensor, given: Any) -> bool:
 
 
 @method("new")
-def _new(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+def _new(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Any:
     """A size says the shape, a plain tuple the numbers: graphs know only plain tuples."""
     if len(args) == 1 and isinstance(args[0], Size):
         args = list(args[0].unpacked(trace))
@@ -95,7 +99,9 @@ def _new(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
 
 
 @method("type")
-def _type(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+def _type(
+    trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     """Graphs have no classes such as torch.HalfTensor; the name says the same."""
     if args and isinstance(args[0], Class) and isinstance(args[0].value, type(torch.FloatTensor)):
         cls = args[0].value
@@ -104,14 +110,14 @@ def _type(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
 
 
 @method("resize_")
-def _resize(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+def _resize(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
     raise Break(tensor_methods.RESIZE, tensor=tensor.describe())
 
 
 def _reshape_in_place(name: str) -> Callable[..., Any]:
     """A method that gives the tensor itself another shape, as it has from then on."""
 
-    def reshape(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    def reshape(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
         if tensor.source is not None and not keep_shape(trace.graph, tensor.node):
             text = tensor.describe()
             raise Break(tensor_methods.RESHAPED_PART, tensor=text, method=name)
@@ -129,7 +135,7 @@ for _name in (
 def _left_to_python(entry: Any) -> Callable[..., Any]:
     """A method that breaks, always for the same reason."""
 
-    def refuse(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+    def refuse(trace: Trace, tensor: Tensor, args: Sequence[Value], kwargs: Any) -> Value | None:
         raise Break(entry, tensor=tensor.describe())
 
     return refuse
@@ -144,7 +150,9 @@ METHODS |= {
 
 
 @method("__deepcopy__")
-def _deepcopy(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+def _deepcopy(
+    trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     """A copy of a plain tensor with the same strides; the others Python copies. What was copied
     before, the caller's memo says."""
     plain = tensor.cls is torch.Tensor and not tensor.value.requires_grad and not tensor.attrs
@@ -154,12 +162,14 @@ def _deepcopy(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
 
 
 @method("storage", "untyped_storage", "_typed_storage", "data_ptr", "storage_type", "is_shared")
-def _storage(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+def _storage(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
     raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute="storage")
 
 
 @method("__dir__", "__reduce_ex__", "__reduce__", "__setstate__", "__dlpack__", "share_memory_")
-def _object_method(trace: Trace, tensor: Tensor, args: Any, kwargs: Any) -> Any:
+def _object_method(
+    trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute="object protocol")
 
 
@@ -171,7 +181,7 @@ def _is_data_of(value: Tensor, tensor: Tensor) -> bool:
     return node.target is autograd_parts.data_of and node.args[0] is tensor.node
 
 
-def set_attribute(trace: Trace, tensor: Tensor, name: str, value: Any) -> None:
+def set_attribute(trace: Trace, tensor: Tensor, name: str, value: Value) -> None:
     """`tensor.name = value`: kept beside the tensor and put back when the region ends."""
     if trace.modes.asks and abstract.field_override(trace, tensor, name, value) is not None:
         return

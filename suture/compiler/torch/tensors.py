@@ -68,7 +68,7 @@ _NUMBERS = {
 
 
 @implements(abstract.is_tensor)
-def is_tensor(trace: Trace, variable: Any) -> bool:
+def is_tensor(trace: Trace, variable: object) -> bool:
     return isinstance(variable, Tensor)
 
 
@@ -76,7 +76,7 @@ def is_tensor(trace: Trace, variable: Any) -> bool:
 
 
 @implements(abstract.call_torch)
-def call_torch(trace: Trace, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def call_torch(trace: Trace, target: object, args: list[Any], kwargs: dict[str, Any]) -> Any:
     return add_node(trace, "call_function", target, args, kwargs)
 
 
@@ -98,7 +98,9 @@ def add_node(trace: Trace, op: str, target: Any, args: list[Any], kwargs: dict[s
 
 
 @implements(abstract.fake_result)
-def fake_result(trace: Trace, op: str, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def fake_result(
+    trace: Trace, op: str, target: object, args: list[Any], kwargs: dict[str, Any]
+) -> Any:
     flat = tuple(as_proxy(trace, a) for a in args)
     named = {k: as_proxy(trace, v) for k, v in kwargs.items()}
     try:
@@ -108,7 +110,7 @@ def fake_result(trace: Trace, op: str, target: Any, args: list[Any], kwargs: dic
 
 
 @implements(abstract.proxy)
-def as_proxy(trace: Trace, variable: Any) -> Any:
+def as_proxy(trace: Trace, variable: Value) -> Any:
     if isinstance(variable, (GraphValue, Constant)):
         return variable.as_proxy()
     if isinstance(variable, (List, Tuple)):
@@ -117,7 +119,7 @@ def as_proxy(trace: Trace, variable: Any) -> Any:
     return proxy_other(trace, variable)
 
 
-def proxy_other(trace: Trace, variable: Any) -> Any:
+def proxy_other(trace: Trace, variable: Value) -> Any:
     if isinstance(variable, Dict):
         return {
             abstract.constant_value(trace, k): as_proxy(trace, v)
@@ -143,7 +145,7 @@ def proxy_other(trace: Trace, variable: Any) -> Any:
     return proxy
 
 
-def op_failure(trace: Trace, failed: OpFailed, target: Any) -> Break:
+def op_failure(trace: Trace, failed: OpFailed, target: object) -> Break:
     name = getattr(target, "__name__", str(target))
     if failed.reason == "data":
         return Break(tensors.DATA_DEPENDENT_OP, operator=name)
@@ -162,7 +164,9 @@ def op_failure(trace: Trace, failed: OpFailed, target: Any) -> Break:
     return Break(tensors.FAKE_FAILED, operator=name, error=error)
 
 
-def from_graph(trace: Trace, node: Any, value: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def from_graph(
+    trace: Trace, node: torch.fx.Node, value: Value, args: list[Any], kwargs: dict[str, Any]
+) -> Value | None:
     """The variable of a node's result; an argument that comes back is the same object."""
     if isinstance(value, torch.Tensor):
         for arg in (*args, *kwargs.values()):
@@ -177,7 +181,7 @@ def from_graph(trace: Trace, node: Any, value: Any, args: list[Any], kwargs: dic
 
 
 @implements(abstract.from_value)
-def from_value(trace: Trace, node: Any, value: Any) -> Any:
+def from_value(trace: Trace, node: Any, value: object) -> Any:
     if isinstance(value, torch.Tensor):
         return Tensor(node, value, None, _plain_class(value))
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
@@ -203,7 +207,7 @@ def from_value(trace: Trace, node: Any, value: Any) -> Any:
     raise Break(tensors.FAKE_FAILED, operator=str(node.target), error=error)
 
 
-def _like(trace: Trace, value: Any, items: list[Any]) -> Any:
+def _like(trace: Trace, value: object, items: list[Any]) -> Value | None:
     if type(value) is list:
         return List(items)
     if type(value) is torch.Size:
@@ -213,7 +217,7 @@ def _like(trace: Trace, value: Any, items: list[Any]) -> Any:
     return StructTuple(type(value), items)
 
 
-def symbol(trace: Trace, node: Any, value: Any) -> Any:
+def symbol(trace: Trace, node: torch.fx.Node, value: Value) -> Value:
     """A symbolic number; a constant if torch knows its value."""
     known = value.node.maybe_as_int() if isinstance(value, torch.SymInt) else None
     if known is not None:
@@ -225,7 +229,7 @@ def symbol(trace: Trace, node: Any, value: Any) -> Any:
 
 
 @implements(abstract.tensor_attribute)
-def tensor_attribute(trace: Trace, tensor: Tensor, name: str) -> Any:
+def tensor_attribute(trace: Trace, tensor: Tensor, name: str) -> Value | None:
     if tensor.attrs is not None and name in tensor.attrs:
         return tensor.attrs[name]
     if tensor.cls not in PLAIN:
@@ -236,7 +240,7 @@ def tensor_attribute(trace: Trace, tensor: Tensor, name: str) -> Any:
 
 
 @implements(abstract.torch_attribute)
-def torch_attribute(trace: Trace, tensor: Tensor, name: str) -> Any:
+def torch_attribute(trace: Trace, tensor: Tensor, name: str) -> Value | None:
     if trace.modes.asks:
         asked = abstract.field_override(trace, tensor, name)
         if asked is not None:
@@ -277,7 +281,7 @@ def torch_attribute(trace: Trace, tensor: Tensor, name: str) -> Any:
 
 
 @implements(abstract.base_tensor_attribute)
-def base_tensor_attribute(trace: Trace, tensor: Tensor, base: type, name: str) -> Any:
+def base_tensor_attribute(trace: Trace, tensor: Tensor, base: type, name: str) -> Value | None:
     if base is tensor_parts.TensorBase and callable(getattr(base, name)):
         return BaseMethod(tensor, name)
     if callable(getattr(torch.Tensor, name)):
@@ -287,7 +291,7 @@ def base_tensor_attribute(trace: Trace, tensor: Tensor, base: type, name: str) -
     return torch_attribute(trace, tensor, name)
 
 
-def _instance_attribute_of_tensor(trace: Trace, tensor: Tensor, name: str) -> Any:
+def _instance_attribute_of_tensor(trace: Trace, tensor: Tensor, name: str) -> Value | None:
     if tensor.example is not None and tensor.cls in PLAIN:
         if hasattr(tensor.example, name):
             return abstract.wrap(trace, getattr(tensor.example, name), tensor.source.attr(name))
@@ -304,7 +308,7 @@ def _instance_attribute_of_tensor(trace: Trace, tensor: Tensor, name: str) -> An
     return no_attribute(trace, tensor, name)
 
 
-def autograd_attribute(trace: Trace, tensor: Tensor, name: str) -> Any:
+def autograd_attribute(trace: Trace, tensor: Tensor, name: str) -> Value | None:
     if name == "grad" and tensor.example is not None and tensor.example.is_leaf:
         place = tensor.source.attr("grad")
         trace.outside.loose.add(id(place))  # each backward may make a new one
@@ -323,7 +327,9 @@ def autograd_attribute(trace: Trace, tensor: Tensor, name: str) -> Any:
 
 
 @implements(abstract.method_of_refused)
-def method_of_refused(trace: Trace, tensor: Any, name: str, args: list[Any], kwargs: Any) -> Any:
+def method_of_refused(
+    trace: Trace, tensor: Any, name: str, args: list[Any], kwargs: dict[str, Value]
+) -> Value:
     if name.startswith("sparse_resize_"):
         return METHODS[name](trace, tensor, args, kwargs)
     raise tensor.why()
@@ -339,7 +345,7 @@ def tensor_shape(trace: Trace, tensor: Tensor) -> Size:
     return Size([_dimension(trace, tensor, i, n) for i, n in enumerate(tensor.value.shape)])
 
 
-def _dimension(trace: Trace, tensor: Tensor, i: int, size: Any) -> Any:
+def _dimension(trace: Trace, tensor: Tensor, i: int, size: Any) -> Value:
     if isinstance(size, torch.SymInt):
         known = size.node.maybe_as_int()
         if known is None:
@@ -351,14 +357,16 @@ def _dimension(trace: Trace, tensor: Tensor, i: int, size: Any) -> Any:
 
 
 @implements(abstract.tensor_length)
-def tensor_length(trace: Trace, tensor: Tensor) -> Any:
+def tensor_length(trace: Trace, tensor: Tensor) -> Value | None:
     if tensor.value.dim() == 0:
         return abstract.raise_(trace, TypeError, "len() of a 0-d tensor")
     return _dimension(trace, tensor, 0, tensor.value.shape[0])
 
 
 @implements(abstract.tensor_method)
-def tensor_method(trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: Any) -> Any:
+def tensor_method(
+    trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: dict[str, Value]
+) -> Value | None:
     if trace.modes.asks or any(type(a) is Object for a in args):
         asked = override_of_method(trace, tensor, name, args, kwargs)
         if asked is not None:
@@ -386,7 +394,7 @@ def tensor_method(trace: Trace, tensor: Tensor, name: str, args: list[Any], kwar
     return tensor_node(trace, tensor, name, args, kwargs)
 
 
-def _pick(trace: Trace, shape: Size, args: list[Any]) -> Any:
+def _pick(trace: Trace, shape: Size, args: list[Any]) -> Value | None:
     at = abstract.integer(trace, args[0])
     if not -len(shape.items) <= at < len(shape.items):
         n = len(shape.items)
@@ -398,7 +406,9 @@ def _pick(trace: Trace, shape: Size, args: list[Any]) -> Any:
     return shape.items[at]
 
 
-def _known_method(trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: Any) -> Any:
+def _known_method(
+    trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: dict[str, Value]
+) -> Value | None:
     values = [a.value if isinstance(a, Tensor) else abstract.constant_value(trace, a) for a in args]
     named = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
     with trace.graph.fake:
@@ -406,7 +416,9 @@ def _known_method(trace: Trace, tensor: Tensor, name: str, args: list[Any], kwar
     return abstract.known(trace, result)
 
 
-def _measure(trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: Any) -> Any:
+def _measure(
+    trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: dict[str, Value]
+) -> Value | None:
     with trace.graph.fake:
         values = [abstract.constant_value(trace, a) for a in args]
         named = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
@@ -417,7 +429,9 @@ def _measure(trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: A
 
 
 @implements(abstract.tensor_node)
-def tensor_node(trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: Any) -> Any:
+def tensor_node(
+    trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: Any
+) -> Value | None:
     method = getattr(torch.Tensor, name, None)
     verdict = rule_of(trace, method) if method is not None else None
     if verdict is not None:
@@ -426,7 +440,7 @@ def tensor_node(trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs
 
 
 @implements(abstract.fold_torch)
-def fold_torch(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def fold_torch(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
     if any(holds_tensor(trace, a) for a in (*args, *kwargs.values())):
         given = torch.fx.map_arg([as_proxy(trace, a) for a in args], _fake_of)
         named = torch.fx.map_arg({k: as_proxy(trace, v) for k, v in kwargs.items()}, _fake_of)
@@ -451,7 +465,7 @@ def tensor_rows(trace: Trace, tensor: Tensor) -> list[Any]:
 
 
 @implements(abstract.tensor_contains)
-def tensor_contains(trace: Trace, tensor: Tensor, item: Any) -> Any:
+def tensor_contains(trace: Trace, tensor: Tensor, item: object) -> Value:
     found = call_torch(trace, operator.eq, [tensor, item], {})
     return abstract.to_bool(trace, add_node(trace, "call_method", "any", [found], {}))
 
@@ -486,7 +500,7 @@ def truth_from_data(trace: Trace, tensor: Tensor) -> Any:
 
 
 @implements(abstract.graph_binary)
-def graph_binary(trace: Trace, name: str, left: Any, right: Any) -> Any:
+def graph_binary(trace: Trace, name: str, left: Value, right: Value) -> Any:
     if not (_operand(left) and _operand(right)):
         return None
     real = getattr(operator, name) if name != "divmod" else divmod
@@ -502,7 +516,7 @@ def graph_binary(trace: Trace, name: str, left: Any, right: Any) -> Any:
 
 
 @implements(abstract.graph_compare)
-def graph_compare(trace: Trace, symbol: str, left: Any, right: Any) -> Any:
+def graph_compare(trace: Trace, symbol: str, left: Value, right: Value) -> Any:
     some_tensor = isinstance(left, Tensor) or isinstance(right, Tensor)
     if some_tensor and symbol in ("==", "!="):
         for side in (left, right):  # torch has no answer for None or a text
@@ -536,7 +550,7 @@ def _operand(variable: Any) -> bool:
     return isinstance(variable, Constant) and isinstance(variable.as_proxy(), _SCALARS)
 
 
-def _in_graph(value: Any) -> bool:
+def _in_graph(value: object) -> bool:
     return isinstance(
         value, (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool, list, tuple, dict)
     )

@@ -3,6 +3,7 @@ traced body. Backends trace through it, as torch itself does."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ import torch
 from suture.breaks import Break, functorch
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.models import handles, special
 from suture.compiler.objects import Constant, Tuple
 from suture.compiler.torch import trees
@@ -31,20 +33,20 @@ class Transformed(torch.nn.Module):
         self.result = result
         self.count = count  # how many of the flat arguments are the body's own
 
-    def __call__(self, *flat: Any) -> Any:
+    def __call__(self, *flat: list[Value]) -> Any:
         return self.forward(*flat)  # hooks on all modules are about those of the program
 
-    def forward(self, *flat: Any) -> Any:
+    def forward(self, *flat: list[Value]) -> Any:
         own, lifted = flat[: self.count], flat[self.count :]
 
-        def function(*args: Any) -> Any:
+        def function(*args: list[Value]) -> Any:
             given = _flat_like(self.structure, args)
             return trees.fill(self.result, self.body.forward(*given, *lifted))
 
         return self.transform(function, trees.fill(self.structure, own))
 
 
-def _flat_like(structure: Any, values: Any) -> list[Any]:
+def _flat_like(structure: object, values: Any) -> list[Any]:
     """The values at the leaves of a structure, in the leaves' order."""
     found: dict[int, Any] = {}
     _collect(structure, values, found)
@@ -65,12 +67,12 @@ def _collect(structure: Any, values: Any, found: dict[int, Any]) -> None:
 def apply(
     trace: Trace,
     name: str,
-    fn: Any,
+    fn: Value,
     args: list[Any],
     kwargs: Any,
-    transform: Any,
+    transform: object,
     fakes: Any = None,
-) -> Any:
+) -> Value:
     """One node: `transform(function, args)` with `function` the traced `fn`."""
     leaves: list[Any] = []
     structure = tuple(trees.flatten(trace, a, leaves) for a in args)
@@ -106,7 +108,9 @@ def _refuse(transform: str, reason: str) -> Break:
 
 
 @special("func_transform")
-def _func_transform(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _func_transform(
+    trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     handler = _HANDLERS.get(target.__name__)
     if handler is None:
         raise _refuse(target.__name__, "it has no form in a graph")
@@ -114,21 +118,23 @@ def _func_transform(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
 
 
 @special("functorch", "func_nesting", "func_interpreter")
-def _functorch(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _functorch(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
     raise _refuse(target.__name__, "a step of a transform on its own")
 
 
-def _vmap(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _vmap(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     fn, in_dims, out_dims, randomness, chunk_size, *rest = args
     dims = abstract.constant_value(trace, in_dims)
     out, mode = abstract.constant_value(trace, out_dims), abstract.constant_value(trace, randomness)
     chunks = abstract.constant_value(trace, chunk_size)
 
-    def transform(function: Any, given: Any) -> Any:
+    def transform(function: object, given: list[Value]) -> Any:
         mapped = torch.func.vmap(function, dims, out, randomness=mode, chunk_size=chunks)
         return mapped(*given)
 
-    def fakes(structure: Any, values: list[Any]) -> list[Any]:
+    def fakes(structure: object, values: list[Any]) -> list[Any]:
         return _without_mapped(trace, structure, values, dims)
 
     trace.modes.mapped += 1
@@ -138,7 +144,7 @@ def _vmap(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
         trace.modes.mapped -= 1
 
 
-def _without_mapped(trace: Trace, structure: Any, values: list[Any], dims: Any) -> list[Any]:
+def _without_mapped(trace: Trace, structure: object, values: list[Any], dims: object) -> list[Any]:
     """The fake arguments as the body sees them: without the dimension that is mapped over."""
     leaf = lambda s: isinstance(s, trees.Leaf)  # noqa: E731
     flat, spec = pytree.tree_flatten(structure, is_leaf=leaf)
@@ -164,7 +170,9 @@ def _row(value: torch.Tensor, dim: int) -> torch.Tensor:
     return value.new_empty(shape).requires_grad_(value.requires_grad)
 
 
-def _grad(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _grad(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     fn, argnums, has_aux, given, named = args
     which, aux = abstract.constant_value(trace, argnums), abstract.constant_value(trace, has_aux)
 
@@ -178,11 +186,13 @@ def _grad(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
 
 
 @handles(functorch_parts.grad_and_value)
-def _grad_and_value(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _grad_and_value(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return _grad(trace, torch.func.grad_and_value, args, kwargs)
 
 
-def _jvp(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _jvp(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     if len(args) != 3 or not {"strict", "has_aux"}.issuperset(kwargs):
         raise _refuse("jvp", "called in an unusual way")
     options = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
@@ -213,7 +223,9 @@ class _FirstArguments(Value):
         return abstract.tail_call(trace, self.fn, args[: self.count], kwargs)
 
 
-def _vjp(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _vjp(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     fn, *primals = args
     aux = abstract.truth(trace, kwargs.get("has_aux", Constant(False)))
     if set(kwargs) - {"has_aux"}:
@@ -252,7 +264,7 @@ class Pullback(Value):
         fn = _FirstArguments(self.fn, count)
         return apply(trace, "vjp", fn, [*self.primals, *args], {}, transform)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         given = ", ".join(emit.value(v) for v in (self.fn, *self.primals))
         return f"{emit.constant(torch.func.vjp, 'vjp')}({given}, has_aux={self.aux})[1]"
 
@@ -276,12 +288,14 @@ class Jacobian(Value):
 
         return apply(trace, maker.__name__, self.fn, args, kwargs, transform)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         options = "".join(f", {k}={v!r}" for k, v in self.options.items())
         return f"{emit.constant(self.maker, self.maker.__name__)}({emit.value(self.fn)}{options})"
 
 
-def _jacobian(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _jacobian(
+    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     options = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
     if len(args) > 1:
         options["argnums"] = abstract.constant_value(trace, args[1])

@@ -10,7 +10,7 @@ import torch
 
 from suture.breaks import Break, calls, tensors
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.objects import Constant, Dict, GraphValue, List, Object, Size, Tensor, Tuple
 from suture.compiler.torch.subclasses import is_subclass
 
@@ -31,7 +31,7 @@ class Held:
     variable: Any
 
 
-def flatten(trace: Trace, variable: Any, leaves: list[Any]) -> Any:
+def flatten(trace: Trace, variable: object, leaves: list[Any]) -> Any:
     """The structure of a value, as Python containers of Leaf and Held. Its graph values are
     appended to `leaves`."""
     if isinstance(variable, GraphValue):
@@ -64,7 +64,7 @@ def _carried_class(variable: Any) -> type | None:
     return variable.cls
 
 
-def build(trace: Trace, structure: Any, leaves: list[Any]) -> Any:
+def build(trace: Trace, structure: Any, leaves: list[Any]) -> Value | None:
     """The variable with this structure and these graph values."""
     if isinstance(structure, Leaf):
         leaf = leaves[structure.index]
@@ -84,7 +84,7 @@ def build(trace: Trace, structure: Any, leaves: list[Any]) -> Any:
     return Tuple(items)
 
 
-def plain(trace: Trace, structure: Any) -> Any:
+def plain(trace: Trace, structure: object) -> Value:
     """The structure with constants in place of what is held; Break if something else is held."""
     if isinstance(structure, Held):
         variable = structure.variable
@@ -103,7 +103,7 @@ def fill(structure: Any, values: Any) -> Any:
     return _map(structure, lambda s: fill(s, values))
 
 
-def _map(structure: Any, fn: Callable[[Any], Any]) -> Any:
+def _map(structure: object, fn: Callable[[Any], Any]) -> Any:
     if isinstance(structure, list):
         return [fn(s) for s in structure]
     if isinstance(structure, dict):

@@ -18,13 +18,14 @@ from suture._core import type_name
 from suture.breaks import Break, subclasses, tensors
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.graph.names import TorchName
 from suture.compiler.guards.places import Place
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.objects import Class, Tensor, is_literal
 from suture.compiler.outside.identity import stays_same
 from suture.compiler.outside.inputs import TensorPlan, note_sizes, tensor_plan
+from suture.compiler.sources import Source
 from suture.compiler.torch.subclasses import defined_in
 from suture.dynamic import NO_MARKS, marks_of
 from suture.errors import UserError
@@ -77,7 +78,7 @@ class SameContext:
             return False
 
 
-def wrap_wrapper(trace: Trace, value: torch.Tensor, source: Any) -> Tensor:
+def wrap_wrapper(trace: Trace, value: torch.Tensor, source: Source) -> Tensor:
     """A wrapper from outside: one input of the graph. What its class says of it is code of the
     program, which may fail."""
     try:
@@ -89,7 +90,7 @@ def wrap_wrapper(trace: Trace, value: torch.Tensor, source: Any) -> Tensor:
         raise Break(tensors.FAKE_UNSUPPORTED, tensor=source.path(), error=text) from error
 
 
-def _wrap_wrapper(trace: Trace, value: torch.Tensor, source: Any) -> Tensor:
+def _wrap_wrapper(trace: Trace, value: torch.Tensor, source: Source) -> Tensor:
     meet_wrapper(trace, type(value))
     _refuse_inner(trace, value, source)
     context = _wrapper_context(trace, value, source)
@@ -116,7 +117,7 @@ def meet_wrapper(trace: Trace, kind: type) -> None:
         trace.graph.quiet = True
 
 
-def _refuse_inner(trace: Trace, value: Any, source: Any) -> None:
+def _refuse_inner(trace: Trace, value: Value, source: Source) -> None:
     for name, inner in inner_tensors(value).items():
         place = source.attr(name)
         if is_traceable_wrapper_subclass(inner):
@@ -149,7 +150,9 @@ def _wrapper_context(trace: Trace, value: Any, source: Any, around: Any = None) 
     return symbolic_shapes.wrapper_context(TorchName(source.path()), outer, contexts)
 
 
-def _guard_wrapper(trace: Trace, value: Any, fake: Any, source: Any, part: bool = False) -> None:
+def _guard_wrapper(
+    trace: Trace, value: Any, fake: torch.Tensor, source: Source, part: bool = False
+) -> None:
     plan = TensorPlan(None, NO_MARKS if value.is_nested or part else marks_of(value))
     trace.guards.add(source, "tensor", plan.spec(value, fake))
     note_sizes(trace, fake, source, plan)
@@ -179,7 +182,7 @@ def _guard_wrapper(trace: Trace, value: Any, fake: Any, source: Any, part: bool 
 
 
 @implements(abstract.slot_attribute)
-def slot_attribute(trace: Trace, tensor: Tensor, name: str) -> Any:
+def slot_attribute(trace: Trace, tensor: Tensor, name: str) -> Value | None:
     held = tensor.example if tensor.example is not None else tensor.value
     if not hasattr(held, name):
         if tensor.source is not None:
@@ -198,7 +201,7 @@ def wrapper_attribute(trace: Trace, tensor: Tensor, name: str) -> Any:
     return _made_attribute(trace, tensor, name, tensor.value.__dict__[name])
 
 
-def _made_attribute(trace: Trace, tensor: Tensor, name: str, value: Any) -> Any:
+def _made_attribute(trace: Trace, tensor: Tensor, name: str, value: Value) -> Value | None:
     if isinstance(value, torch.Tensor):
         at = (tensor.node, name)
         node = trace.graph.node("call_function", getattr, at, {}, value, counted=False)
@@ -208,7 +211,7 @@ def _made_attribute(trace: Trace, tensor: Tensor, name: str, value: Any) -> Any:
     raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute=name)
 
 
-def make_wrapper(trace: Trace, cls: Class, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def make_wrapper(trace: Trace, cls: Class, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
     """A wrapper that the program makes: its constructor is a node of the graph."""
     meet_wrapper(trace, cls.value)
     made = abstract.call_torch(trace, cls.value, args, kwargs)
@@ -220,7 +223,7 @@ def make_wrapper(trace: Trace, cls: Class, args: list[Any], kwargs: dict[str, An
     return made
 
 
-def hides_method(trace: Trace, tensor: Any, name: str) -> bool:
+def hides_method(trace: Trace, tensor: Value, name: str) -> bool:
     """Whether a wrapper's class defines a method itself: a node that means torch's must say
     so."""
     if not isinstance(tensor, Tensor) or not is_traceable_wrapper_subclass(tensor.value):
@@ -264,7 +267,7 @@ def _ragged_sizes(value: Any, part: Any) -> list[int]:
     ]
 
 
-def _context_of(value: Any, source: Any, found: Any) -> Any:
+def _context_of(value: object, source: Source, found: Any) -> Any:
     if found is not None:
         return found
     static = symbolic_shapes.static_context(value)
@@ -275,6 +278,6 @@ def _context_of(value: Any, source: Any, found: Any) -> Any:
     return symbolic_shapes.wrapper_context(TorchName(source.path()), static, inner)
 
 
-def base_call(name: str, *args: Any, **kwargs: Any) -> Any:
+def base_call(name: str, *args: list[Value], **kwargs: dict[str, Value]) -> Any:
     """A method as torch.Tensor has it, whatever the class of the first argument."""
     return getattr(torch.Tensor, name)(*args, **kwargs)

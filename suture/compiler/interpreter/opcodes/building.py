@@ -5,38 +5,40 @@ from __future__ import annotations
 from typing import Any
 
 from suture.breaks import Break, calls, objects
+from suture.bytecode import Instruction
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Frame, Trace, Value
 from suture.compiler.interpreter.opcodes.table import op
 from suture.compiler.language import conversions, items
 from suture.compiler.language.iteration import is_mapping, unpack_exactly
 from suture.compiler.objects import Constant, Dict, List, Opaque, Set, Slice, Tuple
 from suture.compiler.objects.dict_keys import DICT_KEY, hashed
+from suture.compiler.objects.methods import run_method
 from suture.compiler.objects.text import joined
 
 
 @op("BUILD_TUPLE")
-def build_tuple(trace: Trace, inst: Any, *items: Any) -> Any:
+def build_tuple(trace: Trace, inst: Instruction, *items: Value) -> Value:
     return Tuple(items)
 
 
 @op("BUILD_LIST")
-def build_list(trace: Trace, inst: Any, *items: Any) -> Any:
+def build_list(trace: Trace, inst: Instruction, *items: Value) -> Value:
     return List(items)
 
 
 @op("BUILD_INTERPOLATION", run="interpolation")
-def build_interpolation(trace: Trace, inst: Any, *parts: Any) -> Any:
+def build_interpolation(trace: Trace, inst: Instruction, *parts: Value) -> Value:
     raise Break(calls.C_FUNCTION, function="string.templatelib.Interpolation")
 
 
 @op("BUILD_TEMPLATE", run="template")
-def build_template(trace: Trace, inst: Any, strings: Any, interpolations: Any) -> Any:
+def build_template(trace: Trace, inst: Instruction, strings: Value, interpolations: Value) -> Value:
     raise Break(calls.C_FUNCTION, function="string.templatelib.Template")
 
 
 @op("BUILD_SET", run="build_set")
-def build_set(trace: Trace, inst: Any, *items: Any) -> Any:
+def build_set(trace: Trace, inst: Instruction, *items: Value) -> Value:
     made = Set()
     for item in items:
         made.add(trace, item)
@@ -44,12 +46,12 @@ def build_set(trace: Trace, inst: Any, *items: Any) -> Any:
 
 
 @op("BUILD_MAP", run="build_map")
-def build_map(trace: Trace, inst: Any, *parts: Any) -> Any:
+def build_map(trace: Trace, inst: Instruction, *parts: Value) -> Value:
     return _dict(trace, zip(parts[::2], parts[1::2]))
 
 
 @op("BUILD_CONST_KEY_MAP", run="build_const_key_map")
-def build_const_key_map(trace: Trace, inst: Any, *parts: Any) -> Any:
+def build_const_key_map(trace: Trace, inst: Instruction, *parts: Any) -> Value:
     return _dict(
         trace, zip([Constant(k) for k in abstract.constant_value(trace, parts[-1])], parts[:-1])
     )
@@ -64,12 +66,12 @@ def _dict(trace: Trace, pairs: Any) -> Dict:
 
 
 @op("BUILD_STRING", run="build_string")
-def build_string(trace: Trace, inst: Any, *parts: Any) -> Any:
+def build_string(trace: Trace, inst: Instruction, *parts: Value) -> Value:
     return joined(trace, list(parts))
 
 
 @op("BUILD_SLICE")
-def build_slice(trace: Trace, inst: Any, start: Any, stop: Any, step: Any = None) -> Any:
+def build_slice(trace: Trace, inst: Any, start: object, stop: object, step: object = None) -> Value:
     return Slice(start, stop, step or Constant(None))
 
 
@@ -78,7 +80,7 @@ def _deep(name: str, act: Any) -> None:
     arity = 2 if name == "MAP_ADD" else 1
 
     @op(name, raw=True, run=name.lower())
-    def handler(trace: Trace, frame: Any, inst: Any) -> None:
+    def handler(trace: Trace, frame: Frame, inst: Instruction) -> None:
         stack = frame.stack
         values = stack[-arity:]
         target = stack[-arity - inst.val]
@@ -89,14 +91,14 @@ def _deep(name: str, act: Any) -> None:
         frame.ip += 1
 
 
-def _dict_update(trace: Trace, target: Any, more: Any) -> None:
+def _dict_update(trace: Trace, target: Value, more: Value) -> None:
     if not is_mapping(trace, more):
         kind = more.python_type().__name__
         abstract.raise_(trace, TypeError, f"'{kind}' object is not a mapping")
-    target.m_update(trace, more)
+    run_method(trace, target, "update", more)
 
 
-def _dict_merge(trace: Trace, target: Any, more: Any) -> None:
+def _dict_merge(trace: Trace, target: Any, more: Value) -> None:
     if not is_mapping(trace, more):
         kind = more.python_type().__name__
         abstract.raise_(trace, TypeError, f"argument after ** must be a mapping, not {kind}")
@@ -110,28 +112,28 @@ def _dict_merge(trace: Trace, target: Any, more: Any) -> None:
         target.put(trace, key, value)
 
 
-_deep("LIST_APPEND", lambda trace, target, item: target.m_append(trace, item))
-_deep("SET_ADD", lambda trace, target, item: target.m_add(trace, item))
+_deep("LIST_APPEND", lambda trace, target, item: run_method(trace, target, "append", item))
+_deep("SET_ADD", lambda trace, target, item: run_method(trace, target, "add", item))
 _deep("MAP_ADD", lambda trace, target, key, value: target.put(trace, key, value))
-_deep("LIST_EXTEND", lambda trace, target, more: target.m_extend(trace, more))
-_deep("SET_UPDATE", lambda trace, target, more: target.m_update(trace, more))
+_deep("LIST_EXTEND", lambda trace, target, more: run_method(trace, target, "extend", more))
+_deep("SET_UPDATE", lambda trace, target, more: run_method(trace, target, "update", more))
 _deep("DICT_UPDATE", _dict_update)
 _deep("DICT_MERGE", _dict_merge)
 
 
 @op("LIST_TO_TUPLE")
-def list_to_tuple(trace: Trace, inst: Any, made: Any) -> Any:
+def list_to_tuple(trace: Trace, inst: Instruction, made: Any) -> Value:
     return Tuple(made.unpacked(trace))
 
 
 @op("UNPACK_SEQUENCE", run="unpack_sequence")
-def unpack_sequence(trace: Trace, inst: Any, value: Any) -> Any:
+def unpack_sequence(trace: Trace, inst: Instruction, value: Value) -> Any:
     items = unpack_exactly(trace, value, inst.val)
     return tuple(reversed(items))
 
 
 @op("UNPACK_EX", run="unpack_ex")
-def unpack_ex(trace: Trace, inst: Any, value: Any) -> Any:
+def unpack_ex(trace: Trace, inst: Instruction, value: Value) -> Any:
     before, after = inst.val
     items = list(abstract.unpack(trace, value))
     if len(items) < before + after:
@@ -146,39 +148,39 @@ def unpack_ex(trace: Trace, inst: Any, value: Any) -> Any:
 
 
 @op("FORMAT_VALUE", run="format_value")
-def format_value(trace: Trace, inst: Any, value: Any, spec: Any = None) -> Any:
+def format_value(trace: Trace, inst: Any, value: object, spec: object = None) -> Value | None:
     conversion, _ = inst.val
     return conversions.format_value(trace, value, conversion, spec)
 
 
 @op("CONVERT_VALUE", run="convert_value")
-def convert_value(trace: Trace, inst: Any, value: Any) -> Any:
+def convert_value(trace: Trace, inst: Any, value: Value) -> Any:
     return abstract.convert_value(trace, value, inst.val)
 
 
 @op("GET_LEN", raw=True, run="get_len")
-def get_len(trace: Trace, frame: Any, inst: Any) -> None:
+def get_len(trace: Trace, frame: Frame, inst: Instruction) -> None:
     length = abstract.length(trace, frame.stack[-1])
     frame.stack.append(length)
     frame.ip += 1
 
 
 @op("MATCH_MAPPING", raw=True)
-def match_mapping(trace: Trace, frame: Any, inst: Any) -> None:
+def match_mapping(trace: Trace, frame: Frame, inst: Instruction) -> None:
     kind = frame.stack[-1].python_type()
     frame.stack.append(Constant(bool(kind.__flags__ & (1 << 6))))
     frame.ip += 1
 
 
 @op("MATCH_SEQUENCE", raw=True)
-def match_sequence(trace: Trace, frame: Any, inst: Any) -> None:
+def match_sequence(trace: Trace, frame: Frame, inst: Instruction) -> None:
     kind = frame.stack[-1].python_type()
     frame.stack.append(Constant(bool(kind.__flags__ & (1 << 5))))
     frame.ip += 1
 
 
 @op("MATCH_KEYS", raw=True, run="match_keys")
-def match_keys(trace: Trace, frame: Any, inst: Any) -> None:
+def match_keys(trace: Trace, frame: Frame, inst: Instruction) -> None:
     subject, keys = frame.stack[-2:]
     found = []  # type: ignore[var-annotated]
     seen = set()
@@ -199,5 +201,7 @@ def match_keys(trace: Trace, frame: Any, inst: Any) -> None:
 
 
 @op("MATCH_CLASS", run="match_class")
-def match_class(trace: Trace, inst: Any, subject: Any, cls: Any, names: Any) -> Any:
+def match_class(
+    trace: Trace, inst: Instruction, subject: object, cls: type, names: Any
+) -> Value | None:
     return items.match_class(trace, subject, cls, inst.val, abstract.constant_value(trace, names))

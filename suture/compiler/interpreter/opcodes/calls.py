@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from suture.bytecode import Instruction
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.interpreter.opcodes.table import op
 from suture.compiler.objects import NULL, Constant, MadeFunction
 from suture.compiler.outside.namespaces import frame_annotations
 
 
 @op("CALL", run="call")
-def call(trace: Trace, inst: Any, *parts: Any) -> Any:
+def call(trace: Trace, inst: Any, *parts: object) -> Any:
     fn, args = callable_of(parts)
     names = inst.val
     kwargs = {}
@@ -34,7 +35,7 @@ def callable_of(parts: Any) -> tuple[Any, list[Any]]:
 
 
 @op("CALL_FUNCTION_EX", run="call_ex")
-def call_function_ex(trace: Trace, inst: Any, *parts: Any) -> Any:
+def call_function_ex(trace: Trace, inst: Instruction, *parts: Value) -> Value | None:
     first, second = parts[0], parts[1]
     fn = second if first is NULL else first
     args = list(abstract.unpack(trace, parts[2]))
@@ -49,7 +50,7 @@ def call_function_ex(trace: Trace, inst: Any, *parts: Any) -> Any:
 
 
 @op("MAKE_FUNCTION")
-def make_function(trace: Trace, inst: Any, *parts: Any) -> Any:
+def make_function(trace: Trace, inst: Instruction, *parts: Value) -> Value:
     made = MadeFunction(parts[-1].real(), trace.frames[-1].fn.globals, [], [], {})
     for name, value in zip(inst.val, parts):
         _attribute(trace, made, name, value)
@@ -57,7 +58,7 @@ def make_function(trace: Trace, inst: Any, *parts: Any) -> Any:
 
 
 @op("SET_FUNCTION_ATTRIBUTE")
-def set_function_attribute(trace: Trace, inst: Any, value: Any, made: Any) -> Any:
+def set_function_attribute(trace: Trace, inst: Instruction, value: Any, made: Any) -> Value | None:
     for name in (inst.val,) if isinstance(inst.val, str) else inst.val:
         _attribute(trace, made, name, value)
     return made

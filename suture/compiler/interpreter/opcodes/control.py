@@ -6,9 +6,9 @@ from typing import Any
 
 from suture import config
 from suture.breaks import Break, control_flow, internal
-from suture.bytecode import pair
+from suture.bytecode import Instruction, pair
 from suture.compiler import abstract
-from suture.compiler.core import Pending, Trace
+from suture.compiler.core import Frame, Pending, Trace, Value
 from suture.compiler.interpreter.opcodes.calls import callable_of
 from suture.compiler.interpreter.opcodes.table import op
 from suture.compiler.interpreter.run import leave_frame, push_frame
@@ -70,12 +70,12 @@ _keep_branch("JUMP_IF_FALSE_OR_POP", False)
 
 
 @op("RETURN_VALUE", raw=True)
-def return_value(trace: Trace, frame: Any, inst: Any) -> None:
+def return_value(trace: Trace, frame: Frame, inst: Instruction) -> None:
     leave_frame(trace, frame, frame.stack[-1])
 
 
 @op("GET_ITER", run="iter")
-def get_iter(trace: Trace, inst: Any, value: Any) -> Any:
+def get_iter(trace: Trace, inst: Instruction, value: Value) -> Value:
     return abstract.iterate(trace, value)
 
 
@@ -98,7 +98,7 @@ def for_iter(trace: Trace, frame: Any, inst: Any) -> None:
 
 
 @op("BEFORE_WITH", raw=True, run="before_with")
-def before_with(trace: Trace, frame: Any, inst: Any) -> None:
+def before_with(trace: Trace, frame: Any, inst: Instruction) -> None:
     manager = frame.stack[-1]
     enter, leave = with_methods(trace, manager)
     entered = abstract.tail_call(trace, enter, [], {})
@@ -111,7 +111,7 @@ def before_with(trace: Trace, frame: Any, inst: Any) -> None:
 
 
 @op("WITH_EXCEPT_START", raw=True, run="with_except_start")
-def with_except_start(trace: Trace, frame: Any, inst: Any) -> None:
+def with_except_start(trace: Trace, frame: Any, inst: Instruction) -> None:
     exc = frame.stack[-1]
     told = [type_of(trace, exc), exc, abstract.traceback_of(trace, exc)]
     if inst.val:

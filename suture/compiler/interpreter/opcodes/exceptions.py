@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from suture.breaks import Break, objects
-from suture.compiler.core import Trace
+from suture.bytecode import Instruction
+from suture.compiler.core import Frame, Trace
 from suture.compiler.interpreter.opcodes.table import op
 from suture.compiler.language.exceptions import do_raise, exception_matches, handled_by_caller
 from suture.compiler.objects import Constant, Raised
 
 
 @op("RAISE_VARARGS", raw=True, run="raise")
-def raise_varargs(trace: Trace, frame: Any, inst: Any) -> None:
+def raise_varargs(trace: Trace, frame: Frame, inst: Instruction) -> None:
     parts = frame.stack[len(frame.stack) - inst.val :]
     do_raise(trace, frame, parts)
 
 
 @op("RERAISE", raw=True)
-def reraise(trace: Trace, frame: Any, inst: Any) -> None:
+def reraise(trace: Trace, frame: Frame, inst: Instruction) -> None:
     raise Raised(frame.stack[-1])
 
 
 @op("PUSH_EXC_INFO", raw=True)
-def push_exc_info(trace: Trace, frame: Any, inst: Any) -> None:
+def push_exc_info(trace: Trace, frame: Frame, inst: Instruction) -> None:
     exc = frame.stack[-1]
     frame.stack[-1] = frame.handled
     if frame.code.is_generator and not frame.code.handled(frame.ip):
@@ -34,7 +33,7 @@ def push_exc_info(trace: Trace, frame: Any, inst: Any) -> None:
 
 
 @op("POP_EXCEPT", raw=True)
-def pop_except(trace: Trace, frame: Any, inst: Any) -> None:
+def pop_except(trace: Trace, frame: Frame, inst: Instruction) -> None:
     if frame.code.is_generator and not frame.code.handled(frame.ip + 1):
         if (
             frame.resumed and trace.handling.began_handling
@@ -48,7 +47,7 @@ def pop_except(trace: Trace, frame: Any, inst: Any) -> None:
 
 
 @op("CHECK_EXC_MATCH", raw=True, run="check_exc_match")
-def check_exc_match(trace: Trace, frame: Any, inst: Any) -> None:
+def check_exc_match(trace: Trace, frame: Frame, inst: Instruction) -> None:
     exc, kind = frame.stack[-2:]
     matched = exception_matches(trace, exc, kind)
     frame.stack[-1] = Constant(matched)

@@ -6,9 +6,10 @@ import inspect
 import types
 from typing import Any
 
+from suture.bytecode import Instruction
 from suture.compiler import abstract
 from suture.compiler.calls.functions import refuse_async
-from suture.compiler.core import Trace
+from suture.compiler.core import Frame, Trace, Value
 from suture.compiler.interpreter.opcodes.table import op
 from suture.compiler.language import exceptions
 from suture.compiler.language.generators import send_frame, yield_frame, yield_outermost
@@ -16,18 +17,18 @@ from suture.compiler.objects import Constant, Raised
 
 
 @op("RETURN_GENERATOR", raw=True)
-def return_generator(trace: Trace, frame: Any, inst: Any) -> None:
+def return_generator(trace: Trace, frame: Frame, inst: Instruction) -> None:
     frame.stack.append(Constant(None))
     frame.ip += 1
 
 
 @op("YIELD_VALUE", raw=True)
-def yield_value(trace: Trace, frame: Any, inst: Any) -> None:
+def yield_value(trace: Trace, frame: Frame, inst: Instruction) -> None:
     yield_frame(trace, frame)
 
 
 @op("GET_YIELD_FROM_ITER", run="yield_from_iter")
-def get_yield_from_iter(trace: Trace, inst: Any, value: Any) -> Any:
+def get_yield_from_iter(trace: Trace, inst: Instruction, value: Value) -> Value | None:
     flags = trace.frames[-1].code.code.co_flags
     coroutine = issubclass(value.python_type(), types.CoroutineType)
     if coroutine and not flags & (inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE):
@@ -39,17 +40,17 @@ def get_yield_from_iter(trace: Trace, inst: Any, value: Any) -> Any:
 
 
 @op("SEND", raw=True, run="send")
-def send(trace: Trace, frame: Any, inst: Any) -> None:
+def send(trace: Trace, frame: Frame, inst: Instruction) -> None:
     send_frame(trace, frame, inst)
 
 
 @op("END_SEND")
-def end_send(trace: Trace, inst: Any, receiver: Any, value: Any) -> Any:
+def end_send(trace: Trace, inst: Instruction, receiver: Value, value: Value) -> Value:
     return value
 
 
 @op("STOPITERATION_ERROR")
-def stopiteration_error(trace: Trace, inst: Any, exc: Any) -> Any:
+def stopiteration_error(trace: Trace, inst: Instruction, exc: Value) -> Any:
     return exceptions.stopiteration_error(trace, exc, trace.frames[-1])
 
 
@@ -63,7 +64,7 @@ def _python(name: str, run: str) -> None:
     """What only the event loop's side knows: Python runs it."""
 
     @op(name, run=run)
-    def handler(trace: Trace, inst: Any, *inputs: Any) -> Any:
+    def handler(trace: Trace, inst: Instruction, *inputs: Value) -> Value:
         return refuse_async(trace, name)
 
 
@@ -75,7 +76,7 @@ _python("BEFORE_ASYNC_WITH", "before_async_with")
 
 
 @op("CLEANUP_THROW", run="cleanup_throw")
-def cleanup_throw(trace: Trace, inst: Any, receiver: Any, sent: Any, exc: Any) -> Any:
+def cleanup_throw(trace: Trace, inst: Instruction, receiver: Value, sent: Value, exc: Value) -> Any:
     if issubclass(exc.python_type(), StopIteration):
         return Constant(None), abstract.getattr(trace, exc, "value")
     raise Raised(exc)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import types
 from typing import Any
 
+from suture.bytecode import Instruction
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Frame, Trace, Value
 from suture.compiler.interpreter.opcodes.table import op
 from suture.compiler.objects import NULL, Cell, Constant, Lazy
 from suture.compiler.outside import namespaces
@@ -15,59 +16,59 @@ from suture.compiler.outside.wrapping import wrap_code_constant
 
 
 @op("COPY_FREE_VARS", raw=True)
-def copy_free_vars(trace: Trace, frame: Any, inst: Any) -> None:
+def copy_free_vars(trace: Trace, frame: Frame, inst: Instruction) -> None:
     for i, slot in enumerate(frame.code.frees):
         frame.locals[slot] = frame.fn.cell(trace, i)
     frame.ip += 1
 
 
 @op("MAKE_CELL", raw=True)
-def make_cell(trace: Trace, frame: Any, inst: Any) -> None:
+def make_cell(trace: Trace, frame: Frame, inst: Instruction) -> None:
     held = frame.locals[inst.val]
     frame.locals[inst.val] = Cell(held)
     frame.ip += 1
 
 
 @op("POP_TOP")
-def pop_top(trace: Trace, inst: Any, value: Any) -> None:
+def pop_top(trace: Trace, inst: Instruction, value: Value) -> None:
     return None
 
 
 @op("PUSH_NULL")
-def push_null(trace: Trace, inst: Any) -> Any:
+def push_null(trace: Trace, inst: Instruction) -> Value:
     return NULL
 
 
 @op("COPY", raw=True)
-def copy(trace: Trace, frame: Any, inst: Any) -> None:
+def copy(trace: Trace, frame: Frame, inst: Instruction) -> None:
     frame.stack.append(frame.stack[-inst.val])
     frame.ip += 1
 
 
 @op("SWAP", raw=True)
-def swap(trace: Trace, frame: Any, inst: Any) -> None:
+def swap(trace: Trace, frame: Frame, inst: Instruction) -> None:
     stack = frame.stack
     stack[-1], stack[-inst.val] = stack[-inst.val], stack[-1]
     frame.ip += 1
 
 
 @op("LOAD_CONST")
-def load_const(trace: Trace, inst: Any) -> Any:
+def load_const(trace: Trace, inst: Instruction) -> Value:
     return wrap_code_constant(trace, inst.val)
 
 
 @op("LOAD_ASSERTION_ERROR")
-def load_assertion_error(trace: Trace, inst: Any) -> Any:
+def load_assertion_error(trace: Trace, inst: Instruction) -> Value | None:
     return abstract.wrap(trace, AssertionError, None)
 
 
 @op("LOAD_BUILTIN")
-def load_builtin(trace: Trace, inst: Any) -> Any:
+def load_builtin(trace: Trace, inst: Instruction) -> Value | None:
     return abstract.wrap(trace, inst.val, None)
 
 
 @op("LOAD_FAST", raw=True)
-def load_fast(trace: Trace, frame: Any, inst: Any) -> None:
+def load_fast(trace: Trace, frame: Frame, inst: Instruction) -> None:
     value = frame.locals[inst.val]
     if type(value) is Lazy:
         value = frame.locals[inst.val] = abstract.realize(trace, value)
@@ -86,7 +87,7 @@ op("LOAD_FAST_CHECK", raw=True)(load_fast)
 
 
 @op("LOAD_FAST_AND_CLEAR", raw=True)
-def load_fast_and_clear(trace: Trace, frame: Any, inst: Any) -> None:
+def load_fast_and_clear(trace: Trace, frame: Frame, inst: Instruction) -> None:
     value = frame.locals[inst.val]
     if type(value) is Lazy:
         value = abstract.realize(trace, value)
@@ -96,14 +97,14 @@ def load_fast_and_clear(trace: Trace, frame: Any, inst: Any) -> None:
 
 
 @op("STORE_FAST", raw=True)
-def store_fast(trace: Trace, frame: Any, inst: Any) -> None:
+def store_fast(trace: Trace, frame: Frame, inst: Instruction) -> None:
     value = frame.stack.pop()
     frame.locals[inst.val] = None if value is NULL else value
     frame.ip += 1
 
 
 @op("DELETE_FAST", raw=True)
-def delete_fast(trace: Trace, frame: Any, inst: Any) -> None:
+def delete_fast(trace: Trace, frame: Frame, inst: Instruction) -> None:
     value = frame.locals[inst.val]
     if type(value) is Lazy:
         value = abstract.realize(trace, value)
@@ -119,7 +120,7 @@ def delete_fast(trace: Trace, frame: Any, inst: Any) -> None:
 
 
 @op("LOAD_CLOSURE", raw=True)
-def load_closure(trace: Trace, frame: Any, inst: Any) -> None:
+def load_closure(trace: Trace, frame: Frame, inst: Instruction) -> None:
     """The cell; or the value, while a comprehension that needs no cell uses the slot."""
     held = frame.locals[inst.val]
     is_cell = isinstance(held.value if type(held) is Lazy else held, (Cell, types.CellType))
@@ -138,7 +139,7 @@ def load_deref(trace: Trace, frame: Any, inst: Any) -> None:
     frame.ip += 1
 
 
-def _unbound_cell(trace: Trace, frame: Any, slot: int) -> None:
+def _unbound_cell(trace: Trace, frame: Frame, slot: int) -> None:
     name = frame.code.localsplus[slot]
     if slot in frame.code.frees:
         abstract.raise_(
@@ -155,7 +156,7 @@ def _unbound_cell(trace: Trace, frame: Any, slot: int) -> None:
 
 
 @op("STORE_DEREF", raw=True)
-def store_deref(trace: Trace, frame: Any, inst: Any) -> None:
+def store_deref(trace: Trace, frame: Frame, inst: Instruction) -> None:
     cell = frame_cell(trace, frame, inst.val)
     cell.touch(trace)
     cell.contents = frame.stack.pop()
@@ -163,7 +164,7 @@ def store_deref(trace: Trace, frame: Any, inst: Any) -> None:
 
 
 @op("DELETE_DEREF", raw=True)
-def delete_deref(trace: Trace, frame: Any, inst: Any) -> None:
+def delete_deref(trace: Trace, frame: Frame, inst: Instruction) -> None:
     cell = frame_cell(trace, frame, inst.val)
     if abstract.load_cell(trace, cell) is None:
         _unbound_cell(trace, frame, inst.val)
@@ -173,26 +174,26 @@ def delete_deref(trace: Trace, frame: Any, inst: Any) -> None:
 
 
 @op("LOAD_GLOBAL", raw=True)
-def load_global(trace: Trace, frame: Any, inst: Any) -> None:
+def load_global(trace: Trace, frame: Frame, inst: Instruction) -> None:
     frame.stack.append(namespaces.load_global(trace, frame.fn.globals, inst.val))
     frame.ip += 1
 
 
 @op("STORE_GLOBAL", raw=True)
-def store_global(trace: Trace, frame: Any, inst: Any) -> None:
+def store_global(trace: Trace, frame: Frame, inst: Instruction) -> None:
     namespaces.store_global(trace, frame.fn.globals, inst.val, frame.stack.pop())
     frame.ip += 1
 
 
 @op("DELETE_GLOBAL", raw=True)
-def delete_global(trace: Trace, frame: Any, inst: Any) -> None:
+def delete_global(trace: Trace, frame: Frame, inst: Instruction) -> None:
     namespaces.load_global(trace, frame.fn.globals, inst.val)
     namespaces.store_global(trace, frame.fn.globals, inst.val, None)
     frame.ip += 1
 
 
 @op("IMPORT_NAME", run="import_name")
-def import_name(trace: Trace, inst: Any, level: Any, fromlist: Any) -> Any:
+def import_name(trace: Trace, inst: Instruction, level: Value, fromlist: Any) -> Value | None:
     return namespaces.import_name(
         trace,
         inst.val,
@@ -202,18 +203,18 @@ def import_name(trace: Trace, inst: Any, level: Any, fromlist: Any) -> Any:
 
 
 @op("IMPORT_FROM", raw=True, run="import_from")
-def import_from(trace: Trace, frame: Any, inst: Any) -> None:
+def import_from(trace: Trace, frame: Frame, inst: Instruction) -> None:
     module = frame.stack[-1]
     frame.stack.append(namespaces.import_from(trace, module, inst.val))
     frame.ip += 1
 
 
 @op("LOAD_BUILD_CLASS")
-def load_build_class(trace: Trace, inst: Any) -> Any:
+def load_build_class(trace: Trace, inst: Instruction) -> Value | None:
     import builtins
 
     return abstract.wrap(trace, builtins.__build_class__, None)
 
 
-def constant(value: Any) -> Constant:
+def constant(value: object) -> Constant:
     return Constant(value)
