@@ -154,7 +154,7 @@ def test_the_profiler_sees_the_graph():
     compiled = suture.compile(lambda x: x.sin() + 1)
     for _ in range(3):
         compiled(torch.ones(4))
-    with torch.profiler.profile() as profile:
+    with torch.profiler.profile(acc_events=True) as profile:
         compiled(torch.ones(4))
     assert any("CompiledFxGraph" in event.name for event in profile.events())
 
@@ -251,14 +251,14 @@ def test_inference_mode():
 
 
 def test_metadata_that_say_it_otherwise(monkeypatch):
-    from suture.backends import _torch
+    from suture.torch_private import compilers
 
     class Other:
         """Metadata of another release."""
 
-    facts = _torch._facts(Other(), len, Other())
+    facts = compilers._facts(Other(), len, Other())
     assert facts.reasons and "nothing is known" in facts.reasons[0]
-    monkeypatch.setattr(_torch, "_read_facts", lambda *args: Other().missing)
+    monkeypatch.setattr(compilers, "_read_facts", lambda *args: Other().missing)
     compiled = suture.compile(lambda x: x.cos() + 2)
     for _ in range(3):
         torch.testing.assert_close(compiled(torch.ones(3)), torch.ones(3).cos() + 2)
@@ -286,8 +286,8 @@ def test_a_model_whose_parameters_are_bound():
 def test_the_forward_side_is_ours_and_the_backward_side_torchs():
     w = torch.randn(4, requires_grad=True)
     compiled = suture.compile(lambda w: (w.sin() * 2, w.detach() + 1, w.argmax()))
-    first = compiled(w)[0].grad_fn
-    later = compiled(w)[0].grad_fn
+    kept = [compiled(w), compiled(w)]  # their graphs live as long as they do
+    first, later = (outputs[0].grad_fn for outputs in kept)
     assert type(later).__name__ == type(first).__name__
     assert issubclass(later._forward_cls, first._forward_cls)
     assert later._forward_cls is not first._forward_cls
