@@ -10,7 +10,7 @@ from typing import Any
 from suture import _core
 from suture.compiler.objects import Dict, Lazy, List, Null, Set
 from suture.compiler.objects.deque import Deque
-from suture.compiler.sources import KINDS
+from suture.runtime.sources import KINDS
 
 _NOT_WORD = re.compile(r"\W+")
 
