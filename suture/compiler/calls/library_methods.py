@@ -38,7 +38,7 @@ from suture.compiler.objects import (
 )
 from suture.compiler.objects.methods import run_method
 from suture.compiler.outside.identity import is_same
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 # ---- types and objects
 

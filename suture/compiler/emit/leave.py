@@ -18,10 +18,10 @@ from suture.compiler.emitting import Emitter
 from suture.compiler.library.frames import looks_at_locals
 from suture.compiler.objects import NULL, Constant, Generator
 from suture.compiler.outside.wrapping import is_empty_cell
-from suture.hook import OPERATIONS, FrameSpec, clean_traceback
-from suture.hook.operations import STOP
 from suture.inference_mode import set_inference
 from suture.rules.strictness import switch
+from suture.runtime import OPERATIONS, FrameSpec, clean_traceback
+from suture.runtime.operations import STOP
 from suture.torch_private import thread_state
 
 # Names that mean that it matters how long the frame keeps its variables alive.

@@ -16,7 +16,7 @@ from suture.compiler.objects.dict_view import DictView
 from suture.compiler.objects.methods import method, run_method
 from suture.compiler.objects.sequence import Container, Tuple
 from suture.compiler.objects.set_ import key_of
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 MISSING = object()
 

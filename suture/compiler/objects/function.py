@@ -14,7 +14,7 @@ from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.dict_ import Dict
 from suture.compiler.objects.held import Held, RealIdentity
 from suture.compiler.objects.sequence import Tuple
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 
 class Cell(Mutable):

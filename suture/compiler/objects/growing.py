@@ -25,7 +25,7 @@ from suture.compiler.objects.sequence import (
     sequence_len,
 )
 from suture.compiler.objects.set_ import Set, as_numbers, set_add, set_len
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 
 class _OnDemand:

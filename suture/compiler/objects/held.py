@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from suture.compiler.core import Value
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 
 class RealIdentity:

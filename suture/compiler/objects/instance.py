@@ -16,7 +16,7 @@ from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.held import Held, RealIdentity
 from suture.compiler.objects.methods import method
 from suture.compiler.objects.sequence import Tuple
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 DELETED = object()
 

@@ -10,7 +10,7 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.instance import Opaque
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 
 class Refused(Opaque):

@@ -31,9 +31,9 @@ from suture.compiler.objects import (
 from suture.compiler.objects.array import Array, ArrayMethod, numpy_dtype
 from suture.compiler.outside.inputs import note_sizes, tensor_plan, wrap_number
 from suture.compiler.outside.wrapping import WRAPPERS
-from suture.compiler.sources import Source
 from suture.compiler.torch.tensor_methods import method
 from suture.dynamic import NO_MARKS
+from suture.runtime.sources import Source
 
 _REDUCTIONS = frozenset(["sum", "prod", "max", "min", "mean", "amax", "amin", "argmax", "argmin"])
 _MADE = frozenset(
