@@ -11,8 +11,8 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.iterator import SequenceIterator
+from suture.compiler.objects.list_ import List, list_append, list_extend, list_imul, list_insert
 from suture.compiler.objects.methods import method, run_method
-from suture.compiler.objects.sequence import List, list_append, list_extend, list_imul, list_insert
 from suture.compiler.sources import Source
 
 

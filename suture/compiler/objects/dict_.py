@@ -14,8 +14,9 @@ from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.dict_keys import DICT_KEY, hashed
 from suture.compiler.objects.dict_view import DictView
 from suture.compiler.objects.methods import method, run_method
-from suture.compiler.objects.sequence import Container, Tuple
+from suture.compiler.objects.sequence import Container
 from suture.compiler.objects.set_ import key_of
+from suture.compiler.objects.tuple_ import Tuple
 from suture.compiler.sources import Source
 
 MISSING = object()

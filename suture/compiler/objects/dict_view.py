@@ -11,8 +11,8 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.methods import method, run_method
-from suture.compiler.objects.sequence import Tuple
 from suture.compiler.objects.set_ import Set
+from suture.compiler.objects.tuple_ import Tuple
 
 
 class DictView(Value):

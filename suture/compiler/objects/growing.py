@@ -15,16 +15,11 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.deque import Deque, deque_append, deque_extend
+from suture.compiler.objects.list_ import List, list_append, list_extend
 from suture.compiler.objects.methods import method, run_method
-from suture.compiler.objects.sequence import (
-    List,
-    Tuple,
-    list_append,
-    list_extend,
-    sequence_add,
-    sequence_len,
-)
+from suture.compiler.objects.sequence import sequence_add, sequence_len
 from suture.compiler.objects.set_ import Set, as_numbers, set_add, set_len
+from suture.compiler.objects.tuple_ import Tuple
 from suture.compiler.sources import Source
 
 

@@ -11,9 +11,11 @@ from suture.compiler.emitting import Emitter
 from suture.compiler.objects.address import Address, is_address_key, may_be_id
 from suture.compiler.objects.constant import Constant, Volatile
 from suture.compiler.objects.dict_keys import SET_ELEMENT, hashed
+from suture.compiler.objects.list_ import List
 from suture.compiler.objects.methods import method, run_method
-from suture.compiler.objects.sequence import Container, List, Tuple
+from suture.compiler.objects.sequence import Container
 from suture.compiler.objects.set_tables import Recipe, recipe_for
+from suture.compiler.objects.tuple_ import Tuple
 from suture.compiler.sources import Source
 
 MOVED: Any = None  # a table of which only the members are known

@@ -9,7 +9,7 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.instance import Object
 from suture.compiler.objects.methods import method, run_method
-from suture.compiler.objects.sequence import Tuple
+from suture.compiler.objects.tuple_ import Tuple
 
 
 class StructTuple(Object):
