@@ -36,10 +36,10 @@ class DictView(Value):
             return values
         return [Tuple([k, v]) for k, v in zip(self.of.keys(trace), values)]
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return self.of.truth(trace)
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         if name == "mapping":
             raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
         return abstract.container_attribute(trace, self, name)

@@ -7,7 +7,7 @@ loaded, with their guards, when something first asks for them; until then additi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, cast
 
 from suture.compiler import abstract
@@ -119,7 +119,7 @@ class GrowingDeque(_OnDemand, Deque):
         super().load()
         self._trim(left=False)
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return bool(run_method(trace, self, "__len__").constant())
 
     def write_back(self, emit: Emitter, name: str) -> None:
@@ -177,13 +177,13 @@ class GrowingTuple(_OnDemand, Tuple):
         super().__init__((), source)
         self._items = None
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return True if self.added else super().truth(trace)
 
     def is_constant(self) -> bool:
         return self.loaded() and super().is_constant()
 
-    def identity(self) -> Any:
+    def identity(self) -> Hashable:
         return super(Tuple, self).identity()
 
     def rebuild(self, emit: Emitter) -> str:
@@ -228,7 +228,7 @@ class GrowingSet(Set):
     def entries(self, value: dict[Any, Any]) -> None:
         self._entries = value
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return bool(run_method(trace, self, "__len__").constant())
 
     def write_back(self, emit: Emitter, name: str) -> None:

@@ -30,7 +30,7 @@ class Iterator(Mutable):
             out.append(item)
         return out
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         return abstract.container_attribute(trace, self, name)
 
 
@@ -71,7 +71,7 @@ class SequenceIterator(Iterator):
         self.at += 1
         return self.of.at(trace, i)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         if self.at >= 1 << 60:
             return "iter(())"
         of = emit.value(self.of)
@@ -183,7 +183,7 @@ class IndexIterator(Iterator):
         self.at += 1
         return item
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         if self.at < 0:
             return "iter(())"
         name = str(emit.begin(self, f"iter({emit.value(self.of)})"))
@@ -250,7 +250,7 @@ class DictIterator(Iterator):
         changed = size != self.size or self.of.inserted != self.inserted
         return changed and self.at < len(self.keys)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         ordered = self.of.kind is collections.OrderedDict
         if self.at > len(self.keys) or (ordered and self.at == len(self.keys)):
             return "iter(())"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from suture._core import type_name
@@ -19,10 +20,10 @@ class List(Sequence):
     __slots__ = ()
     kind = list
 
-    def hash_key(self, trace: Trace) -> Any:
+    def hash_key(self, trace: Trace) -> Hashable:
         return abstract.raise_(trace, TypeError, f"unhashable type: '{type_name(self.kind)}'")
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         name = emit.begin(self, "[]")
         if self.items:
             inner = ", ".join(emit.value(i) for i in self.items)

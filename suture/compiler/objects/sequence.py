@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 from suture._core import type_name
@@ -30,7 +30,7 @@ class BuiltinMethod(Value):
     def python_type(self) -> type:
         return type([].append)
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         if find_method(type(self.owner), self.name) is None:
             raise Break(
                 objects.UNKNOWN_OBJECT,
@@ -48,14 +48,14 @@ class BuiltinMethod(Value):
                 return abstract.raise_(trace, TypeError, text)
         return done
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         if name == "__self__":
             return self.owner
         if name == "__name__":
             return Constant(self.name)
         return super().getattr(trace, name)
 
-    def hash_key(self, trace: Trace) -> Any:
+    def hash_key(self, trace: Trace) -> Hashable:
         return (BuiltinMethod, self.name, self.owner.identity())
 
     def rebuild(self, emit: Emitter) -> str:
@@ -67,7 +67,7 @@ class Container(Mutable):
 
     __slots__ = ()
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         kind = self.python_type()
         if name == "__class__":
             return abstract.wrap(trace, kind, None)
@@ -117,7 +117,7 @@ class Sequence(Container):
     def is_constant(self) -> bool:
         return False
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return bool(self.items)
 
     def as_proxy(self) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from suture.breaks import Break, objects
@@ -94,12 +95,12 @@ class Set(Container):
     def constant(self) -> Any:
         return self.made_of([v.constant() for v in self.in_order()])
 
-    def hash_key(self, trace: Trace) -> Any:
+    def hash_key(self, trace: Trace) -> Hashable:
         if self.kind is set:
             return abstract.raise_(trace, TypeError, "unhashable type: 'set'")
         return frozenset(self.entries)
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return bool(self.entries)
 
     def add(self, trace: Trace, item: object) -> None:
@@ -167,7 +168,7 @@ class Set(Container):
 
     # ---- making it real
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         if self.kind is frozenset:
             return f"frozenset({self._steps(emit)[0]})"
         name = str(emit.begin(self, "set()"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from suture.compiler import abstract
@@ -34,12 +35,12 @@ class Slice(Value):
     def as_proxy(self) -> Any:
         return slice(*(p.as_proxy() for p in self.parts))
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         if name in ("start", "stop", "step"):
             return self.parts[("start", "stop", "step").index(name)]
         return abstract.container_attribute(trace, self, name)
 
-    def hash_key(self, trace: Trace) -> Any:
+    def hash_key(self, trace: Trace) -> Hashable:
         if not _SLICES_HASH:
             return abstract.raise_(trace, TypeError, "unhashable type: 'slice'")
         return (slice, *(p.hash_key(trace) for p in self.parts))

@@ -20,7 +20,7 @@ class StructTuple(Object):
     def __init__(self, cls: type, items: list[Any]) -> None:
         super().__init__(None, cls, None, Tuple(items))
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         fields = getattr(self.cls, "_fields", None) or _struct_fields(self.cls)
         if name in fields:
             return self.storage.items[fields.index(name)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from suture.breaks import Break, objects
@@ -29,10 +30,10 @@ class Tuple(Sequence):
     def constant(self) -> Any:
         return tuple(i.constant() for i in self.items)
 
-    def hash_key(self, trace: Trace) -> Any:
+    def hash_key(self, trace: Trace) -> Hashable:
         return tuple(i.hash_key(trace) for i in self.unpacked(trace))
 
-    def identity(self) -> Any:
+    def identity(self) -> Hashable:
         empty = not self.items and self.source is None and type(self) is Tuple
         return Constant(()).identity() if empty else super().identity()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import torch
@@ -446,10 +446,10 @@ class FieldAccess(Builtin):
 
     __slots__ = ()
 
-    def identity(self) -> Any:
+    def identity(self) -> Hashable:
         return Identity(self)
 
-    def hash_key(self, trace: Trace) -> Any:
+    def hash_key(self, trace: Trace) -> Hashable:
         return RealIdentity(self.value)
 
 
