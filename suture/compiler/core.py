@@ -12,7 +12,7 @@ trace holds frames, and a value's slots are given the trace.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
 from suture import config
@@ -72,17 +72,17 @@ class Value:
         """The value as an argument of a graph node."""
         raise Break(objects.UNKNOWN_OBJECT, operation="pass to the graph", object=self.describe())
 
-    def hash_key(self, trace: Trace) -> Any:
+    def hash_key(self, trace: Trace) -> Hashable:
         """Something hashable that compares as the object does as a dict key."""
         return self.identity()
 
-    def identity(self) -> Any:
+    def identity(self) -> Hashable:
         """Equal for two variables exactly if they are the same object."""
         return Identity(self)
 
     # ---- operations
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
@@ -91,7 +91,7 @@ class Value:
     def delattr(self, trace: Trace, name: str) -> None:
         raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"delete {name}", object=self.describe())
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         """Call the object; may leave a frame. None: its class says what a call does."""
         return None
 
@@ -102,7 +102,7 @@ class Value:
         that name."""
         return None
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         """True, False, or None if only Python can tell."""
         return True
 

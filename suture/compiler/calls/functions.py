@@ -23,7 +23,6 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING, find_in_mro
 from suture.compiler.language.exceptions import native_exception
 from suture.compiler.language.items import dict_subscript
-from suture.compiler.library.frames import looks_at_locals
 from suture.compiler.models import SPECIAL, handler_of, handler_of_code
 from suture.compiler.objects import (
     Builtin,
@@ -38,6 +37,7 @@ from suture.compiler.objects import (
 )
 from suture.compiler.objects.kept import is_finite_iterator, refuse_callbacks
 from suture.compiler.objects.methods import find_method
+from suture.compiler.outside.namespaces import looks_at_locals
 from suture.rules import Verdict
 
 _GENERATOR = 0x20

@@ -15,8 +15,8 @@ from suture.compiler.capture import Again, Capture, Interpret, Return, Run, Yiel
 from suture.compiler.core import Frame
 from suture.compiler.emit.writer import Writer
 from suture.compiler.emitting import Emitter
-from suture.compiler.library.frames import looks_at_locals
 from suture.compiler.objects import NULL, Constant, Generator
+from suture.compiler.outside.namespaces import looks_at_locals
 from suture.compiler.outside.wrapping import is_empty_cell
 from suture.inference_mode import set_inference
 from suture.rules.strictness import switch

@@ -12,7 +12,7 @@ from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING, has_attr
-from suture.compiler.language.operators import compare_sequences
+from suture.compiler.language.comparison import compare_sequences
 from suture.compiler.objects import (
     Builtin,
     Class,

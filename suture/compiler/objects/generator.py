@@ -7,6 +7,7 @@ from typing import Any
 
 from suture.compiler import abstract
 from suture.compiler.core import Frame, Mutable, Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.methods import method, run_method
 
@@ -43,7 +44,7 @@ class Generator(Mutable):
     def describe(self) -> str:
         return "a generator"
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         if self.origin is None and name.partition("_")[0] in ("gi", "cr", "ag"):
             what = name.partition("_")[2]
             if what == "running":
@@ -67,7 +68,7 @@ class Generator(Mutable):
             out.append(item)
         return out
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         again = self.origin is not None and self.origin[1] is not None and not self.started
         if self.place is not None and not again:
             raise MadeByPython(self.place, "an iterator that has begun")

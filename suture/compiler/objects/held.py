@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from suture.compiler.core import Value
@@ -38,5 +39,5 @@ class Held(Value):
     def real(self) -> Any:
         return self.value
 
-    def identity(self) -> Any:
+    def identity(self) -> Hashable:
         return RealIdentity(self.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Hashable
 from typing import Any
 
 from suture.compiler import abstract
@@ -29,13 +30,13 @@ class Proxy(Value):
     def python_type(self) -> type:
         return types.MappingProxyType
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return self.behind.truth(trace)
 
-    def hash_key(self, trace: Trace) -> Any:
+    def hash_key(self, trace: Trace) -> Hashable:
         return abstract.raise_(trace, TypeError, "unhashable type: 'mappingproxy'")
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         if name in _READING:
             return abstract.getattr(trace, self.behind, name)
         if name == "__class__":

@@ -25,7 +25,7 @@ class Serial(Value):
     def describe(self) -> str:
         return "a serial number"
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return None
 
     def rebuild(self, emit: Emitter) -> str:

@@ -59,7 +59,7 @@ class Context(Mutable):
     def describe(self) -> str:
         return "ctx"
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         if name == "saved_tensors":
             return Tuple(list(self.saved))
         if name == "needs_input_grad":
@@ -285,7 +285,7 @@ class _Trial:
         self.source = None
         self.result: Any = None
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         self.result = self.calls(args)
         return self.result
 

@@ -17,7 +17,7 @@ from suture.compiler.models import special
 from suture.compiler.objects import Constant, Tensor, is_literal
 from suture.compiler.outside.aliasing import offset_of
 from suture.compiler.torch.tensor_methods import method
-from suture.torch_private.tensor_parts import is_traceable_wrapper_subclass
+from suture.torch_private.tensor_parts import is_traceable_wrapper_subclass, storage_key
 
 
 @method("storage_offset")
@@ -86,14 +86,14 @@ def _memory_of(trace: Trace, tensor: Tensor) -> list[tuple[Any, torch.Tensor]]:
     """The inputs in whose memory a tensor lies: source and example of each."""
     if is_traceable_wrapper_subclass(tensor.value):
         raise _unknown(tensor)
-    place = tensor.value.untyped_storage()._cdata
+    place = storage_key(tensor.value)
     found = []
     for _, variable in trace.outside.known.values():
         if not isinstance(variable, Tensor) or variable.source is None or variable.example is None:
             continue
         if is_traceable_wrapper_subclass(variable.value):
             continue
-        if variable is tensor or variable.value.untyped_storage()._cdata == place:
+        if variable is tensor or storage_key(variable.value) == place:
             found.append((variable.source, variable.example))
     return found
 

@@ -9,9 +9,8 @@ not asked: their results get their class (calls/tensor_classes/subclasses.py).
 from __future__ import annotations
 
 import functools
-import operator
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import torch
@@ -41,6 +40,12 @@ from suture.compiler.objects.methods import method
 from suture.compiler.objects.torch_switch import FunctionSwitch, Switch, leave, state_behind
 from suture.compiler.outside.wrapping import Equals, wraps
 from suture.compiler.torch.function_modes import ask_mode, mode_operator, modes_see
+from suture.compiler.torch.operator_functions import (
+    function_asked,
+    is_overloaded,
+    kind_mark,
+    operator_function,
+)
 from suture.compiler.torch.subclasses import DISABLED, OWN_FUNCTION, PLAIN, as_class, defined_in
 from suture.compiler.torch.wrappers import asked_by_graphs
 from suture.runtime.sources import Source
@@ -48,12 +53,6 @@ from suture.torch_private import operators, tensor_parts, thread_state
 
 _OPERATORS = (operators.OpOverload,)
 _GETSET = types.GetSetDescriptorType
-
-
-def is_overloaded(kind: type) -> bool:
-    """Whether torch asks objects of that class before it does an operation."""
-    found = getattr(kind, "__torch_function__", DISABLED)
-    return kind not in PLAIN and found is not DISABLED
 
 
 def torch_functions_on() -> bool:
@@ -223,8 +222,8 @@ def operator_override(trace: Trace, name: str, *operands: object) -> Value | Non
     found = asked_first(trace, operands, {})
     if not found:
         return mode_operator(trace, name, *operands)
-    marks = "".join(_mark(v) for v in operands)
-    heard = _heard(name, marks)
+    marks = "".join(kind_mark(v) for v in operands)
+    heard = function_asked(name, marks)
     if heard is None:
         names = ", ".join(v.cls.__name__ for v in found)
         raise Break(tensors.SUBCLASS, tensor=f"an operand of {name}", subclass=names)
@@ -286,7 +285,7 @@ def _torch_operator(trace: Trace, name: str, operands: Any) -> Value:
     asked = operator_override(trace, name, *operands)
     if asked is not None:
         return asked
-    return abstract.call_torch(trace, _operator(name), list(operands), {})
+    return abstract.call_torch(trace, operator_function(name), list(operands), {})
 
 
 @implements(abstract.base_method)
@@ -297,7 +296,7 @@ def base_method(
     if not found:
         return abstract.add_node(trace, "call_method", name, [tensor, *args], kwargs)
     func = getattr(tensor_parts.TensorBase, name)
-    heard = _heard("." + name, "".join(_mark(v) for v in (tensor, *args)))
+    heard = function_asked("." + name, "".join(kind_mark(v) for v in (tensor, *args)))
     if heard is not None and name.startswith("__") and not kwargs:
         func = heard[0]
     return ask_function(
@@ -382,68 +381,8 @@ def _real(func: Any) -> Any:
 # ---- which function an operator asks with
 
 
-class _Listener(torch.Tensor):
-    """A tensor that keeps what it was asked last."""
-
-    heard: Any = None
-
-    @classmethod
-    def __torch_function__(
-        cls, func: Any, types: Any, args: Sequence[Value] = (), kwargs: Any = None
-    ) -> Any:
-        _Listener.heard = (func, args, kwargs is None)
-        return None
-
-
-class _Duck:
-    """An object that is no tensor and keeps what it was asked last."""
-
-    __torch_function__ = _Listener.__torch_function__
-
-
-_MAKERS: dict[str, Callable[[], Any]] = {
-    "o": lambda: torch.zeros(()).as_subclass(_Listener),
-    "t": lambda: torch.zeros(()),
-    "d": _Duck,
-    "n": lambda: 2,
-}
-
-
-def _mark(value: object) -> str:
-    if isinstance(value, Tensor):
-        return "o" if value.cls not in PLAIN and is_overloaded(value.cls) else "t"
-    return "d" if isinstance(value, Object) else "n"
-
-
-@functools.cache
-def _heard(name: str, marks: str) -> Any:
-    """(function, order of the operands, whether C asks) for an operator on operands of these
-    kinds; None if it asks nobody."""
-    with tensor_parts.DisableTorchFunctionSubclass():
-        operands = [_MAKERS[mark]() for mark in marks]
-    _Listener.heard = None
-    try:
-        with tensor_parts.EnableTorchFunction():
-            _operator(name)(*operands)
-    except TypeError:
-        return None
-    finally:
-        heard, _Listener.heard = _Listener.heard, None
-    if heard is None:
-        return None
-    func, args, plain = heard
-    order = [next((i for i, o in enumerate(operands) if o is a), -1) for a in args]
-    return (func, order, plain) if -1 not in order else None
-
-
 def _names(operands: Any) -> str:
     return ", ".join(o.describe() for o in operands)
-
-
-def _operator(name: str) -> Any:
-    if name.startswith("."):
-        return getattr(tensor_parts.TensorBase, name[1:])
-    return divmod if name == "divmod" else getattr(operator, name)
 
 
 # ---- handlers
@@ -507,10 +446,10 @@ class FieldAccess(Builtin):
 
     __slots__ = ()
 
-    def identity(self) -> Any:
+    def identity(self) -> Hashable:
         return Identity(self)
 
-    def hash_key(self, trace: Trace) -> Any:
+    def hash_key(self, trace: Trace) -> Hashable:
         return RealIdentity(self.value)
 
 

@@ -219,7 +219,7 @@ class _FirstArguments(Value):
         self.fn = fn
         self.count = count
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         return abstract.tail_call(trace, self.fn, args[: self.count], kwargs)
 
 
@@ -251,7 +251,7 @@ class Pullback(Value):
         self.primals = primals
         self.aux = aux  # whether the function gives something beside its value
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         count, aux = len(self.primals), self.aux
 
         def transform(function: Any, values: Any) -> Any:
@@ -280,7 +280,7 @@ class Jacobian(Value):
         self.fn = fn
         self.options = options
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         maker, options = self.maker, self.options
 
         def transform(function: Any, values: Any) -> Any:

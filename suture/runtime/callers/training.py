@@ -16,6 +16,7 @@ import torch
 
 from suture.runtime.callers.caller import Caller, Run, Situation
 from suture.torch_private import compilers
+from suture.torch_private.tensor_parts import is_view
 
 
 class Training(Caller):
@@ -87,7 +88,7 @@ def _forward(
         if len(made) != every:
             raise RuntimeError(f"a compiled graph gave {len(made)} results instead of {every}")
         # a view would keep its base alive and share its version
-        ctx.save_for_backward(*[t.detach() if t._is_view() else t for t in made[returns:]])
+        ctx.save_for_backward(*[t.detach() if is_view(t) else t for t in made[returns:]])
         for name, value in attributes:
             setattr(ctx, name, value)
         ctx._materialize_non_diff_grads = False

@@ -1,4 +1,4 @@
-"""torch's minifier of graphs. Run on torch 2.13 only."""
+"""torch's minifier of graphs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,25 @@ from typing import Any
 
 import torch.fx
 
+from suture.torch_private.table import Topic
+
+NAMES = Topic(
+    __name__,
+    "`suture minify` of the graph inside of a script",
+    "2.13",
+    {"minifier": "torch._functorch.fx_minifier.minifier"},
+)
+
+
+def __getattr__(name: str) -> Any:
+    return NAMES.get(name)
+
 
 def minified(
     module: torch.fx.GraphModule, inputs: list[Any], fails: Callable[[Any, Any], bool]
 ) -> tuple[torch.fx.GraphModule, list[Any]]:
     """The smallest graph found, with its inputs, for which `fails` still holds."""
-    from torch._functorch.fx_minifier import minifier
-
+    minifier = NAMES.get("minifier")
     here = os.getcwd()
     with tempfile.TemporaryDirectory() as scratch, contextlib.redirect_stdout(io.StringIO()):
         os.chdir(scratch)  # it leaves files behind in the current folder
