@@ -24,6 +24,22 @@ class RealIdentity:
         return id(self.of) >> 4
 
 
+class Pair:
+    """Compares two identities at once."""
+
+    __slots__ = ("a", "b")
+
+    def __init__(self, a: Any, b: Any) -> None:
+        self.a = a
+        self.b = b
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pair) and other.a == self.a and other.b == self.b
+
+    def __hash__(self) -> int:
+        return hash((self.a, self.b))
+
+
 class Held(Value):
     """A variable that stands for `value`, a real object."""
 
