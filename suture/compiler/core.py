@@ -223,13 +223,22 @@ class Frame:
         return f"<frame {self.code.code.co_qualname} at {self.ip}>"
 
 
-class Pending:
-    """What a tail call leaves: a frame to run before the instruction has its result."""
+class Pending(Value):
+    """A result that is not there yet: what a tail call leaves is a frame to run first.
+
+    It stands for a value in results alone: those of `call`, `getattr` and other operations that may
+    end in a call. The interpreter runs the frame and pushes what it returns; who needs the value
+    itself asks `abstract.finish`.
+    """
 
     __slots__ = ("frame",)
 
     def __init__(self, frame: Frame) -> None:
+        super().__init__()
         self.frame = frame
+
+    def describe(self) -> str:
+        return "the result of a call"
 
 
 # ---- one trace

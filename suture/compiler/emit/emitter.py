@@ -22,6 +22,7 @@ from suture.compiler.emit.leave import Leaving
 from suture.compiler.emit.parameters import PARAMETERS, Parameters
 from suture.compiler.emit.writer import Writer
 from suture.compiler.objects import MadeByPython
+from suture.compiler.sources import Source
 from suture.hook import VARIANT, AfterFailure, Chain, placed, set_context, slot_names
 from suture.torch_private import thread_state
 from suture.torch_private.torchdynamo import hide
@@ -194,13 +195,14 @@ def _hooks_on_saved() -> bool:
     return thread_state.saved_hooks_top(False) is not None
 
 
-def _read(writer: Writer, source: Any) -> str:
+def _read(writer: Writer, source: Source) -> str:
     """A source as an expression that stands before everything else in the body."""
     kind = source.kind
     if kind == "slot":
         return writer.params[source.arg]
     if kind == "const":
         return writer.constant(source.arg, source.name)
+    assert source.base is not None  # slots and constants are the roots
     return writer.step(source, _read(writer, source.base))
 
 

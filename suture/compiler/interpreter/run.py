@@ -297,7 +297,7 @@ def run_frames(trace: Trace, floor: int) -> Any:
         trace.progress.floor = saved
 
 
-def _drop(trace: Trace, inst: Instruction, result: Value) -> None:
+def _drop(trace: Trace, inst: Instruction, result: Any) -> None:
     """Close the generators that the instruction, or the end of the region, has dropped."""
     try:
         if result is not None and trace.progress.floor == 0:

@@ -225,7 +225,7 @@ def dict_entries(trace: Trace, of: Dict) -> dict[Any, tuple[Any, Any]]:
     return entries
 
 
-def _key_variable(trace: Trace, key: Value, source: Source, i: int) -> Any:
+def _key_variable(trace: Trace, key: object, source: Source, i: int) -> Any:
     if is_literal(key):
         return Constant(key)
     return abstract.wrap(trace, key, abstract.pinned(trace, key))

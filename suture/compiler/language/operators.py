@@ -152,7 +152,7 @@ def integer_of(trace: Trace, variable: Any) -> int:
 
 
 @implements(abstract.known)
-def known_value(trace: Trace, value: Value) -> Value | None:
+def known_value(trace: Trace, value: object) -> Value | None:
     return wrap_known(trace, value)
 
 

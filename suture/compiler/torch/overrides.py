@@ -476,7 +476,7 @@ def _wrap_field_access(trace: Trace, value: Any, source: Source | None) -> Value
 
 
 @wraps(Switch)
-def _wrap_switch(trace: Trace, value: Value, source: Source | None) -> Value:
+def _wrap_switch(trace: Trace, value: object, source: Source | None) -> Value:
     """One that the program holds: if it is entered, what it goes back to is known."""
     source = source if source is not None else abstract.pinned(trace, value)
     trace.guards.add(source, "type", Switch)

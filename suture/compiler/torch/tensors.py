@@ -156,7 +156,7 @@ def op_failure(trace: Trace, failed: OpFailed, target: object) -> Break:
 
 
 def from_graph(
-    trace: Trace, node: torch.fx.Node, value: Value, args: list[Any], kwargs: dict[str, Any]
+    trace: Trace, node: torch.fx.Node, value: object, args: list[Any], kwargs: dict[str, Any]
 ) -> Value | None:
     """The variable of a node's result; an argument that comes back is the same object."""
     if isinstance(value, torch.Tensor):

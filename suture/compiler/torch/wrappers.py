@@ -117,7 +117,7 @@ def meet_wrapper(trace: Trace, kind: type) -> None:
         trace.graph.quiet = True
 
 
-def _refuse_inner(trace: Trace, value: Value, source: Source) -> None:
+def _refuse_inner(trace: Trace, value: object, source: Source) -> None:
     for name, inner in inner_tensors(value).items():
         place = source.attr(name)
         if is_traceable_wrapper_subclass(inner):
@@ -126,7 +126,7 @@ def _refuse_inner(trace: Trace, value: Value, source: Source) -> None:
             abstract.refuse_tensor(trace, inner, place, type(inner))
 
 
-def _wrapper_context(trace: Trace, value: Any, source: Any, around: Any = None) -> Any:
+def _wrapper_context(trace: Trace, value: Any, source: Source, around: Any = None) -> Any:
     """Which of its sizes are symbols, or None if all are constants. A mark on the wrapper is
     one on inner tensors of as many dimensions."""
     marks = marks_of(value) or around or NO_MARKS
