@@ -360,12 +360,13 @@ class Modes:
     """What the program switches in torch. `changed`: (setter, value) calls that bring torch's
     modes to their state at the exit; `function_modes`: the stack of modes of torch functions;
     `restores` undo what was really switched while tracing; `transforms` are those of torch.func
-    whose bodies are traced, `mapped` how many of them are vmap; `asks`: a tensor was seen whose
-    class may take over operations."""
+    whose bodies are traced, `mapped` how many of them are vmap; `overridable_seen`: a tensor was
+    seen whose class may take over operations."""
 
     __slots__ = (
-        "asks", "changed", "function_modes", "functions_at_start", "functions_on", "mapped",
-        "modes_at_start", "restores", "strictness", "switches_left", "transforms",
+        "changed", "function_modes", "functions_at_start", "functions_on", "mapped",
+        "modes_at_start", "overridable_seen", "restores", "strictness", "switches_left",
+        "transforms",
     )  # fmt: skip
 
     def __init__(self, functions_on: Any, strictness: Any) -> None:
@@ -377,7 +378,7 @@ class Modes:
         self.restores: list[Callable[[], object]] = []
         self.transforms: list[str] = []
         self.mapped = 0
-        self.asks = False
+        self.overridable_seen = False
         self.strictness = strictness
 
 

@@ -116,7 +116,8 @@ class GraphBuilder:
         self.resets: dict[Any, tuple[Any, ...]] = {}  # (setter, which) -> state of a mode before
         self.inference = torch.is_inference_mode_enabled()
         self.ops = 0
-        self.asks = False  # whether operations ask a `__torch_function__` that was not traced
+        # whether nodes run with a `__torch_function__` that was not traced
+        self.calls_torch_function = False
         self.quiet = False  # whether the graph runs without asking `__torch_function__`
         self.stack: Callable[[], str | None] = lambda: None
         self._names: set[str] = set()
@@ -290,7 +291,7 @@ class GraphBuilder:
 
     def _execute(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
         try:
-            with self.fake, self._asking():
+            with self.fake, self._torch_function_context():
                 if not self.shape_env.var_to_range:
                     return self._call_fake(op, target, args, kwargs)
                 # Kernels that know only plain ints have a form in Python for symbolic ones.
@@ -309,9 +310,9 @@ class GraphBuilder:
         except BaseException as error:
             raise OpFailed("error", error) from error
 
-    def _asking(self) -> Any:
-        asks = self.asks and not self.quiet
-        return tensor_parts.EnableTorchFunction() if asks else _NOTHING
+    def _torch_function_context(self) -> Any:
+        calls = self.calls_torch_function and not self.quiet
+        return tensor_parts.EnableTorchFunction() if calls else _NOTHING
 
     def _call_fake(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
         if op == "call_method":

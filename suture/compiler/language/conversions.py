@@ -414,9 +414,7 @@ def format_percent(trace: Trace, left: Value, right: Value) -> Value:
     )
 
 
-def sorted_(
-    trace: Trace, items: list[Any], key: Value | None, reverse: Value | None
-) -> list[Any]:
+def sorted_(trace: Trace, items: list[Any], key: Value | None, reverse: Value | None) -> list[Any]:
     """The items in order."""
     ordered = list(items)
     sort_list(trace, ordered, key, reverse)

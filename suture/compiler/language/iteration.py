@@ -53,7 +53,11 @@ def iterate_over(trace: Trace, value: Any) -> Any:
     if isinstance(value, Constant):
         return _constant_iterator(trace, value.constant())
     if isinstance(value, Tensor):
-        made = abstract.special_override(trace, value, "__iter__", []) if trace.modes.asks else None
+        made = (
+            abstract.special_override(trace, value, "__iter__", [])
+            if trace.modes.overridable_seen
+            else None
+        )
         return made if made is not None else ListIterator(abstract.tensor_rows(trace, value))
     own = find_method(type(value), "__iter__")
     if own is not None:

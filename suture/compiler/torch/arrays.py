@@ -120,7 +120,7 @@ def _fold_numpy(
         if result.size > _WRITTEN_OUT:
             return None
         asked = [Constant("array"), wrap_known(trace, result.tolist())]
-        return _array_node(trace, nodes.array_function, asked, _dtype_asked(result), name)
+        return _array_node(trace, nodes.array_function, asked, _dtype_argument(result), name)
     return Constant(result) if type(result) in WRAPPERS and result == result else None
 
 
@@ -259,7 +259,7 @@ def _begins_with_tensor(args: list[Any]) -> bool:
     return bool(args) and isinstance(args[0], Tensor)
 
 
-def _dtype_asked(result: Any) -> dict[str, Any]:
+def _dtype_argument(result: Any) -> dict[str, Any]:
     return {"dtype": Constant(str(result.dtype.name))}
 
 

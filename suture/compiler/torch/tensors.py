@@ -252,9 +252,13 @@ def tensor_contains(trace: Trace, tensor: Tensor, item: object) -> Value:
 
 @implements(abstract.tensor_to_number)
 def tensor_to_number(trace: Trace, tensor: Tensor, method: str) -> Any:
-    asked = abstract.special_override(trace, tensor, method, []) if trace.modes.asks else None
-    if asked is not None:
-        return asked
+    overridden = (
+        abstract.special_override(trace, tensor, method, [])
+        if trace.modes.overridable_seen
+        else None
+    )
+    if overridden is not None:
+        return overridden
     number = abstract.known_number(trace, tensor)
     if number is not None:
         return abstract.folded(

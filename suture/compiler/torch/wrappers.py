@@ -42,13 +42,13 @@ def is_wrapper_class(kind: type) -> bool:
 
 
 @functools.cache
-def asked_by_graphs(kind: type) -> bool:
-    """Whether a wrapper's `__torch_function__` is not traced (a rule says so): it is asked by the
+def torch_function_in_graph(kind: type) -> bool:
+    """Whether a wrapper's `__torch_function__` is not traced (a rule says so): it is called by the
     nodes of the graph, as it is in eager."""
     if not issubclass(kind, torch.Tensor) or not is_wrapper_class(kind):
         return False
-    asked = getattr(getattr(kind, "__torch_function__", None), "__func__", None)
-    return isinstance(asked, types.FunctionType) and rules.lookup(asked).kind is rules.RUN
+    override = getattr(getattr(kind, "__torch_function__", None), "__func__", None)
+    return isinstance(override, types.FunctionType) and rules.lookup(override).kind is rules.RUN
 
 
 def inner_tensors(value: Any) -> dict[str, torch.Tensor]:
@@ -108,11 +108,11 @@ def _wrap_wrapper(trace: Trace, value: torch.Tensor, source: Source) -> Tensor:
 
 
 def meet_wrapper(trace: Trace, kind: type) -> None:
-    """Operations on wrappers, while tracing and in the graph, ask no `__torch_function__` that
+    """Operations on wrappers, while tracing and in the graph, call no `__torch_function__` that
     was traced."""
     abstract.meet_subclass(trace, kind)
-    if asked_by_graphs(kind):
-        trace.graph.asks = True
+    if torch_function_in_graph(kind):
+        trace.graph.calls_torch_function = True
     else:
         trace.graph.quiet = True
 
