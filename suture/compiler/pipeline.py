@@ -17,7 +17,7 @@ from suture.compiler.capture import Again, Capture, Interpret, Run, Yield
 from suture.compiler.core import Trace
 from suture.compiler.emit import emit
 from suture.compiler.graph import is_scalar, keeps_address, put_asserts, sizes_from_zero
-from suture.compiler.graph.quiet import quiet_failures
+from suture.compiler.graph.fake_failures import unlogged_failures
 from suture.compiler.guards import finish
 from suture.compiler.interpreter.run import is_overworked, new_trace, run_region
 from suture.compiler.objects import MadeByPython
@@ -163,7 +163,7 @@ def trace(miss: Miss, plan: Plan) -> Capture | Retry:
     )
     miss.trace, miss.watch = traced, messages.watcher()
     traced.progress.watch = miss.watch
-    with quiet_failures():
+    with unlogged_failures():
         result = run_region(traced)
     if not isinstance(result, Retry) or result.plan.stop is not None:
         unit.overworked += is_overworked(traced)

@@ -15,7 +15,7 @@ import torch.fx
 
 from suture import config
 from suture.compiler.graph.asserts import bind_unbacked
-from suture.compiler.graph.compiling import keeping, quietly, state_for
+from suture.compiler.graph.compiling import keeping, state_for, without_torch_function
 from suture.compiler.graph.derivatives import Derivatives
 from suture.compiler.graph.effects_of import effects_of
 from suture.compiler.graph.known import known_above, watched_mode
@@ -118,7 +118,7 @@ class GraphBuilder:
         self.ops = 0
         # whether nodes run with a `__torch_function__` that was not traced
         self.calls_torch_function = False
-        self.quiet = False  # whether the graph runs without asking `__torch_function__`
+        self.torch_function_off = False  # whether the graph runs without `__torch_function__`
         self.stack: Callable[[], str | None] = lambda: None
         self._names: set[str] = set()
 
@@ -311,7 +311,7 @@ class GraphBuilder:
             raise OpFailed("error", error) from error
 
     def _torch_function_context(self) -> Any:
-        calls = self.calls_torch_function and not self.quiet
+        calls = self.calls_torch_function and not self.torch_function_off
         return tensor_parts.EnableTorchFunction() if calls else _NOTHING
 
     def _call_fake(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
@@ -393,7 +393,7 @@ class GraphBuilder:
         """The compiled graph; if it raises, the modes it switched are as they were before."""
         resets = self._resets_in_order()
         kept = keeping(compiled, resets) if resets else compiled
-        return quietly(kept) if self.quiet else kept
+        return without_torch_function(kept) if self.torch_function_off else kept
 
     def _resets_in_order(self) -> list[tuple[Any, Any]]:
         """(setter, state) to put the modes back, the last switched first; grad mode, which others
@@ -403,7 +403,7 @@ class GraphBuilder:
 
     def compiling(self) -> Any:
         """The state of torch in which a backend compiles the graph."""
-        return state_for(self.graph, self.quiet)
+        return state_for(self.graph, self.torch_function_off)
 
     # ---- the end
 

@@ -79,7 +79,11 @@ def add_node(trace: Trace, op: str, target: Any, args: list[Any], kwargs: dict[s
         refuse_resize(trace, op, target, args, kwargs)
     flat = tuple(as_proxy(trace, a) for a in args)
     named = {k: as_proxy(trace, v) for k, v in kwargs.items()}
-    if op == "call_method" and trace.graph.quiet and hides_method(trace, args[0], target):
+    if (
+        op == "call_method"
+        and trace.graph.torch_function_off
+        and hides_method(trace, args[0], target)
+    ):
         op, target, flat = "call_function", base_call, (target, *flat)
     try:
         node, value = trace.graph.call(op, target, flat, named)

@@ -114,7 +114,7 @@ def meet_wrapper(trace: Trace, kind: type) -> None:
     if torch_function_in_graph(kind):
         trace.graph.calls_torch_function = True
     else:
-        trace.graph.quiet = True
+        trace.graph.torch_function_off = True
 
 
 def _refuse_inner(trace: Trace, value: object, source: Source) -> None:
