@@ -234,7 +234,7 @@ class History:
         self._places[path] = ""  # it moves: never steady again
         return False
 
-    def is_restless(self, path: str, form: Any, most: int) -> bool:
+    def is_unstable(self, path: str, form: Any, most: int) -> bool:
         """Whether what a point inside of a function finds at `path` has come in more than `most`
         forms, such as the lengths of a list to which each turn of a loop adds: another variant for
         another form would not be the last one."""

@@ -36,7 +36,7 @@ from suture.compiler.objects import (
 )
 from suture.compiler.objects.lookup import RawItem, reads_itself
 from suture.compiler.objects.methods import find_method
-from suture.compiler.outside.growth import is_restless, restless_value
+from suture.compiler.outside.growth import is_unstable, unstable_value
 from suture.compiler.sources import Source
 
 
@@ -211,8 +211,8 @@ def mapping_iterator(trace: Trace, of: Dict, what: str) -> Any:
 def dict_entries(trace: Trace, of: Dict) -> dict[Any, tuple[Any, Any]]:
     real, source = of.backing, of.source
     keys = list(dict.keys(real))
-    if is_restless(trace, source, len(keys)):
-        raise restless_value(trace, source)
+    if is_unstable(trace, source, len(keys)):
+        raise unstable_value(trace, source)
     trace.guards.add(source, "keys", tuple(keys))
     if issubclass(type(real), collections.OrderedDict):
         keys = _own_order(real)

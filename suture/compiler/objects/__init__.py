@@ -24,9 +24,9 @@ from suture.compiler.objects.instance import (
     Object,
     Opaque,
     Raise,
-    Restless,
     Super,
     Unknown,
+    UnstableText,
 )
 from suture.compiler.objects.iterator import (
     END,
@@ -106,7 +106,7 @@ __all__ = [
     "RangeIterator",
     "RealIdentity",
     "Refused",
-    "Restless",
+    "UnstableText",
     "Sequence",
     "SequenceIterator",
     "Set",

@@ -34,11 +34,11 @@ from suture.compiler.objects import (
     Object,
     Opaque,
     Refused,
-    Restless,
     Set,
     Slice,
     Tuple,
     Unknown,
+    UnstableText,
     Value,
     is_literal,
 )
@@ -49,7 +49,7 @@ from suture.compiler.objects.lookup import RawItem, hides_dict, qualname_of, rea
 from suture.compiler.objects.real_iterators import is_builtin_iterator, wrap_iterator
 from suture.compiler.objects.sequence import MOST_GUARDED
 from suture.compiler.objects.weakref import WeakProxy, WeakReference, shows_target
-from suture.compiler.outside.growth import is_restless
+from suture.compiler.outside.growth import is_unstable
 from suture.compiler.outside.identity import is_general, stays_same
 from suture.compiler.outside.inputs import wrap_number
 from suture.compiler.outside.namespaces import move_globals
@@ -206,9 +206,9 @@ def _literal(trace: Trace, value: object, source: Source) -> Value:
             symbolic = wrap_number(trace, value, source)
             if symbolic is not None:
                 return symbolic
-        elif kind is str and is_restless(trace, source, value, config.recompile_limit - 2):
+        elif kind is str and is_unstable(trace, source, value, config.recompile_limit - 2):
             trace.guards.add(source, "type", str)
-            return Restless(value, source)
+            return UnstableText(value, source)
         trace.guards.add(source, "equals", value)
     return Constant(value, source)
 

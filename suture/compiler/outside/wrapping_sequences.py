@@ -10,7 +10,7 @@ from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.objects import GrowingList, GrowingTuple, Lazy, Size, Tuple
-from suture.compiler.outside.growth import is_restless, restless_value
+from suture.compiler.outside.growth import is_unstable, unstable_value
 from suture.compiler.outside.wrapping import opaque, wraps
 from suture.compiler.sources import Source
 
@@ -41,8 +41,8 @@ def _list(trace: Trace, value: object, source: Source | None) -> Value:
 
 def _loaded(trace: Trace, value: Any, source: Source) -> list[Any]:
     """The items of a list or tuple that somebody asks for."""
-    if is_restless(trace, source, len(value)):
-        raise restless_value(trace, source)
+    if is_unstable(trace, source, len(value)):
+        raise unstable_value(trace, source)
     return _items(trace, value, source)
 
 
