@@ -80,7 +80,7 @@ class Writer:
             self._keep.append(value)
         return found
 
-    def stand_for(self, value: object, name: str) -> None:
+    def bind_name(self, value: object, name: str) -> None:
         """Say that a local of the variant is meant where `value` is read."""
         self._constants[id(value)] = name
         self._keep.append(value)

@@ -138,7 +138,7 @@ class Tensor(GraphValue):
         if overridden is not None:
             return abstract.truth(trace, overridden)
         number = abstract.known_number(trace, self)
-        return abstract.standing_truth(trace, self) if number is None else bool(number)
+        return abstract.current_truth(trace, self) if number is None else bool(number)
 
     def rebuild(self, emit: Emitter) -> str:
         name = str(emit.graph_output(self))
