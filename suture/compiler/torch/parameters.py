@@ -48,7 +48,7 @@ class Copied:
         )
 
 
-def become_leaf(trace: Trace, tensor: Tensor, refused: Break) -> None:
+def make_leaf_in_place(trace: Trace, tensor: Tensor, refused: Break) -> None:
     """`tensor.requires_grad_()` on a tensor without history that is made in this region: from
     here on it is a leaf that the variant makes. Break if Python has to do it."""
     value = tensor.value
@@ -97,7 +97,7 @@ def make_leaf(
     if not _is_plain(abstract.fake_result(trace, op, target, args, plain)):
         raise refused
     made = abstract.add_node(trace, op, target, args, plain)
-    become_leaf(trace, made, refused)
+    make_leaf_in_place(trace, made, refused)
     return made
 
 

@@ -13,7 +13,7 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.graph.reshaped import keep_shape
 from suture.compiler.objects import Class, Constant, Size, Tensor
 from suture.compiler.objects.tensor_parameter import SwitchedLeaf
-from suture.compiler.torch.parameters import become_leaf
+from suture.compiler.torch.parameters import make_leaf_in_place
 from suture.torch_private import autograd_parts
 
 METHODS: dict[str, Callable[..., Any]] = {}
@@ -64,7 +64,7 @@ def _requires_grad(
     refused = Break(tensor_methods.REQUIRES_GRAD_CALL, tensor=tensor.describe())
     if not abstract.truth(trace, given):
         raise refused
-    become_leaf(trace, tensor, refused)
+    make_leaf_in_place(trace, tensor, refused)
     return tensor
 
 
