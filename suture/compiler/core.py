@@ -328,7 +328,7 @@ class Outside:
     objects the variant holds, which sources are guarded by identity."""
 
     __slots__ = (
-        "abstract_answers", "cells", "fixed", "general", "inner_places", "known", "loose", "pins",
+        "abstract_answers", "cells", "fixed", "general", "inner_sources", "known", "loose", "pins",
         "setting", "type_lookups",
     )  # fmt: skip
 
@@ -340,7 +340,7 @@ class Outside:
         self.general: dict[int, Source] = {}  # arguments that are modules
         self.cells: dict[int, tuple[Any, Any]] = {}
         self.type_lookups: dict[Any, Any] = {}
-        self.inner_places: dict[int, Source] = {}  # of tensors that wrapper subclasses hold
+        self.inner_sources: dict[int, Source] = {}  # of tensors that wrapper subclasses hold
         self.abstract_answers: Any = None
         self.setting: Any = None
 
@@ -348,10 +348,10 @@ class Outside:
 class Numbers:
     """Numbers that are symbols: their places, and those that the variant draws."""
 
-    __slots__ = ("arrays_written", "draws", "symbol_places")
+    __slots__ = ("arrays_written", "draws", "number_sources")
 
     def __init__(self) -> None:
-        self.symbol_places: list[Any] = []
+        self.number_sources: list[Any] = []
         self.draws: list[Any] = []
         self.arrays_written = False
 

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from suture import config
-from suture.compiler.plan import Place, Plan
+from suture.compiler.plan import Plan, Position
 
 
 class History:
@@ -48,7 +48,7 @@ class History:
         self._places: dict[str, str] = {}
         self._moving: dict[tuple[str, int], set[int]] = {}
         self._changing: set[str] = set()
-        self._turned: set[Place] = set()  # branches on what modules keep that went both ways
+        self._turned: set[Position] = set()  # branches on what modules keep that went both ways
         self._ranks: dict[str, set[int]] = {}
         self._forms: dict[str, set[Any]] = {}
         self._spec: dict[
@@ -75,7 +75,7 @@ class History:
         for a graph that the backend failed on: another one may be compiled."""
         self._plan = plan.having(uncompiled=False)
 
-    def unexpected(self, failed: list[tuple[Place, bool]]) -> None:
+    def unexpected(self, failed: list[tuple[Position, bool]]) -> None:
         """Branches that did not go as their variant expected, each with whether it hangs on what
         modules keep: such a one may turn once, and is expected to stay there."""
         turned = {place for place, kept in failed if kept and place not in self._turned}

@@ -186,7 +186,7 @@ def inline(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> An
         if code.co_flags & _COROUTINE:
             return refuse_async(trace, code.co_name)
         made = Generator(frame)
-        made.place = trace.handling.making
+        made.position = trace.handling.making
         return made
     return abstract.pending(trace, frame)
 

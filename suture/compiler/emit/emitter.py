@@ -169,9 +169,9 @@ def _refuse_spent(writer: Writer, builder: Any) -> None:
     """A tensor whose derivative the region has used up is left to autograd itself: compilers would
     compute its backward when they compile, which is no longer possible."""
     nodes = (*writer.outputs, *(entry.node for entry in builder.inputs))
-    place = builder.derivatives.spent_by(node.meta.get("example_value") for node in nodes)
-    if place is not None:
-        raise MadeByPython(place, "a tensor whose derivative is used up, or a leaf")
+    position = builder.derivatives.spent_by(node.meta.get("example_value") for node in nodes)
+    if position is not None:
+        raise MadeByPython(position, "a tensor whose derivative is used up, or a leaf")
 
 
 def _attempt(

@@ -38,7 +38,7 @@ def _skip_frame(
     )
 
 
-@special("become_module")
+@special("initialise_lazy_module")
 def _initialise_lazy_module(
     trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:

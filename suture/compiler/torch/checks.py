@@ -30,13 +30,13 @@ from suture.compiler.sources import Source
 
 @dataclass(slots=True, eq=False)
 class Check:
-    """A condition that a graph computes, and what it is expected to be. `place` is the branch,
+    """A condition that a graph computes, and what it is expected to be. `position` is the branch,
     `step` and `exit` say how to stop there instead. `from_module_state`: it depends on module
     state alone."""
 
     tensor: Tensor | Symbol
     expected: bool
-    place: tuple[Any, int]
+    position: tuple[Any, int]
     step: int
     exit: Any
     from_module_state: bool = False
@@ -54,8 +54,8 @@ def expected_truth(trace: Trace, frame: Any, inst: Any, condition: Value) -> boo
     false."""
     if not isinstance(condition, (Tensor, Symbol)) or len(trace.graph.levels.stack) > 1:
         return None
-    place = (frame.code.code, inst.index)
-    if place in trace.region.plan.unexpected or not _is_data_dependent(trace, condition):
+    position = (frame.code.code, inst.index)
+    if position in trace.region.plan.unexpected or not _is_data_dependent(trace, condition):
         return None
     jumped, fell = map(frame.code.only_raises, (inst.target, inst.index + 1))
     if jumped is fell:
@@ -63,23 +63,23 @@ def expected_truth(trace: Trace, frame: Any, inst: Any, condition: Value) -> boo
     expected = fell is (inst.op == "POP_JUMP_IF_TRUE")
     entry = control_flow.TENSOR_ASSERT if _is_assert(frame) else control_flow.TENSOR_BRANCH
     exit = abstract.exit_at(trace, Break(entry, tensor=condition.describe()))
-    trace.checks.append(Check(condition, expected, place, trace.progress.step, exit))
+    trace.checks.append(Check(condition, expected, position, trace.progress.step, exit))
     return expected
 
 
 @implements(abstract.current_truth)
 def current_truth(trace: Trace, condition: Any) -> bool | None:
     frame = trace.frames[-1]
-    place = (frame.code.code, frame.ip)
+    position = (frame.code.code, frame.ip)
     if trace.region.whole or len(trace.graph.levels.stack) > 1 or condition.node is None:
         return None
-    if place in trace.region.plan.unexpected:
+    if position in trace.region.plan.unexpected:
         return None
     now = current_number(trace.graph, condition.node, lambda e: _is_module_state(trace, e.source))
     if now is None:
         return None
     exit = abstract.exit_at(trace, Break(control_flow.TENSOR_BRANCH, tensor=condition.describe()))
-    trace.checks.append(Check(condition, bool(now), place, trace.progress.step, exit, True))
+    trace.checks.append(Check(condition, bool(now), position, trace.progress.step, exit, True))
     return bool(now)
 
 

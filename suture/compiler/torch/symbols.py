@@ -293,7 +293,7 @@ def _makes_large(name: str, left: Any, right: Any) -> bool:
 
 
 def _as_numbers(left: Any, right: Any) -> tuple[Any, Any]:
-    """Both sides, with True and False beside a number as the numbers they are: sympy knows them as
+    """Both sides, with True and False next to a number as the numbers they are: sympy knows them as
     something else."""
     if _kinds(left, right) <= {bool}:
         return left, right

@@ -182,7 +182,7 @@ def _is_data_of(value: Tensor, tensor: Tensor) -> bool:
 
 
 def set_attribute(trace: Trace, tensor: Tensor, name: str, value: Value) -> None:
-    """`tensor.name = value`: kept beside the tensor and put back when the region ends."""
+    """`tensor.name = value`: kept next to the tensor and put back when the region ends."""
     if (
         trace.modes.overridable_seen
         and abstract.field_override(trace, tensor, name, value) is not None

@@ -20,7 +20,7 @@ from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.graph.names import TorchName
-from suture.compiler.guards.places import Place
+from suture.compiler.guards.number_sources import NumberSource
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.objects import Class, Tensor, is_literal
 from suture.compiler.outside.identity import stays_same
@@ -157,15 +157,15 @@ def _guard_wrapper(
     trace.guards.add(source, "tensor", plan.spec(value, fake))
     note_sizes(trace, fake, source, plan)
     if part:
-        first = trace.outside.inner_places.setdefault(id(value), source)
+        first = trace.outside.inner_sources.setdefault(id(value), source)
         if first is not source:
             trace.guards.add(source, "same", first)
     if not is_traceable_wrapper_subclass(value):
         return
     for i, size in symbolic_shapes.size_symbols(trace.graph.shape_env, source.path()):
         if isinstance(size, torch.SymInt):
-            trace.numbers.symbol_places.append(
-                Place(source, "size", i, size, plan.marks.dynamic.get(i))
+            trace.numbers.number_sources.append(
+                NumberSource(source, "size", i, size, plan.marks.dynamic.get(i))
             )
     names, context = value.__tensor_flatten__()
     same = SameContext(names, context)
