@@ -17,7 +17,7 @@ from suture.compiler.capture import Again, Capture, Interpret, Run, Yield
 from suture.compiler.core import Trace
 from suture.compiler.emit import emit
 from suture.compiler.graph import is_scalar, keeps_address, put_asserts, sizes_from_zero
-from suture.compiler.graph.quiet import quiet_failures
+from suture.compiler.graph.fake_failures import unlogged_failures
 from suture.compiler.interpreter.run import is_overworked, new_trace, run_region
 from suture.compiler.misses import answer as misses
 from suture.compiler.misses import beside, limits
@@ -136,7 +136,7 @@ def finish_capture(miss: Miss, plan: Plan, capture: Capture) -> Variant | Uncomp
             emitted = emit(capture, data.chain, name_of(data.chain), unit.point)
     except MadeByPython as wanted:
         reason = f"{wanted.what} leaves the region: Python makes it"
-        return Retry(plan.leaving(frozenset({wanted.place})), reason)
+        return Retry(plan.leaving(frozenset({wanted.position})), reason)
     except RecursionError:  # too deep to be written down: the break is told all the same
         tell(unit, point, data, capture)
         raise
@@ -167,7 +167,7 @@ def trace(miss: Miss, plan: Plan) -> Capture | Retry:
     )
     miss.trace, miss.watch = traced, messages.watcher()
     traced.progress.watch = miss.watch
-    with quiet_failures():
+    with unlogged_failures():
         result = run_region(traced)
     if not isinstance(result, Retry) or result.plan.stop is not None:
         unit.overworked += is_overworked(traced)
@@ -180,8 +180,8 @@ def install(miss: Miss, capture: Capture, emitted: Any) -> Variant:
     with events.phase("guard", name):
         from suture.compiler.guards import shapes
 
-        shapes.check_marks(capture.graph.shape_env, capture.places)
-        shapes.add(capture.guards, capture.graph, capture.places)
+        shapes.check_marks(capture.graph.shape_env, capture.number_sources)
+        shapes.add(capture.guards, capture.graph, capture.number_sources)
         capture.graph.decisions.where = _nowhere
         choose = miss.unit.options.backend.guard_filter_fn
         if choose is not None:
@@ -242,7 +242,7 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
                 fake_mode=capture.graph.fake,
                 static=static,
                 aside=capture.graph.floats_aside(),
-                symbolic=bool(capture.places),
+                symbolic=bool(capture.number_sources),
                 function=where(miss.data.chain)[0],
                 point=point.name,
                 fakes=[entry.node.meta["val"] for entry in emitted.inputs],
@@ -279,22 +279,22 @@ def without_refused(
     sizes as they are now, floats as data, floats as constants, numbers from data outside the
     graph, no symbols at all."""
     graph, said = capture.graph, f"the backend refuses the graph ({failed})"
-    derivatives = frozenset(graph.derivatives.places)
+    derivatives = frozenset(graph.derivatives.positions)
     if derivatives - plan.by_python:
         return Retry(plan.leaving(derivatives), f"{said}; Python computes derivatives")
     if plan.from_zero:
         return Retry(plan.having(from_zero=False), f"{said}; sizes are not 0 or 1")
     names = backends.wanted_constants(failed)
-    floats = {p.source.path() for p in capture.places if p.kind == "float"} - plan.constants
+    floats = {p.source.path() for p in capture.number_sources if p.kind == "float"} - plan.constants
     if names is not None or (floats and plan.floats_as_data):
         from suture.compiler.guards import shapes
 
-        paths = frozenset(shapes.paths_of(names or set(), capture.places))
+        paths = frozenset(shapes.paths_of(names or set(), capture.number_sources))
         now = "constants" if plan.floats_as_data else "data"
         return Retry(plan.refusing(paths), f"{said}; floats are {now}")
     if graph.origins and not plan.without_data and not miss.unit.options.fullgraph:
         return Retry(plan.having(without_data=True), f"{said}; numbers from data stay outside it")
-    if not capture.places or plan.dynamic is False:
+    if not capture.number_sources or plan.dynamic is False:
         return None
     level = logging.WARNING if plan.dynamic else logging.INFO  # symbols were asked for
     _log.log(level, "%s: %s; its sizes and numbers become constants", miss.point.name, failed)
@@ -305,11 +305,11 @@ def _unsettled(miss: Miss, reason: str, tries: int) -> Uncompiled:
     """The limit on tries is reached: the point is interpreted from now on."""
     function, file, line = where(miss.data.chain)
     limit = Break(internal.RETRY_LIMIT, function=function, count=str(tries), reason=reason)
-    place = events.Where(function, file, line or 0)
-    events.emit(events.Interpreted(place, str(limit), limit.number, point=miss.point.name))
+    location = events.Where(function, file, line or 0)
+    events.emit(events.Interpreted(location, str(limit), limit.number, point=miss.point.name))
     miss.data.given_up = True
     if miss.unit.options.fullgraph:
-        raise messages.unsupported(limit, (place,))
+        raise messages.unsupported(limit, (location,))
     return INTERPRET
 
 
@@ -327,16 +327,16 @@ def _out_of_room(data: PointData, point: Any, error: RecursionError) -> None:
     with contextlib.suppress(RecursionError):
         function, file, line = where(data.chain)
         reason = Break(calls.TRACING_OUT_OF_ROOM, error=type(error).__name__)
-        place = events.Where(function, file, line or 0)
-        events.emit(events.Interpreted(place, str(reason), reason.number, point=point.name))
+        location = events.Where(function, file, line or 0)
+        events.emit(events.Interpreted(location, str(reason), reason.number, point=point.name))
 
 
 def _missing(data: PointData, point: Any, error: MissingName) -> None:
     """Compiling itself needs a part of torch that is gone: the frame runs in the interpreter."""
     function, file, line = where(data.chain)
     reason = Break(internal.MISSING_NAME, name=error.path)
-    place = events.Where(function, file, line or 0)
-    events.emit(events.Interpreted(place, str(reason), point=point.name))
+    location = events.Where(function, file, line or 0)
+    events.emit(events.Interpreted(location, str(reason), point=point.name))
     _log.warning("%s", reason)
     data.given_up = True
 
@@ -346,8 +346,8 @@ def _fault(data: PointData, point: Any, error: Exception) -> None:
     function, file, line = where(data.chain)
     text = f"{type(error).__name__}: {error}"
     reason = Break(internal.INTERNAL_FAULT, error=text, phase="compile", where=f"{file}:{line}")
-    place = events.Where(function, file, line or 0)
-    events.emit(events.Interpreted(place, str(reason), reason.number, point=point.name))
+    location = events.Where(function, file, line or 0)
+    events.emit(events.Interpreted(location, str(reason), reason.number, point=point.name))
     if config.strict:
         raise errors.InternalError(str(reason)) from error
     _log.warning("%s", reason, exc_info=error)

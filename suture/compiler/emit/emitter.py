@@ -24,6 +24,7 @@ from suture.compiler.emit.writer import Writer
 from suture.compiler.objects import MadeByPython
 from suture.runtime import VARIANT, AfterFailure, Chain, placed, set_context, slot_names
 from suture.runtime.parameters import PARAMETERS, Parameters
+from suture.runtime.sources import Source
 from suture.torch_private import thread_state
 from suture.torch_private.torchdynamo import hide
 
@@ -169,9 +170,9 @@ def _refuse_spent(writer: Writer, builder: Any) -> None:
     """A tensor whose derivative the region has used up is left to autograd itself: compilers would
     compute its backward when they compile, which is no longer possible."""
     nodes = (*writer.outputs, *(entry.node for entry in builder.inputs))
-    place = builder.derivatives.spent_by(node.meta.get("example_value") for node in nodes)
-    if place is not None:
-        raise MadeByPython(place, "a tensor whose derivative is used up, or a leaf")
+    position = builder.derivatives.spent_by(node.meta.get("example_value") for node in nodes)
+    if position is not None:
+        raise MadeByPython(position, "a tensor whose derivative is used up, or a leaf")
 
 
 def _attempt(
@@ -195,13 +196,14 @@ def _hooks_on_saved() -> bool:
     return thread_state.saved_hooks_top(False) is not None
 
 
-def _read(writer: Writer, source: Any) -> str:
+def _read(writer: Writer, source: Source) -> str:
     """A source as an expression that stands before everything else in the body."""
     kind = source.kind
     if kind == "slot":
         return writer.params[source.arg]
     if kind == "const":
         return writer.constant(source.arg, source.name)
+    assert source.base is not None  # slots and constants are the roots
     return writer.step(source, _read(writer, source.base))
 
 

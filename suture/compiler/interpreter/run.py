@@ -140,7 +140,7 @@ def run_region(trace: Trace) -> Capture | Retry:
     except Restart as restart:
         assumed = ()
         if isinstance(restart.exit, Interpret) and restart.exit.raises:
-            assumed = all_guards(trace.guards, trace.graph, trace.numbers.symbol_places)
+            assumed = all_guards(trace.guards, trace.graph, trace.numbers.number_sources)
         stop = Stop(restart.step, restart.exit, assumed, trace.region.initializes)
         return Retry(trace.region.plan.stopping(stop), restart.reason)
     finally:
@@ -192,7 +192,7 @@ def _captured(trace: Trace, exit: Exit) -> Capture:
         modes=trace.modes.changed,
         functions=(trace.modes.modes_at_start, trace.modes.function_modes),
         strictness=trace.modes.strictness,
-        places=trace.numbers.symbol_places,
+        number_sources=trace.numbers.number_sources,
         checks=trace.checks,
         draws=trace.numbers.draws,
         steps=trace.progress.step,
@@ -297,7 +297,7 @@ def run_frames(trace: Trace, floor: int) -> Any:
         trace.progress.floor = saved
 
 
-def _drop(trace: Trace, inst: Instruction, result: Value) -> None:
+def _drop(trace: Trace, inst: Instruction, result: Any) -> None:
     """Close the generators that the instruction, or the end of the region, has dropped."""
     try:
         if result is not None and trace.progress.floor == 0:

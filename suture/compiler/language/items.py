@@ -41,12 +41,12 @@ def get_item(trace: Trace, obj: Value, key: Value) -> Value | None:
 
 def tail_getitem(trace: Trace, obj: Value, key: Value) -> Value | None:
     if isinstance(obj, Tensor):
-        asked = (
+        overridden = (
             abstract.special_override(trace, obj, "__getitem__", [key])
-            if trace.modes.asks
+            if trace.modes.overridable_seen
             else None
         )
-        return asked if asked is not None else abstract.tensor_getitem(trace, obj, key)
+        return overridden if overridden is not None else abstract.tensor_getitem(trace, obj, key)
     if obj.is_constant() and type(obj) is not Tuple:
         return _constant_getitem(trace, obj, key)
     if isinstance(obj, Class):
@@ -102,12 +102,12 @@ def _class_getitem(trace: Trace, obj: Class, key: Any) -> Any:
 
 def set_item(trace: Trace, obj: object, key: Value, value: Value) -> None:
     if isinstance(obj, Tensor):
-        asked = (
+        overridden = (
             abstract.special_override(trace, obj, "__setitem__", [key, value])
-            if trace.modes.asks
+            if trace.modes.overridable_seen
             else None
         )
-        if asked is None:
+        if overridden is None:
             abstract.tensor_setitem(trace, obj, key, value)
         return
     _item_method(trace, obj, "__setitem__", [key, value], "item assignment", key)
@@ -138,14 +138,14 @@ def contains_item(trace: Trace, container: Any, item: Any) -> Value | None:
     if container.is_constant() and item.is_constant():
         return abstract.fold(trace, operator.contains, [container, item], {})
     if isinstance(container, Tensor):
-        asked = (
+        overridden = (
             abstract.special_override(trace, container, "__contains__", [item])
-            if trace.modes.asks
+            if trace.modes.overridable_seen
             else None
         )
         return (
-            abstract.to_bool(trace, asked)
-            if asked is not None
+            abstract.to_bool(trace, overridden)
+            if overridden is not None
             else abstract.tensor_contains(trace, container, item)
         )
     if container.is_constant() and not isinstance(container.constant(), (str, bytes)):
@@ -251,8 +251,12 @@ def _slice_end(trace: Trace, part: Value) -> Any:
 @implements(abstract.length)
 def length_of(trace: Trace, obj: Value) -> Value | None:
     if isinstance(obj, Tensor):
-        asked = abstract.special_override(trace, obj, "__len__", []) if trace.modes.asks else None
-        return asked if asked is not None else abstract.tensor_length(trace, obj)
+        overridden = (
+            abstract.special_override(trace, obj, "__len__", [])
+            if trace.modes.overridable_seen
+            else None
+        )
+        return overridden if overridden is not None else abstract.tensor_length(trace, obj)
     if obj.is_constant():
         return abstract.fold(trace, len, [obj], {})
     if isinstance(obj, Object) and isinstance(obj.storage, Constant):

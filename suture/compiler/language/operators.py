@@ -14,7 +14,7 @@ from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.language.conversions import format_percent, wrap_known
-from suture.compiler.language.operands import asked_first, unsupported
+from suture.compiler.language.operands import reflected_first, unsupported
 from suture.compiler.language.set_order import real_set
 from suture.compiler.objects import (
     Address,
@@ -152,7 +152,7 @@ def integer_of(trace: Trace, variable: Any) -> int:
 
 
 @implements(abstract.known)
-def known_value(trace: Trace, value: Value) -> Value | None:
+def known_value(trace: Trace, value: object) -> Value | None:
     return wrap_known(trace, value)
 
 
@@ -195,11 +195,11 @@ def object_truth(trace: Trace, obj: Object) -> bool:
         if raw is not MISSING:
             if isinstance(obj.storage, Constant) and not isinstance(raw, types.FunctionType):
                 return bool(obj.storage.value)
-            return _asked_truth(trace, obj, name)
+            return _truth_by_method(trace, obj, name)
     return True
 
 
-def _asked_truth(trace: Trace, obj: Object, name: str) -> bool:
+def _truth_by_method(trace: Trace, obj: Object, name: str) -> bool:
     try:
         told = abstract.finish(trace, abstract.call_type_method(trace, obj, name, [], {}))
         kind = told.python_type()
@@ -254,7 +254,7 @@ def binary_operator(trace: Trace, name: str, left: Any, right: Any) -> Any:
     plain = name
     if name not in BINARY:
         plain = IN_PLACE[name]
-        done = asked_first(trace, plain, left, right)
+        done = reflected_first(trace, plain, left, right)
         if done is None:
             done = special_method(trace, left, "__" + name.rstrip("_") + "__", right)
         if done is not None:

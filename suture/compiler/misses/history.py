@@ -14,7 +14,7 @@ import torch
 
 from suture import config
 from suture.bytecode import decode
-from suture.compiler.plan import Place, Plan
+from suture.compiler.plan import Plan, Position
 from suture.runtime.chain import Chain, slot_names
 from suture.runtime.points import PointData
 from suture.runtime.sources import slot
@@ -53,7 +53,7 @@ class History:
         self._places: dict[str, str] = {}
         self._moving: dict[tuple[str, int], set[int]] = {}
         self._changing: set[str] = set()
-        self._turned: set[Place] = set()  # branches on what modules keep that went both ways
+        self._turned: set[Position] = set()  # branches on what modules keep that went both ways
         self._ranks: dict[str, set[int]] = {}
         self._forms: dict[str, set[Any]] = {}
         self._spec: dict[
@@ -80,7 +80,7 @@ class History:
         for a graph that the backend failed on: another one may be compiled."""
         self._plan = plan.having(uncompiled=False)
 
-    def unexpected(self, failed: list[tuple[Place, bool]]) -> None:
+    def unexpected(self, failed: list[tuple[Position, bool]]) -> None:
         """Branches that did not go as their variant expected, each with whether it hangs on what
         modules keep: such a one may turn once, and is expected to stay there."""
         turned = {place for place, kept in failed if kept and place not in self._turned}
@@ -239,7 +239,7 @@ class History:
         self._places[path] = ""  # it moves: never steady again
         return False
 
-    def is_restless(self, path: str, form: Any, most: int) -> bool:
+    def is_unstable(self, path: str, form: Any, most: int) -> bool:
         """Whether what a point inside of a function finds at `path` has come in more than `most`
         forms, such as the lengths of a list to which each turn of a loop adds: another variant for
         another form would not be the last one."""

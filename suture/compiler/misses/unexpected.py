@@ -12,7 +12,7 @@ def forget_after(checks: Any, point: Any, variant: Any, drop: Callable[[Any, Any
     what modules keep may change once, and the point is entered again. Called with what the
     conditions were."""
     ref = weakref.ref(point)
-    expected = [(check.place, check.expected, check.stands) for check in checks]
+    expected = [(check.position, check.expected, check.from_module_state) for check in checks]
 
     def forget(truths: tuple[bool, ...]) -> Any:
         at = ref()

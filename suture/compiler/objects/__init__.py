@@ -24,9 +24,9 @@ from suture.compiler.objects.instance import (
     Object,
     Opaque,
     Raise,
-    Restless,
     Super,
     Unknown,
+    UnstableText,
 )
 from suture.compiler.objects.iterator import (
     END,
@@ -106,7 +106,6 @@ __all__ = [
     "RangeIterator",
     "RealIdentity",
     "Refused",
-    "Restless",
     "Sequence",
     "SequenceIterator",
     "Set",
@@ -120,6 +119,7 @@ __all__ = [
     "TensorMethod",
     "Tuple",
     "Unknown",
+    "UnstableText",
     "Value",
     "Volatile",
     "Zip",

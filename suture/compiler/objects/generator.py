@@ -15,18 +15,18 @@ from suture.compiler.objects.methods import method, run_method
 class MadeByPython(Exception):
     """What a call made is needed as Python makes it (an iterator in the midst of its elements, a
     tensor whose derivative is used up): the region is traced again, and Python runs the call at
-    `place` (code, index). `what` names it."""
+    `position` (code, index). `what` names it."""
 
-    def __init__(self, place: Any, what: str) -> None:
-        super().__init__(place)
-        self.place = place
+    def __init__(self, position: Any, what: str) -> None:
+        super().__init__(position)
+        self.position = position
         self.what = what
 
 
 class Generator(Mutable):
     """`frame` is the suspended (or, while `running`, active) frame; None when it has ended."""
 
-    __slots__ = ("cls", "frame", "origin", "place", "running", "started")
+    __slots__ = ("cls", "frame", "origin", "position", "running", "started")
 
     def __init__(self, frame: Frame, cls: type = types.GeneratorType) -> None:
         super().__init__(None)
@@ -36,7 +36,7 @@ class Generator(Mutable):
         self.cls = cls
         # (type, what makes it, args, kwargs) of the library iterator it stands for
         self.origin: Any = None
-        self.place: Any = None  # (code, index) of the call that made that iterator
+        self.position: Any = None  # (code, index) of the call that made that iterator
 
     def python_type(self) -> type:
         return self.cls if self.origin is None else self.origin[0]
@@ -70,8 +70,8 @@ class Generator(Mutable):
 
     def rebuild(self, emit: Emitter) -> str:
         again = self.origin is not None and self.origin[1] is not None and not self.started
-        if self.place is not None and not again:
-            raise MadeByPython(self.place, "an iterator that has begun")
+        if self.position is not None and not again:
+            raise MadeByPython(self.position, "an iterator that has begun")
         if self.origin is None:
             return str(emit.generator(self))
         _, make, args, kwargs = self.origin

@@ -348,7 +348,7 @@ class Unknown(Opaque):
         return Value.python_type(self)
 
 
-class Restless(Opaque):
+class UnstableText(Opaque):
     """A text that has been another one each time: nothing but its type is known."""
 
     __slots__ = ()

@@ -11,7 +11,17 @@ from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.methods import method
 
-END = object()
+
+class _End(Value):
+    """What `advance` gives behind the last element."""
+
+    __slots__ = ()
+
+    def describe(self) -> str:
+        return "the end of an iterator"
+
+
+END = _End()
 _LIST_ITERATOR = type(iter([]))  # type: ignore[var-annotated]
 
 

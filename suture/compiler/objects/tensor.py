@@ -130,11 +130,15 @@ class Tensor(GraphValue):
         return NodeText(f"the tensor {self.node.name}") if self.node is not None else "a tensor"
 
     def truth(self, trace: Trace) -> bool | None:
-        asked = abstract.special_override(trace, self, "__bool__", []) if trace.modes.asks else None
-        if asked is not None:
-            return abstract.truth(trace, asked)
+        overridden = (
+            abstract.special_override(trace, self, "__bool__", [])
+            if trace.modes.overridable_seen
+            else None
+        )
+        if overridden is not None:
+            return abstract.truth(trace, overridden)
         number = abstract.known_number(trace, self)
-        return abstract.standing_truth(trace, self) if number is None else bool(number)
+        return abstract.current_truth(trace, self) if number is None else bool(number)
 
     def rebuild(self, emit: Emitter) -> str:
         name = str(emit.graph_output(self))

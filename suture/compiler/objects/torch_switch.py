@@ -1,4 +1,4 @@
-"""torch._C.DisableTorchFunctionSubclass: a block in which operations ask no subclass."""
+"""torch._C.DisableTorchFunctionSubclass: a block without `__torch_function__` of subclasses."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def function_switch_exit(self: FunctionSwitch, trace: Trace, *exc: Value) -> Val
 
 
 def entered(before: bool) -> Any:
-    """A switch that was entered when operations asked subclasses, or did not, as `before` says."""
+    """A switch that was entered when `__torch_function__` was on or off, as `before` says."""
     made, around = Switch(), Switch()
     if not before:  # the state itself is changed by the outer one of several
         around.__enter__()

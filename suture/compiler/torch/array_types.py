@@ -23,7 +23,7 @@ _QUESTIONS = (
 )
 
 
-def _wrap_limits(trace: Trace, value: Value, source: Source | None) -> Value:
+def _wrap_limits(trace: Trace, value: object, source: Source | None) -> Value:
     """numpy.finfo and iinfo: they never change."""
     if source is not None:
         trace.guards.add(source, "is", value)

@@ -120,7 +120,7 @@ def _fold_numpy(
         if result.size > _WRITTEN_OUT:
             return None
         asked = [Constant("array"), wrap_known(trace, result.tolist())]
-        return _array_node(trace, nodes.array_function, asked, _dtype_asked(result), name)
+        return _array_node(trace, nodes.array_function, asked, _dtype_argument(result), name)
     return Constant(result) if type(result) in WRAPPERS and result == result else None
 
 
@@ -151,7 +151,7 @@ def number_in(trace: Trace, array: Array) -> Value | None:
 @implements(abstract.array_operator)
 def array_operator(trace: Trace, name: str, *operands: Value) -> Value | None:
     if any(isinstance(o, Tensor) for o in operands):
-        plain = [_beside_tensor(trace, o, name) for o in operands]
+        plain = [_scalar_operand(trace, o, name) for o in operands]
         return abstract.call_torch(trace, getattr(operator, name), plain, {})
     made = _array_operator(trace, name, *operands)
     numbers = [_number_behind(o) for o in operands]
@@ -160,7 +160,7 @@ def array_operator(trace: Trace, name: str, *operands: Value) -> Value | None:
     return made
 
 
-def _beside_tensor(trace: Trace, operand: Value, name: str) -> Value | None:
+def _scalar_operand(trace: Trace, operand: Value, name: str) -> Value | None:
     """An operand next to a tensor, to which a scalar of NumPy is a number."""
     if isinstance(operand, Array) and (not operand.is_scalar or name.startswith("i")):
         raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of a tensor")
@@ -259,7 +259,7 @@ def _begins_with_tensor(args: list[Any]) -> bool:
     return bool(args) and isinstance(args[0], Tensor)
 
 
-def _dtype_asked(result: Any) -> dict[str, Any]:
+def _dtype_argument(result: Any) -> dict[str, Any]:
     return {"dtype": Constant(str(result.dtype.name))}
 
 

@@ -17,7 +17,7 @@ from suture.compiler.graph.bounds import bounds_of
 from suture.compiler.graph.names import TorchName
 from suture.compiler.language.operators import COMPARE, real_operator, unary_operator
 from suture.compiler.objects import Constant, Symbol, Tensor
-from suture.compiler.outside.growth import is_restless, restless_value
+from suture.compiler.outside.growth import is_unstable, unstable_value
 from suture.torch_private import symbolic_shapes
 
 
@@ -26,8 +26,8 @@ def specialise(trace: Trace, symbol: Symbol) -> Any:
     value = symbol.value
     hint = getattr(value.node, "hint", None) if isinstance(value, torch.SymInt) else None
     if type(hint) is int:  # not one of data, nor the length of a ragged dimension
-        if is_restless(trace, symbol.source, hint, config.recompile_limit - 2):
-            raise restless_value(trace, symbol.source)
+        if is_unstable(trace, symbol.source, hint, config.recompile_limit - 2):
+            raise unstable_value(trace, symbol.source)
     try:
         if isinstance(value, torch.SymInt):
             return int(value)
@@ -293,7 +293,7 @@ def _makes_large(name: str, left: Any, right: Any) -> bool:
 
 
 def _as_numbers(left: Any, right: Any) -> tuple[Any, Any]:
-    """Both sides, with True and False beside a number as the numbers they are: sympy knows them as
+    """Both sides, with True and False next to a number as the numbers they are: sympy knows them as
     something else."""
     if _kinds(left, right) <= {bool}:
         return left, right

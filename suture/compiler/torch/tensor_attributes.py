@@ -54,14 +54,14 @@ def tensor_attribute(trace: Trace, tensor: Tensor, name: str) -> Value | None:
 
 @implements(abstract.torch_attribute)
 def torch_attribute(trace: Trace, tensor: Tensor, name: str) -> Value | None:
-    if trace.modes.asks:
-        asked = abstract.field_override(trace, tensor, name)
-        if asked is not None:
-            return asked
+    if trace.modes.overridable_seen:
+        overridden = abstract.field_override(trace, tensor, name)
+        if overridden is not None:
+            return overridden
     if name in ("is_leaf", "retains_grad") and tensor.source is not None:
         return fact_of_history(trace, tensor, name)
     if name in KNOWN_PROPERTIES and not callable(getattr(torch.Tensor, name, None)):
-        if trace.graph.quiet and hides_method(trace, tensor, name):
+        if trace.graph.torch_function_off and hides_method(trace, tensor, name):
             return abstract.known(trace, getattr(torch.Tensor, name).__get__(tensor.value))
         return abstract.known(trace, getattr(tensor.value, name))
     if name == "shape":
@@ -180,10 +180,10 @@ def tensor_length(trace: Trace, tensor: Tensor) -> Value | None:
 def tensor_method(
     trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: dict[str, Value]
 ) -> Value | None:
-    if trace.modes.asks or any(type(a) is Object for a in args):
-        asked = override_of_method(trace, tensor, name, args, kwargs)
-        if asked is not None:
-            return asked
+    if trace.modes.overridable_seen or any(type(a) is Object for a in args):
+        overridden = override_of_method(trace, tensor, name, args, kwargs)
+        if overridden is not None:
+            return overridden
     if "from" in kwargs and not args:  # a reserved word, which no graph's source can hold
         args = [kwargs["from"]]
         kwargs = {k: v for k, v in kwargs.items() if k != "from"}

@@ -79,7 +79,11 @@ def add_node(trace: Trace, op: str, target: Any, args: list[Any], kwargs: dict[s
         refuse_resize(trace, op, target, args, kwargs)
     flat = tuple(as_proxy(trace, a) for a in args)
     named = {k: as_proxy(trace, v) for k, v in kwargs.items()}
-    if op == "call_method" and trace.graph.quiet and hides_method(trace, args[0], target):
+    if (
+        op == "call_method"
+        and trace.graph.torch_function_off
+        and hides_method(trace, args[0], target)
+    ):
         op, target, flat = "call_function", base_call, (target, *flat)
     try:
         node, value = trace.graph.call(op, target, flat, named)
@@ -156,7 +160,7 @@ def op_failure(trace: Trace, failed: OpFailed, target: object) -> Break:
 
 
 def from_graph(
-    trace: Trace, node: torch.fx.Node, value: Value, args: list[Any], kwargs: dict[str, Any]
+    trace: Trace, node: torch.fx.Node, value: object, args: list[Any], kwargs: dict[str, Any]
 ) -> Value | None:
     """The variable of a node's result; an argument that comes back is the same object."""
     if isinstance(value, torch.Tensor):
@@ -252,9 +256,13 @@ def tensor_contains(trace: Trace, tensor: Tensor, item: object) -> Value:
 
 @implements(abstract.tensor_to_number)
 def tensor_to_number(trace: Trace, tensor: Tensor, method: str) -> Any:
-    asked = abstract.special_override(trace, tensor, method, []) if trace.modes.asks else None
-    if asked is not None:
-        return asked
+    overridden = (
+        abstract.special_override(trace, tensor, method, [])
+        if trace.modes.overridable_seen
+        else None
+    )
+    if overridden is not None:
+        return overridden
     number = abstract.known_number(trace, tensor)
     if number is not None:
         return abstract.folded(

@@ -9,7 +9,7 @@ from suture.runtime.sources import Source
 
 
 @dataclass(slots=True, eq=False)
-class Place:
+class NumberSource:
     """Where the number behind a symbolic value is read: `kind` "size", "stride" or
     "storage_offset" of the tensor at `source`, or "int" or "float": the number there itself."""
 

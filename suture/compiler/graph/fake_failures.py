@@ -1,7 +1,7 @@
 """What torch logs of operations that fail on fake tensors.
 
 While tracing, such a failure is the program's own exception, which it may handle, or a break, which
-is told in suture's words. torch's text and traceback of it are for nobody.
+is reported in suture's words. torch's own text and traceback of it would only repeat that.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ logging.getLogger(_LOGGER).addFilter(_WhileTracing())
 
 
 @contextlib.contextmanager
-def quiet_failures() -> Iterator[None]:
-    """Inside, torch tells nothing of operations that fail on fake tensors, in this thread."""
+def unlogged_failures() -> Iterator[None]:
+    """Inside, torch logs nothing of operations that fail on fake tensors, in this thread."""
     before = getattr(_this_thread, "tracing", 0)
     _this_thread.tracing = before + 1
     try:

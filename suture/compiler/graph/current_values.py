@@ -1,4 +1,4 @@
-"""Numbers that follow from what a program keeps, computed on the real tensors while tracing."""
+"""Numbers that follow from module state, computed on the real tensors while tracing."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _MOST_NODES = 64
 _MOST_NUMBERS = 4096
 
 
-def standing_number(
-    builder: GraphBuilder, node: torch.fx.Node, stands: Callable[[GraphInput], bool]
+def current_number(
+    builder: GraphBuilder, node: torch.fx.Node, is_module_state: Callable[[GraphInput], bool]
 ) -> Any:
-    """What a node gives if it were run now, as a Python number; None if it hangs on more than a few
-    small inputs that `stands` agrees to, or on random numbers. Nothing is changed by asking."""
-    inputs = {e.node: e.example for e in builder.inputs if not e.made and stands(e)}
+    """What a node gives if it were run now, as a Python number; None if it depends on more than a
+    few small inputs for which `is_module_state` holds, or on random numbers. Nothing is changed."""
+    inputs = {e.node: e.example for e in builder.inputs if not e.made and is_module_state(e)}
     above = _above(node)
     if above is None or not all(_may_run(n, inputs) for n in above):
         return None
