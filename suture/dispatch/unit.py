@@ -29,6 +29,7 @@ from suture.dispatch.builtins_check import builtins_replaced
 from suture.dispatch.family import family_of
 from suture.dispatch.history import History
 from suture.dispatch.leaving import Interpreting, Throwing
+from suture.dispatch.plain import PlainStates
 from suture.dispatch.uncompiled import THIS_CALL_PLAINLY
 from suture.dispatch.unexpected import forget_after
 from suture.hook import (
@@ -79,6 +80,7 @@ class PointData:
     full_at: float = math.inf  # with so many variants there may be no more
     called: bool = False
     watched: bool = False  # it was told that a mode sees each operation
+    plain: PlainStates = field(default_factory=PlainStates)
     _interpreting: Any = None
 
     def __post_init__(self) -> None:
@@ -217,12 +219,13 @@ class Unit:
         """The points of the frames of one code object, however deep they stand in calls."""
         return [p for p in list(self.points.values()) if p.data.chain[-1].code is code]
 
-    def trace_allowance(self) -> float:
+    def trace_allowance(self, plain: bool) -> float:
         """How many instructions a region may take before it must show operations: each that took
-        too many leaves less to those that follow."""
+        too many leaves less to those that follow. `plain`: it can meet no tensor."""
         if self.options.fullgraph:
             return math.inf
-        return max(config.trace_limit >> 2 * min(self.overworked, 10), _LEAST_TRACED)
+        left = max(config.trace_limit >> 2 * min(self.overworked, 10), _LEAST_TRACED)
+        return min(left, config.tensor_free_limit) if plain else left
 
     def with_backend(self, backend: Any) -> Unit:
         """The same unit with another backend; one for each."""
@@ -244,6 +247,9 @@ class Unit:
         if torch_state.user_modes() or builtins_replaced():
             self._tell_watched(point, data)
             return data.interpreting
+        plainly = data.plain.runner(data.chain, state, data.interpreting)
+        if plainly is not None:
+            return plainly
         if len(data.variants) >= data.full_at:
             return data.interpreting
         adopted = self._adopt(point, data, state)
@@ -464,6 +470,7 @@ class Unit:
             point.data.given_up = False
             point.data.full_at = math.inf
             point.data.called = False
+            point.data.plain.clear()
             point.data.history = self._history(point.data.chain)
 
 
