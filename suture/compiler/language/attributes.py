@@ -282,13 +282,24 @@ def instance_attribute(trace: Trace, obj: Any, name: str) -> Value | None:
         if isinstance(custom, types.GetSetDescriptorType):
             return abstract.wrap(trace, cls, None)
     if issubclass(cls, threading.local) and obj.value is not None:
-        return object_attribute(trace, obj, obj.value, name)  # of the thread that calls
+        return _thread_attribute(trace, obj, name)
     custom = type_lookup(trace, cls, "__getattribute__")
     if isinstance(custom, types.FunctionType):
         return _custom_getattribute(trace, obj, custom, name)
     if not is_builtin_method(custom, "__getattribute__"):
         raise Break(objects.CUSTOM_GETATTRIBUTE, type=cls.__name__, attribute=name)
     return plain_attribute(trace, obj, name)
+
+
+def _thread_attribute(trace: Trace, obj: Object, name: str) -> Value | None:
+    """An attribute of a threading.local: as the thread that calls has it, unless the region has
+    set it, which the variant does in that thread too."""
+    held = obj.attrs.get(name)
+    if held is not None:
+        return abstract.realize(trace, held)
+    if obj.attrs and name == "__dict__":
+        raise _unknown(obj, name)
+    return object_attribute(trace, obj, obj.value, name)
 
 
 def _custom_getattribute(trace: Trace, obj: Value, custom: object, name: str) -> Value | None:
@@ -388,7 +399,7 @@ def instance_set_attribute(trace: Trace, obj: Value, name: str, value: Value) ->
             trace, abstract.call_type_method(trace, obj, "__setattr__", [Constant(name), value], {})
         )
         return
-    if issubclass(cls, threading.local):  # holds something else in each thread
+    if issubclass(cls, threading.local) and getattr(obj, "value", None) is None:
         raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe())
     plain_set_attribute(trace, obj, name, value)
 
@@ -416,7 +427,7 @@ def plain_set_attribute(trace: Trace, obj: Any, name: str, value: Any) -> None:
         if is_data_descriptor(raw) and not settable:
             raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe())
     if isinstance(obj, (Raise, Object)):
-        closed = isinstance(obj, Object) and not is_slot(raw) and not has_dict(cls)
+        closed = isinstance(obj, Object) and not is_slot(raw) and not _takes_attributes(cls)
         if closed and find_in_mro(cls, "__setattr__") is object.__setattr__:
             text = no_new_attribute if raw is MISSING else "'{}' object attribute '{}' is read-only"
             abstract.raise_(trace, AttributeError, text.format(type_name(cls), name))
@@ -425,6 +436,11 @@ def plain_set_attribute(trace: Trace, obj: Any, name: str, value: Any) -> None:
             put_attribute(obj.attrs, name, value)
             return
     raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe())
+
+
+def _takes_attributes(cls: type) -> bool:
+    """Whether instances hold attributes of any name; a threading.local has a dict per thread."""
+    return has_dict(cls) or issubclass(cls, threading.local)
 
 
 @implements(abstract.instance_delete_attribute)
@@ -455,7 +471,7 @@ def plain_delete_attribute(trace: Trace, obj: Any, name: str) -> None:
         return
     slot = is_slot(raw)
     foreign = raw is not MISSING and is_data_descriptor(raw) and not slot
-    foreign = foreign or not isinstance(obj, (Raise, Object))
+    foreign = foreign or not isinstance(obj, (Raise, Object)) or issubclass(cls, threading.local)
     if foreign or abstract.dict_is_held(trace, obj):
         raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"delete {name}", object=obj.describe())
     present = _bind_field(trace, raw, obj, cls, name) if slot else instance_value(trace, obj, name)
