@@ -317,7 +317,8 @@ def _unsettled(miss: Miss, reason: str, tries: int) -> Uncompiled:
 
 def _left_to_python(miss: Miss) -> Uncompiled:
     """Plain Python that takes long: it runs as it is, now and later."""
-    assert miss.trace is not None and miss.trace.progress.tired is not None
+    assert miss.trace is not None
+    assert miss.trace.progress.tired is not None
     function, file, line = where(miss.data.chain)
     reason = miss.trace.progress.tired
     place = events.Where(function, file, line or 0)
