@@ -151,9 +151,8 @@ def wrap_code_constant(trace: Trace, value: object) -> Value:
     if type(value) is tuple and not is_literal(value):
         return Tuple([wrap_code_constant(trace, v) for v in value])
     if isinstance(value, slice):  # from 3.14 on
-        return Slice(
-            *map(Constant, (value.start, value.stop, value.step)), source=pin(trace, value)
-        )
+        start, stop, step = map(Constant, (value.start, value.stop, value.step))
+        return Slice(start, stop, step, source=pin(trace, value))
     return Constant(value)
 
 
