@@ -178,7 +178,7 @@ def contains_item(trace: Trace, container: Any, item: Any) -> Value | None:
     return Constant(False)
 
 
-_no_container = words(lambda container: 0 in container)  # type: ignore[operator]
+_no_container = words(lambda container: 0 in container)
 
 
 @implements(abstract.sequence_compare)
