@@ -22,6 +22,7 @@ from suture.dispatch import stats as stats_
 from suture.dispatch.builtins_check import builtins_replaced
 from suture.dispatch.unit import ALL
 from suture.errors import UserError
+from suture.rules import sharded
 from suture.torch_private.torchdynamo import hide
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -250,7 +251,7 @@ def _suspends(code: types.CodeType) -> bool:
 
 # Code that is traced when a user's function calls it, but never compiled on its own.
 _NEVER_OFFERED = frozenset({"torch", "suture"})
-# Where torch compiles and runs what it compiled. A backward graph is compiled when it is first
+# Code below which nothing is offered. Where torch compiles and runs what it compiled. A backward graph is compiled when it is first
 # needed, perhaps below compiled code: neither these frames nor any that they call are offered.
 _COMPILERS = (
     "torch._inductor.",
@@ -259,6 +260,8 @@ _COMPILERS = (
     "torch._functorch.compilers.",
     "torch._functorch.partitioners.",
     "torch._dynamo.backends.",
+    # What a checkpoint runs again in the backward is run plainly there, and must save the same.
+    "torch.utils.checkpoint.",
 )
 
 
@@ -297,6 +300,8 @@ def _compiles(function: Any) -> bool:
 def _is_ours(unit: Any, code: types.CodeType, function: Any) -> bool:
     if not isinstance(unit, Unit) or not isinstance(function, types.FunctionType):
         return False
+    if sharded.is_compiled(code):
+        return True
     home = function.__globals__.get("__name__")
     if type(home) is not str or home.partition(".")[0] in _NEVER_OFFERED:
         return False  # without a module it is code that a backend has generated
