@@ -251,8 +251,9 @@ def _suspends(code: types.CodeType) -> bool:
 
 # Code that is traced when a user's function calls it, but never compiled on its own.
 _NEVER_OFFERED = frozenset({"torch", "suture"})
-# Code below which nothing is offered. Where torch compiles and runs what it compiled. A backward graph is compiled when it is first
-# needed, perhaps below compiled code: neither these frames nor any that they call are offered.
+# Code below which nothing is offered, neither its frames nor any that they call. Where torch
+# compiles and runs what it compiled: a backward graph is compiled when it is first needed, perhaps
+# below compiled code.
 _COMPILERS = (
     "torch._inductor.",
     "torch._functorch._aot_autograd.",

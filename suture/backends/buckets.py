@@ -1,9 +1,9 @@
 """Graphs below DistributedDataParallel, compiled in parts.
 
-DDP reduces the gradients of a bucket of parameters as soon as autograd has all of them. The backward
-of one compiled graph gives all gradients at once, at its end: nothing would overlap. torch's own
-DDPOptimizer cuts a graph where buckets end, counted from the last operation on; each part has a
-backward of its own. The parts are called by one function without a module around each.
+DDP reduces the gradients of a bucket of parameters as soon as autograd has all of them. The
+backward of one compiled graph gives all gradients at once, at its end: nothing would overlap.
+torch's own DDPOptimizer cuts a graph where buckets end, counted from the last operation on; each
+part has a backward of its own. The parts are called by one function without a module around each.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Torch's own forwards that are compiled when they start as frames.
 
-Torch's Python is run when it arrives as a frame below compiled code: torch called it. A module under
-fully_shard is called by Python because of its hooks, whatever its class; its forward is what the
-program wants compiled, also where torch wrote it (nn.Linear, a checkpoint wrapper).
+Torch's Python is run when it arrives as a frame below compiled code: torch called it. A module
+under fully_shard is called by Python because of its hooks, whatever its class; its forward is what
+the program wants compiled, also where torch wrote it (nn.Linear, a checkpoint wrapper).
 """
 
 from __future__ import annotations

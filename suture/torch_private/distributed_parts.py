@@ -6,16 +6,19 @@ The functions ask what a program has imported already, and import nothing by the
 from __future__ import annotations
 
 import types
+import weakref
 from typing import Any
 
 from suture.torch_private.table import Topic, loaded
 
 NAMES = Topic(
     __name__,
-    "overlapping communication under DistributedDataParallel",
+    "collectives in graphs, and overlapping communication under DistributedDataParallel",
     "2.11-2.15",
     {
         "DDPOptimizer": "torch._dynamo.backends.distributed.DDPOptimizer",
+        "get_default_store": "torch.distributed.distributed_c10d._get_default_store",
+        "functional_collectives": "torch.distributed._functional_collectives",
         "first_bucket_bytes": "torch.distributed._DEFAULT_FIRST_BUCKET_BYTES",
     },
 )
@@ -66,3 +69,36 @@ def has_reducer(module: Any) -> bool:
     ddp = loaded("torch.nn.parallel.distributed")
     kind = getattr(ddp, "DistributedDataParallel", None)
     return kind is not None and isinstance(module, kind) and not module._use_python_reducer
+
+
+def is_dtensor(value: Any) -> bool:
+    """Whether it is a tensor that is spread over a mesh."""
+    kind = getattr(loaded("torch.distributed.tensor"), "DTensor", None)
+    return kind is not None and isinstance(value, kind)
+
+
+def groups_made() -> Any:
+    """A weak reference to the group of all ranks, or None: another one after it was destroyed and
+    made again."""
+    state = loaded("torch.distributed.distributed_c10d")
+    group = getattr(getattr(state, "_world", None), "default_pg", None)
+    return None if group is None else weakref.ref(group)
+
+
+def default_store() -> Any:
+    """The store through which the ranks of the default group found each other."""
+    return NAMES.get("get_default_store")()
+
+
+def guard_collectives_on() -> bool:
+    """Whether the program has called `torch.compiler.set_enable_guard_collectives(True)`, as far as
+    suture was told (`told_guard_collectives`)."""
+    return _guard_collectives[0]
+
+
+def told_guard_collectives(enabled: bool) -> None:
+    """torch's switch was set."""
+    _guard_collectives[0] = enabled
+
+
+_guard_collectives = [False]

@@ -34,12 +34,14 @@ def environment(**more: str) -> dict[str, str]:
     return {**os.environ, **given, **more}
 
 
-def start(world: int, folder: Path, *names: str, **more: str) -> list[subprocess.Popen[str]]:
+def start(
+    world: int, folder: Path, *names: str, script: Path = WORKER
+) -> list[subprocess.Popen[str]]:
     """The processes of a group; each runs the named scenarios and leaves `rank<r>.pt`."""
-    env = environment(WORLD_SIZE=str(world), **more)
+    env = environment(WORLD_SIZE=str(world))
     started = []
     for rank in range(world):
-        asked = [sys.executable, str(WORKER), str(rank), str(folder / f"rank{rank}.pt"), *names]
+        asked = [sys.executable, str(script), str(rank), str(folder / f"rank{rank}.pt"), *names]
         with open(folder / f"rank{rank}.err", "w") as said:
             started.append(subprocess.Popen(asked, env=env, text=True, stdout=said, stderr=said))
     return started

@@ -47,8 +47,8 @@ for _fn in (torch.nn.Module.__call__, tensor_parts.module_call):
 def _refuse_distributed(module: Object) -> None:
     """Hooks of fully_shard gather the parameters before forward and free them behind it, outside of
     graphs. Python calls the module, hooks and all; its forward is compiled on its own, once for all
-    modules of its class. DDP's reducer, in C++, prepares each forward the same way. Python's call is
-    right for whatever hooks the module has, so nothing is guarded."""
+    modules of its class. DDP's reducer, in C++, prepares each forward the same way. Python's call
+    is right for whatever hooks the module has, so nothing is guarded."""
     if not isinstance(module.value, torch.nn.Module):
         return
     if distributed_parts.has_reducer(module.value):
