@@ -23,7 +23,7 @@ from suture.compiler.guards.reasons import most_frequent
 from suture.compiler.guards.reasons import reason as reason_of
 from suture.compiler.outside.tensor_free import state_is_tensor_free
 from suture.compiler.sources import slot
-from suture.dispatch import torch_state
+from suture.dispatch import agreement, torch_state
 from suture.dispatch.binding import copy_function, follow
 from suture.dispatch.builtins_check import builtins_replaced
 from suture.dispatch.family import family_of
@@ -78,6 +78,7 @@ class PointData:
     offered: bool = False  # a function that compiled code called; nobody asked to compile it
     full_at: float = math.inf  # with so many variants there may be no more
     called: bool = False
+    elsewhere: str = ""  # why other ranks compile, where this one would not
     watched: bool = False  # it was told that a mode sees each operation
     _interpreting: Any = None
 
@@ -246,6 +247,13 @@ class Unit:
             return data.interpreting
         if len(data.variants) >= data.full_at:
             return data.interpreting
+        heard = agreement.missed(self, point, data, state)
+        if heard is not None:
+            return agreement.together(self, point, data, state, heard)
+        return self.answer(point, data, state)
+
+    def answer(self, point: Any, data: PointData, state: tuple[Any, ...]) -> Any:
+        """What runs where no variant fits: one that is compiled now, or the interpreter."""
         adopted = self._adopt(point, data, state)
         if adopted is not None:
             return adopted.function
@@ -400,7 +408,7 @@ class Unit:
         """The guard of a variant that fails on this state, in the user's terms."""
         found = variant.program.explain(*state)
         if found is None:
-            return "the variant is gone"
+            return data.elsewhere or "the variant is gone"
         number, text = found
         entries = variant.guards.entries
         if not 0 <= number < len(entries):
