@@ -154,6 +154,13 @@ suture_slot_count(const PyCodeObject *code)
 PyObject *suture_frame_object(PyCodeObject *code, PyObject *globals, int unit, PyObject *locals);
 extern PyMethodDef suture_traceback_methods[];
 
+/* choice.c */
+
+/* 1 if the variant that was chosen for this state (borrowed, of n values) may be run, 0 if a miss
+ * is wanted instead, -1 with an error set. Arguments borrowed. */
+int suture_choice_stands(PyObject *point, PyObject *const *state, Py_ssize_t n);
+extern PyMethodDef suture_choice_methods[];
+
 /* outermost.c */
 
 /* Compiled code of the thread begins; tells the callback where nothing compiled runs below it yet.

@@ -93,6 +93,7 @@ add_functions(PyObject *module)
                              suture_traceback_methods,
                              suture_gauge_methods,
                              suture_outermost_methods,
+                             suture_choice_methods,
                              suture_around_methods,
                              text_methods};
     for (size_t i = 0; i < Py_ARRAY_LENGTH(tables); i++) {

@@ -119,6 +119,12 @@ suture_point_choose(PyObject *self, PyObject *const *state, Py_ssize_t n)
         }
     }
     Py_DECREF(table);
+    if (holds > 0) {
+        holds = suture_choice_stands(self, state, n);
+        if (holds <= 0) {
+            Py_CLEAR(chosen);
+        }
+    }
     if (holds != 0) {
         return chosen;
     }

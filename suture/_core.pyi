@@ -227,6 +227,12 @@ def set_outermost_callback(callback: Callable[[], Any] | None, /) -> Callable[[]
     same thread, before it begins. Its exceptions are reported and dropped. Returns the callback
     before."""
 
+def set_choice_callback(
+    callback: Callable[[Point, tuple[Any, ...]], bool] | None, /
+) -> Callable[[Point, tuple[Any, ...]], bool] | None:
+    """`callback(point, state)` is asked before a variant that fits is run; if it says no, it is as
+    if none had fitted. Its exceptions are the call's. Returns the callback before."""
+
 def forget(code: CodeType, /) -> None:
     """Ask the callbacks again about this code object."""
 

@@ -17,10 +17,11 @@ from suture import _core, backends, config, rules, stance
 from suture.backends.interrupts import outside_imports
 from suture.compiled_module import compile_module, compiled_of
 from suture.errors import UserError
+from suture.rules import sharded
 from suture.runtime import stats as stats_
 from suture.runtime import torch_state
 from suture.runtime.builtins_check import builtins_replaced
-from suture.runtime.points import Options
+from suture.runtime.points import Options, PointData, Variant
 from suture.runtime.stats import Stats
 from suture.runtime.tensors import configure_core
 from suture.runtime.unit import ALL, Unit
@@ -292,6 +293,14 @@ class _Compiler:
         made: Callable[..., Any] = _load().answer(unit, point, state)
         return made
 
+    def explain(self, data: PointData, variant: Variant, state: tuple[Any, ...]) -> str:
+        return str(_load().explain_miss(data, variant, state))
+
+    def hear(
+        self, unit: Any, data: PointData, sizes: dict[str, list[int]], numbers: dict[str, Any]
+    ) -> None:
+        _load().history_of(unit, data).hear(sizes, numbers)
+
     def tell_watched(self, point: Any) -> None:
         if _has_room():
             _load().tell_watched(point)
@@ -319,8 +328,9 @@ hide(_Compiler.tell_watched.__code__)
 
 # Code that is traced when a user's function calls it, but never compiled on its own.
 _NEVER_OFFERED = frozenset({"torch", "suture"})
-# Where torch compiles and runs what it compiled. A backward graph is compiled when it is first
-# needed, perhaps below compiled code: neither these frames nor any that they call are offered.
+# Code below which nothing is offered, neither its frames nor any that they call. Where torch
+# compiles and runs what it compiled: a backward graph is compiled when it is first needed, perhaps
+# below compiled code.
 _COMPILERS = (
     "torch._inductor.",
     "torch._functorch._aot_autograd.",
@@ -328,6 +338,8 @@ _COMPILERS = (
     "torch._functorch.compilers.",
     "torch._functorch.partitioners.",
     "torch._dynamo.backends.",
+    # What a checkpoint runs again in the backward is run plainly there, and must save the same.
+    "torch.utils.checkpoint.",
 )
 
 
@@ -366,6 +378,8 @@ def _compiles(function: Any) -> bool:
 def _is_ours(unit: Any, code: types.CodeType, function: Any) -> bool:
     if not isinstance(unit, Unit) or not isinstance(function, types.FunctionType):
         return False
+    if sharded.is_compiled(code):
+        return True
     home = function.__globals__.get("__name__")
     if type(home) is not str or home.partition(".")[0] in _NEVER_OFFERED:
         return False  # without a module it is code that a backend has generated

@@ -59,6 +59,19 @@ error_on_recompile: Annotated[
     bool, Option("Raise RecompileError where a point would get a second variant.")
 ] = False
 
+# Ranks of a process group.
+
+agree_across_ranks: Annotated[
+    bool,
+    Option(
+        "Ranks decide together whether a call compiles and what is a symbol in it, and name the "
+        "rank that does otherwise. Costs two messages per rank at each region of each call."
+    ),
+] = False
+agree_timeout: Annotated[
+    int, Option("Seconds until a rank that does not come is named.", minimum=1)
+] = 60
+
 # Whether anything is compiled.
 
 disable: Annotated[

@@ -173,6 +173,10 @@ class RecompileLimitExceeded(SutureError):
     """With `fullgraph=True`: the point has all the variants it may have and none fits."""
 
 
+class RanksDiffer(SutureError):
+    """Ranks that must agree are at other places, compiled something else, or did not come."""
+
+
 class UserError(SutureError):
     """The program asks for something that is not possible as written, such as a dimension marked
     dynamic that the code makes constant. The message says what to change."""

@@ -18,7 +18,7 @@ from suture.stance import STANCES
 from suture.stance import set_stance as _set_stance
 from suture.switches import _torch_counters, _torch_profiler, torch_logs
 from suture.switches.imports import when_imported
-from suture.torch_private import structured_trace, torchdynamo
+from suture.torch_private import distributed_parts, structured_trace, torchdynamo
 
 _log = logging.getLogger("suture.switches")
 _originals: dict[tuple[Any, str], Any] = {}
@@ -39,6 +39,7 @@ def install() -> None:
         _waiting.append(_torch_counters.listen())
         _replace(structured_trace.logging, "set_logs", _torch_set_logs)
         torch_logs.start()
+        _replace(torch.compiler, "set_enable_guard_collectives", _torch_guard_collectives)
         _replace(torch.autograd.profiler, _torch_profiler.STARTS, _then(_torch_profiler.look))
         _replace(torch.autograd.profiler, _torch_profiler.STOPS, _then(_torch_profiler.stop))
 
@@ -89,6 +90,14 @@ def _then(do: Callable[[], None]) -> Any:
         return both
 
     return make
+
+
+def _torch_guard_collectives(original: Any) -> Any:
+    def set_enable_guard_collectives(enabled: bool) -> bool:
+        distributed_parts.told_guard_collectives(enabled)
+        return bool(original(enabled))
+
+    return set_enable_guard_collectives
 
 
 def _torch_set_logs(original: Any) -> Any:

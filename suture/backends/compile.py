@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from suture import events
+from suture.backends.buckets import bucketed
 from suture.backends.configure import Backend
 from suture.backends.record import count_ops
 from suture.backends.small import small
@@ -68,7 +69,8 @@ def compile_graph(
             compilers.telling_assumptions(symbolic and backend.name != "eager"),
             compilers.listening(backend.optimizes()) as heard,
         ):
-            compiled = backend(gm, list(inputs))
+            parts = bucketed(backend, compile_id)
+            compiled = (parts or backend)(gm, list(inputs))
             if backend.records_cuda_graphs():
                 compilers.count_outermost_calls()
                 plain = None  # a replay costs less than any operation

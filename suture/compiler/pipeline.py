@@ -25,6 +25,7 @@ from suture.compiler.misses import install as installing
 from suture.compiler.misses.answer import tell_watched
 from suture.compiler.misses.history import history_of
 from suture.compiler.misses.plain import meets_no_tensor, note_in_vain
+from suture.compiler.misses.reasons import explain_miss
 from suture.compiler.objects import MadeByPython
 from suture.compiler.plan import Plan, Retry
 from suture.runtime import Chain, torch_state, where
@@ -373,4 +374,4 @@ def _fault(data: PointData, point: Any, error: Exception) -> None:
 
 
 hide(answer.__code__)
-__all__ = ["answer", "compile_point", "tell_watched"]
+__all__ = ["answer", "compile_point", "explain_miss", "history_of", "tell_watched"]

@@ -52,15 +52,6 @@ constant(
     because="turns constants into constants",
 )
 constant(
-    "torch.distributed.is_initialized torch.distributed.get_rank torch.distributed.get_world_size"
-    " torch.distributed.distributed_c10d._get_group_size_by_name"
-    " torch.distributed.distributed_c10d._resolve_group_name_by_ranks_and_tag"
-    " torch.distributed.distributed_c10d._get_group_tag"
-    " torch.distributed.distributed_c10d.get_process_group_ranks",
-    because="fixed for the life of a process group",
-    absent="builds without distributed",
-)
-constant(
     "torch._C._nn._parse_to",
     because="turns the arguments of Module.to into a device, a dtype and flags",
 )

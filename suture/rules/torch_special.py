@@ -217,11 +217,32 @@ special(
     otherwise=IN_GRAPH,
 )
 special(
-    "torch.distributed.tensor._api.DTensor.from_local",
+    "torch.distributed.tensor._api.DTensor.from_local"
+    " torch.distributed.tensor._api.DTensor.to_local"
+    " torch.distributed.tensor._api.DTensor.redistribute"
+    " torch.distributed.tensor._api.DTensor.full_tensor",
     "dtensor",
-    because="a sharded tensor",
+    because="one node, with the mesh and the placements in it",
     absent="builds without distributed",
-    otherwise=INLINE,
+)
+special(
+    "torch.distributed.is_initialized torch.distributed.get_rank torch.distributed.get_world_size"
+    " torch.distributed.get_group_rank torch.distributed.get_global_rank"
+    " torch.distributed.distributed_c10d._get_group_size_by_name"
+    " torch.distributed.distributed_c10d._resolve_group_name_by_ranks_and_tag"
+    " torch.distributed.distributed_c10d._get_group_tag"
+    " torch.distributed.distributed_c10d.get_process_group_ranks",
+    "group_fact",
+    because="fixed for the life of the process groups, which are guarded",
+    absent="builds without distributed",
+)
+special(
+    "torch.distributed.tensor.placement_types.Shard"
+    " torch.distributed.tensor.placement_types.Replicate"
+    " torch.distributed.tensor.placement_types.Partial",
+    "placement",
+    because="a placement never changes",
+    absent="builds without distributed",
 )
 special(
     "torch.compile suture.api.compile",

@@ -47,6 +47,7 @@ class PointData:
     offered: bool = False  # a function that compiled code called; nobody asked to compile it
     full_at: float = math.inf  # with so many variants there may be no more
     called: bool = False
+    elsewhere: str = ""  # why other ranks compile, where this one would not
     watched: bool = False  # it was told that a mode sees each operation
     plain: Any = None  # of the compiler: which states were traced in vain
     _interpreting: Any = None
@@ -92,6 +93,16 @@ class Compiler(Protocol):
 
     def answer(self, unit: Any, point: Any, state: tuple[Any, ...]) -> Callable[..., Any]:
         """What takes the state where no variant fits: a new variant, or the interpreter."""
+        ...
+
+    def explain(self, data: PointData, variant: Variant, state: tuple[Any, ...]) -> str:
+        """The guard of a variant that fails on this state, in the words of the program."""
+        ...
+
+    def hear(
+        self, unit: Any, data: PointData, sizes: dict[str, list[int]], numbers: dict[str, Any]
+    ) -> None:
+        """Another rank tells what it got, by path: what differs from it is a symbol here too."""
         ...
 
     def tell_watched(self, point: Any) -> None:

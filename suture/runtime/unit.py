@@ -14,7 +14,7 @@ from typing import Any
 
 from suture import _core, stance, switches
 from suture.bytecode import decode
-from suture.runtime import torch_state
+from suture.runtime import agreement, torch_state
 from suture.runtime.binding import copy_function, follow
 from suture.runtime.builtins_check import builtins_replaced
 from suture.runtime.chain import Chain, chain_key, entry_chain, resumed_chain, where
@@ -113,6 +113,14 @@ class Unit:
             return data.interpreting
         if len(data.variants) >= data.full_at:
             return data.interpreting
+        heard = agreement.missed(self, point, data, state)
+        if heard is not None:
+            return agreement.together(self, point, data, state, heard)
+        return self.answer(point, data, state)
+
+    def answer(self, point: Any, data: PointData, state: tuple[Any, ...]) -> Any:
+        """What runs where no variant fits: another unit's, one that is compiled now, or the
+        interpreter."""
         adopted = self._adopt(point, data, state)
         if adopted is not None:
             return adopted.function

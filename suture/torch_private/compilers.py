@@ -183,12 +183,16 @@ def _dynamo_off() -> Iterator[None]:
         hook(before)
 
 
-def mark_static_inputs(gm: torch.fx.GraphModule, indices: Sequence[int], compile_id: Any) -> None:
+def mark_static_inputs(
+    gm: torch.fx.GraphModule, indices: Sequence[int], compile_id: Any, keep: bool = False
+) -> None:
     """Tell AOTAutograd and Inductor which inputs keep their address between calls.
 
     Parameters and buffers do; CUDA graphs then need no copy of them. The marks are those of a
-    graph that TorchDynamo made.
+    graph that TorchDynamo made. `keep`: what was marked stays as it is.
     """
+    if keep and "dynamo_compile_id" in gm.meta:
+        return
     static = set(indices)
     gm.meta["dynamo_compile_id"] = compile_id
     gm._param_name_to_source = {}

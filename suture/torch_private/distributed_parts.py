@@ -1,15 +1,34 @@
 """torch.distributed: what its wrappers keep, and which of its functions its own compiler skips.
 
-Nothing here imports torch.distributed: a function answers for what a program has imported already.
+The functions ask what a program has imported already, and import nothing by themselves.
 """
 
 from __future__ import annotations
 
 import types
+import weakref
 from typing import Any
+
+from suture.torch_private.table import Topic, loaded
+
+NAMES = Topic(
+    __name__,
+    "collectives in graphs, and overlapping communication under DistributedDataParallel",
+    "2.11-2.15",
+    {
+        "DDPOptimizer": "torch._dynamo.backends.distributed.DDPOptimizer",
+        "get_default_store": "torch.distributed.distributed_c10d._get_default_store",
+        "functional_collectives": "torch.distributed._functional_collectives",
+        "first_bucket_bytes": "torch.distributed._DEFAULT_FIRST_BUCKET_BYTES",
+    },
+)
 
 _FSDP = "torch.distributed.fsdp._fully_shard._fsdp_common"
 _SKIPPING = "_dynamo_disable.<locals>.wrapper"
+
+
+def __getattr__(name: str) -> Any:
+    return NAMES.get(name)
 
 
 def skipped_by_fsdp(obj: Any) -> bool:
@@ -19,3 +38,67 @@ def skipped_by_fsdp(obj: Any) -> bool:
     if type(obj) is not types.FunctionType or obj.__code__.co_name != "wrapper":
         return False
     return obj.__code__.co_qualname == _SKIPPING and obj.__globals__.get("__name__") == _FSDP
+
+
+def active_ddp() -> Any:
+    """The DistributedDataParallel whose forward is running, or None."""
+    ddp = loaded("torch.nn.parallel.distributed")
+    asked = getattr(getattr(ddp, "DistributedDataParallel", None), "_get_active_ddp_module", None)
+    return asked() if asked is not None else None
+
+
+def bucket_bytes() -> int | None:
+    """How large the buckets are whose gradients the running DDP reduces, or None if none runs, or
+    if `torch._dynamo.config.optimize_ddp` says that graphs stay whole."""
+    ddp = active_ddp()
+    options = loaded("torch._dynamo.config")
+    wanted = getattr(options, "optimize_ddp", True)
+    if ddp is None or wanted not in (True, "ddp_optimizer"):
+        return None
+    return int(ddp.bucket_bytes_cap)
+
+
+def ddp_optimizer(bucket_bytes: int, backend: Any) -> Any:
+    """torch's cutter of graphs. Its first bucket is small; it wants none larger than the others."""
+    first = min(bucket_bytes, int(NAMES.get("first_bucket_bytes")))
+    return NAMES.get("DDPOptimizer")(bucket_bytes, backend, first)
+
+
+def has_reducer(module: Any) -> bool:
+    """Whether it is a DistributedDataParallel with the reducer in C++, which is the usual one."""
+    ddp = loaded("torch.nn.parallel.distributed")
+    kind = getattr(ddp, "DistributedDataParallel", None)
+    return kind is not None and isinstance(module, kind) and not module._use_python_reducer
+
+
+def is_dtensor(value: Any) -> bool:
+    """Whether it is a tensor that is spread over a mesh."""
+    kind = getattr(loaded("torch.distributed.tensor"), "DTensor", None)
+    return kind is not None and isinstance(value, kind)
+
+
+def groups_made() -> Any:
+    """A weak reference to the group of all ranks, or None: another one after it was destroyed and
+    made again."""
+    state = loaded("torch.distributed.distributed_c10d")
+    group = getattr(getattr(state, "_world", None), "default_pg", None)
+    return None if group is None else weakref.ref(group)
+
+
+def default_store() -> Any:
+    """The store through which the ranks of the default group found each other."""
+    return NAMES.get("get_default_store")()
+
+
+def guard_collectives_on() -> bool:
+    """Whether the program has called `torch.compiler.set_enable_guard_collectives(True)`, as far as
+    suture was told (`told_guard_collectives`)."""
+    return _guard_collectives[0]
+
+
+def told_guard_collectives(enabled: bool) -> None:
+    """torch's switch was set."""
+    _guard_collectives[0] = enabled
+
+
+_guard_collectives = [False]

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from suture import _core
 from suture.breaks import Break, calls, modules
 from suture.compiler import abstract
 from suture.compiler.core import Trace
@@ -14,6 +15,7 @@ from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Dict, Function, Object
 from suture.compiler.outside.identity import is_same
 from suture.compiler.outside.namespaces import load_global
+from suture.rules import sharded
 from suture.torch_private import distributed_parts, tensor_parts
 
 _HOOKS = ("_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_forward_pre_hooks")
@@ -25,7 +27,7 @@ def _module_call(fn: Any) -> Any:
     def handler(trace: Trace, args: Any, kwargs: Any) -> Any:
         module = args[0]
         if isinstance(module, Object):
-            _refuse_sharded(module)
+            _refuse_distributed(module)
             _refuse_moving_hooks(trace, module)
         if isinstance(module, Object) and _is_plain(trace, module):
             return abstract.tail_call(
@@ -42,17 +44,32 @@ for _fn in (torch.nn.Module.__call__, tensor_parts.module_call):
     handles(_fn)(_module_call(_fn))
 
 
-def _refuse_sharded(module: Object) -> None:
+def _refuse_distributed(module: Object) -> None:
     """Hooks of fully_shard gather the parameters before forward and free them behind it, outside of
     graphs. Python calls the module, hooks and all; its forward is compiled on its own, once for all
-    modules of its class. That is right for whatever hooks the module has, so nothing is guarded."""
+    modules of its class. DDP's reducer, in C++, prepares each forward the same way. Python's call
+    is right for whatever hooks the module has, so nothing is guarded."""
     if not isinstance(module.value, torch.nn.Module):
         return
+    if distributed_parts.has_reducer(module.value):
+        _compile_forward(module.value.module)
+        name, why = "DistributedDataParallel", "its reducer prepares each call"
+        raise Break(
+            calls.PYTHON_FUNCTION_RUN, module="torch.nn.parallel", qualname=name, reason=why
+        )
     for name in _HOOKS[2:]:
         for hook in getattr(module.value, name, {}).values():
             if distributed_parts.skipped_by_fsdp(hook):
+                _compile_forward(module.value)
                 why = "the program disables it: a hook of fully_shard"
                 raise Break(calls.DISABLED, function=hook.__qualname__, reason=why)
+
+
+def _compile_forward(module: torch.nn.Module) -> None:
+    """The forward of a module that Python calls is compiled when its frame starts."""
+    code = sharded.compile_forward(module)
+    if code is not None:
+        _core.forget(code)  # what was said of its frames before
 
 
 def _refuse_backward_hooks(trace: Trace, module: Object) -> None:

@@ -190,6 +190,19 @@ class History:
             elif type(value) in (int, float):
                 self.dynamic_number(self._plan, f"L[{name!r}]", value)
 
+    def hear(self, sizes: dict[str, list[int]], numbers: dict[str, Any]) -> None:
+        """Another rank tells what it got, by path: what differs from it is a symbol here too."""
+        if not _automatic(self._plan):
+            return
+        for path, told in sizes.items():
+            shape = tuple(told)
+            self._ranks.setdefault(path, set()).add(len(shape))
+            before = self._sizes.setdefault((path, len(shape)), shape)
+            moving = self._moving.setdefault((path, len(shape)), set())
+            moving |= {i for i, (a, b) in enumerate(zip(before, shape)) if a != b}
+        for path, number in numbers.items():
+            self.same_number(path, number)
+
     def dynamic_strides(self, plan: Plan, path: str, value: torch.Tensor) -> bool:
         """Whether the strides of the tensor at `path`, whose sizes stay, are to be symbols: the
         order of its dimensions in memory has stayed while the distances changed."""

@@ -13,7 +13,7 @@ def explain_miss(data: PointData, variant: Variant, state: tuple[Any, ...]) -> s
     """The guard of a variant that fails on this state, in the user's terms."""
     found = variant.program.explain(*state)
     if found is None:
-        return "the variant is gone"
+        return data.elsewhere or "the variant is gone"
     number, text = found
     entries = variant.guards.entries
     if not 0 <= number < len(entries):

@@ -81,6 +81,19 @@ def wraps(*kinds: type) -> Callable[[Wrap], Wrap]:
     return register
 
 
+def wraps_named(*names: str) -> Callable[[Wrap], Wrap]:
+    """The same for types by their dotted names, whose modules are not imported for that."""
+
+    def register(fn: Wrap) -> Wrap:
+        NAMED_WRAPPERS.update(dict.fromkeys(names, fn))
+        return fn
+
+    return register
+
+
+NAMED_WRAPPERS: dict[str, Wrap] = {}
+
+
 @implements(abstract.pinned)
 def pin(trace: Trace, obj: object, name: str = "") -> Source:
     found = trace.outside.pins.get(id(obj))
@@ -166,6 +179,10 @@ def is_empty_cell(cell: Any) -> bool:
 
 def _maker_for(value: Any) -> Wrap:
     kind = type(value)
+    if str(kind.__module__).startswith("torch."):
+        named = NAMED_WRAPPERS.get(f"{kind.__module__}.{kind.__qualname__}")
+        if named is not None:
+            return named
     if issubclass(kind, torch.Tensor):
         return _tensor
     if issubclass(kind, enum.Enum):

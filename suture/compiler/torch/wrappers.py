@@ -29,7 +29,7 @@ from suture.compiler.torch.subclasses import defined_in
 from suture.dynamic import NO_MARKS, marks_of
 from suture.errors import UserError
 from suture.runtime.sources import Source
-from suture.torch_private import symbolic_shapes, tensor_parts
+from suture.torch_private import distributed_parts, symbolic_shapes, tensor_parts
 from suture.torch_private.tensor_parts import is_traceable_wrapper_subclass
 
 _HOW = ("__tensor_flatten__", "__tensor_unflatten__")
@@ -184,6 +184,9 @@ def _guard_wrapper(
 @implements(abstract.slot_attribute)
 def slot_attribute(trace: Trace, tensor: Tensor, name: str) -> Value | None:
     held = tensor.example if tensor.example is not None else tensor.value
+    if name == "_spec" and distributed_parts.is_dtensor(held):
+        # what it says of mesh and placements is part of the context, which is guarded
+        return abstract.wrap(trace, held._spec, None)
     if not hasattr(held, name):
         if tensor.source is not None:
             trace.guards.add(tensor.source, "no_attr", name)

@@ -1,0 +1,104 @@
+"""One rank of a group that agrees, or does not: run as `agree.py RANK OUT CASE`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from suture.runtime import agreement
+
+import suture
+
+
+def other_sizes(rank: int, told: dict[str, Any]) -> None:
+    """Each rank sees another size from the second call on: one compilation, a symbol on all."""
+    graphs = []
+
+    def backend(gm: Any, inputs: Any) -> Any:
+        graphs.append(str(gm.code))
+        return gm.forward
+
+    f = suture.compile(lambda x: x * 2, backend=backend)
+    for size in (4, 4, 5 if rank else 4, 6 if rank else 7, 4):
+        torch.testing.assert_close(f(torch.ones(size)), 2 * torch.ones(size))
+    told["graphs"] = graphs
+    told["recompiled"] = [one.reason for one in suture.stats().recompilations]
+    told["messages"] = agreement.messages()
+
+
+def other_place(rank: int, told: dict[str, Any]) -> None:
+    """One rank calls another function."""
+    f = suture.compile(lambda x: x * 2, backend="eager")
+    g = suture.compile(lambda x: x * 3, backend="eager")
+    f(torch.ones(2))
+    (g if rank else f)(torch.ones(2))
+
+
+def does_not_come(rank: int, told: dict[str, Any]) -> None:
+    """One rank stops calling; it is alive."""
+    f = suture.compile(lambda x: x * 2, backend="eager")
+    f(torch.ones(2))
+    if rank == 1:
+        time.sleep(5)
+        return
+    f(torch.ones(2))
+
+
+def breaks_elsewhere(rank: int, told: dict[str, Any]) -> None:
+    """One rank breaks where the other does not."""
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        if dist.get_rank() == 1:
+            suture.graph_break("only here")
+        return x.sin() + 1
+
+    suture.compile(f, backend="eager")(torch.ones(2))
+
+
+def fails_to_compile(rank: int, told: dict[str, Any]) -> None:
+    """The backend of one rank raises: the other one hears of it."""
+
+    def backend(gm: Any, inputs: Any) -> Any:
+        if rank == 1:
+            raise ValueError("no room")
+        return gm.forward
+
+    with suture.config.patch(raise_backend_errors=True):
+        suture.compile(lambda x: x * 2, backend=backend)(torch.ones(2))
+
+
+def killed(rank: int, told: dict[str, Any]) -> None:
+    f = suture.compile(lambda x: x * 2, backend="eager")
+    f(torch.ones(2))
+    if rank == 1:
+        os._exit(17)
+    f(torch.ones(2))
+
+
+def main() -> None:
+    rank, out, cases = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", rank=rank, world_size=2, timeout=timedelta(seconds=30))
+    suture.config.agree_across_ranks = True
+    suture.config.agree_timeout = 3
+    told: dict[str, dict[str, Any]] = {}
+    for case in cases:
+        told[case] = {}
+        suture.reset()
+        try:
+            globals()[case](rank, told[case])
+        except Exception as error:
+            told[case]["error"] = f"{type(error).__name__}: {error}"
+        with open(out, "w") as file:
+            json.dump(told, file)
+    os._exit(0)  # a group that lost a rank may wait for it at the end
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""Ranks that decide together; a rank that does otherwise is named, and nobody waits for ever."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.distributed import launch
+
+SCRIPT = Path(__file__).with_name("agree.py")
+
+
+def told(folder, *cases, codes=(0, 0)):
+    ranks = launch.start(2, folder, *cases, script=SCRIPT)
+    assert tuple(launch.wait(ranks, 100)) == codes, (folder / "rank0.err").read_text()[-2000:]
+    return [
+        json.loads((folder / f"rank{rank}.pt").read_text()) for rank in range(2) if not codes[rank]
+    ]
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    cases = ("other_sizes", "other_place", "breaks_elsewhere", "fails_to_compile", "does_not_come")
+    return told(tmp_path_factory.mktemp("ranks"), *cases)
+
+
+def test_a_size_that_differs_on_one_rank_is_a_symbol_on_all(found):
+    first, second = (rank["other_sizes"] for rank in found)
+    assert len(first["graphs"]) == len(second["graphs"]) == 2
+    assert first["graphs"] == second["graphs"]
+    # rank 0 would not have compiled again: it says who did, and for which guard
+    assert first["recompiled"] == ["rank 1: x.size(0) == 4: was 4, is 5"]
+    assert second["recompiled"] == ["x.size(0) == 4: was 4, is 5"]
+
+
+def test_an_agreement_takes_two_messages_of_each_rank(found):
+    # five calls, one of them in two steps, and two that compile
+    assert found[1]["other_sizes"]["messages"] == 2 * (5 + 1 + 2)
+
+
+def test_a_rank_that_is_elsewhere_is_named_with_its_place(found):
+    for rank in found:
+        assert rank["other_place"]["error"].startswith(
+            "RanksDiffer: ranks are not at the same place"
+        )
+        assert "rank 1 is at other_place.<locals>.<lambda>" in rank["other_place"]["error"]
+
+
+def test_a_rank_that_breaks_where_others_do_not_is_named(found):
+    for rank in found:
+        error = rank["breaks_elsewhere"]["error"]
+        assert error.startswith("RanksDiffer: ranks compiled differently")
+        assert "rank 1: 0 operations, then Run" in error
+
+
+def test_a_rank_that_fails_raises_its_error_and_the_other_hears_of_it(found):
+    first, second = (rank["fails_to_compile"]["error"] for rank in found)
+    assert first.startswith("RanksDiffer") and "rank 1: BackendFailed" in first
+    assert second.startswith("BackendFailed") and "no room" in second
+
+
+def test_a_rank_that_does_not_come_is_named_within_the_timeout(found):
+    error = found[0]["does_not_come"]["error"]
+    assert error.startswith("RanksDiffer: rank 1 did not come within 3 s")
+    assert "rank 1 was last seen at does_not_come" in error
+
+
+def test_a_rank_that_is_killed_is_named(tmp_path):
+    (first,) = told(tmp_path, "killed", codes=(0, 17))
+    assert first["killed"]["error"].startswith("RanksDiffer: rank 1 did not come within 3 s")
