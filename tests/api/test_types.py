@@ -54,7 +54,7 @@ REVEALED = [
     "int",
     "list[int]",
     "def (x: int) -> list[int]",
-    "suture.tools.report.model.Report",
+    "suture.tools.report.report.Report",
 ]
 
 

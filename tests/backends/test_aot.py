@@ -132,16 +132,16 @@ def test_inductor(fn):
 @pytest.mark.skipif(not takes_lstm_apart(), reason="torch 2.11 takes LSTMs apart wrongly")
 @pytest.mark.parametrize("train", [True, False])
 def test_an_lstm_is_trained_by_its_graph(train, monkeypatch):
-    from suture import hook
+    from suture import runtime
 
     failures = []
-    called = hook.AfterFailure.__call__
+    called = runtime.AfterFailure.__call__
 
     def noted(self, error, *state):
         failures.append(error)
         return called(self, error, *state)
 
-    monkeypatch.setattr(hook.AfterFailure, "__call__", noted)
+    monkeypatch.setattr(runtime.AfterFailure, "__call__", noted)
     torch.manual_seed(0)
     lstm = torch.nn.LSTM(3, 4, 2, batch_first=True, bidirectional=True).train(train)
     compiled = suture.compile(lambda x: lstm(x)[0], backend="aot_eager")
