@@ -10,13 +10,6 @@ from suture.compiler.core import Trace, Value
 
 
 @declared
-def base_method(
-    trace: Trace, tensor: Value, name: str, args: list[Any], kwargs: dict[str, Value]
-) -> Value:
-    """`super().name(...)`: the method that torch's C class has."""
-
-
-@declared
 def call_override(
     trace: Trace, real: object, fn: Any, args: list[Any], kwargs: dict[str, Value]
 ) -> Any:

@@ -24,6 +24,7 @@ from suture.compiler.objects import (
     Constant,
     Object,
     Raise,
+    instance,
 )
 from suture.compiler.objects.descriptor import is_property
 from suture.compiler.objects.lookup import (
@@ -47,7 +48,7 @@ def del_attr(trace: Trace, obj: Value, name: str) -> None:
     obj.delattr(trace, name)
 
 
-@implements(abstract.instance_set_attribute)
+@implements(instance.instance_set_attribute)
 def instance_set_attribute(trace: Trace, obj: Value, name: str, value: Value) -> None:
     cls = obj.python_type()
     setter = type_lookup(trace, cls, "__setattr__")
@@ -97,7 +98,7 @@ def plain_set_attribute(trace: Trace, obj: Any, name: str, value: Any) -> None:
     raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe())
 
 
-@implements(abstract.instance_delete_attribute)
+@implements(instance.instance_delete_attribute)
 def instance_delete_attribute(trace: Trace, obj: Value, name: str) -> None:
     cls = obj.python_type()
     deleter = type_lookup(trace, cls, "__delattr__")

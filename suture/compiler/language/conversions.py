@@ -35,6 +35,7 @@ from suture.compiler.objects import (
     Tensor,
     Tuple,
     is_literal,
+    list_,
 )
 from suture.compiler.objects.array import Array
 from suture.compiler.objects.constant import is_plain
@@ -421,7 +422,7 @@ def sorted_(trace: Trace, items: list[Any], key: Value | None, reverse: Value | 
     return ordered
 
 
-@implements(abstract.sort)
+@implements(list_.sort)
 def sort_list(trace: Trace, items: list[Any], key: Value | None, reverse: Value | None) -> None:
     if key is not None and key.is_constant() and key.constant() is None:
         key = None

@@ -25,6 +25,7 @@ from suture.compiler.objects import (
     Symbol,
     Tensor,
     Tuple,
+    sequence,
 )
 from suture.compiler.objects.methods import find_method, run_method
 
@@ -178,7 +179,7 @@ def contains_item(trace: Trace, container: Any, item: Any) -> Value | None:
     return Constant(False)
 
 
-@implements(abstract.sequence_compare)
+@implements(sequence.sequence_compare)
 def sequence_compare(trace: Trace, symbol: str, left: Value, right: Value) -> Value:
     right = abstract.builtin_part(trace, right)
     done = None

@@ -32,6 +32,7 @@ from suture.compiler.objects import (
     Symbol,
     Tensor,
     Tuple,
+    instance,
 )
 from suture.compiler.objects.array import Array
 from suture.compiler.objects.frozen import Frozen
@@ -187,7 +188,7 @@ def negate_truth(trace: Trace, variable: Value) -> Value:
     return Constant(not truth_of(trace, variable))
 
 
-@implements(abstract.object_truth)
+@implements(instance.object_truth)
 def object_truth(trace: Trace, obj: Object) -> bool:
     cls = obj.cls
     for name in ("__bool__", "__len__"):

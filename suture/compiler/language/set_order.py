@@ -13,16 +13,16 @@ from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.conversions import wrap_known
 from suture.compiler.language.hashing import HashKey
-from suture.compiler.objects import MOVED, RealIdentity, Set, SetIterator, is_literal
+from suture.compiler.objects import MOVED, RealIdentity, Set, SetIterator, is_literal, set_
 
 
-@implements(abstract.set_iterator)
+@implements(set_.set_iterator)
 def set_iterator(trace: Trace, of: Set) -> Value:
     order = set_order(trace, of)
     return SetIterator(of, order, len(order))
 
 
-@implements(abstract.set_order)
+@implements(set_.set_order)
 def set_order(trace: Trace, of: Set) -> list[Any]:
     entries = of.entries
     if len(entries) < 2:

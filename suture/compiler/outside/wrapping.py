@@ -199,7 +199,7 @@ def _maker_for(value: Any) -> Wrap:
 # ---- the makers: fn(tx, value, source) -> variable
 
 
-def _literal(trace: Trace, value: object, source: Source) -> Value:
+def _literal(trace: Trace, value: object, source: Source | None) -> Value:
     if source is not None:
         kind = type(value)
         if kind in (int, float):
@@ -357,7 +357,7 @@ def _cell(trace: Trace, value: Any, source: Source | None) -> Value:
 
 
 @wraps(types.CodeType, _core.Compiled, torch.jit.ScriptFunction)
-def _builtin(trace: Trace, value: object, source: Source) -> Value:
+def _builtin(trace: Trace, value: object, source: Source | None) -> Value:
     if isinstance(value, types.BuiltinFunctionType) and isinstance(
         getattr(value, "__self__", None), torch.Tensor
     ):
@@ -416,7 +416,7 @@ WRAPPERS[torch.Tensor] = _tensor
 WRAPPERS[torch.nn.Parameter] = _tensor
 
 
-def _object(trace: Trace, value: object, source: Source) -> Value:
+def _object(trace: Trace, value: object, source: Source | None) -> Value:
     source = source if source is not None else pin(trace, value)
     cls = type(value)
     if qualname_of(cls).startswith(trace.region.own_names):

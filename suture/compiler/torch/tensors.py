@@ -212,7 +212,9 @@ def _like(trace: Trace, value: object, items: list[Any]) -> Value | None:
     return StructTuple(type(value), items)
 
 
-def symbol(trace: Trace, node: torch.fx.Node, value: Value) -> Value:
+def symbol(
+    trace: Trace, node: torch.fx.Node, value: torch.SymInt | torch.SymFloat | torch.SymBool
+) -> Value:
     """A symbolic number; a constant if torch knows its value."""
     known = value.node.maybe_as_int() if isinstance(value, torch.SymInt) else None
     if known is not None:
