@@ -21,10 +21,10 @@ from suture.bytecode import Code
 from suture.compiler.effects import Effects
 from suture.compiler.emitting import Emitter
 from suture.compiler.graph import GraphBuilder
-from suture.compiler.guards import Guards
 from suture.compiler.plan import Plan
-from suture.compiler.sources import Source
-from suture.hook import Chain
+from suture.runtime import Chain
+from suture.runtime.guards import Guards
+from suture.runtime.sources import Source
 
 
 class Raised(Exception):

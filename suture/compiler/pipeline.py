@@ -18,23 +18,22 @@ from suture.compiler.core import Trace
 from suture.compiler.emit import emit
 from suture.compiler.graph import is_scalar, keeps_address, put_asserts, sizes_from_zero
 from suture.compiler.graph.fake_failures import unlogged_failures
-from suture.compiler.guards import finish
 from suture.compiler.interpreter.run import is_overworked, new_trace, run_region
+from suture.compiler.misses import answer as misses
+from suture.compiler.misses import beside, limits
+from suture.compiler.misses import install as installing
+from suture.compiler.misses.answer import tell_watched
+from suture.compiler.misses.history import history_of
 from suture.compiler.objects import MadeByPython
 from suture.compiler.plan import Plan, Retry
-from suture.dispatch import (
-    INTERPRET,
-    THIS_CALL_PLAINLY,
-    PointData,
-    Uncompiled,
-    Unit,
-    Variant,
-    beside,
-    torch_state,
-)
-from suture.hook import Chain, where
+from suture.runtime import Chain, torch_state, where
+from suture.runtime.guards import finish
+from suture.runtime.points import PointData, Variant
+from suture.runtime.uncompiled import INTERPRET, THIS_CALL_PLAINLY, Uncompiled
+from suture.runtime.unit import Unit
 from suture.switches import guard_filter
 from suture.torch_private import MissingName
+from suture.torch_private.torchdynamo import hide
 
 rooms.load()
 _log = logging.getLogger("suture.compiler.pipeline")
@@ -60,6 +59,11 @@ class Miss:
         if self.trace is not None:
             self.trace.release()
             self.trace = None
+
+
+def answer(unit: Unit, point: Any, state: tuple[Any, ...]) -> Any:
+    """What takes a state for which the point has no variant."""
+    return misses.answer(unit, point, state, compile_point)
 
 
 def compile_point(
@@ -89,7 +93,7 @@ def compile_point(
 
 def settle(miss: Miss) -> Variant | Uncompiled:
     """Try until a plan holds: each try that fails gives the next plan."""
-    history = miss.data.history
+    history = history_of(miss.unit, miss.data)
     plan = history.plan()
     tries = 0
     while True:
@@ -125,7 +129,7 @@ def finish_capture(miss: Miss, plan: Plan, capture: Capture) -> Variant | Uncomp
     if unit.options.fullgraph and capture.initializes:
         return THIS_CALL_PLAINLY
     untold = miss.told is not plan.without_data
-    if untold and not unit.worth_compiling(data, capture, miss.state):
+    if untold and not limits.worth_compiling(unit, data, capture, miss.state):
         return INTERPRET
     try:
         with events.phase("emit", name):
@@ -151,11 +155,11 @@ def trace(miss: Miss, plan: Plan) -> Capture | Retry:
     unit = miss.unit
     whole = unit.options.fullgraph
     asked = torch_state.asked(miss.modes)
-    allowance = unit.trace_allowance() if plan.stop is None else math.inf
+    allowance = limits.trace_allowance(unit) if plan.stop is None else math.inf
     traced = new_trace(
         miss.data.chain,
         miss.state,
-        miss.data.history,
+        history_of(unit, miss.data),
         plan,
         asked,
         whole=whole,
@@ -185,7 +189,7 @@ def install(miss: Miss, capture: Capture, emitted: Any) -> Variant:
         program = finish(capture.guards)
     if config.verify and beside.can_run_twice(miss.data, capture, emitted.parameters):
         emitted.function = beside.Beside(emitted, name, config.strict)
-    variant = miss.unit.install(miss.point, miss.data, capture, emitted, program)
+    variant = installing.install(miss.unit, miss.point, capture, emitted, program)
     messages.installed(miss.point, miss.data, variant, miss.state)
     return variant
 
@@ -348,3 +352,7 @@ def _fault(data: PointData, point: Any, error: Exception) -> None:
         raise errors.InternalError(str(reason)) from error
     _log.warning("%s", reason, exc_info=error)
     data.given_up = True
+
+
+hide(answer.__code__)
+__all__ = ["answer", "compile_point", "tell_watched"]

@@ -8,7 +8,7 @@ import torch
 
 from suture.compiler.abstract.declare import declared
 from suture.compiler.core import Trace, Value
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 
 @declared

@@ -38,7 +38,7 @@ from suture.compiler.objects import (
 )
 from suture.compiler.objects.methods import run_method
 from suture.compiler.outside.identity import is_same
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 # ---- types and objects
 
@@ -48,6 +48,23 @@ def _method(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value 
     if len(args) != 2 or kwargs:
         return abstract.raise_(trace, TypeError, f"method expected 2 arguments, got {len(args)}")
     return Method(args[0], args[1])
+
+
+@handles(types.CodeType.replace)
+def _replace_code(trace: Trace, args: Any, kwargs: dict[str, Value]) -> Value:
+    """The new code object is a constant of the variant, so that all calls share it. A program that
+    compares by `is` could tell, but Python promises nothing about the identity of a value that
+    cannot change."""
+    code = args[0].real() if len(args) == 1 and isinstance(args[0], Builtin) else None
+    if not isinstance(code, types.CodeType) or not set(kwargs) <= _NAMES_OF_CODE:
+        raise Break(calls.C_FUNCTION, function="code.replace")
+    named = {key: abstract.constant_value(trace, value) for key, value in kwargs.items()}
+    if not all(type(value) is str for value in named.values()):
+        raise Break(calls.C_FUNCTION, function="code.replace")
+    return Builtin(code.replace(**named))
+
+
+_NAMES_OF_CODE = frozenset({"co_name", "co_qualname", "co_filename"})
 
 
 @handles(type.__call__)

@@ -19,11 +19,12 @@ from suture.compiler.emit.checks import CheckLines
 from suture.compiler.emit.draws import write_draws
 from suture.compiler.emit.hoist import hoist
 from suture.compiler.emit.leave import Leaving
-from suture.compiler.emit.parameters import PARAMETERS, Parameters
+from suture.compiler.emit.parameters import parameters_of
 from suture.compiler.emit.writer import Writer
 from suture.compiler.objects import MadeByPython
-from suture.compiler.sources import Source
-from suture.hook import VARIANT, AfterFailure, Chain, placed, set_context, slot_names
+from suture.runtime import VARIANT, AfterFailure, Chain, placed, set_context, slot_names
+from suture.runtime.parameters import PARAMETERS, Parameters
+from suture.runtime.sources import Source
 from suture.torch_private import thread_state
 from suture.torch_private.torchdynamo import hide
 
@@ -141,7 +142,7 @@ def _graph(
     args = []
     owned = [entry for entry in inputs if entry.rank() == 1]
     if owned:
-        reader = Parameters.of(owned)
+        reader = parameters_of(owned)
         writer.namespace[PARAMETERS] = reader
         args.append(f"*{PARAMETERS}({', '.join(writer.params[s.arg] for s in reader.owners)})")
     made: list[str] = []

@@ -14,7 +14,7 @@ from suture import _core
 from suture.compiler.core import Frame
 from suture.compiler.objects import Dict, Lazy, List, Null, Set
 from suture.compiler.objects.deque import Deque
-from suture.compiler.sources import KINDS, Source
+from suture.runtime.sources import KINDS, Source
 
 _NOT_WORD = re.compile(r"\W+")
 

@@ -21,7 +21,7 @@ from suture.compiler.graph.effects_of import effects_of
 from suture.compiler.graph.known import known_above, watched_mode
 from suture.compiler.graph.levels import Levels
 from suture.compiler.graph.names import TorchName, valid_name
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 from suture.torch_private import (
     MissingName,
     fake_tensors,

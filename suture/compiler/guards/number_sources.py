@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 
 @dataclass(slots=True, eq=False)

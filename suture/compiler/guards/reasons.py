@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 _FACT = re.compile(r"^([\w.]+(?:\(\d*\))?) was (.*), is (.*)$", re.S)
 _VALUES = re.compile(r"^does not hold for \((.*?),?\)$")

@@ -13,9 +13,9 @@ from typing import Any
 import sympy
 
 from suture import _core
-from suture.compiler.guards import Guards
 from suture.compiler.guards.number_sources import NumberSource
 from suture.errors import ConstraintViolation
+from suture.runtime.guards import Guards
 from suture.torch_private import symbolic_shapes
 
 _OPS = _core.EXPR_OPS

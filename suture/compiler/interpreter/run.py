@@ -29,12 +29,12 @@ from suture.compiler.outside.growth import growth
 from suture.compiler.outside.inputs import guard_numbers
 from suture.compiler.outside.tensor_free import tensor_free_frame
 from suture.compiler.plan import Plan, Retry, Stop
-from suture.compiler.sources import Source, slot
 from suture.compiler.torch.checks import refused_check
 from suture.compiler.torch.function_modes import begin_modes
 from suture.compiler.torch.overrides import torch_functions_on
 from suture.compiler.torch.parameters import refused_copy
-from suture.hook import Chain, slot_names
+from suture.runtime import Chain, slot_names
+from suture.runtime.sources import Source, slot
 from suture.torch_private import MissingName
 
 

@@ -30,7 +30,7 @@ from suture.compiler.objects import (
 )
 from suture.compiler.objects.frozen import FORMS, Frozen
 from suture.compiler.outside.wrapping import opaque, wraps
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 

@@ -39,7 +39,7 @@ from suture.compiler.objects import (
 from suture.compiler.objects.lookup import RawItem, reads_itself
 from suture.compiler.objects.methods import find_method
 from suture.compiler.outside.growth import is_unstable, unstable_value
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 
 def item_source(of: Dict, key: Any) -> Source:

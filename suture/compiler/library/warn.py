@@ -18,8 +18,8 @@ from suture.compiler.calls import unmodelled
 from suture.compiler.core import Trace, Value
 from suture.compiler.models import special
 from suture.compiler.objects import Cell, Class, Constant
-from suture.hook import is_variant
 from suture.rules import lookup
+from suture.runtime import is_variant
 
 
 class Told:

@@ -16,7 +16,7 @@ from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.methods import find_method, method, run_method
 from suture.compiler.objects.tensor import Tensor
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 OPERATORS = [
     "add",

@@ -9,7 +9,7 @@ from typing import Any
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.objects import Builtin, Method, Object, Opaque
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 
 def is_bound(value: Any) -> bool:

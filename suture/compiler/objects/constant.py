@@ -14,7 +14,7 @@ from suture.breaks import Break, objects, readable
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 # Types whose objects are immutable all the way down and compare by value.
 LITERALS: frozenset[type] = frozenset(

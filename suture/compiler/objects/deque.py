@@ -13,7 +13,7 @@ from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.iterator import SequenceIterator
 from suture.compiler.objects.list_ import List, list_append, list_extend, list_imul, list_insert
 from suture.compiler.objects.methods import method, run_method
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 
 class Deque(List):

@@ -19,7 +19,7 @@ from suture.compiler.objects.methods import method, run_method
 from suture.compiler.objects.sequence import Container
 from suture.compiler.objects.set_ import key_of
 from suture.compiler.objects.tuple_ import Tuple
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 MISSING = object()
 

@@ -13,9 +13,9 @@ from suture.compiler.core import Mutable, Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.dict_ import Dict
-from suture.compiler.objects.held import Held, RealIdentity
+from suture.compiler.objects.held import Held, Pair, RealIdentity
 from suture.compiler.objects.tuple_ import Tuple
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 
 class Cell(Mutable):
@@ -242,6 +242,9 @@ class MadeFunction(Mutable):
         )
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
+        if name == "__code__" and self._fits(value):
+            self._set_code(trace, value.real())
+            return
         if name == "__dict__" or name in _FIXED_FIELDS:
             raise Break(
                 objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=self.describe()
@@ -254,6 +257,19 @@ class MadeFunction(Mutable):
             self.annotate = self.annotations = None
             self.fields.pop("__annotations__", None)
         (self.fields if name in _FIELDS else self.attrs)[name] = value
+
+    def _fits(self, code: Value) -> bool:
+        """Whether a value is a code object that takes the cells of this function."""
+        real = code.value if isinstance(code, Builtin) else None
+        return isinstance(real, types.CodeType) and len(real.co_freevars) == len(self.closure)
+
+    def _set_code(self, trace: Trace, code: types.CodeType) -> None:
+        """Its name and its docstring stay those of the code it was made of."""
+        self.touch(trace)
+        for name in ("__name__", "__qualname__", "__doc__"):
+            if name not in self.fields:
+                self.fields[name] = self.getattr(trace, name)
+        self.code = code
 
     def _annotated_later(self) -> bool:
         """Whether the annotations are what a function will say that has not been asked yet."""
@@ -472,19 +488,3 @@ class Builtin(Held):
 
     def rebuild(self, emit: Emitter) -> str:
         return str(emit.constant(self.value, getattr(self.value, "__name__", "object")))
-
-
-class Pair:
-    """Compares two identities at once."""
-
-    __slots__ = ("a", "b")
-
-    def __init__(self, a: Any, b: Any) -> None:
-        self.a = a
-        self.b = b
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Pair) and other.a == self.a and other.b == self.b
-
-    def __hash__(self) -> int:
-        return hash((self.a, self.b))

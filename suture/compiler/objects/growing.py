@@ -20,7 +20,7 @@ from suture.compiler.objects.methods import method, run_method
 from suture.compiler.objects.sequence import sequence_add, sequence_len
 from suture.compiler.objects.set_ import Set, as_numbers, set_add, set_len
 from suture.compiler.objects.tuple_ import Tuple
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 
 class _OnDemand:

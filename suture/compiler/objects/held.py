@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from suture.compiler.core import Value
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 
 class RealIdentity:
@@ -22,6 +22,22 @@ class RealIdentity:
 
     def __hash__(self) -> int:
         return id(self.of) >> 4
+
+
+class Pair:
+    """Compares two identities at once."""
+
+    __slots__ = ("a", "b")
+
+    def __init__(self, a: Any, b: Any) -> None:
+        self.a = a
+        self.b = b
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pair) and other.a == self.a and other.b == self.b
+
+    def __hash__(self) -> int:
+        return hash((self.a, self.b))
 
 
 class Held(Value):

@@ -18,7 +18,7 @@ from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.held import Held, RealIdentity
 from suture.compiler.objects.methods import method
 from suture.compiler.objects.tuple_ import Tuple
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 DELETED = object()
 

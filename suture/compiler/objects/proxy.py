@@ -10,7 +10,7 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.methods import method
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 _READING = frozenset(
     {"__getitem__", "__len__", "__contains__", "__iter__", "__reversed__", "__or__", "__ror__"}

@@ -30,7 +30,7 @@ from suture.compiler.objects import (
     SequenceIterator,
     Zip,
 )
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 _FEW = 64  # an iterator with more left is never unrolled
 

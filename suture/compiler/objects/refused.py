@@ -11,7 +11,7 @@ from suture.compiler.abstract import declared
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.instance import Opaque
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 
 class Refused(Opaque):

@@ -13,7 +13,7 @@ from suture.compiler.core import Lazy, Mutable, Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.methods import find_method, method
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 _CONCATENATING = frozenset({"__add__", "__iadd__", "__mul__", "__imul__", "__rmul__"})
 

@@ -18,7 +18,7 @@ from suture.compiler.objects.methods import method, run_method
 from suture.compiler.objects.sequence import Container
 from suture.compiler.objects.set_tables import Recipe, recipe_for
 from suture.compiler.objects.tuple_ import Tuple
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 MOVED: Any = None  # a table of which only the members are known
 

@@ -9,7 +9,7 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.methods import method
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 _SLICES_HASH = vars(slice).get("__hash__") is not None  # from Python 3.12 on
 

@@ -15,7 +15,7 @@ from suture.compiler.abstract import declared
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 # Properties of a tensor that its fake counterpart knows exactly.
 KNOWN_PROPERTIES = frozenset(

@@ -11,7 +11,7 @@ from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.methods import find_method, method
 from suture.compiler.objects.sequence import BuiltinMethod
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 from suture.torch_private import tensor_parts, thread_state
 
 Switch = tensor_parts.DisableTorchFunctionSubclass

@@ -18,7 +18,7 @@ from suture.compiler.core import Trace
 from suture.compiler.objects import Constant, Dict, List, Object, Symbol, Tensor
 from suture.compiler.objects.growing import GrowingDeque, GrowingList
 from suture.compiler.plan import Retry
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 _MOST_LENGTHS = 3  # of a container that grows in a loop; then the loop's body knows none
 

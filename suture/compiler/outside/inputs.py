@@ -19,8 +19,8 @@ from suture.compiler.graph.names import TorchName
 from suture.compiler.guards.number_sources import NumberSource
 from suture.compiler.objects import Symbol, Tensor
 from suture.compiler.outside.identity import owner_of
-from suture.compiler.sources import Source
 from suture.dynamic import NO_MARKS, Marks, check_marks
+from suture.runtime.sources import Source
 from suture.torch_private import symbolic_shapes, tensor_parts
 
 _CPU = torch.device("cpu")

@@ -53,7 +53,7 @@ from suture.compiler.outside.growth import is_unstable
 from suture.compiler.outside.identity import is_general, stays_same
 from suture.compiler.outside.inputs import wrap_number
 from suture.compiler.outside.namespaces import move_globals
-from suture.compiler.sources import Source, pinned
+from suture.runtime.sources import Source, pinned
 from suture.torch_private import operators
 
 Wrap = Callable[[Any, Any, Any], Value]

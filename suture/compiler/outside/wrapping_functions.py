@@ -22,7 +22,7 @@ from suture.compiler.objects import (
 )
 from suture.compiler.outside.identity import stays_same
 from suture.compiler.outside.wrapping import wraps
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 
 @wraps(types.FunctionType)

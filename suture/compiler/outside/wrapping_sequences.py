@@ -12,7 +12,7 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.objects import GrowingList, GrowingTuple, Lazy, Size, Tuple
 from suture.compiler.outside.growth import is_unstable, unstable_value
 from suture.compiler.outside.wrapping import opaque, wraps
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 _MOST_ITEMS = 200_000  # a longer sequence is only passed around
 

@@ -20,9 +20,9 @@ from suture.compiler.objects import (
 from suture.compiler.objects.array import Array
 from suture.compiler.outside.inputs import note_sizes, tensor_plan, wrap_number
 from suture.compiler.outside.wrapping import WRAPPERS
-from suture.compiler.sources import Source
 from suture.compiler.torch.arrays import is_number, tensor_over
 from suture.dynamic import NO_MARKS
+from suture.runtime.sources import Source
 
 
 class _SameLayout:

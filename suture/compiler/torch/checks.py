@@ -25,7 +25,7 @@ from suture.compiler.core import Frame, Trace, Value
 from suture.compiler.graph import current_number, undoable
 from suture.compiler.objects import Symbol, Tensor, tensor
 from suture.compiler.outside.identity import owner_of
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 
 @dataclass(slots=True, eq=False)

@@ -25,10 +25,10 @@ from suture.compiler.language.attributes import MISSING
 from suture.compiler.objects import Class, Tensor, is_literal
 from suture.compiler.outside.identity import stays_same
 from suture.compiler.outside.inputs import TensorPlan, note_sizes, tensor_plan
-from suture.compiler.sources import Source
 from suture.compiler.torch.subclasses import defined_in
 from suture.dynamic import NO_MARKS, marks_of
 from suture.errors import UserError
+from suture.runtime.sources import Source
 from suture.torch_private import symbolic_shapes, tensor_parts
 from suture.torch_private.tensor_parts import is_traceable_wrapper_subclass
 

@@ -62,3 +62,71 @@ def test_function_that_torch_would_script_while_tracing_is_followed():
         return scripted(x) + scripted(x, 3)
 
     check(fn, torch.ones(2), graphs=1)
+
+
+def test_code_of_a_function_made_inside_is_replaced():
+    def fn(x):
+        two = 2
+
+        def double(y):
+            "Twice."
+            return y * two
+
+        double.__code__ = double.__code__.replace(co_name="other", co_qualname="other")
+        names = double.__name__, double.__qualname__, double.__doc__, double.__code__.co_name
+        return double(x), names
+
+    check(fn, torch.ones(2))
+
+
+def test_function_with_another_code_leaves():
+    def fn(x):
+        def first(y):
+            "The first."
+            return y + 1
+
+        def second(y):
+            "The second."
+            return y * 3
+
+        first.__code__ = second.__code__.replace(co_name="third")
+        return x + 1, first
+
+    first = suture.compile(fn, backend="eager", fullgraph=True)(torch.ones(1))[1]
+    assert first(2) == 6
+    assert (first.__name__, first.__doc__, first.__code__.co_name) == (
+        "first",
+        "The first.",
+        "third",
+    )
+    assert first.__qualname__.endswith("first")
+
+
+def test_code_that_takes_other_cells_is_refused():
+    def fn(x):
+        two = 2
+
+        def double(y):
+            return y * two
+
+        def plain(y):
+            return y + 1
+
+        try:
+            plain.__code__ = double.__code__
+        except ValueError as error:
+            return plain(x), str(error)
+        return double(x)
+
+    check(fn, torch.ones(2), graphs=None, breaks=None)
+
+
+def test_decorator_of_grad_mode_on_a_function_made_inside():
+    def fn(x):
+        @torch.no_grad()
+        def double(y):
+            return y * 2
+
+        return double(x) + x, double.__name__
+
+    check(fn, torch.ones(2, requires_grad=True))
