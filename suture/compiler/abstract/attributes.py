@@ -27,11 +27,6 @@ def container_attribute(trace: Trace, obj: Value, name: str) -> Any:
 
 
 @declared
-def dict_is_held(trace: Trace, obj: object) -> bool:
-    """Whether the program holds the dict of a real object as a dict of its own."""
-
-
-@declared
 def getattr(trace: Trace, obj: object, name: str) -> Any:
     """The attribute, with whatever code that takes run to its end."""
 
@@ -54,11 +49,6 @@ def method(trace: Trace, fn: Callable[..., Any], owner: Value) -> Value:
 @declared
 def nn_attribute(trace: Trace, obj: object, name: str) -> Value:
     """What nn.Module.__getattr__ gives."""
-
-
-@declared
-def nn_special(trace: Trace, obj: Value, name: str, value: Value) -> bool:
-    """Whether nn.Module.__setattr__ does more than an ordinary store here."""
 
 
 @declared

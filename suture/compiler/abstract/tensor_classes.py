@@ -36,7 +36,7 @@ def make_tensor_instance(
 
 @declared
 def meet_subclass(trace: Trace, kind: type | None = None) -> None:
-    """A tensor was met whose class may take part in operations. What the tracer itself reads of
+    """A tensor was met whose class may take part in operations. What the compiler itself reads of
     it, and does with fake tensors, calls no override."""
 
 

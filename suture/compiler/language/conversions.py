@@ -274,7 +274,7 @@ def _partial(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value
 
 
 def wrap_known(trace: Trace, value: Any) -> Value | None:
-    """The variable of a value computed while tracing: no guard, nothing to read again. What can
+    """The value of a real object computed while tracing: no guard, nothing to read again. What can
     change is made anew by the variant, in each call; Break if it cannot be."""
     if is_literal(value):
         return Constant(value)
@@ -469,7 +469,7 @@ def _known_order(keys: list[Any], backwards: bool) -> list[int] | None:
 
 
 class _Sortable:
-    """Lets Python's sort ask the tracer which of two values is less."""
+    """Lets Python's sort compare two values as the program would."""
 
     __slots__ = ("item", "key", "trace")
 

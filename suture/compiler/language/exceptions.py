@@ -52,7 +52,7 @@ def raise_with(trace: Trace, kind: type[BaseException], args: list[Any]) -> Valu
 
 
 def native_exception(trace: Trace, error: BaseException) -> Value | None:
-    """The variable of an exception that a folded operation really raised."""
+    """The value of an exception that a folded operation really raised."""
     if all(is_literal(a) for a in error.args):
         made = Raise(type(error), [Constant(a) for a in error.args])
     else:

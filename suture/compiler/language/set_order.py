@@ -63,16 +63,6 @@ def to_be_sorted(trace: Trace, of: Value) -> list[Any] | None:
     return None
 
 
-def real_set(trace: Trace, variable: Set) -> set[Any] | frozenset[Any]:
-    """The value of a set made of constants, members in order."""
-    order = [abstract.constant_value(trace, v) for v in set_order(trace, variable)]
-    again = [abstract.constant_value(trace, v) for v in variable.in_order()]
-    for made in (variable.kind(order), variable.made_of(again)):
-        if list(made) == order:
-            return made
-    raise Break(objects.UNKNOWN_OBJECT, operation="take the order of", object=variable.describe())
-
-
 @implements(abstract.known_set)
 def known_set(trace: Trace, value: Any) -> Set:
     made = Set(None, None, type(value))

@@ -25,7 +25,7 @@ MISSING = object()
 
 
 class Dict(Container):
-    """A dict. `entries` maps hash keys to (key, value) pairs of variables.
+    """A dict. `entries` maps hash keys to (key, value) pairs of values.
 
     A dict that came from outside is read key by key (`backing` is the real one) until somebody
     needs all of it; only what was read is guarded.
@@ -49,6 +49,16 @@ class Dict(Container):
         self.absent: set[Any] = set()
         self.inserted = 0  # how many keys have come in while tracing
         self.original: dict[Any, tuple[Any, Any]] | None = None  # what a real dict held at first
+
+    def as_constant(self, trace: Trace) -> Any:
+        if type(self) is not Dict:
+            return super().as_constant(trace)
+        made = self.kind()
+        if self.kind is collections.defaultdict and self.factory is not None:
+            made = self.kind(abstract.constant_value(trace, self.factory))
+        for key, value in abstract.dict_pairs(trace, self):
+            made[abstract.constant_value(trace, key)] = abstract.constant_value(trace, value)
+        return made
 
     def python_type(self) -> type:
         return self.kind

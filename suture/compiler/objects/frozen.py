@@ -59,6 +59,9 @@ class Frozen(Held):
 
     __slots__ = ()
 
+    def as_constant(self, trace: Trace) -> Any:
+        return self.real()
+
     def as_proxy(self) -> Any:
         return self.value
 

@@ -50,6 +50,11 @@ class Object(Mutable):
         self.attrs: dict[str, Any] = {}
         self.storage = storage
 
+    def as_constant(self, trace: Trace) -> Any:
+        if isinstance(self.storage, Constant) and self.value is not None:
+            return self.value
+        return super().as_constant(trace)
+
     def python_type(self) -> type:
         return self.cls
 
@@ -166,6 +171,9 @@ class Class(Held):
     """A class that exists."""
 
     __slots__ = ()
+
+    def as_constant(self, trace: Trace) -> Any:
+        return self.real()
 
     def as_proxy(self) -> Any:
         return _DTYPES.get(self.value, self.value)

@@ -88,7 +88,7 @@ def container_class(self: Container, trace: Trace) -> Value | None:
 
 
 class Sequence(Container):
-    """Common to list and tuple: `items` holds variables, or Lazy where nobody looked yet."""
+    """Common to list and tuple: `items` holds values, or Lazy where nobody looked yet."""
 
     __slots__ = ("changes", "items", "settled")
     kind: type = tuple
@@ -98,6 +98,9 @@ class Sequence(Container):
         self.items: list[Any] = list(items)
         self.settled = False  # nothing in `items` is Lazy any more
         self.changes = 0  # how often a list was about to change
+
+    def as_constant(self, trace: Trace) -> Any:
+        return self.known([abstract.constant_value(trace, i) for i in self.unpacked(trace)])
 
     def python_type(self) -> type:
         return self.kind

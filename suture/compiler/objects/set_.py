@@ -73,7 +73,7 @@ def _member_key(trace: Trace, item: object) -> Any:
 
 
 class Set(Container):
-    """set or frozenset. `entries` maps hash keys to variables. `table` holds the same keys in a
+    """set or frozenset. `entries` maps hash keys to values. `table` holds the same keys in a
     real set that has gone through the same operations, and so has the same order; MOVED where the
     real set existed before, whose table can be any."""
 
@@ -86,6 +86,15 @@ class Set(Container):
         self.entries: dict[Any, Any] = {} if entries is None else entries
         self.kind = kind
         self.table: Any = MOVED if source is not None else set(self.entries)
+
+    def as_constant(self, trace: Trace) -> Any:
+        """With its members in order, which is that of a table it was made of, or of a copy."""
+        order = [abstract.constant_value(trace, v) for v in set_order(trace, self)]
+        again = [abstract.constant_value(trace, v) for v in self.in_order()]
+        for made in (self.kind(order), self.made_of(again)):
+            if list(made) == order:
+                return made
+        raise Break(objects.UNKNOWN_OBJECT, operation="take the order of", object=self.describe())
 
     def python_type(self) -> type:
         return self.kind

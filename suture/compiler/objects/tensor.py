@@ -175,6 +175,9 @@ class Symbol(GraphValue):
 
     __slots__ = ()
 
+    def as_constant(self, trace: Trace) -> Any:
+        return abstract.specialise(trace, self)
+
     def python_type(self) -> type:
         return symbol_type(self.value)
 

@@ -132,7 +132,7 @@ def _in_changed_dict(trace: Trace, namespace: dict[str, Any], name: str) -> tupl
 
 
 def _as_dict(trace: Trace, namespace: dict[str, Any]) -> Dict | None:
-    """The variable of a namespace that the program has looked at as a dict."""
+    """The value of a namespace that the program has looked at as a dict."""
     known = trace.outside.known.get(id(namespace))
     held = known[1] if known is not None else None
     return held if isinstance(held, Dict) else None

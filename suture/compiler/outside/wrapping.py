@@ -71,7 +71,7 @@ _FUNCTION_LIKE = (
 
 
 def wraps(*kinds: type) -> Callable[[Wrap], Wrap]:
-    """Register how objects of exactly these types become variables."""
+    """Register how objects of exactly these types are wrapped."""
 
     def register(fn: Wrap) -> Wrap:
         for kind in kinds:
@@ -196,7 +196,7 @@ def _maker_for(value: Any) -> Wrap:
     return _object
 
 
-# ---- the makers: fn(tx, value, source) -> variable
+# ---- the makers: fn(trace, real object, source) -> value
 
 
 def _literal(trace: Trace, value: object, source: Source | None) -> Value:

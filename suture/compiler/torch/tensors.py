@@ -162,7 +162,7 @@ def op_failure(trace: Trace, failed: OpFailed, target: object) -> Break:
 def from_graph(
     trace: Trace, node: torch.fx.Node, value: object, args: list[Any], kwargs: dict[str, Any]
 ) -> Value | None:
-    """The variable of a node's result; an argument that comes back is the same object."""
+    """The value of a node's result; an argument that comes back is the same object."""
     if isinstance(value, torch.Tensor):
         for arg in (*args, *kwargs.values()):
             if isinstance(arg, Tensor) and arg.value is value:
