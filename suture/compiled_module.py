@@ -23,7 +23,7 @@ import torch
 def compile_module(module: torch.nn.Module, call: Callable[..., Any], again: Any) -> Any:
     """The compiled counterpart of `module`. `call` takes the module and its arguments; `again`
     compiles another module, or a function, the same way."""
-    cls = type(module)
+    cls: Any = type(module)
     if isinstance(getattr(cls, "_suture_original", None), torch.nn.Module):
         module, cls = cls._suture_original, cls._suture_class
     body = {

@@ -24,6 +24,7 @@ from suture.compiler.misses import beside, limits
 from suture.compiler.misses import install as installing
 from suture.compiler.misses.answer import tell_watched
 from suture.compiler.misses.history import history_of
+from suture.compiler.misses.plain import meets_no_tensor, note_in_vain
 from suture.compiler.objects import MadeByPython
 from suture.compiler.plan import Plan, Retry
 from suture.runtime import Chain, torch_state, where
@@ -53,6 +54,7 @@ class Miss:
     told: bool | None = None
     watch: Any = None  # a `messages.watch.Watch` of the trace, if there is one
     trace: Trace | None = None  # of the try that goes on
+    in_vain: bool = False  # long, without an operation, where no tensor can be met
 
     def release(self) -> None:
         """The trace is not needed any more: what it knows of the program goes at once."""
@@ -115,6 +117,8 @@ def attempt(miss: Miss, plan: Plan) -> Variant | Uncompiled | Retry:
     """One try, from the trace to the installed variant."""
     with events.phase("trace", miss.point.name):
         capture = trace(miss, plan)
+    if miss.in_vain:
+        return _left_to_python(miss)
     if isinstance(capture, Retry):
         return capture
     result = finish_capture(miss, plan, capture)
@@ -155,7 +159,8 @@ def trace(miss: Miss, plan: Plan) -> Capture | Retry:
     unit = miss.unit
     whole = unit.options.fullgraph
     asked = torch_state.asked(miss.modes)
-    allowance = limits.trace_allowance(unit) if plan.stop is None else math.inf
+    plain = not whole and meets_no_tensor(miss.data.chain, miss.state)
+    allowance = limits.trace_allowance(unit, plain) if plan.stop is None else math.inf
     traced = new_trace(
         miss.data.chain,
         miss.state,
@@ -169,6 +174,7 @@ def trace(miss: Miss, plan: Plan) -> Capture | Retry:
     traced.progress.watch = miss.watch
     with unlogged_failures():
         result = run_region(traced)
+    miss.in_vain = plain and is_overworked(traced) and not traced.graph.ops
     if not isinstance(result, Retry) or result.plan.stop is not None:
         unit.overworked += is_overworked(traced)
     return result
@@ -311,6 +317,18 @@ def _unsettled(miss: Miss, reason: str, tries: int) -> Uncompiled:
     if miss.unit.options.fullgraph:
         raise messages.unsupported(limit, (location,))
     return INTERPRET
+
+
+def _left_to_python(miss: Miss) -> Uncompiled:
+    """Plain Python that takes long: it runs as it is, now and later."""
+    assert miss.trace is not None
+    assert miss.trace.progress.tired is not None
+    function, file, line = where(miss.data.chain)
+    reason = miss.trace.progress.tired
+    place = events.Where(function, file, line or 0)
+    events.emit(events.Interpreted(place, str(reason), reason.number, point=miss.point.name))
+    note_in_vain(miss.data, miss.state)
+    return THIS_CALL_PLAINLY
 
 
 def _nowhere() -> None:

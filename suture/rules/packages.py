@@ -77,7 +77,7 @@ _inline(
     "contextlib dataclasses functools collections _collections_abc enum typing types abc operator"
     " copy copyreg heapq bisect statistics numbers fractions string keyword reprlib weakref"
     " graphlib colorsys textwrap inspect _weakrefset typing_extensions unittest.case unittest.util"
-    " warnings",
+    " warnings _py_warnings",
     because="plain Python around values that are traced; touches nothing outside the process",
 )
 

@@ -48,6 +48,7 @@ class PointData:
     full_at: float = math.inf  # with so many variants there may be no more
     called: bool = False
     watched: bool = False  # it was told that a mode sees each operation
+    plain: Any = None  # of the compiler: which states were traced in vain
     _interpreting: Any = None
 
     def __post_init__(self) -> None:

@@ -166,6 +166,7 @@ class Unit:
             point.data.given_up = False
             point.data.full_at = math.inf
             point.data.called = False
+            point.data.plain = None
             point.data.history = None
 
 

@@ -69,6 +69,15 @@ def unset() -> Any:
     return loaded("torch.utils._config_module")._UNSET_SENTINEL
 
 
+def counted() -> tuple[int, int, int]:
+    """How often TorchDynamo compiled a frame, how many graphs it made, how many breaks it noted."""
+    counters = getattr(loaded("torch._dynamo.utils"), "counters", None)
+    if not counters:
+        return 0, 0, 0
+    frames, stats = counters["frames"]["ok"], counters["stats"]["unique_graphs"]
+    return frames, stats, sum(counters["graph_break"].values())
+
+
 def is_loaded() -> bool:
     """Whether something has imported torch._dynamo."""
     return loaded("torch._dynamo") is not None

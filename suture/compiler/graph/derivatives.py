@@ -28,10 +28,12 @@ class Reached:
 
 
 class Derivatives:
-    """The derivatives that one graph takes. `positions` are those of the calls (code, index)."""
+    """The derivatives that one graph takes. `positions` are those of the calls (code, index) that
+    take them, `hooked` the inputs that get a hook when the region ends."""
 
     def __init__(self) -> None:
         self.positions: set[Any] = set()
+        self.hooked: list[torch.Tensor] = []
         self._before: set[Any] = set()  # nodes of autograd that made the inputs of the region
         self._spent: dict[Any, Any] = {}  # nodes whose saved tensors are gone -> the call
         self._leaves: list[tuple[torch.Tensor, Any]] = []  # that stay inside, and their calls

@@ -61,7 +61,7 @@ def instance_set_attribute(trace: Trace, obj: Value, name: str, value: Value) ->
             trace, abstract.call_type_method(trace, obj, "__setattr__", [Constant(name), value], {})
         )
         return
-    if issubclass(cls, threading.local):  # holds something else in each thread
+    if issubclass(cls, threading.local) and getattr(obj, "value", None) is None:
         raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe())
     plain_set_attribute(trace, obj, name, value)
 
@@ -89,7 +89,7 @@ def plain_set_attribute(trace: Trace, obj: Any, name: str, value: Any) -> None:
         if is_data_descriptor(raw) and not settable:
             raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe())
     if isinstance(obj, (Raise, Object)):
-        closed = isinstance(obj, Object) and not is_slot(raw) and not has_dict(cls)
+        closed = isinstance(obj, Object) and not is_slot(raw) and not _takes_attributes(cls)
         if closed and find_in_mro(cls, "__setattr__") is object.__setattr__:
             text = no_new_attribute if raw is MISSING else "'{}' object attribute '{}' is read-only"
             abstract.raise_(trace, AttributeError, text.format(type_name(cls), name))
@@ -98,6 +98,11 @@ def plain_set_attribute(trace: Trace, obj: Any, name: str, value: Any) -> None:
             put_attribute(obj.attrs, name, value)
             return
     raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe())
+
+
+def _takes_attributes(cls: type) -> bool:
+    """Whether instances hold attributes of any name; a threading.local has a dict per thread."""
+    return has_dict(cls) or issubclass(cls, threading.local)
 
 
 @implements(instance.instance_delete_attribute)
@@ -128,7 +133,7 @@ def plain_delete_attribute(trace: Trace, obj: Any, name: str) -> None:
         return
     slot = is_slot(raw)
     foreign = raw is not MISSING and is_data_descriptor(raw) and not slot
-    foreign = foreign or not isinstance(obj, (Raise, Object))
+    foreign = foreign or not isinstance(obj, (Raise, Object)) or issubclass(cls, threading.local)
     if foreign or dict_is_held(trace, obj):
         raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"delete {name}", object=obj.describe())
     present = bind_field(trace, raw, obj, cls, name) if slot else instance_value(trace, obj, name)

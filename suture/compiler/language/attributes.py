@@ -272,13 +272,24 @@ def instance_attribute(trace: Trace, obj: Any, name: str) -> Value | None:
         if isinstance(custom, types.GetSetDescriptorType):
             return abstract.wrap(trace, cls, None)
     if issubclass(cls, threading.local) and obj.value is not None:
-        return object_attribute(trace, obj, obj.value, name)  # of the thread that calls
+        return _thread_attribute(trace, obj, name)
     custom = type_lookup(trace, cls, "__getattribute__")
     if isinstance(custom, types.FunctionType):
         return _custom_getattribute(trace, obj, custom, name)
     if not is_builtin_method(custom, "__getattribute__"):
         raise Break(objects.CUSTOM_GETATTRIBUTE, type=cls.__name__, attribute=name)
     return plain_attribute(trace, obj, name)
+
+
+def _thread_attribute(trace: Trace, obj: Object, name: str) -> Value | None:
+    """An attribute of a threading.local: as the thread that calls has it, unless the region has
+    set it, which the variant does in that thread too."""
+    held = obj.attrs.get(name)
+    if held is not None:
+        return abstract.realize(trace, held)
+    if obj.attrs and name == "__dict__":
+        raise _unknown(obj, name)
+    return object_attribute(trace, obj, obj.value, name)
 
 
 def _custom_getattribute(trace: Trace, obj: Value, custom: object, name: str) -> Value | None:

@@ -7,7 +7,7 @@ import enum
 import functools
 import operator
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -20,6 +20,7 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.language.iteration import elements_of
 from suture.compiler.language.texts import container_text, text_in_c
+from suture.compiler.language.wording import words
 from suture.compiler.models import handles
 from suture.compiler.objects import (
     Constant,
@@ -120,13 +121,11 @@ def _number_of_object(trace: Trace, kind: type, method: str, value: Object) -> V
     known = known or value.storage is not None or is_buffer(value.value)
     if known or abstract.type_lookup(trace, value.cls, "__trunc__") is not MISSING:
         raise Break(calls.C_FUNCTION, function=kind.__name__)
-    return abstract.raise_(trace, TypeError, _NOT_A_NUMBER[kind].format(type_name(value.cls)))
+    return abstract.raise_(trace, TypeError, _NOT_A_NUMBER[kind](value.cls))
 
 
-_NOT_A_NUMBER: dict[type, str] = {
-    int: "int() argument must be a string, a bytes-like object or a real number, not '{}'",
-    float: "float() argument must be a string or a real number, not '{}'",
-    complex: "complex() first argument must be a string or a number, not '{}'",
+_NOT_A_NUMBER: dict[type, Callable[[type], str]] = {
+    kind: words(kind) for kind in (int, float, complex)
 }
 _RESULTS: dict[str, type] = {
     "__int__": int,

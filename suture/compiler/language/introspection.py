@@ -132,7 +132,7 @@ def _callable(trace: Trace, fn: Any) -> Any:
 
 def _made_function(trace: Trace, fn: MadeFunction) -> Any:
     """The same for a function that is made here: what it wraps, or one with its parameters."""
-    if not _SAYS_ITSELF.isdisjoint(fn.attrs):
+    if not _SAYS_ITSELF.isdisjoint(fn.attrs) or fn.annotated_later():
         raise Break(calls.C_FUNCTION, function="inspect.signature")
     if "__wrapped__" in fn.attrs:
         return _callable(trace, fn.attrs["__wrapped__"])

@@ -13,6 +13,7 @@ from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING, has_attr
 from suture.compiler.language.comparison import compare_sequences
+from suture.compiler.language.wording import words
 from suture.compiler.objects import (
     Builtin,
     Class,
@@ -171,12 +172,14 @@ def contains_item(trace: Trace, container: Any, item: Any) -> Value | None:
             ),
         )
     if all(abstract.type_lookup(trace, cls, m) is MISSING for m in ("__iter__", "__getitem__")):
-        text = f"argument of type '{type_name(cls)}' is not iterable"
-        return abstract.raise_(trace, TypeError, text)
+        return abstract.raise_(trace, TypeError, _no_container(cls))
     for at in abstract.each(trace, container):  # an iterator is left where the item was
         if abstract.same_or_equal(trace, at, item):
             return Constant(True)
     return Constant(False)
+
+
+_no_container = words(lambda container: 0 in container)
 
 
 @implements(sequence.sequence_compare)

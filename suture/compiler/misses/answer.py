@@ -10,6 +10,7 @@ from suture import config, errors, events, stance, switches
 from suture.breaks import Break, contexts, internal, tensors
 from suture.compiler.misses import limits
 from suture.compiler.misses.history import history_of
+from suture.compiler.misses.plain import runner
 from suture.compiler.misses.reasons import explain_miss
 from suture.runtime import call_plainly, must_raise, slot_names, torch_state, where
 from suture.runtime.leaving import Throwing
@@ -26,6 +27,9 @@ def answer(unit: Unit, point: Any, state: tuple[Any, ...], compile: Compile) -> 
     """What takes the state: a variant that `compile(unit, point, data, state)` gives, or what the
     interpreter does instead."""
     data = point.data
+    plainly = runner(data, state)
+    if plainly is not None:
+        return plainly
     history = history_of(unit, data)
     if stance.current() == "aot_eager_then_compile" and not unit.called:
         unit.called = True

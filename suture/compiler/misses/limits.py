@@ -44,12 +44,13 @@ def worth_compiling(unit: Unit, data: PointData, capture: Capture, state: tuple[
     return False
 
 
-def trace_allowance(unit: Unit) -> float:
+def trace_allowance(unit: Unit, plain: bool) -> float:
     """How many instructions a region may take before it must show operations: each that took
-    too many leaves less to those that follow."""
+    too many leaves less to those that follow. `plain`: it can meet no tensor."""
     if unit.options.fullgraph:
         return math.inf
-    return max(config.trace_limit >> 2 * min(unit.overworked, 10), _LEAST_TRACED)
+    left = max(config.trace_limit >> 2 * min(unit.overworked, 10), _LEAST_TRACED)
+    return min(left, config.tensor_free_limit) if plain else left
 
 
 def over_limit(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) -> bool:

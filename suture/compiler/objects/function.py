@@ -199,7 +199,7 @@ class MadeFunction(Mutable):
         return list(self.kwdefaults)
 
     def getattr(self, trace: Trace, name: str) -> Value | None:
-        if name == "__annotations__" and self._annotated_later():
+        if name == "__annotations__" and self.annotated_later():
             raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
         if name in self.attrs or name in self.fields:
             return self.fields[name] if name in self.fields else self.attrs[name]
@@ -274,7 +274,7 @@ class MadeFunction(Mutable):
                 self.fields[name] = self.getattr(trace, name)
         self.code = code
 
-    def _annotated_later(self) -> bool:
+    def annotated_later(self) -> bool:
         """Whether the annotations are what a function will say that has not been asked yet."""
         annotate = self.fields.get("__annotate__", self.annotate)
         return annotate is not None and not annotate.is_constant()

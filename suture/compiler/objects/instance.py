@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import types
 from collections.abc import Hashable
 from typing import Any
@@ -145,7 +146,8 @@ class Object(Mutable):
         emit.fill_storage(self.storage, name)
 
     def _write_attrs(self, emit: Emitter, name: str) -> None:
-        setter = emit.constant(object.__setattr__, "set_attribute")
+        plain = threading.local if issubclass(self.cls, threading.local) else object
+        setter = emit.constant(plain.__setattr__, "set_attribute")
         deleter = emit.constant(object.__delattr__, "delete_attribute")
         for attr, value in self.attrs.items():
             if _is_shadowed(self.cls, attr):

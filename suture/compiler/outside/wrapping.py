@@ -150,6 +150,9 @@ def wrap_code_constant(trace: Trace, value: object) -> Value:
         return Builtin(value)
     if type(value) is tuple and not is_literal(value):
         return Tuple([wrap_code_constant(trace, v) for v in value])
+    if isinstance(value, slice):  # from 3.14 on
+        start, stop, step = map(Constant, (value.start, value.stop, value.step))
+        return Slice(start, stop, step, source=pin(trace, value))
     return Constant(value)
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import torch
 
 from suture.breaks import Break, control_flow
+from suture.bytecode import Instruction
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Frame, Trace, Value
@@ -61,7 +62,8 @@ def expected_truth(trace: Trace, frame: Any, inst: Any, condition: Value) -> boo
     if jumped is fell:
         return current_truth(trace, condition)
     expected = fell is (inst.op == "POP_JUMP_IF_TRUE")
-    entry = control_flow.TENSOR_ASSERT if _is_assert(frame) else control_flow.TENSOR_BRANCH
+    asserts = frame.code.instructions[inst.index + 1].op == "LOAD_ASSERTION_ERROR"
+    entry = control_flow.TENSOR_ASSERT if asserts else control_flow.TENSOR_BRANCH
     exit = abstract.exit_at(trace, Break(entry, tensor=condition.describe()))
     trace.checks.append(Check(condition, expected, position, trace.progress.step, exit))
     return expected
@@ -108,11 +110,14 @@ def refused_check(trace: Trace) -> tuple[int, Any] | None:
     return trace.checks[0].step, trace.checks[0].exit
 
 
-def _is_assert(frame: Frame) -> bool:
-    """Whether the branch belongs to an `assert`: the other side raises AssertionError."""
-    return bool(frame.code.instructions[frame.ip + 1].op == "LOAD_ASSERTION_ERROR")
-
-
-def is_tensor_assert(frame: Frame, condition: Any) -> bool:
-    """Whether an `assert` asks for the truth of a tensor."""
-    return isinstance(condition, Tensor) and _is_assert(frame)
+def truth_at_branch(trace: Trace, frame: Frame, inst: Instruction, condition: Value) -> bool:
+    """What a branch of `frame` decides by: the truth that is known or expected of its condition.
+    `inst` is the branch."""
+    truth = expected_truth(trace, frame, inst, condition)
+    if truth is not None:
+        return truth
+    after = frame.code.instructions[inst.index + 1].op
+    asserts = inst.op == "POP_JUMP_IF_TRUE" and after == "LOAD_ASSERTION_ERROR"
+    if asserts and isinstance(condition, Tensor):
+        raise Break(control_flow.TENSOR_ASSERT, tensor=condition.describe())
+    return abstract.truth(trace, condition)

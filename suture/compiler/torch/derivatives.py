@@ -88,7 +88,7 @@ def _differentiate(
     derivatives = trace.graph.derivatives
     with trace.graph.fake:
         found = derivatives.reach([t.value for t in outputs], [t.value for t in inputs])
-    if found.outside or any(_has_hooks(t) for t in inputs):
+    if found.outside or any(_has_hooks(trace, t) for t in inputs):
         raise refused
     kept = options["retain_graph"]
     freed = [] if (options["create_graph"] if kept is None else kept) else saving(found.run)
@@ -140,5 +140,9 @@ def _is_plain(value: object) -> bool:
     return bool(value.value.requires_grad or value.value.dtype.is_floating_point)
 
 
-def _has_hooks(tensor: Tensor) -> bool:
+def _has_hooks(trace: Trace, tensor: Tensor) -> bool:
+    """Whether the engine would call hooks on the tensor: those it came with, and those that the
+    region has put on it, which are set when the region ends."""
+    if any(leaf is tensor.value for leaf in trace.graph.derivatives.hooked):
+        return True
     return tensor.example is not None and tensor_parts.has_backward_hooks(tensor.example)

@@ -86,6 +86,7 @@ def _on_leaf(trace: Trace, method: str, args: Any, kwargs: Any) -> Handle | None
         return None
     handle = Handle(tensor, method, hook)
     trace.effects.call(keep_hook, [handle], {})
+    trace.graph.derivatives.hooked.append(tensor.value)
     return handle
 
 

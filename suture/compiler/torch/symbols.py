@@ -64,6 +64,27 @@ def symbol_not(trace: Trace, symbol: Symbol) -> Value | None:
     return abstract.call_torch(trace, torch.sym_not, [symbol_to_bool(trace, symbol)], {})
 
 
+def holds_symbols(args: list[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether an operation is handed symbolic numbers as arguments of their own."""
+    return any(isinstance(value, Symbol) for value in (*args, *kwargs.values()))
+
+
+def decided(
+    trace: Trace, args: list[Any], kwargs: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of an operation that takes plain numbers only, such as a flag: truth values are
+    decided, which guards the comparison; where there are none, the numbers themselves."""
+    every = [*args, *kwargs.values()]
+    truths = any(isinstance(v, Symbol) and v.python_type() is bool for v in every)
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Symbol) and (not truths or value.python_type() is bool):
+            return Constant(abstract.constant_value(trace, value))
+        return value
+
+    return [plain(v) for v in args], {k: plain(v) for k, v in kwargs.items()}
+
+
 def symbol_binary(trace: Trace, name: str, left: Value, right: Value) -> Value | None:
     name = {"and": "and_", "or": "or_"}.get(name, name)
     if bool in _kinds(left, right) and not (name in _LOGIC and _kinds(left, right) == {bool}):

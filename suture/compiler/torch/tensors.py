@@ -38,6 +38,8 @@ from suture.compiler.torch.parameters import make_leaf, makes_leaf
 from suture.compiler.torch.records import record_proxy
 from suture.compiler.torch.subclasses import with_class
 from suture.compiler.torch.symbols import (
+    decided,
+    holds_symbols,
     number_from_data,
     symbol_binary,
     symbol_compare,
@@ -88,6 +90,8 @@ def add_node(trace: Trace, op: str, target: Any, args: list[Any], kwargs: dict[s
     try:
         node, value = trace.graph.call(op, target, flat, named)
     except OpFailed as failed:
+        if isinstance(failed.cause, TypeError) and holds_symbols(args, kwargs):
+            return add_node(trace, op, target, *decided(trace, args, kwargs))
         raise op_failure(trace, failed, target) from failed.cause
     return with_class(trace, from_graph(trace, node, value, args, kwargs), args, kwargs)
 

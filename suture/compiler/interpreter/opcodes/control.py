@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from suture import config
-from suture.breaks import Break, control_flow, internal
+from suture.breaks import Break, internal
 from suture.bytecode import Instruction, pair
 from suture.compiler import abstract
 from suture.compiler.core import Frame, Pending, Trace, Value
@@ -17,7 +17,7 @@ from suture.compiler.language.exceptions import type_of
 from suture.compiler.language.generators import advance_in_loop
 from suture.compiler.objects import END, NULL, Constant
 from suture.compiler.outside.identity import is_same
-from suture.compiler.torch.checks import expected_truth, is_tensor_assert
+from suture.compiler.torch.checks import truth_at_branch
 
 
 @op("JUMP", raw=True)
@@ -28,13 +28,7 @@ def jump(trace: Trace, frame: Any, inst: Any) -> None:
 def _branch(name: str, wanted: bool) -> None:
     @op(name, raw=True, run="bool")
     def handler(trace: Trace, frame: Any, inst: Any) -> None:
-        condition = frame.stack[-1]
-        truth = expected_truth(trace, frame, inst, condition)
-        if truth is None:
-            if wanted and is_tensor_assert(frame, condition):
-                raise Break(control_flow.TENSOR_ASSERT, tensor=condition.describe())
-            truth = abstract.truth(trace, condition)
-        taken = truth is wanted
+        taken = truth_at_branch(trace, frame, inst, frame.stack[-1]) is wanted
         frame.stack.pop()
         frame.ip = inst.target if taken else frame.ip + 1
 

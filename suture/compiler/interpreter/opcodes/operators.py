@@ -13,8 +13,9 @@ from suture.compiler.language.attributes import tail_getattr
 from suture.compiler.language.items import del_item, set_item, tail_getitem
 from suture.compiler.language.operators import unary_operator
 from suture.compiler.language.super_lookup import make_super
-from suture.compiler.objects import NULL, Constant, Slice
+from suture.compiler.objects import NULL, Constant, Slice, Tensor
 from suture.compiler.outside.identity import is_same
+from suture.compiler.torch.checks import truth_at_branch
 
 
 @op("LOAD_ATTR", run="getattr")
@@ -118,7 +119,14 @@ def compare_op(trace: Trace, inst: Instruction, left: Value, right: Value) -> Va
 
 @op("COMPARE_TEST", run="compare_test")
 def compare_test(trace: Trace, inst: Instruction, left: Value, right: Value) -> Value:
-    return abstract.to_bool(trace, abstract.compare(trace, inst.val, left, right))
+    """A comparison and its truth. Where a branch follows, that one asks: a tensor there is decided
+    by as it is where branches ask themselves, and is not made a number of the graph first."""
+    told = abstract.compare(trace, inst.val, left, right)
+    frame = trace.frames[-1]
+    branch = frame.code.instructions[inst.index + 1]
+    if isinstance(told, Tensor) and branch.op in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"):
+        return Constant(truth_at_branch(trace, frame, branch, told))
+    return abstract.to_bool(trace, told)
 
 
 @op("IS_OP", run="is")
