@@ -1,4 +1,4 @@
-"""The record the tracer hands on: graph, guards, effects, live values, exit."""
+"""The record a trace hands on: graph, guards, effects, live values, exit."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ Exit = Return | Run | Interpret | Yield | Again
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capture:
-    """One traced region, as the tracer found it. `frames` is the state at the exit, outermost
+    """One traced region, as the trace found it. `frames` is the state at the exit, outermost
     first; a frame's stack is as it is before the instruction the exit names.
 
     graph, guards, effects  what was collected

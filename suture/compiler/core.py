@@ -28,7 +28,7 @@ from suture.runtime.sources import Source
 
 
 class Raised(Exception):
-    """The traced program raises `exception` (a variable) here."""
+    """The traced program raises `exception` (a value) here."""
 
     def __init__(self, exception: Any) -> None:
         super().__init__(exception)
@@ -55,6 +55,11 @@ class Value:
         """The value itself. Only of constants."""
         raise Break(objects.UNKNOWN_OBJECT, operation="take the value of", object=self.describe())
 
+    def as_constant(self, trace: Trace) -> Any:
+        """The Python value of something that is no constant but made of constants; symbols in it
+        are specialised. Break where there is none. Called by `abstract.constant_value`."""
+        raise Break(objects.UNKNOWN_OBJECT, operation="take the value of", object=self.describe())
+
     def real(self) -> Any:
         """The real object if there is one already, else raises LookupError."""
         raise LookupError
@@ -77,7 +82,7 @@ class Value:
         return self.identity()
 
     def identity(self) -> Hashable:
-        """Equal for two variables exactly if they are the same object."""
+        """Equal for two values exactly if they are the same object."""
         return Identity(self)
 
     # ---- operations
@@ -117,7 +122,7 @@ class Value:
 
 
 class Identity:
-    """A dict key that stands for the object of one variable."""
+    """A dict key for the object of one value."""
 
     __slots__ = ("of",)
 
@@ -186,14 +191,14 @@ class Frame:
     """A function being run symbolically.
 
     code      the decoded code object
-    fn        the function's variable (gives globals, cells, defaults)
-    locals    one variable, Lazy or None (unbound) per localsplus slot
+    fn        the function's value (gives globals, cells, defaults)
+    locals    one value, Lazy or None (unbound) per localsplus slot
     stack     the value stack
     ip        index of the instruction that runs next
     handled   the exception being handled, as this frame sees it
-    deliver   None: the caller gets the return value. Else the variable it gets instead
+    deliver   None: the caller gets the return value. Else the value it gets instead
               (an object whose __init__ this frame is)
-    generator the Generator variable whose body this frame is, or None
+    generator the Generator whose body this frame is, or None
     resumed   the frame is a real generator's, which CPython has resumed
     call      (step, slots) of the instruction that called it, where that is its whole work; the
               slots as they were at the start

@@ -1,6 +1,6 @@
 """Which callables have a handler of their own.
 
-`@handles(len)` registers by identity: the handler gets (tx, args, kwargs) as variables and gives
+`@handles(len)` registers by identity: the handler gets (trace, args, kwargs), values all, and gives
 the result. `@special("graph_break")` registers under the name a rule's verdict carries.
 """
 
@@ -21,7 +21,7 @@ _BY_CODE: dict[int, tuple[Any, Handler]] = {}
 
 
 def handles(*callables: Any) -> Callable[[Handler], Handler]:
-    """Register a handler for these callables: fn(tx, args, kwargs)."""
+    """Register a handler for these callables: fn(trace, args, kwargs)."""
 
     def register(fn: Handler) -> Handler:
         for target in callables:
@@ -34,7 +34,7 @@ def handles(*callables: Any) -> Callable[[Handler], Handler]:
 
 
 def special(*names: str) -> Callable[[Handler], Handler]:
-    """Register a handler under names that verdicts carry: fn(tx, target, args, kwargs)."""
+    """Register a handler under names that verdicts carry: fn(trace, target, args, kwargs)."""
 
     def register(fn: Handler) -> Handler:
         for name in names:
@@ -47,7 +47,7 @@ def special(*names: str) -> Callable[[Handler], Handler]:
 
 
 def handles_code(code: types.CodeType) -> Callable[[Handler], Handler]:
-    """Register a handler for every function with this code: fn(tx, function, args, kwargs)."""
+    """Register a handler for every function with this code: fn(trace, function, args, kwargs)."""
 
     def register(fn: Handler) -> Handler:
         _BY_CODE[id(code)] = (code, fn)

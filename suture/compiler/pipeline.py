@@ -53,7 +53,7 @@ class Miss:
     state: tuple[Any, ...]
     modes: list[Any]
     told: bool | None = None
-    watch: Any = None  # who looked over the tracer's shoulder, if anybody did
+    watch: Any = None  # a `messages.watch.Watch` of the trace, if there is one
     trace: Trace | None = None  # of the try that goes on
     in_vain: bool = False  # long, without an operation, where no tensor can be met
 

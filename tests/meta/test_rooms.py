@@ -102,6 +102,22 @@ def test_the_picture_in_the_architecture_page_is_the_list():
     assert [line.split() for line in picture[1].splitlines()] == room_order()
 
 
+def test_every_room_has_a_row_in_the_architecture_page():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    table = text.partition("| room | what it is |")[2].partition("\n\n")[0]
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    listed = [room for rooms in room_order() for room in rooms]
+    assert sorted(re.findall("`([^`]+)`", " ".join(rows))) == sorted(listed)
+
+
+def test_the_tests_that_hold_the_invariants_exist():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    named = re.findall(r"`(tests/[^`:]+)::(\w+)`", text)
+    assert named
+    for path, name in named:
+        assert re.search(rf"def {name}\b", (ROOT / path).read_text()), f"{path}::{name}"
+
+
 @pytest.mark.parametrize(
     ("module", "source", "complaints"),
     [

@@ -26,7 +26,9 @@ def builtin_method(
 @declared
 def by_verdict(
     trace: Trace, verdict: Verdict, real: object, fn: Any, args: list[Any], kwargs: dict[str, Value]
-) -> Any: ...
+) -> Any:
+    """Call `real` (whose value is `fn`) as the rules say: inlined, as a node, folded, by a handler,
+    or Break for Python to run. May leave a frame."""
 
 
 @declared

@@ -14,17 +14,8 @@ def advance(trace: Trace, iterator: Value) -> Value:
 
 
 @declared
-def contains(trace: Trace, container: object, item: Value) -> Value: ...
-
-
-@declared
-def dict_entries(trace: Trace, of: Value) -> dict[Any, tuple[Any, Any]]:
-    """All entries of a dict that came from outside; its keys are guarded."""
-
-
-@declared
-def dict_entry(trace: Trace, of: Value, key: Value, at: object) -> Any:
-    """One entry of a dict that came from outside, or None; only this key is guarded."""
+def contains(trace: Trace, container: object, item: Value) -> Value:
+    """`item in container`, as a value: a truth that is known or a symbol."""
 
 
 @declared
@@ -33,17 +24,13 @@ def dict_pairs(trace: Trace, value: object) -> list[tuple[Any, Any]]:
 
 
 @declared
-def dicts_equal(trace: Trace, left: Value, right: Value) -> Value:
-    """`left == right`; between two OrderedDicts the order counts too."""
-
-
-@declared
 def each(trace: Trace, value: object) -> Any:
     """The elements one by one, for who acts between two of them."""
 
 
 @declared
-def getitem(trace: Trace, obj: object, key: Value) -> Value | None: ...
+def getitem(trace: Trace, obj: object, key: Value) -> Value | None:
+    """`obj[key]`. May leave a frame, where the class is the program's."""
 
 
 @declared
@@ -68,38 +55,25 @@ def iterate(trace: Trace, value: Value) -> Value:
 
 @declared
 def known_set(trace: Trace, value: object) -> Value:
-    """The variable of a set that was computed while tracing."""
+    """The value of a real set that was computed while tracing; its members in the real order."""
 
 
 @declared
-def length(trace: Trace, obj: Value) -> Value: ...
+def length(trace: Trace, obj: Value) -> Value:
+    """`len(obj)`, as a value: a constant or a symbol."""
 
 
 @declared
-def list_iterator(trace: Trace, items: list[Any]) -> Value: ...
+def list_iterator(trace: Trace, items: list[Any]) -> Value:
+    """An iterator over values that are all there."""
 
 
 @declared
-def mapping_iterator(trace: Trace, of: Value, what: str) -> Any: ...
+def mapping_iterator(trace: Trace, of: Value, what: str) -> Any:
+    """An iterator over the keys, values or items (`what`) of a dict; adding keys meanwhile raises
+    as in Python."""
 
 
 @declared
-def sequence_compare(trace: Trace, symbol: str, left: Value, right: Value) -> Value:
-    """What `left.__eq__(right)` and its kin give for a list or a tuple."""
-
-
-@declared
-def sequence_iterator(trace: Trace, of: Value, reverse: bool = False) -> Value: ...
-
-
-@declared
-def set_iterator(trace: Trace, of: Value) -> Value: ...
-
-
-@declared
-def set_order(trace: Trace, of: Value) -> list[Any]:
-    """The members in the order the real set has."""
-
-
-@declared
-def unpack(trace: Trace, value: object) -> list[Any]: ...
+def unpack(trace: Trace, value: object) -> list[Any]:
+    """The elements of any iterable as a list of values; those of a tensor are its rows."""

@@ -29,7 +29,9 @@ def implements(declaration: Callable[..., Any]) -> Callable[[F], F]:
         wanted, given = (tuple(inspect.signature(f).parameters) for f in (declaration, fn))
         if wanted != given:
             raise TypeError(f"{fn.__qualname__}{given} does not fit {name}{wanted}")
-        setattr(sys.modules[_PACKAGE], name, fn)
+        setattr(sys.modules[declaration.__module__], name, fn)
+        if declaration.__module__.startswith(_PACKAGE):
+            setattr(sys.modules[_PACKAGE], name, fn)
         return fn
 
     return bind

@@ -15,18 +15,7 @@ def raise_(trace: Trace, kind: type[BaseException], *args: object) -> Any:
 
 @declared
 def raise_with(trace: Trace, kind: type[BaseException], args: list[Any]) -> Value:
-    """The same with variables as arguments."""
-
-
-@declared
-def raises_set_contexts(trace: Trace) -> bool:
-    """Whether real exceptions were raised whose contexts are set only behind the region."""
-
-
-@declared
-def traceback_before(trace: Trace, exc: Value, traceback: Value) -> list[Any]:
-    """The entries of an exception of the trace that `traceback` stands for: none, or those
-    it had when it was asked for them."""
+    """Raise `kind(*args)` in the traced program; the arguments are values."""
 
 
 @declared

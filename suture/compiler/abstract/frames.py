@@ -27,11 +27,14 @@ def loop(trace: Trace, floor: int) -> Any:
 
 
 @declared
-def new_frame(trace: Trace, code: Code, fn: Callable[..., Any], slots: list[Any]) -> Frame: ...
+def new_frame(trace: Trace, code: Code, fn: Callable[..., Any], slots: list[Any]) -> Frame:
+    """A frame of the function value `fn` with these locals, which handles what its caller handles;
+    it does not run yet."""
 
 
 @declared
-def pending(trace: Trace, frame: Frame) -> Pending: ...
+def pending(trace: Trace, frame: Frame) -> Pending:
+    """The result of a call whose frame has to run first."""
 
 
 @declared

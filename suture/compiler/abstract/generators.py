@@ -9,17 +9,15 @@ from suture.compiler.core import Trace, Value
 
 
 @declared
-def advance_generator(trace: Trace, gen: Value, sent: Value) -> Value:
-    """Run to the next yield; END when it returns."""
+def generator_close(trace: Trace, gen: Value) -> Any:
+    """`gen.close()`: GeneratorExit is raised at its yield. Gives None as the program sees it."""
 
 
 @declared
-def generator_close(trace: Trace, gen: Value) -> Any: ...
+def generator_send(trace: Trace, gen: Value, value: Value) -> Value:
+    """`gen.send(value)`: runs to the next yield; StopIteration in the program when it returns."""
 
 
 @declared
-def generator_send(trace: Trace, gen: Value, value: Value) -> Value: ...
-
-
-@declared
-def generator_throw(trace: Trace, gen: Value, args: list[Any]) -> Value: ...
+def generator_throw(trace: Trace, gen: Value, args: list[Any]) -> Value:
+    """`gen.throw(*args)`: raises at its yield, then as `generator_send`."""

@@ -19,7 +19,9 @@ def builtin_part(trace: Trace, obj: object) -> Value:
 
 
 @declared
-def compare(trace: Trace, symbol: str, left: object, right: object) -> Any: ...
+def compare(trace: Trace, symbol: str, left: object, right: object) -> Any:
+    """`left <symbol> right` for ==, !=, <, <=, > and >=: a constant, a symbol, a tensor, or what
+    the program's method gives."""
 
 
 @declared
@@ -39,20 +41,12 @@ def integer(trace: Trace, variable: object) -> int:
 
 @declared
 def known(trace: Trace, value: object) -> Any:
-    """The variable of a value computed while tracing from constants."""
+    """The value of a real object computed while tracing from constants."""
 
 
 @declared
-def negate(trace: Trace, variable: object) -> Value: ...
-
-
-@declared
-def object_hash_key(trace: Trace, obj: Value) -> Value:
-    """Something hashable that compares as the object does."""
-
-
-@declared
-def object_truth(trace: Trace, obj: Value) -> bool: ...
+def negate(trace: Trace, variable: object) -> Value:
+    """`not variable` as a value; stays symbolic where it can."""
 
 
 @declared
@@ -62,13 +56,7 @@ def plain_keys(trace: Trace, keys: object) -> bool:
 
 @declared
 def same_or_equal(trace: Trace, left: object, right: object) -> bool:
-    """What `in`, `index` and `==` of containers ask: identical, or equal and true."""
-
-
-@declared
-def sort(trace: Trace, items: list[Any], key: Value | None, reverse: Value | None) -> None:
-    """Put the items in order by the comparisons the program would make; if one raises, they
-    are left as far as Python has come."""
+    """The equality of `in`, `index` and `==` of containers: identical, or equal and true."""
 
 
 @declared

@@ -17,7 +17,7 @@ def fix(trace: Trace, source: Source, value: object) -> None:
 
 @declared
 def is_fixed(trace: Trace, source: Source) -> bool:
-    """Whether the place hangs below an object whose identity is guarded."""
+    """Whether the source is reachable from an object whose identity is guarded."""
 
 
 @declared
@@ -38,9 +38,10 @@ def realize(trace: Trace, lazy: object) -> Value | None:
 
 @declared
 def wrap(trace: Trace, value: object, source: Source | None) -> Any:
-    """The variable of `value`. The same object always gives the same variable."""
+    """The value of a real object that is read at `source`, with its guards. The same object always
+    gives the same value."""
 
 
 @declared
 def wrap_cell(trace: Trace, cell: types.CellType, source: Source | None) -> Value:
-    """The variable of a closure cell; its contents are looked at when they are read."""
+    """The value of a closure cell; its contents are looked at when they are read."""

@@ -10,13 +10,6 @@ from suture.compiler.core import Trace, Value
 
 
 @declared
-def base_method(
-    trace: Trace, tensor: Value, name: str, args: list[Any], kwargs: dict[str, Value]
-) -> Value:
-    """`super().name(...)`: the method that torch's C class has."""
-
-
-@declared
 def call_override(
     trace: Trace, real: object, fn: Any, args: list[Any], kwargs: dict[str, Value]
 ) -> Any:
@@ -43,7 +36,7 @@ def make_tensor_instance(
 
 @declared
 def meet_subclass(trace: Trace, kind: type | None = None) -> None:
-    """A tensor was met whose class may take part in operations. What the tracer itself reads of
+    """A tensor was met whose class may take part in operations. What the compiler itself reads of
     it, and does with fake tensors, calls no override."""
 
 

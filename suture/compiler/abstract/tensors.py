@@ -12,9 +12,9 @@ from suture.runtime.sources import Source
 
 
 @declared
-def add_node(
-    trace: Trace, op: str, target: object, args: list[Any], kwargs: dict[str, Any]
-) -> Any: ...
+def add_node(trace: Trace, op: str, target: object, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """One node of the graph, and the value of its result: a tensor, a symbol, or a container of
+    them. `op` and `target` as in torch.fx."""
 
 
 @declared
@@ -35,7 +35,8 @@ def device_block(trace: Trace, device: torch.device, name: str) -> Value:
 @declared
 def fake_input(
     trace: Trace, value: torch.Tensor, source: Source | None, dims: object
-) -> torch.Tensor: ...
+) -> torch.Tensor:
+    """The fake tensor of a real one read at `source`; `dims` says which sizes are symbols."""
 
 
 @declared
@@ -51,7 +52,8 @@ def fold_torch(trace: Trace, real: object, args: list[Any], kwargs: dict[str, An
 
 
 @declared
-def from_value(trace: Trace, node: torch.fx.Node, value: object) -> Any: ...
+def from_value(trace: Trace, node: torch.fx.Node, value: object) -> Any:
+    """The value of what a node gives, of its fake result."""
 
 
 @declared
@@ -60,7 +62,8 @@ def graph_binary(trace: Trace, name: str, left: Value, right: Value) -> Value | 
 
 
 @declared
-def graph_compare(trace: Trace, symbol: str, left: Value, right: Value) -> Value | None: ...
+def graph_compare(trace: Trace, symbol: str, left: Value, right: Value) -> Value | None:
+    """A comparison as a node, or None if an operand does not belong in a graph."""
 
 
 @declared
@@ -69,45 +72,33 @@ def guard_history(trace: Trace, tensor: Value) -> None:
 
 
 @declared
-def is_tensor(trace: Trace, variable: object) -> bool: ...
-
-
-@declared
-def method_of_refused(
-    trace: Trace, tensor: Value, name: str, args: list[Any], kwargs: dict[str, Value]
-) -> Value:
-    """A method of a tensor that is no value of the graph: some have a break of their own."""
+def is_tensor(trace: Trace, variable: object) -> bool:
+    """Whether the value is a tensor of the graph."""
 
 
 @declared
 def proxy(trace: Trace, variable: object) -> Any:
-    """A variable as an argument of a node."""
+    """A value as an argument of a node."""
 
 
 @declared
-def refuse_tensor(trace: Trace, value: torch.Tensor, source: Source | None, kind: type) -> None: ...
+def refuse_tensor(trace: Trace, value: torch.Tensor, source: Source | None, kind: type) -> None:
+    """Break if a tensor of this class and layout cannot be an input of a graph."""
 
 
 @declared
-def current_truth(trace: Trace, condition: Value) -> bool | None:
-    """The truth of a condition that hangs on nothing but what modules keep, as it is now; None
-    if it hangs on more."""
+def tensor_contains(trace: Trace, tensor: Value, item: object) -> Value:
+    """`item in tensor`: a comparison and `any`, as nodes."""
 
 
 @declared
-def tensor_attribute(trace: Trace, tensor: Value, name: str) -> Value: ...
+def tensor_getitem(trace: Trace, tensor: Value, key: Value) -> Value:
+    """`tensor[key]` as nodes; a key of symbols selects without specialising them."""
 
 
 @declared
-def tensor_contains(trace: Trace, tensor: Value, item: object) -> Value: ...
-
-
-@declared
-def tensor_getitem(trace: Trace, tensor: Value, key: Value) -> Value: ...
-
-
-@declared
-def tensor_length(trace: Trace, tensor: Value) -> Value: ...
+def tensor_length(trace: Trace, tensor: Value) -> Value:
+    """`len(tensor)`: its first size, a constant or a symbol; TypeError of the program for none."""
 
 
 @declared
@@ -120,7 +111,8 @@ def tensor_method(
 @declared
 def tensor_node(
     trace: Trace, tensor: Value, name: str, args: list[Any], kwargs: dict[str, Value]
-) -> Value: ...
+) -> Value:
+    """A method of a tensor as one node."""
 
 
 @declared
@@ -129,20 +121,23 @@ def tensor_rows(trace: Trace, tensor: Value) -> list[Any]:
 
 
 @declared
-def tensor_set_attribute(trace: Trace, tensor: Value, name: str, value: Value) -> None: ...
+def tensor_set_attribute(trace: Trace, tensor: Value, name: str, value: Value) -> None:
+    """`tensor.name = value`: data and grad by their setters, others kept with the value."""
 
 
 @declared
-def tensor_setitem(trace: Trace, tensor: Value, key: Value, value: Value) -> None: ...
+def tensor_setitem(trace: Trace, tensor: Value, key: Value, value: Value) -> None:
+    """`tensor[key] = value` as a node that writes."""
 
 
 @declared
-def tensor_shape(trace: Trace, tensor: Value) -> Any: ...
+def tensor_shape(trace: Trace, tensor: Value) -> Any:
+    """The sizes of a tensor as a torch.Size value; those that are symbols stay symbols."""
 
 
 @declared
 def tensor_to_number(trace: Trace, tensor: Value, method: str) -> Value | None:
-    """`.item()` and its kin: a symbolic number, where torch can make one."""
+    """`.item()`, `int()`, `float()`, `bool()`: a symbolic number, where torch can make one."""
 
 
 @declared

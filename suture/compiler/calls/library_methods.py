@@ -1,4 +1,4 @@
-"""Callables of Python's library that need to know what the tracer knows."""
+"""Callables of Python's library that need to know what the trace knows."""
 
 from __future__ import annotations
 

@@ -20,9 +20,9 @@ _NOT_WORD = re.compile(r"\W+")
 
 
 class Writer:
-    """Collects the body of a variant. Implements what variables ask of an emitter.
+    """Collects the body of a variant. Implements `Emitter`, what values need.
 
-    `value` gives an expression for a variable; the same object always gets the same name, so
+    `value` gives an expression for a value; the same object always gets the same name, so
     identities survive.
     """
 
@@ -93,7 +93,7 @@ class Writer:
     # ---- values
 
     def value(self, variable: Any) -> str:
-        """An expression for the value of a variable."""
+        """An expression for the real object of a value."""
         if type(variable) is Lazy:
             return self.lazy(variable)
         if variable is None or isinstance(variable, Null):
@@ -122,22 +122,22 @@ class Writer:
         return self.source(lazy.source)
 
     def is_made(self, variable: Any) -> bool:
-        """Whether the variable has a name already."""
+        """Whether the value has a name already."""
         return id(variable) in self._made
 
     def begin(self, variable: Any, made: str) -> str:
-        """Make an empty object for a variable before what it holds, which may hold it too."""
+        """Make an empty object for a value before what it holds, which may hold it too."""
         name = self.assign(made, "v")
         self._made[id(variable)] = name
         self._keep.append(variable)
         return name
 
     def made(self, variable: Any) -> str | None:
-        """What a variable is called, if it has been made already."""
+        """What a value is called, if it has been made already."""
         return self._made.get(id(variable))
 
     def named(self, variable: Any, name: str) -> None:
-        """Say what a variable is called before what hangs below it is made."""
+        """Say what a value is called before what it holds is made."""
         self._made[id(variable)] = name
         self._keep.append(variable)
 

@@ -19,11 +19,14 @@ from suture.compiler.language.attributes import (
     no_accessor,
     type_lookup,
 )
+from suture.compiler.language.instance_dict import dict_is_held
+from suture.compiler.language.module_attributes import nn_special
 from suture.compiler.objects import (
     DELETED,
     Constant,
     Object,
     Raise,
+    instance,
 )
 from suture.compiler.objects.descriptor import is_property
 from suture.compiler.objects.lookup import (
@@ -47,11 +50,11 @@ def del_attr(trace: Trace, obj: Value, name: str) -> None:
     obj.delattr(trace, name)
 
 
-@implements(abstract.instance_set_attribute)
+@implements(instance.instance_set_attribute)
 def instance_set_attribute(trace: Trace, obj: Value, name: str, value: Value) -> None:
     cls = obj.python_type()
     setter = type_lookup(trace, cls, "__setattr__")
-    if setter is torch.nn.Module.__setattr__ and not abstract.nn_special(trace, obj, name, value):
+    if setter is torch.nn.Module.__setattr__ and not nn_special(trace, obj, name, value):
         setter = object.__setattr__
     if not is_builtin_method(setter, "__setattr__"):
         abstract.finish(
@@ -90,7 +93,7 @@ def plain_set_attribute(trace: Trace, obj: Any, name: str, value: Any) -> None:
         if closed and find_in_mro(cls, "__setattr__") is object.__setattr__:
             text = no_new_attribute if raw is MISSING else "'{}' object attribute '{}' is read-only"
             abstract.raise_(trace, AttributeError, text.format(type_name(cls), name))
-        if not closed and not abstract.dict_is_held(trace, obj):
+        if not closed and not dict_is_held(trace, obj):
             obj.touch(trace)
             put_attribute(obj.attrs, name, value)
             return
@@ -102,7 +105,7 @@ def _takes_attributes(cls: type) -> bool:
     return has_dict(cls) or issubclass(cls, threading.local)
 
 
-@implements(abstract.instance_delete_attribute)
+@implements(instance.instance_delete_attribute)
 def instance_delete_attribute(trace: Trace, obj: Value, name: str) -> None:
     cls = obj.python_type()
     deleter = type_lookup(trace, cls, "__delattr__")
@@ -131,7 +134,7 @@ def plain_delete_attribute(trace: Trace, obj: Any, name: str) -> None:
     slot = is_slot(raw)
     foreign = raw is not MISSING and is_data_descriptor(raw) and not slot
     foreign = foreign or not isinstance(obj, (Raise, Object)) or issubclass(cls, threading.local)
-    if foreign or abstract.dict_is_held(trace, obj):
+    if foreign or dict_is_held(trace, obj):
         raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"delete {name}", object=obj.describe())
     present = bind_field(trace, raw, obj, cls, name) if slot else instance_value(trace, obj, name)
     if present is MISSING:

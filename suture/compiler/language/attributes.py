@@ -29,6 +29,7 @@ from suture.compiler.objects import (
     Raise,
     Raised,
     Tuple,
+    instance,
 )
 from suture.compiler.objects.descriptor import is_property
 from suture.compiler.objects.lookup import (
@@ -103,7 +104,7 @@ def type_lookup(trace: Trace, cls: type, name: str) -> Any:
     return raw
 
 
-@implements(abstract.class_attribute)
+@implements(instance.class_attribute)
 def class_attribute(trace: Trace, cls: Class, name: str) -> Value | None:
     value, meta = cls.value, type(cls.value)
     if name == "__class__":
@@ -263,7 +264,7 @@ def _bind_unknown(trace: Trace, raw: object, obj: object, cls: type, name: str) 
 # ---- instances
 
 
-@implements(abstract.instance_attribute)
+@implements(instance.instance_attribute)
 def instance_attribute(trace: Trace, obj: Any, name: str) -> Value | None:
     cls = obj.python_type()
     if name == "__class__":

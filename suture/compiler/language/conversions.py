@@ -36,6 +36,7 @@ from suture.compiler.objects import (
     Tensor,
     Tuple,
     is_literal,
+    list_,
 )
 from suture.compiler.objects.array import Array
 from suture.compiler.objects.constant import is_plain
@@ -272,7 +273,7 @@ def _partial(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value
 
 
 def wrap_known(trace: Trace, value: Any) -> Value | None:
-    """The variable of a value computed while tracing: no guard, nothing to read again. What can
+    """The value of a real object computed while tracing: no guard, nothing to read again. What can
     change is made anew by the variant, in each call; Break if it cannot be."""
     if is_literal(value):
         return Constant(value)
@@ -420,7 +421,7 @@ def sorted_(trace: Trace, items: list[Any], key: Value | None, reverse: Value | 
     return ordered
 
 
-@implements(abstract.sort)
+@implements(list_.sort)
 def sort_list(trace: Trace, items: list[Any], key: Value | None, reverse: Value | None) -> None:
     if key is not None and key.is_constant() and key.constant() is None:
         key = None
@@ -467,7 +468,7 @@ def _known_order(keys: list[Any], backwards: bool) -> list[int] | None:
 
 
 class _Sortable:
-    """Lets Python's sort ask the tracer which of two values is less."""
+    """Lets Python's sort compare two values as the program would."""
 
     __slots__ = ("item", "key", "trace")
 

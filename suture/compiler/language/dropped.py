@@ -92,7 +92,7 @@ class _Everything:
 
 
 def _reached(roots: list[Any]) -> Any:
-    """The ids of all variables, and what they are made of, that can be reached."""
+    """The ids of all values, and what they are made of, that can be reached."""
     seen: set[int] = set()
     work = [roots]
     while work:

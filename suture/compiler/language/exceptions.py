@@ -20,6 +20,7 @@ from suture.compiler.objects import (
     Raise,
     Raised,
     Tuple,
+    instance,
     is_literal,
 )
 
@@ -51,7 +52,7 @@ def raise_with(trace: Trace, kind: type[BaseException], args: list[Any]) -> Valu
 
 
 def native_exception(trace: Trace, error: BaseException) -> Value | None:
-    """The variable of an exception that a folded operation really raised."""
+    """The value of an exception that a folded operation really raised."""
     if all(is_literal(a) for a in error.args):
         made = Raise(type(error), [Constant(a) for a in error.args])
     else:
@@ -86,7 +87,7 @@ def with_context(trace: Trace, exc: Any) -> Any:
     return exc
 
 
-@implements(abstract.raises_set_contexts)
+@implements(instance.raises_set_contexts)
 def raises_set_contexts(trace: Trace) -> bool:
     return any(code is None for _, code, _, _ in trace.effects.passed)
 
@@ -184,7 +185,7 @@ def traceback_of(trace: Trace, exc: Value) -> Value:
     return last
 
 
-@implements(abstract.traceback_before)
+@implements(instance.traceback_before)
 def traceback_before(trace: Trace, exc: Value, traceback: Value) -> list[Any]:
     if isinstance(traceback, NoTraceback) and traceback.of is exc:
         return list(traceback.entries)

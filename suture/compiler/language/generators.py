@@ -23,6 +23,7 @@ from suture.compiler.objects import (
     Opaque,
     Raise,
     Raised,
+    generator,
 )
 
 
@@ -31,7 +32,7 @@ def advance_in_loop(trace: Trace, frame: Frame, iterator: Value) -> Any:
     return abstract.advance(trace, iterator)
 
 
-@implements(abstract.advance_generator)
+@implements(generator.advance_generator)
 def advance_generator(trace: Trace, gen: Generator, sent: Value) -> Any:
     kind, value = resume(trace, gen, sent, None)
     return value if kind == "yield" else END

@@ -12,7 +12,16 @@ from suture.bytecode import decode
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace
-from suture.compiler.objects import Builtin, Class, Constant, Function, Object, Tuple, Value
+from suture.compiler.objects import (
+    Builtin,
+    Class,
+    Constant,
+    Function,
+    Object,
+    Tuple,
+    Value,
+    instance,
+)
 from suture.compiler.outside.wrapping import is_empty_cell
 
 
@@ -86,7 +95,7 @@ def hash_of(trace: Trace, value: Any) -> Value | None:
     return Constant(hash(real))
 
 
-@implements(abstract.object_hash_key)
+@implements(instance.object_hash_key)
 def object_hash_key(trace: Trace, obj: Object) -> Any:
     raw = abstract.type_lookup(trace, obj.cls, "__hash__")
     if raw is None:

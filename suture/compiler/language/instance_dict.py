@@ -94,8 +94,8 @@ class _Removing:
         return pair
 
 
-@implements(abstract.dict_is_held)
 def dict_is_held(trace: Trace, obj: object) -> bool:
+    """Whether the program holds the dict of a real object as a dict of its own."""
     value = getattr(obj, "value", None)
     if value is None or not has_dict(type(value)):
         return False

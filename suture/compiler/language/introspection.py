@@ -25,6 +25,7 @@ from suture.compiler.objects import (
     Opaque,
     Raised,
     Tuple,
+    frozen,
     is_literal,
 )
 from suture.compiler.objects.frozen import FORMS, Frozen
@@ -34,7 +35,7 @@ from suture.runtime.sources import Source
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 
 
-@implements(abstract.frozen)
+@implements(frozen.frozen)
 def freeze(trace: Trace, value: Any) -> Value:
     if type(value) in _FROZEN:
         return Frozen(value, abstract.pinned(trace, value))
@@ -49,14 +50,14 @@ def freeze(trace: Trace, value: Any) -> Value:
     return abstract.wrap(trace, value, None)
 
 
-@implements(abstract.frozen_answer)
+@implements(frozen.frozen_answer)
 def frozen_answer(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Any]) -> Value:
     values = [abstract.constant_value(trace, a) for a in args]
     named = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
     return abstract.call_now(trace, real, values, named)
 
 
-@implements(abstract.frozen_result)
+@implements(frozen.frozen_result)
 def frozen_result(trace: Trace, thunk: Callable[[], Any]) -> Any:
     try:
         value = thunk()

@@ -26,6 +26,7 @@ from suture.compiler.objects import (
     Symbol,
     Tensor,
     Tuple,
+    sequence,
 )
 from suture.compiler.objects.methods import find_method, run_method
 
@@ -181,7 +182,7 @@ def contains_item(trace: Trace, container: Any, item: Any) -> Value | None:
 _no_container = words(lambda container: 0 in container)
 
 
-@implements(abstract.sequence_compare)
+@implements(sequence.sequence_compare)
 def sequence_compare(trace: Trace, symbol: str, left: Value, right: Value) -> Value:
     right = abstract.builtin_part(trace, right)
     done = None

@@ -32,7 +32,9 @@ from suture.compiler.objects import (
     SequenceIterator,
     Set,
     Tensor,
+    dict_,
     is_literal,
+    sequence,
 )
 from suture.compiler.objects.lookup import RawItem, reads_itself
 from suture.compiler.objects.methods import find_method
@@ -189,7 +191,7 @@ def _first(trace: Trace, value: Value, count: int) -> list[Any]:
     return items
 
 
-@implements(abstract.sequence_iterator)
+@implements(sequence.sequence_iterator)
 def sequence_iterator(trace: Trace, of: Sequence, reverse: bool = False) -> Value:
     return SequenceIterator(of, 0, reverse)
 
@@ -207,7 +209,7 @@ def mapping_iterator(trace: Trace, of: Dict, what: str) -> Any:
 # ---- dictionaries from outside
 
 
-@implements(abstract.dict_entries)
+@implements(dict_.dict_entries)
 def dict_entries(trace: Trace, of: Dict) -> dict[Any, tuple[Any, Any]]:
     real, source = of.backing, of.source
     keys = list(dict.keys(real))
@@ -235,7 +237,7 @@ def _key_variable(trace: Trace, key: object, source: Source, i: int) -> Any:
     return abstract.wrap(trace, key, abstract.pinned(trace, key))
 
 
-@implements(abstract.dict_entry)
+@implements(dict_.dict_entry)
 def dict_entry(trace: Trace, of: Dict, key: Value, at: object) -> Any:
     real, source = of.backing, of.source
     if not key.is_constant() or not is_literal(key.constant()):
@@ -250,7 +252,7 @@ def dict_entry(trace: Trace, of: Dict, key: Value, at: object) -> Any:
     return None
 
 
-@implements(abstract.dicts_equal)
+@implements(dict_.dicts_equal)
 def dicts_equal(trace: Trace, left: Dict, right: Value) -> Value:
     right = getattr(right, "storage", None) or right
     if not isinstance(right, Dict):

@@ -41,8 +41,8 @@ def _in_table(trace: Trace, table: object, name: str) -> Value | None:
     )  # of a class that has its own way to give it
 
 
-@implements(abstract.nn_special)
 def nn_special(trace: Trace, obj: Value, name: str, value: Value) -> bool:
+    """Whether nn.Module.__setattr__ does more than an ordinary store here."""
     if isinstance(value, Object) and issubclass(value.cls, torch.nn.Module):
         return True
     if issubclass(value.python_type(), torch.nn.Parameter):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import operator
 import types
 from typing import Any
@@ -15,28 +14,22 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.language.conversions import format_percent, wrap_known
 from suture.compiler.language.operands import reflected_first, unsupported
-from suture.compiler.language.set_order import real_set
 from suture.compiler.objects import (
     Address,
     Builtin,
     Class,
     Constant,
-    Dict,
-    Function,
     Object,
     Opaque,
     Refused,
     Sequence,
-    Set,
-    Slice,
     Symbol,
     Tensor,
     Tuple,
+    instance,
 )
 from suture.compiler.objects.array import Array
-from suture.compiler.objects.frozen import Frozen
 from suture.compiler.objects.methods import find_method
-from suture.compiler.objects.text import Text
 from suture.rules.wrapped import C_CALLABLES
 
 # operator-module name -> (special method, reflected special method)
@@ -84,36 +77,7 @@ def real_operator(name: str) -> Any:
 
 @implements(abstract.constant_value)
 def constant_value(trace: Trace, variable: Any) -> Any:
-    if variable.is_constant():
-        return variable.constant()
-    if isinstance(variable, Symbol):
-        return abstract.specialise(trace, variable)
-    if isinstance(variable, Text):
-        return variable.settle(trace)
-    if isinstance(variable, Address):
-        return variable.number(trace)
-    if isinstance(variable, Sequence):
-        return variable.known([constant_value(trace, i) for i in variable.unpacked(trace)])
-    if isinstance(variable, Dict) and type(variable) is Dict:
-        made = variable.kind()
-        if variable.kind is collections.defaultdict and variable.factory is not None:
-            made = variable.kind(constant_value(trace, variable.factory))
-        for key, value in abstract.dict_pairs(trace, variable):
-            made[constant_value(trace, key)] = constant_value(trace, value)
-        return made
-    if (
-        isinstance(variable, Object)
-        and isinstance(variable.storage, Constant)
-        and variable.value is not None
-    ):
-        return variable.value
-    if isinstance(variable, (Class, Builtin, Function, Frozen)):
-        return variable.real()
-    if isinstance(variable, Slice):
-        return slice(*(constant_value(trace, p) for p in variable.parts))
-    if isinstance(variable, Set):
-        return real_set(trace, variable)
-    raise Break(objects.UNKNOWN_OBJECT, operation="take the value of", object=variable.describe())
+    return variable.constant() if variable.is_constant() else variable.as_constant(trace)
 
 
 @implements(abstract.integer)
@@ -187,7 +151,7 @@ def negate_truth(trace: Trace, variable: Value) -> Value:
     return Constant(not truth_of(trace, variable))
 
 
-@implements(abstract.object_truth)
+@implements(instance.object_truth)
 def object_truth(trace: Trace, obj: Object) -> bool:
     cls = obj.cls
     for name in ("__bool__", "__len__"):

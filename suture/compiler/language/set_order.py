@@ -13,16 +13,16 @@ from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.conversions import wrap_known
 from suture.compiler.language.hashing import HashKey
-from suture.compiler.objects import MOVED, RealIdentity, Set, SetIterator, is_literal
+from suture.compiler.objects import MOVED, RealIdentity, Set, SetIterator, is_literal, set_
 
 
-@implements(abstract.set_iterator)
+@implements(set_.set_iterator)
 def set_iterator(trace: Trace, of: Set) -> Value:
     order = set_order(trace, of)
     return SetIterator(of, order, len(order))
 
 
-@implements(abstract.set_order)
+@implements(set_.set_order)
 def set_order(trace: Trace, of: Set) -> list[Any]:
     entries = of.entries
     if len(entries) < 2:
@@ -61,16 +61,6 @@ def to_be_sorted(trace: Trace, of: Value) -> list[Any] | None:
         if all(type(value) in kinds for value in values):
             return members
     return None
-
-
-def real_set(trace: Trace, variable: Set) -> set[Any] | frozenset[Any]:
-    """The value of a set made of constants, members in order."""
-    order = [abstract.constant_value(trace, v) for v in set_order(trace, variable)]
-    again = [abstract.constant_value(trace, v) for v in variable.in_order()]
-    for made in (variable.kind(order), variable.made_of(again)):
-        if list(made) == order:
-            return made
-    raise Break(objects.UNKNOWN_OBJECT, operation="take the order of", object=variable.describe())
 
 
 @implements(abstract.known_set)

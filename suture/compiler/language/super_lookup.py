@@ -13,7 +13,7 @@ from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING
-from suture.compiler.objects import Class, Opaque, Super
+from suture.compiler.objects import Class, Opaque, Super, instance
 from suture.torch_private import tensor_parts
 
 _TENSOR_BASES = (torch.Tensor, tensor_parts.TensorBase)
@@ -39,7 +39,7 @@ def make_super(trace: Trace, sup: object, cls: Any, obj: Any, given: bool = True
     return Super(cls.value, obj)
 
 
-@implements(abstract.super_attribute)
+@implements(instance.super_attribute)
 def super_attribute(trace: Trace, sup: Super, name: str) -> Value | None:
     owner = sup.owner
     of_class = isinstance(owner, Class) and not issubclass(owner.python_type(), sup.after)

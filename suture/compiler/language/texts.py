@@ -7,7 +7,7 @@ from typing import Any
 from suture.breaks import Break, builtin_calls
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
-from suture.compiler.objects import Constant, Dict, List, Object, Set, Tuple
+from suture.compiler.objects import Constant, Dict, List, Object, Set, Tuple, set_
 from suture.compiler.objects.text import Text, field, joined
 
 _BRACKETS: dict[type, tuple[str, str]] = {list: ("[", "]"), tuple: ("(", ")"), dict: ("{", "}")}
@@ -61,9 +61,7 @@ def text_in_c(trace: Trace, value: Object, raw: object, how: str) -> Value:
         if text is not None:
             return text
     if isinstance(storage, Set) and raw is storage.kind.__repr__:
-        items = [
-            abstract.convert_value(trace, i, "repr") for i in abstract.set_order(trace, storage)
-        ]
+        items = [abstract.convert_value(trace, i, "repr") for i in set_.set_order(trace, storage)]
         around = ("({", "})") if items else ("(", ")")
         name = Constant(value.cls.__name__ + around[0])
         return joined(trace, [name, *_between(items), Constant(around[1])])

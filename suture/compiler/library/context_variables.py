@@ -106,13 +106,13 @@ def _is_plain(value: Value | None) -> bool:
 class MadeToken(Value):
     """What `set` gave in this region. `old` is what the variable held before, None for nothing."""
 
-    __slots__ = ("old", "place", "used", "variable")
+    __slots__ = ("old", "position", "used", "variable")
 
-    def __init__(self, variable: ContextVariable, old: Value | None, place: Any) -> None:
+    def __init__(self, variable: ContextVariable, old: Value | None, position: Any) -> None:
         super().__init__(None)
         self.variable = variable
         self.old = old
-        self.place = place
+        self.position = position
         self.used = False
 
     def python_type(self) -> type:
@@ -130,7 +130,7 @@ class MadeToken(Value):
         return super().getattr(trace, name)
 
     def rebuild(self, emit: Emitter) -> str:
-        raise MadeByPython(self.place, "a token of a context variable")
+        raise MadeByPython(self.position, "a token of a context variable")
 
 
 @wraps(contextvars.ContextVar)
@@ -158,12 +158,12 @@ def _get(self: ContextVariable, trace: Trace, *default: Value) -> Value:
 
 @method(ContextVariable, "set")
 def _set(self: ContextVariable, trace: Trace, value: Value) -> Value:
-    place = (trace.frames[-1].code.code, trace.frames[-1].ip)
+    position = (trace.frames[-1].code.code, trace.frames[-1].ip)
     old = self.current(trace)
-    if place in trace.region.plan.by_python or not (_is_plain(old) and _is_plain(value)):
+    if position in trace.region.plan.by_python or not (_is_plain(old) and _is_plain(value)):
         raise Break(objects.UNKNOWN_METHOD, object=self.describe(), method="set")
     self.change(trace, value)
-    return MadeToken(self, old, place)
+    return MadeToken(self, old, position)
 
 
 @method(ContextVariable, "reset")

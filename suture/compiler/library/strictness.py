@@ -1,4 +1,4 @@
-"""Blocks in which a graph break is an error. Nothing is switched while tracing: the tracer keeps
+"""Blocks in which a graph break is an error. Nothing is switched while tracing: the trace keeps
 what the program says, and a variant brings it up to date where Python goes on."""
 
 from __future__ import annotations

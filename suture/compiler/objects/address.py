@@ -21,6 +21,9 @@ class Address(Value):
         super().__init__(None)
         self.owner = owner
 
+    def as_constant(self, trace: Trace) -> Any:
+        return self.number(trace)
+
     def python_type(self) -> type:
         return int
 

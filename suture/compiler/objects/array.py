@@ -10,6 +10,7 @@ import torch
 from suture._core import type_name
 from suture.breaks import Break, arrays
 from suture.compiler import abstract
+from suture.compiler.abstract import declared
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
@@ -71,7 +72,7 @@ class Array(Value):
         return abstract.raise_(trace, TypeError, "unhashable type: 'numpy.ndarray'")
 
     def getattr(self, trace: Trace, name: str) -> Value | None:
-        return abstract.array_attribute(trace, self, name)
+        return array_attribute(trace, self, name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
         raise Break(arrays.ARRAY_ATTRIBUTE, attribute=name)
@@ -82,7 +83,7 @@ class Array(Value):
         own = find_method(type(self), name)
         if own is not None:
             return abstract.builtin_method(trace, own, self, name, args, kwargs)
-        return abstract.array_method(trace, self, name, args, kwargs)
+        return array_method(trace, self, name, args, kwargs)
 
     def rebuild(self, emit: Emitter) -> str:
         text = f"{emit.value(self.tensor)}.numpy()"
@@ -91,7 +92,7 @@ class Array(Value):
 
 @method(Array, "__getitem__")
 def array_getitem(self: Array, trace: Trace, key: Value) -> Value:
-    return abstract.array_operator(trace, "getitem", self, key)
+    return array_operator(trace, "getitem", self, key)
 
 
 @method(Array, "__setitem__")
@@ -122,7 +123,7 @@ def array_iter(self: Array, trace: Trace) -> Value | None:
 def _operator(name: str, *, swapped: bool = False) -> Any:
     def method(self: Array, trace: Trace, *others: Value) -> Value:
         operands = (*others, self) if swapped else (self, *others)
-        return abstract.array_operator(trace, name, *operands)
+        return array_operator(trace, name, *operands)
 
     return method
 
@@ -159,3 +160,24 @@ class ArrayMethod(Value):
 def numpy_dtype(tensor: torch.Tensor) -> Any:
     """The NumPy dtype of the array over a tensor like this."""
     return torch.empty(0, dtype=tensor.dtype).numpy().dtype
+
+
+# ---- declared here, as in `abstract`: other rooms have the bodies
+
+
+@declared
+def array_attribute(trace: Trace, array: Array, name: str) -> Value:
+    """`array.name`: a fact of its dtype and shape, a view as a node, or a method."""
+
+
+@declared
+def array_method(
+    trace: Trace, array: Array, name: str, args: list[Any], kwargs: dict[str, Value]
+) -> Value:
+    """`array.name(...)` as a node over its tensor; Break where NumPy alone can do it."""
+
+
+@declared
+def array_operator(trace: Trace, name: str, *operands: Value) -> Value:
+    """An operator with an array among its operands, as a node with the dtype that NumPy would give;
+    None if the operands are not for the graph."""

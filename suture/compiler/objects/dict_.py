@@ -9,6 +9,7 @@ from typing import Any
 from suture._core import type_name
 from suture.breaks import Break, objects
 from suture.compiler import abstract
+from suture.compiler.abstract import declared
 from suture.compiler.core import Lazy, Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
@@ -24,7 +25,7 @@ MISSING = object()
 
 
 class Dict(Container):
-    """A dict. `entries` maps hash keys to (key, value) pairs of variables.
+    """A dict. `entries` maps hash keys to (key, value) pairs of values.
 
     A dict that came from outside is read key by key (`backing` is the real one) until somebody
     needs all of it; only what was read is guarded.
@@ -49,6 +50,16 @@ class Dict(Container):
         self.inserted = 0  # how many keys have come in while tracing
         self.original: dict[Any, tuple[Any, Any]] | None = None  # what a real dict held at first
 
+    def as_constant(self, trace: Trace) -> Any:
+        if type(self) is not Dict:
+            return super().as_constant(trace)
+        made = self.kind()
+        if self.kind is collections.defaultdict and self.factory is not None:
+            made = self.kind(abstract.constant_value(trace, self.factory))
+        for key, value in abstract.dict_pairs(trace, self):
+            made[abstract.constant_value(trace, key)] = abstract.constant_value(trace, value)
+        return made
+
     def python_type(self) -> type:
         return self.kind
 
@@ -64,7 +75,7 @@ class Dict(Container):
     def load(self, trace: Trace) -> dict[Any, tuple[Any, Any]]:
         """All entries; guards the whole set of keys if the dict came from outside."""
         if self.backing is not None:
-            self.entries = abstract.dict_entries(trace, self)
+            self.entries = dict_entries(trace, self)
             self.original = dict(self.entries)
             self.backing = None
         return self.entries
@@ -77,7 +88,7 @@ class Dict(Container):
         if found is None:
             if self.backing is None:
                 return None
-            found = abstract.dict_entry(trace, self, key, at)
+            found = dict_entry(trace, self, key, at)
             if found is None:
                 return None
             self.entries[at] = found
@@ -335,12 +346,12 @@ def dict_move_to_end(self: Dict, trace: Trace, key: Any, last: Any = None) -> Va
 
 @method(Dict, "__eq__")
 def dict_eq(self: Dict, trace: Trace, other: Value) -> Value:
-    return abstract.dicts_equal(trace, self, other)
+    return dicts_equal(trace, self, other)
 
 
 @method(Dict, "__ne__")
 def dict_ne(self: Dict, trace: Trace, other: Value) -> Value:
-    equal = abstract.dicts_equal(trace, self, other)
+    equal = dicts_equal(trace, self, other)
     return equal if equal.constant() is NotImplemented else abstract.negate(trace, equal)
 
 
@@ -354,3 +365,21 @@ def dict_fromkeys(self: Dict, trace: Trace, keys: object, value: object = None) 
 
 def _unchanged(old: Any, new: Any) -> bool:
     return old is new or (type(old) is Lazy and old.source is not None and new.source is old.source)
+
+
+# ---- declared here, as in `abstract`: other rooms have the bodies
+
+
+@declared
+def dict_entries(trace: Trace, of: Dict) -> dict[Any, tuple[Any, Any]]:
+    """All entries of a dict that came from outside; its keys are guarded."""
+
+
+@declared
+def dict_entry(trace: Trace, of: Dict, key: Value, at: object) -> Any:
+    """One entry of a dict that came from outside, or None; only this key is guarded."""
+
+
+@declared
+def dicts_equal(trace: Trace, left: Value, right: Value) -> Value:
+    """`left == right`; between two OrderedDicts the order counts too."""

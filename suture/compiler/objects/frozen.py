@@ -6,11 +6,12 @@ import inspect
 import operator
 import types
 import typing
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from suture.breaks import Break, objects
 from suture.compiler import abstract
+from suture.compiler.abstract import declared
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
@@ -58,6 +59,9 @@ class Frozen(Held):
 
     __slots__ = ()
 
+    def as_constant(self, trace: Trace) -> Any:
+        return self.real()
+
     def as_proxy(self) -> Any:
         return self.value
 
@@ -78,7 +82,7 @@ class Frozen(Held):
         if isinstance(found, (types.MethodType, types.BuiltinMethodType)):
             if found.__self__ is self.value:
                 return FrozenMethod(self, name)
-        return abstract.frozen(trace, found)
+        return frozen(trace, found)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
         raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=self.describe())
@@ -89,9 +93,7 @@ class Frozen(Held):
         if type(self.value) is types.MappingProxyType:  # what is in there is there for all to see
             values = [abstract.constant_value(trace, a) for a in args]
             named = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
-            return abstract.frozen_result(
-                trace, lambda: getattr(self.value, name)(*values, **named)
-            )
+            return frozen_result(trace, lambda: getattr(self.value, name)(*values, **named))
         if name in _MAKES and isinstance(self.value, inspect.Signature):  # something to change
             return abstract.tail_call(
                 trace,
@@ -99,7 +101,7 @@ class Frozen(Held):
                 [self, *args],
                 kwargs,
             )
-        return abstract.frozen_answer(trace, getattr(self.value, name), args, kwargs)
+        return frozen_answer(trace, getattr(self.value, name), args, kwargs)
 
     def _compared(self, trace: Trace, compare: object, other: Value) -> Value | None:
         """What the class says of itself and another object that never changes."""
@@ -143,14 +145,14 @@ def frozen_contains(self: Frozen, trace: Trace, key: Value) -> Value | None:
 @method(Frozen, "__getitem__")
 def frozen_getitem(self: Frozen, trace: Trace, key: Value) -> Value | None:
     value = abstract.constant_value(trace, key)
-    return abstract.frozen_result(trace, lambda: self.value[value])
+    return frozen_result(trace, lambda: self.value[value])
 
 
 @method(Frozen, "__iter__")
 def frozen_iter(self: Frozen, trace: Trace) -> Value:
     return abstract.list_iterator(
         trace,
-        list(abstract.unpack(trace, abstract.frozen_result(trace, lambda: tuple(self.value)))),
+        list(abstract.unpack(trace, frozen_result(trace, lambda: tuple(self.value)))),
     )
 
 
@@ -172,3 +174,21 @@ class FrozenMethod(Value):
 
     def rebuild(self, emit: Emitter) -> str:
         return f"{emit.value(self.owner)}.{self.name}"
+
+
+# ---- declared here, as in `abstract`: other rooms have the bodies
+
+
+@declared
+def frozen(trace: Trace, value: Value) -> Value:
+    """The value of a real object read from one that never changes."""
+
+
+@declared
+def frozen_answer(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    """What a method of such an object gives: made anew by the variant if it can change."""
+
+
+@declared
+def frozen_result(trace: Trace, thunk: Callable[[], Any]) -> Any:
+    """What a method of such an object gives, or the exception it raised."""

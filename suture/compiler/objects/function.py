@@ -63,6 +63,9 @@ class Function(Value):
         super().__init__(source)
         self.fn = fn
 
+    def as_constant(self, trace: Trace) -> Any:
+        return self.real()
+
     def python_type(self) -> type:
         return types.FunctionType
 
@@ -469,6 +472,9 @@ class Builtin(Held):
     """Any other callable or object known by identity: C functions, descriptors, modules."""
 
     __slots__ = ()
+
+    def as_constant(self, trace: Trace) -> Any:
+        return self.real()
 
     def as_proxy(self) -> Any:
         return self.value

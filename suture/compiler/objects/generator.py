@@ -6,6 +6,7 @@ import types
 from typing import Any
 
 from suture.compiler import abstract
+from suture.compiler.abstract import declared
 from suture.compiler.core import Frame, Mutable, Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
@@ -58,7 +59,7 @@ class Generator(Mutable):
         return abstract.container_attribute(trace, self, name)
 
     def advance(self, trace: Trace) -> Value:
-        return abstract.advance_generator(trace, self, Constant(None))
+        return advance_generator(trace, self, Constant(None))
 
     def remaining(self, trace: Trace) -> list[Any]:
         from suture.compiler.objects.iterator import END
@@ -102,3 +103,11 @@ def generator_close(self: Generator, trace: Trace) -> Any:
 @method(Generator, "throw")
 def generator_throw(self: Generator, trace: Trace, *args: Value) -> Value:
     return abstract.generator_throw(trace, self, list(args))
+
+
+# ---- declared here, as in `abstract`: other rooms have the bodies
+
+
+@declared
+def advance_generator(trace: Trace, gen: Generator, sent: Value) -> Value:
+    """Run to the next yield; END when it returns."""

@@ -41,7 +41,7 @@ class Pair:
 
 
 class Held(Value):
-    """A variable that stands for `value`, a real object."""
+    """The value of a real object, `value`."""
 
     __slots__ = ("value",)
 

@@ -12,6 +12,7 @@ import torch
 from suture import _core
 from suture.breaks import Break, calls, objects
 from suture.compiler import abstract
+from suture.compiler.abstract import declared
 from suture.compiler.core import Mutable, Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
@@ -50,6 +51,11 @@ class Object(Mutable):
         self.attrs: dict[str, Any] = {}
         self.storage = storage
 
+    def as_constant(self, trace: Trace) -> Any:
+        if isinstance(self.storage, Constant) and self.value is not None:
+            return self.value
+        return super().as_constant(trace)
+
     def python_type(self) -> type:
         return self.cls
 
@@ -65,27 +71,27 @@ class Object(Mutable):
         return RealIdentity(self.value) if self.value is not None else super().identity()
 
     def hash_key(self, trace: Trace) -> Hashable:
-        return abstract.object_hash_key(trace, self)
+        return object_hash_key(trace, self)
 
     def describe(self) -> str:
         return self.source.path() if self.source is not None else f"a {self.cls.__name__}"
 
     def truth(self, trace: Trace) -> bool | None:
-        return abstract.object_truth(trace, self)
+        return object_truth(trace, self)
 
     def getattr(self, trace: Trace, name: str) -> Value | None:
         if issubclass(self.cls, BaseException):
             if name == "__traceback__":
                 return abstract.traceback_of(trace, self)
-            if name == "__context__" and abstract.raises_set_contexts(trace):
+            if name == "__context__" and raises_set_contexts(trace):
                 raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
-        return abstract.instance_attribute(trace, self, name)
+        return instance_attribute(trace, self, name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
-        abstract.instance_set_attribute(trace, self, name, value)
+        instance_set_attribute(trace, self, name, value)
 
     def delattr(self, trace: Trace, name: str) -> None:
-        abstract.instance_delete_attribute(trace, self, name)
+        instance_delete_attribute(trace, self, name)
 
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         return abstract.call_type_method(trace, self, "__call__", args, kwargs)
@@ -168,6 +174,9 @@ class Class(Held):
 
     __slots__ = ()
 
+    def as_constant(self, trace: Trace) -> Any:
+        return self.real()
+
     def as_proxy(self) -> Any:
         return _DTYPES.get(self.value, self.value)
 
@@ -180,7 +189,7 @@ class Class(Held):
         return True
 
     def getattr(self, trace: Trace, name: str) -> Value | None:
-        return abstract.class_attribute(trace, self, name)
+        return class_attribute(trace, self, name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
         raise Break(
@@ -188,7 +197,7 @@ class Class(Held):
         )
 
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
-        return abstract.call_class(trace, self, args, kwargs)
+        return call_class(trace, self, args, kwargs)
 
     def rebuild(self, emit: Emitter) -> str:
         return str(emit.constant(self.value, self.value.__name__))
@@ -208,7 +217,7 @@ class Super(Value):
         return super
 
     def getattr(self, trace: Trace, name: str) -> Value | None:
-        return abstract.super_attribute(trace, self, name)
+        return super_attribute(trace, self, name)
 
     def rebuild(self, emit: Emitter) -> str:
         return f"super({emit.constant(self.after, 'cls')}, {emit.value(self.owner)})"
@@ -256,7 +265,7 @@ class Raise(Mutable):
             return abstract.traceback_of(trace, self)
         if name == "value" and issubclass(self.cls, StopIteration):
             return self.args[0] if self.args else Constant(None)
-        return abstract.instance_attribute(trace, self, name)
+        return instance_attribute(trace, self, name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
         if name in ("__cause__", "__context__"):
@@ -266,9 +275,9 @@ class Raise(Mutable):
                     trace, TypeError, f"exception {what} must be None or derive from BaseException"
                 )
         if name == "__traceback__":
-            abstract.traceback_before(trace, self, value)
+            traceback_before(trace, self, value)
         if name not in _OF_EXCEPTIONS:
-            abstract.instance_set_attribute(trace, self, name, value)
+            instance_set_attribute(trace, self, name, value)
             return
         self.touch(trace)
         if name == "__cause__":
@@ -278,7 +287,7 @@ class Raise(Mutable):
         elif name == "args":
             self.args = list(abstract.unpack(trace, value))
         else:
-            self.traceback = abstract.traceback_before(trace, self, value)
+            self.traceback = traceback_before(trace, self, value)
 
     def rebuild(self, emit: Emitter) -> str:
         cls = emit.constant(self.cls, self.cls.__name__)
@@ -306,7 +315,7 @@ class Raise(Mutable):
 
 @method(Raise, "with_traceback")
 def raise_with_traceback(self: Raise, trace: Trace, traceback: Value) -> Value:
-    entries = abstract.traceback_before(trace, self, traceback)
+    entries = traceback_before(trace, self, traceback)
     self.touch(trace)
     self.traceback = entries
     return self
@@ -369,10 +378,74 @@ class Module(Held):
         return str((held or {}).get("__name__", "a module"))
 
     def getattr(self, trace: Trace, name: str) -> Value | None:
-        return abstract.module_attribute(trace, self, name)
+        return module_attribute(trace, self, name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
-        abstract.set_module_attribute(trace, self, name, value)
+        set_module_attribute(trace, self, name, value)
 
     def rebuild(self, emit: Emitter) -> str:
         return str(emit.constant(self.value, self.describe().replace(".", "_")))
+
+
+# ---- declared here, as in `abstract`: other rooms have the bodies
+
+
+@declared
+def call_class(trace: Trace, cls: Class, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    """`cls(...)`: what the metaclass, `__new__` and `__init__` do. May leave a frame."""
+
+
+@declared
+def class_attribute(trace: Trace, cls: Class, name: str) -> Value:
+    """`cls.name` for a class that exists."""
+
+
+@declared
+def instance_attribute(trace: Trace, obj: Object | Raise, name: str) -> Value:
+    """`obj.name` for an instance of a class with Python attributes."""
+
+
+@declared
+def instance_set_attribute(trace: Trace, obj: Object | Raise, name: str, value: Value) -> None:
+    """`obj.name = value`, as the class says: a descriptor, `__setattr__`, or its own dict."""
+
+
+@declared
+def instance_delete_attribute(trace: Trace, obj: Object | Raise, name: str) -> None:
+    """`del obj.name`, as the class says: a descriptor, `__delattr__`, or its own dict."""
+
+
+@declared
+def module_attribute(trace: Trace, module: Module, name: str) -> Value:
+    """An attribute of a Python module: its dict, then the module's own __getattr__."""
+
+
+@declared
+def set_module_attribute(trace: Trace, module: Module, name: str, value: Value) -> None:
+    """`module.name = value`: in its dict, or as a descriptor in the module's class does it."""
+
+
+@declared
+def super_attribute(trace: Trace, sup: Super, name: str) -> Value:
+    """`super().name`."""
+
+
+@declared
+def object_hash_key(trace: Trace, obj: Object) -> Value:
+    """Something hashable that compares as the object does."""
+
+
+@declared
+def object_truth(trace: Trace, obj: Object) -> bool:
+    """The truth of an instance, by `__bool__` or `__len__` of its class; True without them."""
+
+
+@declared
+def raises_set_contexts(trace: Trace) -> bool:
+    """Whether real exceptions were raised whose contexts are set only behind the region."""
+
+
+@declared
+def traceback_before(trace: Trace, exc: Value, traceback: Value) -> list[Any]:
+    """The entries of an exception of the trace that `traceback` represents: none, or those
+    it had when its traceback was read."""

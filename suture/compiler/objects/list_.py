@@ -7,6 +7,7 @@ from typing import Any
 
 from suture._core import type_name
 from suture.compiler import abstract
+from suture.compiler.abstract import declared
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
@@ -108,7 +109,7 @@ def list_sort(self: List, trace: Trace, *, key: Any = None, reverse: Any = None)
     self.items.clear()  # as Python does: what compares finds an empty list
     before = self.changes
     try:
-        abstract.sort(trace, items, key, reverse)
+        sort(trace, items, key, reverse)
     finally:
         self.items[:] = items
     if self.changes != before:
@@ -153,3 +154,12 @@ def list_imul(self: List, trace: Trace, times: Value) -> Value:
     items = self.change(trace)
     items[:] = repeated(items, n)
     return self
+
+
+# ---- declared here, as in `abstract`: other rooms have the bodies
+
+
+@declared
+def sort(trace: Trace, items: list[Any], key: Value | None, reverse: Value | None) -> None:
+    """Put the items in order by the comparisons the program would make; if one raises, they
+    are left as far as Python has come."""

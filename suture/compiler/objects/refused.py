@@ -7,6 +7,7 @@ from typing import Any
 
 from suture.breaks import Break
 from suture.compiler import abstract
+from suture.compiler.abstract import declared
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.instance import Opaque
@@ -40,7 +41,7 @@ class Refused(Opaque):
     def call_method(
         self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
     ) -> Value:
-        return abstract.method_of_refused(trace, self, name, args, kwargs)
+        return method_of_refused(trace, self, name, args, kwargs)
 
 
 class RefusedMethod(Value):
@@ -58,3 +59,13 @@ class RefusedMethod(Value):
 
     def rebuild(self, emit: Emitter) -> str:
         return f"{emit.value(self.owner)}.{self.name}"
+
+
+# ---- declared here, as in `abstract`: other rooms have the bodies
+
+
+@declared
+def method_of_refused(
+    trace: Trace, tensor: Refused, name: str, args: list[Any], kwargs: dict[str, Value]
+) -> Value:
+    """A method of a tensor that is no value of the graph: some have a break of their own."""

@@ -8,6 +8,7 @@ from typing import Any
 from suture._core import type_name
 from suture.breaks import Break, objects
 from suture.compiler import abstract
+from suture.compiler.abstract import declared
 from suture.compiler.core import Lazy, Mutable, Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
@@ -87,7 +88,7 @@ def container_class(self: Container, trace: Trace) -> Value | None:
 
 
 class Sequence(Container):
-    """Common to list and tuple: `items` holds variables, or Lazy where nobody looked yet."""
+    """Common to list and tuple: `items` holds values, or Lazy where nobody looked yet."""
 
     __slots__ = ("changes", "items", "settled")
     kind: type = tuple
@@ -97,6 +98,9 @@ class Sequence(Container):
         self.items: list[Any] = list(items)
         self.settled = False  # nothing in `items` is Lazy any more
         self.changes = 0  # how often a list was about to change
+
+    def as_constant(self, trace: Trace) -> Any:
+        return self.known([abstract.constant_value(trace, i) for i in self.unpacked(trace)])
 
     def python_type(self) -> type:
         return self.kind
@@ -154,7 +158,7 @@ def sequence_getitem(self: Sequence, trace: Trace, key: Value) -> Value | None:
 
 @method(Sequence, "__iter__")
 def sequence_iter(self: Sequence, trace: Trace) -> Value:
-    return abstract.sequence_iterator(trace, self)
+    return sequence_iterator(trace, self)
 
 
 @method(Sequence, "__contains__")
@@ -179,32 +183,32 @@ def sequence_index(
 
 @method(Sequence, "__eq__")
 def sequence_eq(self: Sequence, trace: Trace, other: Value) -> Value:
-    return abstract.sequence_compare(trace, "==", self, other)
+    return sequence_compare(trace, "==", self, other)
 
 
 @method(Sequence, "__ne__")
 def sequence_ne(self: Sequence, trace: Trace, other: Value) -> Value:
-    return abstract.sequence_compare(trace, "!=", self, other)
+    return sequence_compare(trace, "!=", self, other)
 
 
 @method(Sequence, "__lt__")
 def sequence_lt(self: Sequence, trace: Trace, other: Value) -> Value:
-    return abstract.sequence_compare(trace, "<", self, other)
+    return sequence_compare(trace, "<", self, other)
 
 
 @method(Sequence, "__le__")
 def sequence_le(self: Sequence, trace: Trace, other: Value) -> Value:
-    return abstract.sequence_compare(trace, "<=", self, other)
+    return sequence_compare(trace, "<=", self, other)
 
 
 @method(Sequence, "__gt__")
 def sequence_gt(self: Sequence, trace: Trace, other: Value) -> Value:
-    return abstract.sequence_compare(trace, ">", self, other)
+    return sequence_compare(trace, ">", self, other)
 
 
 @method(Sequence, "__ge__")
 def sequence_ge(self: Sequence, trace: Trace, other: Value) -> Value:
-    return abstract.sequence_compare(trace, ">=", self, other)
+    return sequence_compare(trace, ">=", self, other)
 
 
 @method(Sequence, "count")
@@ -231,7 +235,7 @@ def sequence_mul(self: Sequence, trace: Trace, times: Value) -> Value:
 
 @method(Sequence, "__reversed__")
 def sequence_reversed(self: Sequence, trace: Trace) -> Value:
-    return abstract.sequence_iterator(trace, self, reverse=True)
+    return sequence_iterator(trace, self, reverse=True)
 
 
 def repeated(items: list[Any], times: int) -> list[Any]:
@@ -248,3 +252,16 @@ def proxy_of(item: Any) -> Any:
     if type(item) is Lazy:
         raise Break(objects.UNKNOWN_OBJECT, operation="pass to the graph", object="an item")
     return item.as_proxy()
+
+
+# ---- declared here, as in `abstract`: other rooms have the bodies
+
+
+@declared
+def sequence_compare(trace: Trace, symbol: str, left: Value, right: Value) -> Value:
+    """What `left.__eq__(right)`, `__lt__` and the others (`symbol`) give for a list or a tuple."""
+
+
+@declared
+def sequence_iterator(trace: Trace, of: Sequence, reverse: bool = False) -> Value:
+    """`iter(of)` or `reversed(of)` of a list or a tuple: it sees what is appended meanwhile."""

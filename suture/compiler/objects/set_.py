@@ -7,6 +7,7 @@ from typing import Any
 
 from suture.breaks import Break, objects
 from suture.compiler import abstract
+from suture.compiler.abstract import declared
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.address import Address, is_address_key, may_be_id
@@ -72,7 +73,7 @@ def _member_key(trace: Trace, item: object) -> Any:
 
 
 class Set(Container):
-    """set or frozenset. `entries` maps hash keys to variables. `table` holds the same keys in a
+    """set or frozenset. `entries` maps hash keys to values. `table` holds the same keys in a
     real set that has gone through the same operations, and so has the same order; MOVED where the
     real set existed before, whose table can be any."""
 
@@ -85,6 +86,15 @@ class Set(Container):
         self.entries: dict[Any, Any] = {} if entries is None else entries
         self.kind = kind
         self.table: Any = MOVED if source is not None else set(self.entries)
+
+    def as_constant(self, trace: Trace) -> Any:
+        """With its members in order, which is that of a table it was made of, or of a copy."""
+        order = [abstract.constant_value(trace, v) for v in set_order(trace, self)]
+        again = [abstract.constant_value(trace, v) for v in self.in_order()]
+        for made in (self.kind(order), self.made_of(again)):
+            if list(made) == order:
+                return made
+        raise Break(objects.UNKNOWN_OBJECT, operation="take the order of", object=self.describe())
 
     def python_type(self) -> type:
         return self.kind
@@ -197,7 +207,7 @@ def set_len(self: Set, trace: Trace) -> Value:
 
 @method(Set, "__iter__")
 def set_iter(self: Set, trace: Trace) -> Value:
-    return abstract.set_iterator(trace, self)
+    return set_iterator(trace, self)
 
 
 @method(Set, "__contains__")
@@ -234,7 +244,7 @@ def set_remove(self: Set, trace: Trace, item: Value) -> Value | None:
 def set_pop(self: Set, trace: Trace) -> Value | None:
     if not self.entries:
         return abstract.raise_(trace, KeyError, "pop from an empty set")
-    first = abstract.set_order(trace, self)[0]
+    first = set_order(trace, self)[0]
     if self.table is not MOVED:
         key = self.table.pop()
         return self.change(trace).pop(key)
@@ -318,7 +328,7 @@ def set_isdisjoint(self: Set, trace: Trace, other: Any) -> Value:
 def set_reduce_ex(self: Set, trace: Trace, protocol: Value) -> Value:
     parts = [
         abstract.wrap(trace, self.kind, None),
-        Tuple([List(abstract.set_order(trace, self))]),
+        Tuple([List(set_order(trace, self))]),
         Constant(None),
     ]
     return Tuple(parts)
@@ -432,3 +442,16 @@ method(Set, "__le__")(_set_compare(False, False, None))
 method(Set, "__lt__")(_set_compare(True, False, None))
 method(Set, "__ge__")(_set_compare(False, True, None))
 method(Set, "__gt__")(_set_compare(True, True, None))
+
+
+# ---- declared here, as in `abstract`: other rooms have the bodies
+
+
+@declared
+def set_iterator(trace: Trace, of: Set) -> Value:
+    """`iter(of)` of a set, in the order the real set has."""
+
+
+@declared
+def set_order(trace: Trace, of: Set) -> list[Any]:
+    """The members in the order the real set has."""

@@ -23,6 +23,9 @@ class Slice(Value):
         super().__init__(source)
         self.parts = (start, stop, step)
 
+    def as_constant(self, trace: Trace) -> Any:
+        return slice(*(abstract.constant_value(trace, p) for p in self.parts))
+
     def python_type(self) -> type:
         return slice
 

@@ -11,6 +11,7 @@ import torch.fx
 from suture._core import type_name
 from suture.breaks import Break, NodeText, objects, tensors
 from suture.compiler import abstract
+from suture.compiler.abstract import declared
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
@@ -138,7 +139,7 @@ class Tensor(GraphValue):
         if overridden is not None:
             return abstract.truth(trace, overridden)
         number = abstract.known_number(trace, self)
-        return abstract.current_truth(trace, self) if number is None else bool(number)
+        return current_truth(trace, self) if number is None else bool(number)
 
     def rebuild(self, emit: Emitter) -> str:
         name = str(emit.graph_output(self))
@@ -158,7 +159,7 @@ class Tensor(GraphValue):
             emit.line(f"{name}.{attr} = {emit.value(value)}")
 
     def getattr(self, trace: Trace, name: str) -> Value | None:
-        return abstract.tensor_attribute(trace, self, name)
+        return tensor_attribute(trace, self, name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
         abstract.tensor_set_attribute(trace, self, name, value)
@@ -173,6 +174,9 @@ class Symbol(GraphValue):
     """A symbolic int, float or bool (torch.SymInt, SymFloat, SymBool)."""
 
     __slots__ = ()
+
+    def as_constant(self, trace: Trace) -> Any:
+        return abstract.specialise(trace, self)
 
     def python_type(self) -> type:
         return symbol_type(self.value)
@@ -207,7 +211,7 @@ class Symbol(GraphValue):
     def call_method(
         self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
     ) -> Value:
-        return abstract.symbol_method(trace, self, name, args, kwargs)
+        return symbol_method(trace, self, name, args, kwargs)
 
 
 class SymbolMethod(Value):
@@ -221,7 +225,7 @@ class SymbolMethod(Value):
         self.name = name
 
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
-        return abstract.symbol_method(trace, self.owner, self.name, args, kwargs)
+        return symbol_method(trace, self.owner, self.name, args, kwargs)
 
     def rebuild(self, emit: Emitter) -> str:
         return f"{emit.value(self.owner)}.{self.name}"
@@ -262,7 +266,7 @@ class BaseMethod(TensorMethod):
     __slots__ = ()
 
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
-        return abstract.base_method(trace, self.owner, self.name, args, kwargs)
+        return base_method(trace, self.owner, self.name, args, kwargs)
 
 
 def symbol_type(value: object) -> type:
@@ -274,3 +278,31 @@ def symbol_type(value: object) -> type:
     if isinstance(value, torch.SymBool):
         return bool
     raise Break(tensors.FAKE_FAILED, operator="symbolic number", error=type(value).__name__)
+
+
+# ---- declared here, as in `abstract`: other rooms have the bodies
+
+
+@declared
+def tensor_attribute(trace: Trace, tensor: Tensor, name: str) -> Value:
+    """`tensor.name`: what its class overrides, a fact of the fake tensor, a node, or a method."""
+
+
+@declared
+def base_method(
+    trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: dict[str, Value]
+) -> Value:
+    """`super().name(...)`: the method that torch's C class has."""
+
+
+@declared
+def symbol_method(
+    trace: Trace, symbol: Symbol, name: str, args: list[Any], kwargs: dict[str, Value]
+) -> Value:
+    """A method of a symbolic number: a symbol, or folded on its value."""
+
+
+@declared
+def current_truth(trace: Trace, condition: Value) -> bool | None:
+    """The truth of a condition that depends on module state alone, as it is now, to be checked when
+    the variant runs; None if it depends on more."""

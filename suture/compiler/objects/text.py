@@ -52,6 +52,9 @@ class Text(Value):
         super().__init__(None)
         self.parts = parts
 
+    def as_constant(self, trace: Trace) -> Any:
+        return self.settle(trace)
+
     def python_type(self) -> type:
         return str
 

@@ -71,7 +71,7 @@ def tensor_plan(
     return TensorPlan(context, marks)
 
 
-def _kind(trace: Trace, i: int, moving: set[int], marks: Marks) -> Value:
+def _kind(trace: Trace, i: int, moving: set[int], marks: Marks) -> symbolic_shapes.DimDynamic:
     if i in marks.unbacked:
         return symbolic_shapes.DimDynamic.UNBACKED
     if i in marks.dynamic:

@@ -11,12 +11,12 @@ from suture.breaks import Break, objects, python
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Frame, Trace, Value
-from suture.compiler.objects import Cell, Constant, Dict, Lazy, Raise, Raised
+from suture.compiler.objects import Cell, Constant, Dict, Lazy, Raise, Raised, instance
 from suture.compiler.objects.lookup import MISSING, find_in_mro, is_data_descriptor
 from suture.compiler.objects.methods import run_method
 
 
-@implements(abstract.module_attribute)
+@implements(instance.module_attribute)
 def module_attribute(trace: Trace, module: Any, name: str) -> Value | None:
     kind = type(module.value)
     if kind is not types.ModuleType:
@@ -62,7 +62,7 @@ def _without_attribute(trace: Trace, module: Any, name: str) -> Value | None:
     return abstract.raise_(trace, AttributeError, f"module {own!r} has no attribute {name!r}")
 
 
-@implements(abstract.set_module_attribute)
+@implements(instance.set_module_attribute)
 def set_module_attribute(trace: Trace, module: Any, name: str, value: Any) -> None:
     kind: Any = type(module.value)
     raw = find_in_mro(kind, name)
@@ -132,7 +132,7 @@ def _in_changed_dict(trace: Trace, namespace: dict[str, Any], name: str) -> tupl
 
 
 def _as_dict(trace: Trace, namespace: dict[str, Any]) -> Dict | None:
-    """The variable of a namespace that the program has looked at as a dict."""
+    """The value of a namespace that the program has looked at as a dict."""
     known = trace.outside.known.get(id(namespace))
     held = known[1] if known is not None else None
     return held if isinstance(held, Dict) else None

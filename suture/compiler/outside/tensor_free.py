@@ -101,7 +101,7 @@ def _rest(trace: Trace, place: int, depth: int) -> list[Any]:
 
 
 def is_tensor_free(parts: list[Any], arrays: bool = True) -> bool:
-    """Whether code that gets hold of these variables, a function among them, can meet no tensor.
+    """Whether code that gets hold of these values, a function among them, can meet no tensor.
     `arrays`: those that exist are none."""
     reach = _Reach(arrays)
     given = (v for v in parts if v is not None and v is not NULL)
@@ -109,7 +109,7 @@ def is_tensor_free(parts: list[Any], arrays: bool = True) -> bool:
 
 
 def reached_without_tensors(parts: list[Any]) -> list[Any] | None:
-    """What code that gets hold of these variables can look at; None if tensors may be among it."""
+    """What code that gets hold of these values can look at; None if tensors may be among it."""
     reach = _Reach(arrays=False)
     free = all(reach.argument(v) for v in parts) and reach.finish()
     return list(reach.seen.values()) if free else None

@@ -71,7 +71,7 @@ _FUNCTION_LIKE = (
 
 
 def wraps(*kinds: type) -> Callable[[Wrap], Wrap]:
-    """Register how objects of exactly these types become variables."""
+    """Register how objects of exactly these types are wrapped."""
 
     def register(fn: Wrap) -> Wrap:
         for kind in kinds:
@@ -216,10 +216,10 @@ def _maker_for(value: Any) -> Wrap:
     return _object
 
 
-# ---- the makers: fn(tx, value, source) -> variable
+# ---- the makers: fn(trace, real object, source) -> value
 
 
-def _literal(trace: Trace, value: object, source: Source) -> Value:
+def _literal(trace: Trace, value: object, source: Source | None) -> Value:
     if source is not None:
         kind = type(value)
         if kind in (int, float):
@@ -377,7 +377,7 @@ def _cell(trace: Trace, value: Any, source: Source | None) -> Value:
 
 
 @wraps(types.CodeType, _core.Compiled, torch.jit.ScriptFunction)
-def _builtin(trace: Trace, value: object, source: Source) -> Value:
+def _builtin(trace: Trace, value: object, source: Source | None) -> Value:
     if isinstance(value, types.BuiltinFunctionType) and isinstance(
         getattr(value, "__self__", None), torch.Tensor
     ):
@@ -436,7 +436,7 @@ WRAPPERS[torch.Tensor] = _tensor
 WRAPPERS[torch.nn.Parameter] = _tensor
 
 
-def _object(trace: Trace, value: object, source: Source) -> Value:
+def _object(trace: Trace, value: object, source: Source | None) -> Value:
     source = source if source is not None else pin(trace, value)
     cls = type(value)
     if qualname_of(cls).startswith(trace.region.own_names):

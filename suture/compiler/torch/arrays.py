@@ -25,6 +25,7 @@ from suture.compiler.objects import (
     Symbol,
     Tensor,
     Tuple,
+    array,
 )
 from suture.compiler.objects.array import Array, ArrayMethod, numpy_dtype
 from suture.compiler.outside.wrapping import WRAPPERS
@@ -124,7 +125,7 @@ def _fold_numpy(
     return Constant(result) if type(result) in WRAPPERS and result == result else None
 
 
-@implements(abstract.array_method)
+@implements(array.array_method)
 def array_method(
     trace: Trace, array: Array, name: str, args: list[Any], kwargs: dict[str, Value]
 ) -> Value:
@@ -148,7 +149,7 @@ def number_in(trace: Trace, array: Array) -> Value | None:
     return abstract.tensor_to_number(trace, array.tensor, "item")
 
 
-@implements(abstract.array_operator)
+@implements(array.array_operator)
 def array_operator(trace: Trace, name: str, *operands: Value) -> Value | None:
     if any(isinstance(o, Tensor) for o in operands):
         plain = [_scalar_operand(trace, o, name) for o in operands]
@@ -202,7 +203,7 @@ def array_setitem(trace: Trace, array: Array, key: Value, value: Value) -> Value
     return Constant(None)
 
 
-@implements(abstract.array_attribute)
+@implements(array.array_attribute)
 def array_attribute(trace: Trace, array: Array, name: str) -> Value | None:
     value = array.tensor.value
     if name == "shape":

@@ -277,12 +277,12 @@ def _method(trace: Trace, cls: Class, name: str) -> Value:
     return abstract.wrap(trace, raw.__func__, None)
 
 
-class _Trial:
+class _Trial(Value):
     """Runs methods of a Function as one body: forward with its context, and keeps what it gave."""
 
     def __init__(self, calls_: Any) -> None:
+        super().__init__()
         self.calls = calls_
-        self.source = None
         self.result: Any = None
 
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
@@ -353,7 +353,8 @@ def _trace_backward(trace: Trace, cls: Class, ctx: Context, result: object) -> B
     return body
 
 
-def _raw_backward(trace: Trace, cls: Class) -> Value | None:
+def _raw_backward(trace: Trace, cls: Class) -> Any:
+    """What the class has as `backward` or `vjp`, unbound; None if neither is its own."""
     raw = abstract.type_lookup(trace, cls.value, "backward")
     if raw is MISSING or raw is _NO_BACKWARD:
         raw = abstract.type_lookup(trace, cls.value, "vjp")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,7 +115,7 @@ def _refuse_effects(trace: Trace, name: str, outside: set[int], saved: Effects) 
         raise Break(higher_order.BODY_SIDE_EFFECT, operator=name, object="a global variable")
 
 
-def _same_as_given(made: Any, given: list[Value]) -> Any:
+def _same_as_given(made: Any, given: Iterable[Value]) -> Any:
     """A result with the tensors that were given in the places where they came back."""
     if isinstance(made, Tensor):
         return next((g for g in given if isinstance(g, Tensor) and g.value is made.value), made)

@@ -24,7 +24,7 @@ from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Frame, Trace, Value
 from suture.compiler.graph import current_number, undoable
-from suture.compiler.objects import Symbol, Tensor
+from suture.compiler.objects import Symbol, Tensor, tensor
 from suture.compiler.outside.identity import owner_of
 from suture.runtime.sources import Source
 
@@ -69,7 +69,7 @@ def expected_truth(trace: Trace, frame: Any, inst: Any, condition: Value) -> boo
     return expected
 
 
-@implements(abstract.current_truth)
+@implements(tensor.current_truth)
 def current_truth(trace: Trace, condition: Any) -> bool | None:
     frame = trace.frames[-1]
     position = (frame.code.code, frame.ip)

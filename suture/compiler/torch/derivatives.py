@@ -118,11 +118,12 @@ def _result(trace: Trace, node: Any, position: int, value: object, given: list[T
     )
 
 
-def _option(trace: Trace, value: Value) -> Value | None:
+def _option(trace: Trace, value: object) -> Any:
+    """An option of the call, as it is; the real value of one that the program gave."""
     return abstract.constant_value(trace, value) if hasattr(value, "is_constant") else value
 
 
-def _listed(trace: Trace, value: Value) -> list[Any] | None:
+def _listed(trace: Trace, value: Value | None) -> list[Any] | None:
     """One tensor, or several, as a list; None for none."""
     if value is None or _is_none(value):
         return None

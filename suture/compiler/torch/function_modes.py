@@ -1,6 +1,6 @@
 """TorchFunctionMode: modes of the user that see every operation before it is done.
 
-The tracer has a stack of its own: the modes that were active when the region began, innermost
+The trace has a stack of its own: the modes that were active when the region began, innermost
 last, and those that the program enters. An operation calls the innermost mode, whose
 `__torch_function__` is traced with the mode itself off the stack, as torch does it. While tracing,
 and while a graph runs, no mode is really active; what the program changed of the stack, the

@@ -322,7 +322,7 @@ def _version_at_start(node: torch.fx.Node) -> int:
 
 
 def _real_function(trace: Trace, variable: Value) -> Value | None:
-    """The function behind a variable, or a partial of one, as it is outside of the region."""
+    """The function behind a value, or a partial of one, as it is outside of the region."""
     try:
         return _real_value(trace, variable)
     except LookupError:

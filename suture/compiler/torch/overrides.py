@@ -34,6 +34,7 @@ from suture.compiler.objects import (
     Object,
     Tensor,
     Tuple,
+    tensor,
 )
 from suture.compiler.objects.held import RealIdentity
 from suture.compiler.objects.methods import method
@@ -291,7 +292,7 @@ def _torch_operator(trace: Trace, name: str, operands: Any) -> Value:
     return abstract.call_torch(trace, operator_function(name), list(operands), {})
 
 
-@implements(abstract.base_method)
+@implements(tensor.base_method)
 def base_method(
     trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: dict[str, Value]
 ) -> Value | None:

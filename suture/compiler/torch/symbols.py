@@ -16,7 +16,7 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.graph.bounds import bounds_of
 from suture.compiler.graph.names import TorchName
 from suture.compiler.language.operators import COMPARE, real_operator, unary_operator
-from suture.compiler.objects import Constant, Symbol, Tensor
+from suture.compiler.objects import Constant, Symbol, Tensor, tensor
 from suture.compiler.outside.growth import is_unstable, unstable_value
 from suture.torch_private import symbolic_shapes
 
@@ -212,7 +212,7 @@ def unbacked_decision(trace: Trace, error: Any) -> Break:
     return Break(control_flow.UNBACKED_DECISION, expression=expression, origin=origin)
 
 
-@implements(abstract.symbol_method)
+@implements(tensor.symbol_method)
 def symbol_method(
     trace: Trace, symbol: Symbol, name: str, args: list[Any], kwargs: dict[str, Value]
 ) -> Value | None:

@@ -23,6 +23,8 @@ from suture.compiler.objects import (
     TensorMethod,
     Value,
     is_literal,
+    refused,
+    tensor,
 )
 from suture.compiler.objects.tensor import KNOWN_METHODS, KNOWN_PROPERTIES, BaseMethod
 from suture.compiler.torch.derivatives import fact_of_history
@@ -41,7 +43,7 @@ from suture.torch_private import autograd_parts, tensor_parts
 _COMPUTED = frozenset({"T", "mT", "H", "mH", "real", "imag"})
 
 
-@implements(abstract.tensor_attribute)
+@implements(tensor.tensor_attribute)
 def tensor_attribute(trace: Trace, tensor: Tensor, name: str) -> Value | None:
     if tensor.attrs is not None and name in tensor.attrs:
         return tensor.attrs[name]
@@ -139,7 +141,7 @@ def autograd_attribute(trace: Trace, tensor: Tensor, name: str) -> Value | None:
     raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute=name)
 
 
-@implements(abstract.method_of_refused)
+@implements(refused.method_of_refused)
 def method_of_refused(
     trace: Trace, tensor: Any, name: str, args: list[Any], kwargs: dict[str, Value]
 ) -> Value:

@@ -166,7 +166,7 @@ def op_failure(trace: Trace, failed: OpFailed, target: object) -> Break:
 def from_graph(
     trace: Trace, node: torch.fx.Node, value: object, args: list[Any], kwargs: dict[str, Any]
 ) -> Value | None:
-    """The variable of a node's result; an argument that comes back is the same object."""
+    """The value of a node's result; an argument that comes back is the same object."""
     if isinstance(value, torch.Tensor):
         for arg in (*args, *kwargs.values()):
             if isinstance(arg, Tensor) and arg.value is value:
@@ -216,7 +216,9 @@ def _like(trace: Trace, value: object, items: list[Any]) -> Value | None:
     return StructTuple(type(value), items)
 
 
-def symbol(trace: Trace, node: torch.fx.Node, value: Value) -> Value:
+def symbol(
+    trace: Trace, node: torch.fx.Node, value: torch.SymInt | torch.SymFloat | torch.SymBool
+) -> Value:
     """A symbolic number; a constant if torch knows its value."""
     known = value.node.maybe_as_int() if isinstance(value, torch.SymInt) else None
     if known is not None:

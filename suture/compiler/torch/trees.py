@@ -26,7 +26,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Held:
-    """A variable that is no value of the graph: a constant, a function, an object."""
+    """A value that is none of the graph: a constant, a function, an object."""
 
     variable: Any
 
@@ -65,7 +65,7 @@ def _carried_class(variable: Any) -> type | None:
 
 
 def build(trace: Trace, structure: Any, leaves: list[Any]) -> Value | None:
-    """The variable with this structure and these graph values."""
+    """The value with this structure and these graph values."""
     if isinstance(structure, Leaf):
         leaf = leaves[structure.index]
         if structure.cls is not None and leaf.cls is torch.Tensor:

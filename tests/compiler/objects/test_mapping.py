@@ -80,3 +80,12 @@ def test_items_view_knows_its_pairs():
         return x + 1, ("a", 1) in items, ("a", 2) in items, "a" in items
 
     check(fn, torch.ones(2))
+
+
+def test_keywords_of_a_dict_may_be_named_like_parameters_of_ours():
+    def fn(x):
+        d = dict(name=1, value=2, trace=3, self=4)
+        d.update(name=5, trace=6, self=7)
+        return x + d["name"] + d["value"], list(d.items())
+
+    check(fn, torch.ones(3))
