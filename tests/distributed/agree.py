@@ -11,9 +11,9 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from suture.runtime import agreement
 
 import suture
+from suture.runtime import agreement
 
 
 def other_sizes(rank: int, told: dict[str, Any]) -> None:
