@@ -10,7 +10,7 @@ import math
 import threading
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from suture import _core, backends, config, errors, events, stance, switches
@@ -25,12 +25,14 @@ from suture.compiler.outside.tensor_free import state_is_tensor_free
 from suture.compiler.sources import slot
 from suture.dispatch import torch_state
 from suture.dispatch.binding import copy_function, follow
+from suture.dispatch.branches import Branches
 from suture.dispatch.builtins_check import builtins_replaced
 from suture.dispatch.family import family_of
 from suture.dispatch.history import History
-from suture.dispatch.leaving import Interpreting, Throwing
+from suture.dispatch.leaving import Throwing
+from suture.dispatch.point_data import PointData, Variant
 from suture.dispatch.uncompiled import THIS_CALL_PLAINLY
-from suture.dispatch.unexpected import forget_after
+from suture.dispatch.unexpected import fitting, forget_after, put_back, watch, without_expecting
 from suture.hook import (
     Chain,
     call_plainly,
@@ -43,58 +45,6 @@ from suture.hook import (
 )
 from suture.torch_private import thread_state
 from suture.torch_private.torchdynamo import hide
-
-
-@dataclass(slots=True, eq=False, weakref_slot=True)
-class Variant:
-    """One compiled region of a point."""
-
-    function: Any
-    source: str
-    guards: Any
-    program: Any
-    module: Any
-    number: int
-    exit: str = ""  # the kind of its exit; the values it left with are not kept
-    ops: int = 0
-    parameters: Any = None  # reads those of modules that are arguments
-    bound: list[Any] = field(default_factory=list)  # copies for one module each
-    own: bool = False  # it may go by itself: no other unit shares it
-    caller: Any = None  # the way into its graph, if it has one
-    general: bool = False  # it fits states for which others were made: those come first
-
-
-@dataclass(slots=True, eq=False)
-class PointData:
-    """What a point remembers: its chain, its variants, its history."""
-
-    chain: Chain
-    history: History
-    interpret_only: bool = False
-    raises: bool = False  # the program raises here
-    variants: list[Variant] = field(default_factory=list)
-    reasons: list[str] = field(default_factory=list)
-    given_up: bool = False
-    offered: bool = False  # a function that compiled code called; nobody asked to compile it
-    full_at: float = math.inf  # with so many variants there may be no more
-    called: bool = False
-    watched: bool = False  # it was told that a mode sees each operation
-    _interpreting: Any = None
-
-    def __post_init__(self) -> None:
-        self._interpreting = Interpreting(self.chain)
-
-    def key(self) -> Any:
-        """Under what the point is found."""
-        return (self.interpret_only, self.raises, *chain_key(self.chain))
-
-    @property
-    def interpreting(self) -> Any:
-        """What takes a state and goes on in the interpreter. Where the trace found that the
-        program raises, strict mode makes sure that it does."""
-        if self.raises and config.strict:
-            return functools.partial(must_raise, self.chain)
-        return self._interpreting
 
 
 @dataclass(eq=False)
@@ -136,6 +86,7 @@ class Unit:
         self.called = False  # under a stance that does not compile the first call
         self.twins: dict[Any, Unit] = {}  # the same with other backends
         self.own: Unit | None = None  # whose twin this is
+        self.branches = Branches()
         self.plain: dict[int, Any] = {}  # code that was offered and has nothing to capture
         ALL.add(self)
 
@@ -237,6 +188,8 @@ class Unit:
 
     def _on_miss(self, point: Any, state: tuple[Any, ...]) -> Any:
         data = point.data
+        if data.put_aside and (kept := self._instead(point, data, state)) is not None:
+            return kept.function
         if data.interpret_only or data.given_up or _is_compiling() or switches.disabled():
             return data.interpreting
         if torch_state.are_fake(state):
@@ -285,6 +238,22 @@ class Unit:
         if variant is THIS_CALL_PLAINLY and data.chain[0].index == 0:
             return call_plainly
         return variant.function if isinstance(variant, Variant) else data.interpreting
+
+    def _instead(self, point: Any, data: PointData, state: tuple[Any, ...]) -> Variant | None:
+        """The variant that was put aside, where the one that is to take its place may not be
+        made now: to expect a branch to go as before is no reason to fail, or to interpret. It
+        comes back if the branch has turned meanwhile."""
+        kept = fitting(data, state)
+        if kept is None:
+            return None
+        if kept.ends_at not in self.branches.expected():
+            put_back(point, kept)
+            return kept
+        count = len(data.variants)
+        if count >= data.full_at or (count and count >= self._limit()) or data.given_up:
+            return kept
+        forbidden = stance.current() != "default" or config.error_on_recompile
+        return kept if forbidden or _is_compiling() or switches.disabled() else None
 
     def _adopt(self, point: Any, data: PointData, state: tuple[Any, ...]) -> Variant | None:
         """A variant that another unit made of the same code, if it holds here."""
@@ -440,12 +409,26 @@ class Unit:
         if emitted.checks is not None:
             variant.own = True
             if not self.options.fullgraph:  # a break instead would be an error
-                emitted.checks.tell = forget_after(capture.checks, point, variant, _drop)
+                known = (capture.checks, point, variant, _drop, self.branches)
+                emitted.checks.tell = forget_after(*known)
+                emitted.checks.other = without_expecting(*known)
+        if emitted.watch is not None and self._may_expect(data, emitted.watch.place):
+            watch(emitted.watch, point, variant, _drop, self.branches)
         for guard in capture.guards.entries:
             if guard.kind == "weak":
                 _forget_with(guard.arg, point, variant)
                 guard.arg = weakref.ref(guard.arg)
         return variant
+
+    def expected(self) -> dict[Any, tuple[bool, ...]]:
+        """Branches on data that are expected to go as in earlier calls."""
+        return {} if self.options.fullgraph else self.branches.expected()
+
+    def _may_expect(self, data: PointData, place: Any) -> bool:
+        """Whether a branch that a variant ends with may be expected to go one way later."""
+        if self.options.fullgraph or place in data.history.plan().unexpected:
+            return False
+        return place not in self.branches.expected()
 
     def _add(self, point: Any, data: PointData, variant: Variant) -> None:
         data.variants.append(variant)
@@ -456,10 +439,12 @@ class Unit:
         """Forget everything compiled."""
         self.overworked = 0
         self.fruitless = 0
+        self.branches = Branches()
         self.called = self.own is not None
         for point in self.points.values():
             for variant in list(point.data.variants):
                 _drop(point, variant)
+            point.data.put_aside.clear()
             point.data.reasons.clear()
             point.data.given_up = False
             point.data.full_at = math.inf
@@ -490,6 +475,8 @@ def _forget_with(obj: Any, point: Any, variant: Variant) -> None:
         at = ref()
         if at is not None and variant in at.data.variants:
             _drop(at, variant)
+        elif at is not None and variant in at.data.put_aside:
+            at.data.put_aside.remove(variant)
 
     weakref.finalize(obj, forget).atexit = False
 

@@ -7,6 +7,7 @@ result, and keeps the list of inputs with the places they are read from.
 from suture.compiler.graph.addresses import keeps_address
 from suture.compiler.graph.asserts import is_scalar, put_asserts
 from suture.compiler.graph.builder import GraphBuilder, GraphInput, OpFailed
+from suture.compiler.graph.repeats import is_repeatable, is_safe_after, writes_after
 from suture.compiler.graph.standing import standing_number
 from suture.compiler.graph.undo import undoable
 from suture.torch_private.graph_modules import forget_source
@@ -17,10 +18,13 @@ __all__ = [
     "GraphInput",
     "OpFailed",
     "forget_source",
+    "is_repeatable",
+    "is_safe_after",
     "is_scalar",
     "keeps_address",
     "put_asserts",
     "sizes_from_zero",
     "standing_number",
     "undoable",
+    "writes_after",
 ]
