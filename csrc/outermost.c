@@ -1,14 +1,19 @@
 /* The outermost call of compiled code on a thread: who wants to know is told before it begins. */
 #include "core.h"
 
-static PyObject *told; /* owned, NULL for nobody */
+static PyObject *told;           /* owned, NULL for nobody */
+static unsigned long long begun; /* outermost calls of all threads so far */
 
 int
 suture_begin_compiled(suture_thread *thread)
 {
     int before = thread->compiled;
     thread->compiled = 1;
-    if (before || told == NULL) {
+    if (before) {
+        return before;
+    }
+    begun++;
+    if (told == NULL) {
         return before;
     }
     /* What is told has no say in the call: its errors are reported and dropped. */
@@ -42,7 +47,19 @@ set_outermost_callback(PyObject *Py_UNUSED(module), PyObject *callback)
     return before;
 }
 
+PyDoc_STRVAR(outermost_calls_doc,
+             "outermost_calls()\n--\n\n"
+             "How many outermost calls of compiled code have begun in this process: within one of\n"
+             "them it is the same number, unless other threads call too.");
+
+static PyObject *
+outermost_calls(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return PyLong_FromUnsignedLongLong(begun);
+}
+
 PyMethodDef suture_outermost_methods[] = {
+    {"outermost_calls", outermost_calls, METH_NOARGS, outermost_calls_doc},
     {"set_outermost_callback", set_outermost_callback, METH_O, set_outermost_callback_doc},
     {NULL, NULL, 0, NULL},
 };

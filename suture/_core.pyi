@@ -222,6 +222,10 @@ def set_generator_callback(
     *all slots, *stack), the value sent on top; its variants must end in a leave() without a
     function. What they raise is raised where the generator stands."""
 
+def outermost_calls() -> int:
+    """How many outermost calls of compiled code have begun in this process: within one of them it
+    is the same number, unless other threads call too."""
+
 def set_outermost_callback(callback: Callable[[], Any] | None, /) -> Callable[[], Any] | None:
     """`callback()` is called when compiled code is entered that is not below compiled code of the
     same thread, before it begins. Its exceptions are reported and dropped. Returns the callback

@@ -82,6 +82,17 @@ disable: Annotated[
     ),
 ] = False
 
+# Decisions about data.
+
+speculate_after: Annotated[
+    int,
+    Option(
+        "In how many calls a branch on data must have gone the same way before a graph is made that"
+        " expects it to go so again; 0: never.",
+        minimum=0,
+    ),
+] = 5
+
 # Shapes and numbers.
 
 automatic_dynamic: Annotated[

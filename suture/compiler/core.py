@@ -263,11 +263,12 @@ class Progress:
     the one that must return before the loop does; `last_step` is where the plan says to stop;
     `tired` says why the region should end at the next chance; `work` counts all instructions,
     those of nested calls too, and `allowed` is how many may be traced before what was captured is
-    weighed against them."""
+    weighed against them; `decided` counts the branches at a position that were expected to go as
+    before."""
 
     __slots__ = (
-        "allowance", "allowed", "floor", "jumps_back", "last_step", "loop_turns", "mark", "passed",
-        "result", "step", "tired", "watch", "work",
+        "allowance", "allowed", "decided", "floor", "jumps_back", "last_step", "loop_turns", "mark",
+        "passed", "result", "step", "tired", "watch", "work",
     )  # fmt: skip
 
     def __init__(self, last_step: int, allowance: float) -> None:
@@ -277,6 +278,7 @@ class Progress:
         self.passed = 0
         self.result: Any = None
         self.last_step = last_step
+        self.decided: dict[Any, int] = {}
         self.jumps_back: dict[tuple[int, int], int] = {}
         self.loop_turns: dict[tuple[int, int], int] = {}
         self.tired: Break | None = None

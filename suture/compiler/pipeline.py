@@ -97,7 +97,7 @@ def compile_point(
 def settle(miss: Miss) -> Variant | Uncompiled:
     """Try until a plan holds: each try that fails gives the next plan."""
     history = history_of(miss.unit, miss.data)
-    plan = history.plan()
+    plan = history.plan().having(expected=miss.unit.expected())
     tries = 0
     while True:
         try:

@@ -8,7 +8,8 @@ does this is in `pipeline`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any
 
@@ -40,6 +41,8 @@ class Plan:
                     were seen to change (None)
     by_python       calls that Python runs, because what they make leaves the region
     unexpected      branches on data of which no outcome is expected any more
+    expected        branches on data that went the same way in earlier calls, and how: one truth
+                    for all decisions, or one for each in turn
     constants       paths of numbers that the backend cannot take as symbols
     floats_as_data  floats reach the backend as tensors of which it knows nothing
     without_data    numbers that come out of tensors stay outside of graphs
@@ -51,6 +54,7 @@ class Plan:
     dynamic: bool | None = None
     by_python: frozenset[Position] = frozenset()
     unexpected: frozenset[Position] = frozenset()
+    expected: Mapping[Position, tuple[bool, ...]] = field(default_factory=dict)
     constants: frozenset[str] = frozenset()
     floats_as_data: bool = False
     without_data: bool = False

@@ -9,56 +9,100 @@ from typing import Any
 import torch
 
 from suture import _core
+from suture.errors import SutureError
 from suture.runtime.chain import Chain
 from suture.runtime.interpret import interpret
+from suture.torch_private import autograd_parts, thread_state
+from suture.torch_private.tensor_parts import version_of
 
 
 class AfterCheck:
     """The generators of random numbers go back to where they were, and the region is run in the
-    interpreter. `tell` is called with what the conditions were, one truth for each check; should it
-    give a point, that is entered instead."""
+    interpreter. `tell` is called with what the conditions were, one truth for each check, and with
+    the state; should it give a point, that is entered instead. `other` gives the point that runs
+    the region without expecting what earlier calls did, and None if there is none; it is told
+    whether the graph raised."""
 
     def __init__(self, chain: Chain) -> None:
         self.chain = chain
-        self.tell: Callable[[tuple[bool, ...]], Any] = _tell_nobody
+        self.tell: Callable[[tuple[bool, ...], tuple[Any, ...]], Any] = _tell_nobody
+        self.other: Callable[[bool, tuple[Any, ...]], Any] = _tell_nobody
 
     def __call__(self, before: Any, truths: tuple[Any, ...], *state: Any) -> Any:
         set_drawn(before)
-        point = self.tell(tuple(bool(t) for t in truths))
+        return self._enter(self.tell(tuple(bool(t) for t in truths), state), state)
+
+    def around(self, *state: Any) -> Any:
+        """The graph may not run for nothing now: run the region without it."""
+        return self._enter(self.other(False, state), state)
+
+    def raised(self, exc: BaseException, *state: Any) -> Any:
+        """The graph raised, perhaps because a condition did not hold: what to go on with, or None
+        if that is for others to say."""
+        if not isinstance(exc, Exception) or isinstance(exc, SutureError):
+            return None
+        point = self.other(True, state)
+        return None if point is None else _core.jump(point, *state)
+
+    def _enter(self, point: Any, state: tuple[Any, ...]) -> Any:
         return interpret(self.chain, state) if point is None else _core.jump(point, *state)
 
 
-def _tell_nobody(truths: tuple[bool, ...]) -> None:
+class Watch:
+    """Is told which way Python went at the branch, on data, that a variant ends with."""
+
+    def __init__(self, position: Any) -> None:
+        self.position = position
+        self.tell: Callable[[bool], object] = _tell_nobody
+
+    def __call__(self, truth: bool) -> bool:
+        self.tell(truth)
+        return truth
+
+
+def _tell_nobody(*what: Any) -> None:
     pass
 
 
 def drawn(cuda: bool) -> Any:
-    """How far torch's generators of random numbers are."""
+    """How far torch's generators of random numbers are; those of GPUs too if `cuda`."""
     return torch.get_rng_state(), torch.cuda.get_rng_state_all() if cuda else None
 
 
 def set_drawn(state: Any) -> None:
-    """Put the generators back to where they were."""
+    """Put the generators back to where they were; None: nothing was drawn."""
+    if state is None:
+        return
     torch.set_rng_state(state[0])
     if state[1] is not None:
         torch.cuda.set_rng_state_all(state[1])
 
 
-def keep(tensors: tuple[torch.Tensor, ...]) -> list[tuple[torch.Tensor, Any]]:
-    """The numbers of some tensors whose memory is dense. Those of the CPU are kept as bytes, which
-    runs no operation."""
-    return [(t, _bytes_of(t) if t.is_cpu else t.detach().clone()) for t in tensors]
+Kept = list[tuple[torch.Tensor, Any, int]]
 
 
-def put_back(kept: list[tuple[torch.Tensor, Any]]) -> None:
-    """Give tensors the numbers again that were kept of them."""
-    for tensor, numbers in kept:
+def keep(tensors: tuple[torch.Tensor, ...]) -> Kept:
+    """The numbers of some tensors whose memory is dense, and their versions. Those of the CPU are
+    kept as bytes, which runs no operation."""
+    return [(t, _bytes_of(t) if t.is_cpu else t.detach().clone(), version_of(t)) for t in tensors]
+
+
+def put_back(kept: Kept) -> None:
+    """Give tensors the numbers again that were kept of them. They have been written to for nothing:
+    autograd, which may have saved them before, is not to see that."""
+    for tensor, numbers, version in kept:
         if isinstance(numbers, bytes):
             ctypes.memmove(tensor.data_ptr(), numbers, len(numbers))
         else:
             with torch.no_grad():
                 tensor.copy_(numbers)
+        autograd_parts.set_version_counter((tensor,), (version,))
 
 
 def _bytes_of(tensor: torch.Tensor) -> bytes:
     return ctypes.string_at(tensor.data_ptr(), tensor.numel() * tensor.element_size())
+
+
+def hooks_on_saved() -> bool:
+    """Whether hooks of the program see the tensors that autograd saves."""
+    return thread_state.saved_hooks_top(False) is not None

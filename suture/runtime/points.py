@@ -31,6 +31,7 @@ class Variant:
     own: bool = False  # it may go by itself: no other unit shares it
     caller: Any = None  # the way into its graph, if it has one
     general: bool = False  # it fits states for which others were made: those come first
+    ends_at: Any = None  # the position of the branch on data that it ends with, if it does
 
 
 @dataclass(slots=True, eq=False)
@@ -42,6 +43,7 @@ class PointData:
     interpret_only: bool = False
     raises: bool = False  # the program raises here
     variants: list[Variant] = field(default_factory=list)
+    put_aside: list[Variant] = field(default_factory=list)  # end at branches that are expected
     reasons: list[str] = field(default_factory=list)
     given_up: bool = False
     offered: bool = False  # a function that compiled code called; nobody asked to compile it
@@ -85,6 +87,10 @@ class Options:
         if self.isolate or self.shapes is not None:
             return None
         return (self.backend, self.fullgraph, self.dynamic, self.recompile_limit, self.name)
+
+    def limit(self) -> int:
+        """How many variants a point may have."""
+        return config.recompile_limit if self.recompile_limit is None else self.recompile_limit
 
 
 class Compiler(Protocol):

@@ -16,10 +16,12 @@ from suture import _core, stance, switches
 from suture.bytecode import decode
 from suture.runtime import agreement, torch_state
 from suture.runtime.binding import copy_function, follow
+from suture.runtime.branches import Branches
 from suture.runtime.builtins_check import builtins_replaced
 from suture.runtime.chain import Chain, chain_key, entry_chain, resumed_chain, where
 from suture.runtime.family import family_of
 from suture.runtime.points import Compiler, Options, PointData, Variant
+from suture.runtime.put_aside import instead
 from suture.torch_private import thread_state
 from suture.torch_private.graph_modules import forget_source
 from suture.torch_private.torchdynamo import hide
@@ -46,6 +48,7 @@ class Unit:
         self.called = False  # under a stance that does not compile the first call
         self.twins: dict[Any, Unit] = {}  # the same with other backends
         self.own: Unit | None = None  # whose twin this is
+        self.branches = Branches()
         self.plain: dict[int, Any] = {}  # code that was offered and has nothing to capture
         ALL.add(self)
 
@@ -97,11 +100,19 @@ class Unit:
         full graph is full whatever the program says."""
         return self.options.fullgraph or bool(asked)
 
+    def expected(self) -> dict[Any, tuple[bool, ...]]:
+        """Branches on data that are expected to go as in earlier calls."""
+        return {} if self.options.fullgraph else self.branches.expected()
+
     # ---- misses
 
     def on_miss(self, point: Any, state: tuple[Any, ...]) -> Any:
         """What takes a state that fits no variant of the point."""
         data = point.data
+        if data.put_aside:
+            kept = instead(self, point, state, _is_compiling())
+            if kept is not None:
+                return kept.function
         if data.interpret_only or data.given_up or _is_compiling() or switches.disabled():
             return data.interpreting
         if torch_state.are_fake(state):
@@ -166,10 +177,12 @@ class Unit:
         """Forget everything compiled."""
         self.overworked = 0
         self.fruitless = 0
+        self.branches = Branches()
         self.called = self.own is not None
         for point in self.points.values():
             for variant in list(point.data.variants):
                 drop(point, variant)
+            point.data.put_aside.clear()
             point.data.reasons.clear()
             point.data.given_up = False
             point.data.full_at = math.inf
@@ -201,6 +214,8 @@ def _forget_with(obj: Any, point: Any, variant: Variant) -> None:
         at = ref()
         if at is not None and variant in at.data.variants:
             drop(at, variant)
+        elif at is not None and variant in at.data.put_aside:
+            at.data.put_aside.remove(variant)
 
     weakref.finalize(obj, forget).atexit = False
 

@@ -14,6 +14,7 @@ NAMES = Topic(
         "SingleLevelFunction": "torch.autograd.function._SingleLevelFunction",
         "data_of": "torch._C._autograd._get_data_attr",
         "engine": "torch.autograd.Variable._execution_engine",
+        "set_version_counter": "torch._C._autograd._unsafe_set_version_counter",
         "preserve_version_counter": "torch.autograd._unsafe_preserve_version_counter",
     },
 )

@@ -10,30 +10,37 @@ import torch
 from suture.compiler.capture import Capture
 from suture.compiler.emit.writer import Writer
 from suture.compiler.graph import undoable
+from suture.compiler.graph.builder import tree_leaves
+from suture.compiler.graph.effects_of import effects_of
 from suture.compiler.objects import Tensor
 from suture.compiler.outside.inputs import number_in
 from suture.runtime import Chain
-from suture.runtime.checks import AfterCheck, drawn, keep, put_back, set_drawn
+from suture.runtime.checks import AfterCheck, drawn, hooks_on_saved, keep, put_back, set_drawn
 
 
 class CheckLines:
-    """The lines around a graph call that concern checks: `before` it, `failed` if it raises,
-    `after` it. `handler` is the object that takes over; `read` spells a source."""
+    """The lines around a graph call that concern checks: `first` of all, `before` it, `failed` if
+    it raises, `passed_on` when all is put back then, `after` it. `handler` is the object that takes
+    over; `read` spells a source."""
 
     def __init__(
         self, writer: Writer, capture: Capture, chain: Chain, read: Callable[[Any], str]
     ) -> None:
+        self.first: list[str] = []
         self.before: list[str] = []
+        self.passed_on: list[str] = []
         self.failed: list[str] = []
         self.after: list[str] = []
         self.handler: AfterCheck | None = None
         if not capture.checks:
             return
         self.handler = AfterCheck(chain)
-        name = writer.fresh("before")
-        cuda = any(check.uses_cuda for check in capture.checks)
-        self.before = [f"    {name} = {writer.constant(drawn, 'drawn')}({cuda})"]
-        self.failed = [f"        {writer.constant(set_drawn, 'set_drawn')}({name})"]
+        name = "None"
+        if any(effects_of(node).draws for node in capture.graph.graph.nodes):
+            name = writer.fresh("before")
+            call = f"{writer.constant(drawn, 'drawn')}({_uses_cuda(capture)})"
+            self.before = [f"    {name} = {call}"]
+            self.failed = [f"        {writer.constant(set_drawn, 'set_drawn')}({name})"]
         truths = [writer.graph_output(check.tensor) for check in capture.checks]
         inner = "".join(text + ", " for text in truths)
         state = "".join(", " + param for param in writer.params)
@@ -43,6 +50,21 @@ class CheckLines:
             f"        return {handler}({name}, ({inner}){state})",
         ]
         self._keep_written(writer, capture, read)
+        if any(check.learned for check in capture.checks):
+            self._learned(writer, handler)
+
+    def _learned(self, writer: Writer, handler: str) -> None:
+        """A graph that may run for nothing does not run while hooks of the program see what
+        autograd saves, and if it raises the program may have gone another way."""
+        state = ", ".join(writer.params)
+        hooks = writer.constant(hooks_on_saved, "hooks_on_saved")
+        self.first = [f"    if {hooks}():", f"        return {handler}.around({state})"]
+        other = writer.fresh("other")
+        self.passed_on = [
+            f"        {other} = {handler}.raised(exc, {state})",
+            f"        if {other} is not None:",
+            f"            return {other}",
+        ]
 
     def _keep_written(self, writer: Writer, capture: Capture, read: Callable[[Any], str]) -> None:
         """What the graph writes to is kept before, and put back if the region is run again."""
@@ -57,6 +79,16 @@ class CheckLines:
         restore = f"        {writer.constant(put_back, 'put_back')}({kept})"
         self.failed.append(restore)
         self.after.insert(1, restore)
+
+
+def _uses_cuda(capture: Capture) -> bool:
+    """Whether the graph may draw from the generators of GPUs."""
+    values = (node.meta.get("example_value") for node in capture.graph.graph.nodes)
+    return any(
+        isinstance(leaf, torch.Tensor) and leaf.device.type == "cuda"
+        for value in values
+        for leaf in tree_leaves(value)
+    )
 
 
 def _tests(writer: Writer, capture: Capture) -> list[str]:

@@ -23,9 +23,9 @@ from suture.compiler.emit.parameters import parameters_of
 from suture.compiler.emit.writer import Writer
 from suture.compiler.objects import MadeByPython
 from suture.runtime import VARIANT, AfterFailure, Chain, placed, set_context, slot_names
+from suture.runtime.checks import Watch, hooks_on_saved
 from suture.runtime.parameters import PARAMETERS, Parameters
 from suture.runtime.sources import Source
-from suture.torch_private import thread_state
 from suture.torch_private.torchdynamo import hide
 
 
@@ -43,6 +43,7 @@ class Emitted:
     checks: Any = None  # the AfterCheck of a variant that expects something of numbers
     parameters: Parameters | None = None  # reads what belongs to modules that are arguments
     caller: Caller | None = None  # the way into the graph
+    watch: Watch | None = None  # is told how the branch on data goes that the variant ends with
 
     def set_graph(self, compiled: Any) -> None:
         """Let the variant call the compiled graph. What the graph always gets stands before the
@@ -82,7 +83,8 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     module, inputs, call = _graph(writer, capture, chain, checks)
     statics = tuple(i.example for i in inputs if i.static)
     head = f"def {name}({', '.join(params)}):"
-    body = [*draws, *call, *writer.lines, *writer.writes, *writer.positions, *modes, *writer.tail]
+    body = [*checks.first, *draws, *call, *writer.lines, *writer.writes, *writer.positions]
+    body += [*modes, *writer.tail]
     if not body:
         body = ["    return None"]
     source = "\n".join([head, *body]) + "\n"
@@ -92,7 +94,9 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     hide(function.__code__)
     parameters = writer.namespace.get(PARAMETERS)
     namespace, handler = writer.namespace, checks.handler
-    return Emitted(function, source, module, inputs, namespace, statics, handler, parameters)
+    made = Emitted(function, source, module, inputs, namespace, statics, handler, parameters)
+    made.watch = leaving.watch
+    return made
 
 
 def _write_effects(writer: Writer, capture: Capture) -> None:
@@ -179,21 +183,17 @@ def _attempt(
     writer: Writer, chain: Chain, lines: list[str], writes: bool, checks: CheckLines
 ) -> list[str]:
     """Lines that may raise, with what is done then."""
-    failed = writer.constant(AfterFailure(chain, writes, _hooks_on_saved), "failed")
+    failed = writer.constant(AfterFailure(chain, writes, hooks_on_saved), "failed")
     return [
         *checks.before,
         "    try:",
         *lines,
         "    except BaseException as exc:",
         *checks.failed,
+        *checks.passed_on,
         f"        return {failed}(exc, {', '.join(writer.params)})",
         *checks.after,
     ]
-
-
-def _hooks_on_saved() -> bool:
-    """Whether hooks of the program see the tensors that autograd saves."""
-    return thread_state.saved_hooks_top(False) is not None
 
 
 def _read(writer: Writer, source: Source) -> str:

@@ -9,18 +9,19 @@ from typing import Any
 import torch
 
 from suture import _core
-from suture.breaks import Break, calls
+from suture.breaks import Break, calls, control_flow
 from suture.bytecode import CANONICAL, Instruction
 from suture.compiler.capture import Again, Capture, Interpret, Return, Run, Yield
 from suture.compiler.core import Frame
 from suture.compiler.emit.writer import Writer
 from suture.compiler.emitting import Emitter
-from suture.compiler.objects import NULL, Constant, Generator
+from suture.compiler.objects import NULL, Constant, Generator, Symbol, Tensor
 from suture.compiler.outside.namespaces import looks_at_locals
 from suture.compiler.outside.wrapping import is_empty_cell
 from suture.inference_mode import set_inference
 from suture.rules.strictness import switch
 from suture.runtime import OPERATIONS, FrameSpec, clean_traceback
+from suture.runtime.checks import Watch
 from suture.runtime.operations import STOP
 from suture.torch_private import distributed_parts, thread_state
 
@@ -105,6 +106,14 @@ def _unpacks_plainly(inputs: list[Any]) -> bool:
     return kinds[0] is tuple and all(kind is dict for kind in kinds[1:])
 
 
+def _decides_on_data(exit: Run, inputs: list[Any]) -> bool:
+    """Whether the exit is a branch on the numbers of a tensor."""
+    if exit.inst.op not in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"):
+        return False
+    told = exit.reason.type in (control_flow.TENSOR_BRANCH, control_flow.UNBACKED_DECISION)
+    return told and isinstance(inputs[-1], (Symbol, Tensor))
+
+
 def _raises_again(inst: Instruction) -> bool:
     """A bare `raise`: the exception has passed this frame already, so it gets no new entry."""
     return bool(inst.op == "RAISE_VARARGS" and inst.val == 0)
@@ -121,6 +130,7 @@ class Leaving:
         self.writer = writer
         self.capture = capture
         self.points = points
+        self.watch: Watch | None = None
 
     def write(self) -> None:
         exit = self.capture.exit
@@ -300,6 +310,9 @@ class Leaving:
         writer.line("try:")
         writer.line(f"    {result} = {call}  # {where}, run by Python")
         self._except(frames, inst)
+        if _decides_on_data(exit, inputs):
+            self.watch = Watch((frame.code.code, inst.index))
+            writer.line(f"{writer.constant(self.watch, 'went')}({result})")
         self._after(frames, inst, result)
 
     def _call(self, exit: Run, frame: Frame, inst: Instruction, inputs: list[Any]) -> str:

@@ -68,7 +68,10 @@ def over_limit(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) 
             "error_on_recompile forbids"
         )
         raise errors.RecompileError("\n".join([head, *(f"  {one}" for one in reasons)]))
-    if count < _limit(unit) and _accumulated(unit, data) < config.accumulated_recompile_limit:
+    if (
+        count < unit.options.limit()
+        and _accumulated(unit, data) < config.accumulated_recompile_limit
+    ):
         events.emit(events.Recompiled(place, reasons, count, point=point.name))
         return False
     guard = most_frequent(data.reasons)
@@ -79,11 +82,6 @@ def over_limit(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) 
     data.full_at = count
     events.emit(events.Interpreted(place, text, reason.number, point=point.name))
     return True
-
-
-def _limit(unit: Unit) -> int:
-    limit = unit.options.recompile_limit
-    return config.recompile_limit if limit is None else limit
 
 
 def _accumulated(unit: Unit, data: PointData) -> int:

@@ -1,4 +1,5 @@
-"""What a point learns when a condition was not as its variant expected."""
+"""What a point learns when a condition was not as its variant expected, and how variants that
+expect what earlier calls did take the place of those that end at the branch."""
 
 from __future__ import annotations
 
@@ -6,26 +7,78 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from suture.runtime.branches import Branches
+from suture.runtime.put_aside import other_point, put_back
 
-def forget_after(checks: Any, point: Any, variant: Any, drop: Callable[[Any, Any], None]) -> Any:
+Drop = Callable[[Any, Any], None]
+
+
+def forget_after(checks: Any, point: Any, variant: Any, drop: Drop, branches: Branches) -> Any:
     """Drop the variant when one of the checks fails, and expect it to hold no more; what hangs on
-    what modules keep may change once, and the point is entered again. Called with what the
-    conditions were."""
+    what modules keep may change once, and the point is entered again. What was expected because of
+    earlier calls may fail now and then: the region is run as it was before. Called with what the
+    conditions were, and the state."""
     ref = weakref.ref(point)
-    expected = [(check.position, check.expected, check.from_module_state) for check in checks]
+    expected = [(c.position, c.expected, c.from_module_state, c.learned) for c in checks]
 
-    def forget(truths: tuple[bool, ...]) -> Any:
+    def forget(truths: tuple[bool, ...], state: tuple[Any, ...]) -> Any:
         at = ref()
         if at is None or at.data.history is None:  # all was forgotten meanwhile
             return None
-        failed = [
-            (place, stands)
-            for (place, wanted, stands), truth in zip(expected, truths)
-            if truth is not wanted
-        ]
-        at.data.history.unexpected(failed)
+        failed = [one for one, truth in zip(expected, truths) if truth is not one[1]]
+        if failed and failed[0][3]:
+            # Those behind it were computed for a way that the program did not go.
+            _failed(at, variant, failed[0][0], drop, branches)
+            return other_point(at, state)
+        at.data.history.unexpected([(position, kept) for position, _, kept, _ in failed])
         if variant in at.data.variants:
             drop(at, variant)
-        return at if failed and all(stands for _, stands in failed) else None
+        return at if failed and all(kept for _, _, kept, _ in failed) else None
 
     return forget
+
+
+def _failed(point: Any, variant: Any, position: Any, drop: Drop, branches: Branches) -> None:
+    """A branch did not go as in earlier calls. If it is given up, the variant goes, and those that
+    end at the branch come back."""
+    data = point.data
+    if not branches.failed(position) or variant not in data.variants:
+        return
+    drop(point, variant)
+    for kept in [v for v in data.put_aside if v.ends_at == position]:
+        put_back(point, kept)
+
+
+def without_expecting(checks: Any, point: Any, variant: Any, drop: Drop, branches: Branches) -> Any:
+    """What runs a region in the place of a variant that expects what earlier calls did. Called
+    with whether its graph raised, and the state. Which of the conditions did not hold is not known
+    then: the first stands for all."""
+    ref = weakref.ref(point)
+    learned = [check.position for check in checks if check.learned]
+
+    def other(raised: bool, state: tuple[Any, ...]) -> Any:
+        at = ref()
+        if at is None or not learned:
+            return None
+        if raised:
+            _failed(at, variant, learned[0], drop, branches)
+        return other_point(at, state)
+
+    return other
+
+
+def watch(seen: Any, point: Any, variant: Any, drop: Drop, branches: Branches) -> None:
+    """Let a variant tell how the branch goes that it ends with. When that is steady it is put
+    aside, and the next call makes one that expects the branch to go so again."""
+    variant.ends_at = seen.position
+    ref, own = weakref.ref(point), weakref.ref(variant)
+
+    def tell(truth: bool) -> None:
+        at, ending = ref(), own()
+        if not branches.saw(seen.position, truth) or at is None or ending is None:
+            return
+        if ending in at.data.variants and branches.may_put_aside():
+            drop(at, ending)
+            at.data.put_aside.append(ending)
+
+    seen.tell = tell

@@ -9,6 +9,10 @@ that is more than running statistics and the like, the branch stays a break.
 In the same way a branch on what modules keep (whether a codebook is initialised, whether a range is
 still empty) is expected to go as it goes now. The first time that it goes the other way it is
 expected to stay there; after that it is a break.
+
+Any other branch on data is a break at first. When it has gone the same way in several calls, the
+plan says so, and it is expected to go that way again. If it does not, the region runs again as it
+did before, through the break, so nothing may be in the graph that a second run would show.
 """
 
 from __future__ import annotations
@@ -16,37 +20,55 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import torch
+import torch.fx
 
 from suture.breaks import Break, control_flow
 from suture.bytecode import Instruction
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Frame, Trace, Value
-from suture.compiler.graph import current_number, undoable
+from suture.compiler.graph import (
+    current_number,
+    is_repeatable,
+    is_safe_after,
+    undoable,
+    writes_after,
+)
 from suture.compiler.objects import Symbol, Tensor, tensor
 from suture.compiler.outside.identity import owner_of
+from suture.compiler.torch.subclasses import PLAIN
 from suture.runtime.sources import Source
+from suture.torch_private.tensor_parts import version_of
 
 
 @dataclass(slots=True, eq=False)
 class Check:
     """A condition that a graph computes, and what it is expected to be. `position` is the branch,
     `step` and `exit` say how to stop there instead. `from_module_state`: it depends on module
-    state alone."""
+    state alone; `learned`: it went so in earlier calls; `last` is the last node that was made
+    before."""
 
     tensor: Tensor | Symbol
     expected: bool
     position: tuple[Any, int]
     step: int
     exit: Any
+    last: torch.fx.Node
     from_module_state: bool = False
+    learned: bool = False
+    version: int = 0
 
-    @property
-    def uses_cuda(self) -> bool:
-        """Whether the graph around the check may draw from the generators of GPUs."""
-        value = self.tensor.value
-        return isinstance(value, torch.Tensor) and value.device.type == "cuda"
+    def __post_init__(self) -> None:
+        if isinstance(self.tensor, Tensor):
+            self.version = version_of(self.tensor.value)
+
+    def is_overwritten(self) -> bool:
+        """Whether the condition is not at the end of the region what it was at the branch."""
+        if not isinstance(self.tensor, Tensor):
+            return False
+        if self.tensor.value.is_inference():  # no version is kept of those
+            return writes_after(self.last)
+        return version_of(self.tensor.value) != self.version
 
 
 def expected_truth(trace: Trace, frame: Any, inst: Any, condition: Value) -> bool | None:
@@ -60,12 +82,13 @@ def expected_truth(trace: Trace, frame: Any, inst: Any, condition: Value) -> boo
         return None
     jumped, fell = map(frame.code.only_raises, (inst.target, inst.index + 1))
     if jumped is fell:
-        return current_truth(trace, condition)
+        current = current_truth(trace, condition)
+        return _learned_truth(trace, position, condition) if current is None else current
     expected = fell is (inst.op == "POP_JUMP_IF_TRUE")
     asserts = frame.code.instructions[inst.index + 1].op == "LOAD_ASSERTION_ERROR"
     entry = control_flow.TENSOR_ASSERT if asserts else control_flow.TENSOR_BRANCH
     exit = abstract.exit_at(trace, Break(entry, tensor=condition.describe()))
-    trace.checks.append(Check(condition, expected, position, trace.progress.step, exit))
+    _expect(trace, condition, expected, position, exit)
     return expected
 
 
@@ -81,8 +104,37 @@ def current_truth(trace: Trace, condition: Any) -> bool | None:
     if now is None:
         return None
     exit = abstract.exit_at(trace, Break(control_flow.TENSOR_BRANCH, tensor=condition.describe()))
-    trace.checks.append(Check(condition, bool(now), position, trace.progress.step, exit, True))
+    _expect(trace, condition, bool(now), position, exit, from_module_state=True)
     return bool(now)
+
+
+def _expect(
+    trace: Trace, condition: Any, expected: bool, position: Any, exit: Any, **why: bool
+) -> None:
+    last = next(iter(reversed(trace.graph.graph.nodes)))
+    trace.checks.append(
+        Check(condition, expected, position, trace.progress.step, exit, last, **why)
+    )
+
+
+def _learned_truth(trace: Trace, position: Any, condition: Any) -> bool | None:
+    """What a branch is expected to do because it did so in earlier calls. A way of several truths
+    is that of a whole call, so it counts from the start of the function only."""
+    way = trace.region.plan.expected.get(position)
+    if way is None or trace.region.whole or condition.node is None:
+        return None
+    if isinstance(condition, Tensor) and condition.cls not in PLAIN:
+        return None
+    number = trace.progress.decided.get(position, 0)
+    if len(way) > 1:
+        chain = trace.region.chain
+        if number >= len(way) or len(chain) > 1 or chain[0].index > 0:
+            return None
+    expected = way[number if len(way) > 1 else 0]
+    exit = abstract.exit_at(trace, Break(control_flow.TENSOR_BRANCH, tensor=condition.describe()))
+    _expect(trace, condition, expected, position, exit, learned=True)
+    trace.progress.decided[position] = number + 1
+    return expected
 
 
 def _is_module_state(trace: Trace, source: Source | None) -> bool:
@@ -105,9 +157,18 @@ def _is_data_dependent(trace: Trace, condition: Value) -> bool:
 def refused_check(trace: Trace) -> tuple[int, Any] | None:
     """How to stop at the first check, if what was captured cannot be run again should one of
     them fail."""
-    if not trace.checks or undoable(trace.graph) is not None:
+    if not trace.checks:
         return None
-    return trace.checks[0].step, trace.checks[0].exit
+    changed = next((check for check in trace.checks if check.is_overwritten()), None)
+    if changed is not None:
+        return changed.step, changed.exit
+    first = next((check for check in trace.checks if check.learned), None)
+    if first is not None and not (is_repeatable(trace.graph) and is_safe_after(first.last)):
+        return first.step, first.exit
+    if undoable(trace.graph) is not None:
+        return None
+    first = first or trace.checks[0]
+    return first.step, first.exit
 
 
 def truth_at_branch(trace: Trace, frame: Frame, inst: Instruction, condition: Value) -> bool:

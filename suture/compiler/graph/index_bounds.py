@@ -1,0 +1,102 @@
+"""Indices that are in range because of how they were made: from `nonzero`, `topk`, `argmax` and
+their kin, for a dimension that is as long as the one they were made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.fx
+
+from suture.torch_private.tensor_parts import version_of
+
+_DEEPEST = 16
+# Give elements of their first operand, in other places.
+_MOVING = frozenset({
+    "reshape", "view", "flatten", "ravel", "unsqueeze", "squeeze", "expand", "expand_as", "t",
+    "transpose", "permute", "contiguous", "clone", "detach", "long", "repeat", "unbind", "split",
+    "chunk", "narrow", "select", "masked_select", "sort", "flip", "to",
+})  # fmt: skip
+_PLACES = frozenset({"argmax", "argmin", "argsort", "topk", "sort", "max", "min", "kthvalue"})
+
+
+def is_in_range(node: torch.fx.Node, name: str) -> bool:
+    """Whether the indices that an operation is given cannot be out of range. `name` is that of
+    the operation, without an underscore at its end."""
+    if len(node.args) < 2 or not isinstance(node.args[0], torch.fx.Node):
+        return False
+    value = node.args[0].meta.get("example_value")
+    if not isinstance(value, torch.Tensor):
+        return isinstance(node.args[1], int)  # one of several results
+    if name in ("getitem", "__getitem__", "setitem", "__setitem__"):
+        return _key_in_range(value, node.args[1])
+    if name in ("index_add", "index_select", "index_copy", "index_fill") and len(node.args) > 2:
+        return _fits(value, node.args[1], node.args[2])
+    return False
+
+
+def _key_in_range(value: torch.Tensor, key: Any) -> bool:
+    """Whether the tensors of integers in a key are in range."""
+    dim = 0
+    for part in key if isinstance(key, (tuple, list)) else (key,):
+        if part is None:
+            continue
+        if part is Ellipsis:
+            return not any(isinstance(p, torch.fx.Node) for p in key)
+        if isinstance(part, torch.fx.Node):
+            index = part.meta.get("example_value")
+            if not isinstance(index, torch.Tensor):
+                return False
+            if index.dtype is torch.bool:
+                dim += index.dim()
+                continue
+            if not _fits(value, dim, part):
+                return False
+        dim += 1
+    return True
+
+
+def _fits(value: torch.Tensor, dim: Any, index: Any) -> bool:
+    if type(dim) is not int or not -value.dim() <= dim < value.dim():
+        return False
+    bound = _bound(index, _DEEPEST) if isinstance(index, torch.fx.Node) else None
+    size = value.shape[dim]
+    return type(bound) is int and type(size) is int and bound <= size
+
+
+def _bound(node: torch.fx.Node, left: int, place: int | None = None) -> int | None:
+    """A number that all numbers in a tensor of indices are below, and none is negative; None if
+    nothing is known. `place`: of the result number so much."""
+    base = node.args[0] if node.args else None
+    if not left or not isinstance(base, torch.fx.Node) or _is_written(node):
+        return None
+    name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
+    value = base.meta.get("example_value")
+    if name in ("getitem", "__getitem__"):
+        if not isinstance(value, torch.Tensor):
+            return _bound(base, left - 1, node.args[1] if type(node.args[1]) is int else None)
+        return _bound(base, left - 1)
+    if not isinstance(value, torch.Tensor):
+        return _bound(base, left - 1, place) if name in _MOVING else None
+    sizes = list(value.shape)
+    if name in ("nonzero", "where") and len(node.args) == 1:
+        as_tuple = name == "where" or bool(node.kwargs.get("as_tuple"))
+        if as_tuple and place is not None:
+            sizes = sizes[place : place + 1]
+        return _largest(sizes)
+    if name in ("max", "min", "sort", "topk", "kthvalue") and place == 1:
+        return _largest(sizes)
+    if name in _PLACES and name.startswith("arg"):
+        count = value.numel()
+        return count if type(count) is int else None
+    return _bound(base, left - 1, place) if name in _MOVING and place is None else None
+
+
+def _largest(sizes: list[Any]) -> int | None:
+    known = [size for size in sizes if type(size) is int]
+    return max(known) if known and len(known) == len(sizes) else None
+
+
+def _is_written(node: torch.fx.Node) -> bool:
+    value = node.meta.get("example_value")
+    return isinstance(value, torch.Tensor) and (value.is_inference() or bool(version_of(value)))

@@ -1,0 +1,113 @@
+"""Whether a graph may run for nothing: with a condition that does not hold, and once more after it.
+
+Beside what `undo` puts back, running a graph twice must not show. And a graph that runs on numbers
+for which the program would have gone another way must not do worse than raise: an index out of
+range, or a division of integers by zero, in a compiled kernel ends the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+import torch.fx
+
+from suture.compiler.graph.builder import GraphBuilder, tree_leaves
+from suture.compiler.graph.effects_of import effects_of
+from suture.compiler.graph.index_bounds import is_in_range
+from suture.torch_private import operators
+
+# Must run, and may run twice: what they switch the graph switches back, what they check stays true.
+_HARMLESS = ("_check", "_assert", "_set_grad_enabled", "_enter_autocast", "_exit_autocast")
+_OWN = ("aten", "prims", "prim", "higher_order")  # namespaces of operators without side effects
+# Read or write at places that a tensor of integers says.
+_INDEXING = frozenset({
+    "getitem", "__getitem__", "setitem", "__setitem__", "index", "index_select", "index_add",
+    "index_copy", "index_fill", "index_put", "index_reduce", "gather", "scatter", "scatter_add",
+    "scatter_reduce", "take", "take_along_dim", "put", "embedding", "embedding_bag", "one_hot",
+    "nll_loss", "nll_loss2d", "nll_loss_nd", "cross_entropy", "cross_entropy_loss", "ctc_loss",
+    "bincount", "repeat_interleave", "gaussian_nll_loss", "multi_margin_loss",
+    "multilabel_margin_loss", "masked_scatter", "unravel_index", "segment_reduce",
+})  # fmt: skip
+# Divide; of integers by zero that is an end.
+_DIVIDING = frozenset({
+    "floordiv", "__floordiv__", "rfloordiv", "__rfloordiv__", "ifloordiv", "__ifloordiv__",
+    "floor_divide", "div", "divide", "remainder", "fmod", "mod", "__mod__", "imod", "__imod__",
+    "rmod", "__rmod__",
+})  # fmt: skip
+# Check the numbers they are given, on the device.
+_CHECKING = frozenset({"multinomial", "bernoulli", "binary_cross_entropy"})
+
+
+def is_repeatable(builder: GraphBuilder) -> bool:
+    """Whether nobody can tell that the graph ran twice, once what it wrote is put back."""
+    return all(_is_repeatable(node) for node in builder.graph.nodes)
+
+
+def _is_repeatable(node: torch.fx.Node) -> bool:
+    if node.op in ("placeholder", "get_attr", "output"):
+        return True
+    if node.op == "call_module" or node.kwargs.get("generator") is not None:
+        return False
+    if isinstance(node.target, (operators.OpOverload, operators.OpOverloadPacket)):
+        space = str(node.target).partition(".")[0]
+        if space not in _OWN:
+            return False  # collectives, operators of the program: a schema tells of no print
+    return not effects_of(node).acts or _name(node).startswith(_HARMLESS)
+
+
+def is_safe_after(last: torch.fx.Node) -> bool:
+    """Whether all operations behind `last` at most raise, whatever numbers they are given."""
+    return not any(map(_may_trap, _after(last)))
+
+
+def writes_after(last: torch.fx.Node) -> bool:
+    """Whether some operation behind `last` writes to a tensor."""
+    return any(effects_of(node).writes for node in _after(last))
+
+
+def _after(last: torch.fx.Node) -> Iterator[torch.fx.Node]:
+    node = last.next
+    while node.op != "root":
+        yield node
+        node = node.next
+
+
+def _may_trap(node: torch.fx.Node) -> bool:
+    if node.op not in ("call_function", "call_method"):
+        return False
+    name = _name(node)
+    plain = name if name.endswith("__") else name.rstrip("_")
+    if plain in _CHECKING:
+        return True
+    if plain in _DIVIDING:
+        return _divides_integers(node)
+    if plain not in _INDEXING:
+        return False
+    return any(_is_integer(one) for one in node.all_input_nodes) and not is_in_range(node, plain)
+
+
+def _divides_integers(node: torch.fx.Node) -> bool:
+    """Whether integers are divided by what is not a number of the program."""
+    made = [v for v in tree_leaves(node.meta.get("example_value")) if isinstance(v, torch.Tensor)]
+    if any(value.is_floating_point() for value in made):
+        return False
+    divisor = node.args[1] if len(node.args) > 1 else None
+    if _name(node).startswith(("r", "__r")) and not _name(node).startswith("rem"):
+        return True
+    return not (type(divisor) is int and divisor != 0)
+
+
+def _is_integer(node: torch.fx.Node) -> bool:
+    value = node.meta.get("example_value")
+    if not isinstance(value, torch.Tensor):
+        return False
+    return not (value.is_floating_point() or value.is_complex() or value.dtype is torch.bool)
+
+
+def _name(node: torch.fx.Node) -> str:
+    target: Any = node.target
+    if isinstance(target, operators.OpOverload):
+        return str(target.overloadpacket.__name__)
+    return target if isinstance(target, str) else str(getattr(target, "__name__", ""))
