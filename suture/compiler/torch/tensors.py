@@ -38,6 +38,7 @@ from suture.compiler.objects.struct_tuple import StructTuple
 from suture.compiler.objects.tensor import KNOWN_METHODS, KNOWN_PROPERTIES, BaseMethod
 from suture.compiler.torch.constructors import holds_tensor
 from suture.compiler.torch.derivatives import fact_of_history
+from suture.compiler.torch.eager_checks import refuse_what_eager_refuses
 from suture.compiler.torch.missing_kernels import no_fake_kernel
 from suture.compiler.torch.outputs import refuse_resize
 from suture.compiler.torch.overrides import override_of_method
@@ -86,6 +87,7 @@ def call_torch(trace: Trace, target: object, args: list[Any], kwargs: dict[str, 
 def add_node(trace: Trace, op: str, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if "requires_grad" in kwargs and makes_leaf(trace, target, kwargs["requires_grad"]):
         return make_leaf(trace, op, target, args, kwargs)
+    refuse_what_eager_refuses(op, target, args)
     if "out" in kwargs:
         refuse_resize(trace, op, target, args, kwargs)
     flat = tuple(as_proxy(trace, a) for a in args)
