@@ -139,6 +139,14 @@ tensor_free_limit: Annotated[
         minimum=1,
     ),
 ] = 2_000
+small_graph_seconds: Annotated[
+    float,
+    Option(
+        "How long a backend may take for the small graphs behind breaks of one compiled function;"
+        " those that follow run their operations one by one.",
+        minimum=0.0,
+    ),
+] = 20.0
 fruitless_limit: Annotated[
     int,
     Option(

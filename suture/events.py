@@ -126,8 +126,8 @@ class BackendCompiled(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunPlainly(Event):
-    """A graph's operations are run one by one: its first call found that faster. `reason` has the
-    times."""
+    """A graph's operations are run one by one: its first call found that faster, or the function
+    has spent enough on small graphs. `reason` has the times."""
 
     ops: int
     reason: str

@@ -6,6 +6,7 @@ import contextlib
 import keyword
 import logging
 import math
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +40,7 @@ from suture.torch_private.torchdynamo import hide
 
 rooms.load()
 _log = logging.getLogger("suture.compiler.pipeline")
+_SMALL = 24  # operations of a graph
 
 
 @dataclass(slots=True)
@@ -240,9 +242,12 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
     if plan.floats_as_data:
         capture.graph.floats_as_data()
     static = [i for i, entry in enumerate(emitted.inputs) if keeps_address(entry)]
+    small = _is_small_and_behind_a_break(miss, capture)
+    as_it_is = plan.uncompiled or (small and _spent_enough(miss, capture))
+    began = time.perf_counter()
     try:
         with capture.graph.compiling(), sizes_from_zero(plan.from_zero):
-            compiled = (_as_it_is if plan.uncompiled else backends.compile_graph)(
+            compiled = (_as_it_is if as_it_is else backends.compile_graph)(
                 unit.options.backend,
                 module,
                 [entry.for_backend() for entry in emitted.inputs],
@@ -264,6 +269,8 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
             raise
         _log.warning("%s: %s; the graph runs uncompiled", point.name, failed)
         return Retry(plan.having(uncompiled=True), f"{failed}; the graph runs uncompiled")
+    if small:
+        miss.unit.spent_on_small_graphs += time.perf_counter() - began
     if config.verify:
         compiled = backends.verified(compiled, module, point.name, config.strict)
     compiled = capture.graph.keeping_modes(compiled)
@@ -272,6 +279,24 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
     emitted.set_graph(compiled)
     messages.captured(point, miss.data, capture, emitted)
     return None
+
+
+def _is_small_and_behind_a_break(miss: Miss, capture: Capture) -> bool:
+    """Whether such graphs may come again and again: one for each expert in a loop over experts,
+    say. A point at the start of a function has a limit of its own."""
+    entry = miss.data.chain[0].index == 0 and len(miss.data.chain) == 1
+    return not entry and capture.graph.ops <= _SMALL and not miss.unit.options.fullgraph
+
+
+def _spent_enough(miss: Miss, capture: Capture) -> bool:
+    """Whether the backend has taken longer for small graphs of this function than their operations
+    are likely to: then they are run as they are."""
+    spent = miss.unit.spent_on_small_graphs
+    if spent <= config.small_graph_seconds:
+        return False
+    text = f"small graphs of this function took {spent:.1f} s to compile (small_graph_seconds)"
+    events.emit(events.RunPlainly(capture.graph.ops, text, point=miss.point.name))
+    return True
 
 
 def _as_it_is(backend: Any, module: Any, inputs: Any, **options: Any) -> Any:

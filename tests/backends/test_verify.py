@@ -56,3 +56,22 @@ def test_a_failed_graph_leaves_a_script_that_runs(tmp_path, capsys):
     script.write_text(text.replace("lookup('fails')", "lookup('eager')"))
     runpy.run_path(str(script))
     assert "tensor" in capsys.readouterr().out
+
+
+def slightly_off(by):
+    def backend(gm, inputs):
+        return lambda *args: tuple(
+            out * (1 + by) if isinstance(out, float) else out for out in gm(*args)
+        )
+
+    return backend
+
+
+@pytest.mark.parametrize(("by", "told"), [(1e-6, False), (0.1, True)])
+def test_numbers_read_from_tensors_may_be_rounded_otherwise(by, told, caplog):
+    def fn(x):
+        return x + 1, x.mean().item()
+
+    with suture.config.patch(verify=True), caplog.at_level(logging.WARNING, "suture"):
+        suture.compile(fn, backend=slightly_off(by))(torch.rand(64))
+    assert ("differs from its operations" in caplog.text) is told

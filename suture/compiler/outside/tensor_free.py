@@ -239,7 +239,9 @@ class _Reach:
         if find_in_mro(kind, "__next__") is not MISSING:
             return self._iterator(value)
         if callable(value) and not _is_foreign(home(value)):
-            return False
+            called = find_in_mro(kind, "__call__")
+            if not issubclass(type(called), types.FunctionType) or not self.value(called):
+                return False
         return _is_foreign(kind.__module__) or self._object(value)
 
     def _iterator(self, value: object) -> bool:

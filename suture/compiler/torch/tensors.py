@@ -32,6 +32,7 @@ from suture.compiler.objects import (
 from suture.compiler.objects.array import Array
 from suture.compiler.objects.struct_tuple import StructTuple
 from suture.compiler.torch.constructors import holds_tensor
+from suture.compiler.torch.eager_checks import refuse_what_eager_refuses
 from suture.compiler.torch.missing_kernels import no_fake_kernel
 from suture.compiler.torch.outputs import refuse_resize
 from suture.compiler.torch.parameters import make_leaf, makes_leaf
@@ -77,6 +78,7 @@ def call_torch(trace: Trace, target: object, args: list[Any], kwargs: dict[str, 
 def add_node(trace: Trace, op: str, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if "requires_grad" in kwargs and makes_leaf(trace, target, kwargs["requires_grad"]):
         return make_leaf(trace, op, target, args, kwargs)
+    refuse_what_eager_refuses(op, target, args)
     if "out" in kwargs:
         refuse_resize(trace, op, target, args, kwargs)
     flat = tuple(as_proxy(trace, a) for a in args)

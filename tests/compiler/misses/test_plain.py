@@ -72,3 +72,25 @@ def test_reset_forgets_what_was_left_to_python():
     suture.reset()
     assert compiled(1, 5) == mixed(1, 5)
     assert suture.stats().variants == 1
+
+
+class Case:
+    """An object that can be called, as the test cases of unittest can."""
+
+    def __call__(self, turns):
+        return self.run(turns)
+
+    def run(self, turns):
+        table = {}
+        for turn in range(turns):
+            table[turn] = turn
+        copied = table.copy()
+        copied["key"] = self.size(copied)
+        return len(copied)
+
+    def size(self, table):
+        return len(table)
+
+
+def test_a_method_of_an_object_that_can_be_called_is_left_to_python_too():
+    check(Case().run, 900, graphs=0, interpreted=1)
