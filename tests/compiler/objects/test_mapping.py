@@ -80,3 +80,12 @@ def test_items_view_knows_its_pairs():
         return x + 1, ("a", 1) in items, ("a", 2) in items, "a" in items
 
     check(fn, torch.ones(2))
+
+
+def test_a_dict_may_have_any_names():
+    def fn(x):
+        made = dict(name=x + 1, self=2, trace=3, value=4, args=5)
+        made.update(name=x + 2, kwargs=6)
+        return made
+
+    check(fn, torch.ones(2))
