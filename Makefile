@@ -31,7 +31,7 @@ help:
 	@echo "make sweep   real models against eager"
 	@echo "make sweep-ops  all operations and layers of torch's own tests, against torch.compile"
 	@echo "make sweep-cpython   CPython's own tests, every test method compiled (MODULES=\"test_int ...\", ARGS=--wider)"
-	@echo "make fuzz    5,000 random programs"
+	@echo "make fuzz    random programs, from where the last run stopped (ARGS=\"--seconds 600\")"
 	@echo "make bench   $(BENCHMARKS:%=bench-%)"
 	@echo "make bench-gpu  programs with real backends on a GPU (ARGS=--quick), next to torch.compile"
 	@echo "make clean   remove .venv, the build and the caches"
@@ -89,8 +89,7 @@ sweep-cpython: build
 	$(BIN)/python benchmarks/sweep_cpython.py $(MODULES) $(ARGS)
 
 fuzz: build
-	SUTURE_FUZZ=5000 $(BIN)/python -m pytest tests/programs/language/test_random_programs.py \
-	    tests/programs/language/test_random_changes.py $(ARGS)
+	$(BIN)/python -m tests.programs.fuzz $(ARGS)
 
 bench-gpu: build
 	$(BIN)/python benchmarks/gpu.py $(ARGS)

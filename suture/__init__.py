@@ -7,7 +7,7 @@
 What a user imports stands here, and nothing else.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from suture import version
 
@@ -37,7 +37,9 @@ from suture.rules import (
     substitute_in_graph,
 )
 from suture.stance import set_stance
-from suture.tools.report import explain
+
+if TYPE_CHECKING:
+    from suture.tools.report.explain import explain
 
 __all__ = [
     "__version__",
@@ -81,9 +83,14 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """`suture.testing` comes with what writes reports, so it is imported when it is asked for."""
+    """What comes with reports, and with them the compiler, is imported when it is asked for."""
     if name == "testing":
         import importlib
 
         return importlib.import_module("suture.testing")
+    if name == "explain":
+        from suture.tools.report import explain
+
+        globals()[name] = explain
+        return explain
     raise AttributeError(f"module 'suture' has no attribute {name!r}")

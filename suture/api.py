@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import sys
 import types
@@ -13,15 +14,16 @@ from typing import Any, TypeVar, overload
 import torch
 
 from suture import _core, backends, config, rules, stance
+from suture.backends.interrupts import outside_imports
 from suture.compiled_module import compile_module, compiled_of
-from suture.compiler.guards.configure import configure_core
-from suture.compiler.models import handler_of
-from suture.compiler.pipeline import compile_point
-from suture.dispatch import Options, Stats, Unit
-from suture.dispatch import stats as stats_
-from suture.dispatch.builtins_check import builtins_replaced
-from suture.dispatch.unit import ALL
 from suture.errors import UserError
+from suture.runtime import stats as stats_
+from suture.runtime import torch_state
+from suture.runtime.builtins_check import builtins_replaced
+from suture.runtime.points import Options
+from suture.runtime.stats import Stats
+from suture.runtime.tensors import configure_core
+from suture.runtime.unit import ALL, Unit
 from suture.torch_private.torchdynamo import hide
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -141,11 +143,26 @@ def _compile(model: Any, *, settings: Options) -> Any:
         return _compile_class(model, settings)
     if isinstance(model, types.MethodType):
         owner = model.__self__ if isinstance(model.__self__, torch.nn.Module) else None
-        if owner is None and handler_of(model.__func__) is not None:
+        if owner is None and _is_modelled(model.__func__):
             return _compile_function(_calling(model), settings)  # Function.apply: not looked into
         made = _compile_function(_plain(model.__func__), settings, owner)
         return types.MethodType(made, model.__self__)
     return _compile_function(_plain(model), settings)
+
+
+def _is_modelled(fn: Any) -> bool:
+    """Whether the compiler answers for calls of a function itself. It does for functions of torch
+    and of Python's library only, so no other question loads the compiler."""
+    home = str(getattr(fn, "__module__", "")).partition(".")[0]
+    if home not in _MODELLED and home not in sys.stdlib_module_names:
+        return False
+    _load()
+    from suture.compiler.models import handler_of
+
+    return handler_of(fn) is not None
+
+
+_MODELLED = frozenset({"torch", "numpy", "suture"})
 
 
 def _compile_class(cls: type, settings: Options) -> type:
@@ -230,7 +247,7 @@ def _compile_function(fn: types.FunctionType, settings: Options, module: Any = N
     original = fn
     if _suspends(fn.__code__):
         fn = _twin(fn)
-    unit = Unit(settings, compile_point, fn.__code__, module)
+    unit = Unit(settings, _COMPILER, fn.__code__, module)
     compiled = stance.register(_core.Compiled(fn, unit.entry(fn.__code__), unit))
     if _suspends(fn.__code__):
         _core.set_frame_permanent(True)
@@ -244,6 +261,58 @@ def _suspends(code: types.CodeType) -> bool:
     return bool(
         code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR)
     )
+
+
+# ---- the compiler, loaded at the first miss
+
+
+def _load() -> Any:
+    """The compiler's pipeline. It is imported as if nobody had called: without modes of the
+    program, which would see what modules do while they are imported, and without interrupts."""
+    found = sys.modules.get(_PIPELINE)
+    if found is None:
+        active = _core.set_hook_active(False)
+        try:
+            with outside_imports(), torch_state.without_function_modes():
+                found = importlib.import_module(_PIPELINE)
+        finally:
+            _core.set_hook_active(active)
+    return found
+
+
+_PIPELINE = "suture.compiler.pipeline"
+
+
+class _Compiler:
+    """What units ask of the compiler (`suture.runtime.points.Compiler`)."""
+
+    def answer(self, unit: Any, point: Any, state: tuple[Any, ...]) -> Callable[..., Any]:
+        if _PIPELINE not in sys.modules and not _has_room():
+            return point.data.interpreting
+        made: Callable[..., Any] = _load().answer(unit, point, state)
+        return made
+
+    def tell_watched(self, point: Any) -> None:
+        if _has_room():
+            _load().tell_watched(point)
+
+    def configure(self, backend: Any) -> Any:
+        return backends.configure(backend)
+
+
+def _has_room() -> bool:
+    """Whether the stack has room for an import: one that fails half way cannot be made good."""
+    depth = 0
+    frame: types.FrameType | None = sys._getframe()
+    while frame is not None:
+        frame, depth = frame.f_back, depth + 1
+    return depth + _ROOM < sys.getrecursionlimit()
+
+
+_ROOM = 300  # frames that importing the compiler takes, and more
+_COMPILER = _Compiler()
+hide(_Compiler.answer.__code__)
+hide(_Compiler.tell_watched.__code__)
 
 
 # ---- frames that start below compiled code

@@ -4,6 +4,10 @@ The compiled object shares the original's `__dict__`, so parameters, buffers, ho
 and `training` are one and the same; its class is a subclass made for it that differs in
 `__call__` and `forward` only and says it is the original class. What libraries look for on a module
 that torch.compile made (`_orig_mod`, `dynamo_ctx`) is there too.
+
+Its class can be replaced, as `fully_shard`, `replicate` and `parametrize` do it, on the compiled
+object or on the original: that is the class of both from then on. The two are equal and have one
+hash, because libraries keep what they know of a module in dicts by module.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ import torch
 def compile_module(module: torch.nn.Module, call: Callable[..., Any], again: Any) -> Any:
     """The compiled counterpart of `module`. `call` takes the module and its arguments; `again`
     compiles another module, or a function, the same way."""
-    cls = type(module)
+    cls: Any = type(module)
     if isinstance(getattr(cls, "_suture_original", None), torch.nn.Module):
         module, cls = cls._suture_original, cls._suture_class
     body = {
@@ -28,7 +32,8 @@ def compile_module(module: torch.nn.Module, call: Callable[..., Any], again: Any
         "_orig_mod": property(lambda self: module),
         "_torchdynamo_orig_callable": property(lambda self: module.forward),
         "dynamo_ctx": property(lambda self: again),
-        "__class__": property(lambda self: cls),
+        "__class__": property(_class_of, _replace_class),
+        "__getattr__": _late_attribute,
         "__reduce_ex__": lambda self, protocol: module.__reduce_ex__(protocol),
         "__deepcopy__": lambda self, memo: again(copy.deepcopy(module, memo)),
         "__copy__": lambda self: again(copy.copy(module)),
@@ -38,11 +43,58 @@ def compile_module(module: torch.nn.Module, call: Callable[..., Any], again: Any
         "_suture_original": module,
         "_suture_class": cls,
         "_suture_compiled": call,
+        "_suture_again": staticmethod(again),
     }
+    if cls.__eq__ is object.__eq__ and cls.__hash__ is object.__hash__:
+        body["__eq__"] = _is_same_module
+        body["__hash__"] = lambda self: hash(module)
     made_class = types.new_class(cls.__name__, (cls,), {}, lambda namespace: namespace.update(body))
     made = object.__new__(made_class)  # type: ignore[var-annotated]
     object.__setattr__(made, "__dict__", module.__dict__)
     return made
+
+
+# ---- the class of a compiled module
+
+_SET_CLASS = vars(object)["__class__"].__set__
+
+
+def _class_of(made: Any) -> type:
+    """The class that a compiled module says it has: the original's, also where that was replaced
+    behind its back."""
+    module = type(made)._suture_original
+    if type(module) is not type(made)._suture_class:
+        _follow_class(made)
+    return type(module)
+
+
+def _replace_class(made: Any, cls: type) -> None:
+    """`compiled.__class__ = cls`: both objects get it, or neither and CPython's own error."""
+    type(made)._suture_original.__class__ = cls
+    _follow_class(made)
+
+
+def _follow_class(made: Any) -> None:
+    """Compile the call anew: another class may have another one, and other blocks of that class
+    share what it compiles."""
+    kind = type(made)
+    _SET_CLASS(made, type(kind._suture_again(kind._suture_original)))
+
+
+def _late_attribute(made: Any, name: str) -> Any:
+    """An attribute that was not found: perhaps the original's class is another one by now."""
+    kind = type(made)
+    if type(kind._suture_original) is not kind._suture_class:
+        _follow_class(made)
+        return getattr(made, name)
+    return super(kind, made).__getattr__(name)
+
+
+def _is_same_module(made: Any, other: object) -> Any:
+    module = type(made)._suture_original
+    if other is made or getattr(type(other), "_suture_original", other) is module:
+        return True
+    return NotImplemented
 
 
 class _Forward:

@@ -108,6 +108,13 @@ trace_limit: Annotated[
         minimum=1,
     ),
 ] = 200_000
+tensor_free_limit: Annotated[
+    int,
+    Option(
+        "How many instructions are traced of Python that can meet no tensor; then Python runs it.",
+        minimum=1,
+    ),
+] = 2_000
 fruitless_limit: Annotated[
     int,
     Option(

@@ -19,7 +19,7 @@ import torch
 from suture import _core, config
 from suture.api import compile, compiled_of
 from suture.errors import UserError
-from suture.hook import slot_names
+from suture.runtime import slot_names
 
 
 def export(

@@ -18,7 +18,7 @@ from suture.stance import STANCES
 from suture.stance import set_stance as _set_stance
 from suture.switches import _torch_counters, _torch_profiler, torch_logs
 from suture.switches.imports import when_imported
-from suture.torch_private import torchdynamo
+from suture.torch_private import structured_trace, torchdynamo
 
 _log = logging.getLogger("suture.switches")
 _originals: dict[tuple[Any, str], Any] = {}
@@ -37,7 +37,7 @@ def install() -> None:
         _replace(torch.compiler, "reset", _torch_reset)
         _waiting.append(when_imported("torch._dynamo", _install_in_dynamo))
         _waiting.append(_torch_counters.listen())
-        _replace(torch._logging, "set_logs", _torch_set_logs)
+        _replace(structured_trace.logging, "set_logs", _torch_set_logs)
         torch_logs.start()
         _replace(torch.autograd.profiler, _torch_profiler.STARTS, _then(_torch_profiler.look))
         _replace(torch.autograd.profiler, _torch_profiler.STOPS, _then(_torch_profiler.stop))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from suture import _core
 from suture.compiled_module import compiled_of
-from suture.dispatch import PointData, Unit
 from suture.errors import UserError
-from suture.hook import where
-from suture.messages.guard_report import GuardReport, report
+from suture.runtime import where
+from suture.runtime.points import PointData
+from suture.runtime.unit import Unit
+
+if TYPE_CHECKING:
+    from suture.messages.guard_report import GuardReport
 
 
 def unit_of(fn: Any) -> Unit:
@@ -45,6 +48,8 @@ def guards(fn: Any, match: str | None = None) -> GuardReport:
     With `match`, a regular expression, all guards are shown in whose text it is found. The
     result is a `str` with `entries`: the guards as objects, for programs.
     """
+    from suture.messages.guard_report import report  # comes with the compiler
+
     return report([data for _, data in _points(unit_of(fn)) if data.variants], match)
 
 

@@ -5,12 +5,12 @@ through it. Adding a backend is one file here with `@register_backend("name")`, 
 """
 
 from suture.backends import aot_eager, eager, inductor, noop
-from suture.backends.callers import Caller
 from suture.backends.compile import compile_graph, wanted_constants
 from suture.backends.configure import Backend, configure
 from suture.backends.record import Recorded, Recorder, count_ops
 from suture.backends.registry import CompilerFn, list_backends, lookup, register_backend
 from suture.backends.verify import Mismatch, verified
+from suture.runtime.callers import Caller
 
 __all__ = [
     "Backend",

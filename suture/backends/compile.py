@@ -12,11 +12,13 @@ from typing import Any
 import torch
 
 from suture import events
-from suture.backends import callers
 from suture.backends.configure import Backend
 from suture.backends.record import count_ops
+from suture.backends.small import small
+from suture.backends.ways import choose
 from suture.errors import BackendFailed
 from suture.inference_mode import switch
+from suture.runtime.callers import Situation
 from suture.torch_private import MissingName, compilers
 
 
@@ -51,7 +53,7 @@ def compile_graph(
     BackendCompiled.
     """
     ops = count_ops(gm)
-    plain = callers.small(gm) if backend.optimizes() else None
+    plain = small(gm) if backend.optimizes() else None
     described = tuple(lines) or source_lines(gm)
     compile_id = compilers.new_compile_id()
     if static:
@@ -72,8 +74,8 @@ def compile_graph(
                 plain = None  # a replay costs less than any operation
         if not callable(compiled):
             raise TypeError(f"the backend gave back {type(compiled).__name__}, not a callable")
-        situation = callers.Situation.now(compiled, inputs)
-        return callers.choose(situation, heard, plain, tuple(fakes or inputs), _tell(point, ops))
+        situation = Situation.now(compiled, inputs)
+        return choose(situation, heard, plain, tuple(fakes or inputs), _tell(point, ops))
     except MissingName:
         raise  # torch's private parts, not the backend: the function is interpreted
     except Exception as error:

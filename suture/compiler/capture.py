@@ -73,7 +73,7 @@ class Capture:
     modes        (setter, value) calls that bring torch's modes to their state at the exit
     functions    modes of torch functions: before the region, at the exit
     strictness   whether a break is an error, at the start and at the exit
-    places       of symbolic numbers (guards.Place)
+    number_sources  where symbolic numbers are read (guards.NumberSource)
     checks       what is expected of data (Check)
     draws        numbers that the variant draws (Draw)
     steps        instructions traced
@@ -90,7 +90,7 @@ class Capture:
     modes: list[Any]
     functions: tuple[Any, Any]
     strictness: Any
-    places: list[Any]
+    number_sources: list[Any]
     checks: list[Any]
     draws: list[Any]
     steps: int

@@ -12,7 +12,7 @@ trace holds frames, and a value's slots are given the trace.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
 from suture import config
@@ -21,10 +21,10 @@ from suture.bytecode import Code
 from suture.compiler.effects import Effects
 from suture.compiler.emitting import Emitter
 from suture.compiler.graph import GraphBuilder
-from suture.compiler.guards import Guards
 from suture.compiler.plan import Plan
-from suture.compiler.sources import Source
-from suture.hook import Chain
+from suture.runtime import Chain
+from suture.runtime.guards import Guards
+from suture.runtime.sources import Source
 
 
 class Raised(Exception):
@@ -72,17 +72,17 @@ class Value:
         """The value as an argument of a graph node."""
         raise Break(objects.UNKNOWN_OBJECT, operation="pass to the graph", object=self.describe())
 
-    def hash_key(self, trace: Trace) -> Any:
+    def hash_key(self, trace: Trace) -> Hashable:
         """Something hashable that compares as the object does as a dict key."""
         return self.identity()
 
-    def identity(self) -> Any:
+    def identity(self) -> Hashable:
         """Equal for two variables exactly if they are the same object."""
         return Identity(self)
 
     # ---- operations
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
@@ -91,7 +91,7 @@ class Value:
     def delattr(self, trace: Trace, name: str) -> None:
         raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"delete {name}", object=self.describe())
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         """Call the object; may leave a frame. None: its class says what a call does."""
         return None
 
@@ -102,7 +102,7 @@ class Value:
         that name."""
         return None
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         """True, False, or None if only Python can tell."""
         return True
 
@@ -223,13 +223,22 @@ class Frame:
         return f"<frame {self.code.code.co_qualname} at {self.ip}>"
 
 
-class Pending:
-    """What a tail call leaves: a frame to run before the instruction has its result."""
+class Pending(Value):
+    """A result that is not there yet: what a tail call leaves is a frame to run first.
+
+    It stands for a value in results alone: those of `call`, `getattr` and other operations that may
+    end in a call. The interpreter runs the frame and pushes what it returns; who needs the value
+    itself asks `abstract.finish`.
+    """
 
     __slots__ = ("frame",)
 
     def __init__(self, frame: Frame) -> None:
+        super().__init__()
         self.frame = frame
+
+    def describe(self) -> str:
+        return "the result of a call"
 
 
 # ---- one trace
@@ -319,7 +328,7 @@ class Outside:
     objects the variant holds, which sources are guarded by identity."""
 
     __slots__ = (
-        "abstract_answers", "cells", "fixed", "general", "inner_places", "known", "loose", "pins",
+        "abstract_answers", "cells", "fixed", "general", "inner_sources", "known", "loose", "pins",
         "setting", "type_lookups",
     )  # fmt: skip
 
@@ -331,7 +340,7 @@ class Outside:
         self.general: dict[int, Source] = {}  # arguments that are modules
         self.cells: dict[int, tuple[Any, Any]] = {}
         self.type_lookups: dict[Any, Any] = {}
-        self.inner_places: dict[int, Source] = {}  # of tensors that wrapper subclasses hold
+        self.inner_sources: dict[int, Source] = {}  # of tensors that wrapper subclasses hold
         self.abstract_answers: Any = None
         self.setting: Any = None
 
@@ -339,10 +348,10 @@ class Outside:
 class Numbers:
     """Numbers that are symbols: their places, and those that the variant draws."""
 
-    __slots__ = ("arrays_written", "draws", "symbol_places")
+    __slots__ = ("arrays_written", "draws", "number_sources")
 
     def __init__(self) -> None:
-        self.symbol_places: list[Any] = []
+        self.number_sources: list[Any] = []
         self.draws: list[Any] = []
         self.arrays_written = False
 
@@ -351,12 +360,13 @@ class Modes:
     """What the program switches in torch. `changed`: (setter, value) calls that bring torch's
     modes to their state at the exit; `function_modes`: the stack of modes of torch functions;
     `restores` undo what was really switched while tracing; `transforms` are those of torch.func
-    whose bodies are traced, `mapped` how many of them are vmap; `asks`: a tensor was seen whose
-    class may take over operations."""
+    whose bodies are traced, `mapped` how many of them are vmap; `overridable_seen`: a tensor was
+    seen whose class may take over operations."""
 
     __slots__ = (
-        "asks", "changed", "function_modes", "functions_at_start", "functions_on", "mapped",
-        "modes_at_start", "restores", "strictness", "switches_left", "transforms",
+        "changed", "function_modes", "functions_at_start", "functions_on", "mapped",
+        "modes_at_start", "overridable_seen", "restores", "strictness", "switches_left",
+        "transforms",
     )  # fmt: skip
 
     def __init__(self, functions_on: Any, strictness: Any) -> None:
@@ -368,7 +378,7 @@ class Modes:
         self.restores: list[Callable[[], object]] = []
         self.transforms: list[str] = []
         self.mapped = 0
-        self.asks = False
+        self.overridable_seen = False
         self.strictness = strictness
 
 

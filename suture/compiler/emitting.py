@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+import torch.fx
+
 
 class Emitter(Protocol):
     """The emitter as a value sees it."""
@@ -22,3 +24,29 @@ class Emitter(Protocol):
 
     def fresh(self, hint: str) -> str:
         """A name not used yet."""
+
+    # ---- objects that hold each other
+
+    def begin(self, variable: Any, made: str) -> str:
+        """Make an empty object by the expression `made`, before what it holds, which may hold it
+        too; gives its name."""
+
+    def named(self, variable: Any, name: str) -> None:
+        """Say what a value is called before what it holds is made."""
+
+    def made(self, variable: Any) -> str | None:
+        """What a value is called, if it has been made already."""
+
+    def is_made(self, variable: Any) -> bool:
+        """Whether a value has a name already."""
+
+    # ---- what the graph and generators give
+
+    def graph_output(self, variable: Any) -> str:
+        """The name of the value of a node: from then on it is a result of the graph."""
+
+    def made_input(self, node: torch.fx.Node) -> str:
+        """The name of an input of the graph that the variant makes itself."""
+
+    def generator(self, variable: Any) -> str:
+        """A real generator, suspended where the traced one is."""

@@ -17,24 +17,24 @@ from suture.compiler.capture import Again, Capture, Interpret, Run, Yield
 from suture.compiler.core import Trace
 from suture.compiler.emit import emit
 from suture.compiler.graph import is_scalar, keeps_address, put_asserts, sizes_from_zero
-from suture.compiler.graph.quiet import quiet_failures
-from suture.compiler.guards import finish
+from suture.compiler.graph.fake_failures import unlogged_failures
 from suture.compiler.interpreter.run import is_overworked, new_trace, run_region
+from suture.compiler.misses import answer as misses
+from suture.compiler.misses import beside, limits
+from suture.compiler.misses import install as installing
+from suture.compiler.misses.answer import tell_watched
+from suture.compiler.misses.history import history_of
+from suture.compiler.misses.plain import meets_no_tensor, note_in_vain
 from suture.compiler.objects import MadeByPython
 from suture.compiler.plan import Plan, Retry
-from suture.dispatch import (
-    INTERPRET,
-    THIS_CALL_PLAINLY,
-    PointData,
-    Uncompiled,
-    Unit,
-    Variant,
-    beside,
-    torch_state,
-)
-from suture.hook import Chain, where
+from suture.runtime import Chain, torch_state, where
+from suture.runtime.guards import finish
+from suture.runtime.points import PointData, Variant
+from suture.runtime.uncompiled import INTERPRET, THIS_CALL_PLAINLY, Uncompiled
+from suture.runtime.unit import Unit
 from suture.switches import guard_filter
 from suture.torch_private import MissingName
+from suture.torch_private.torchdynamo import hide
 
 rooms.load()
 _log = logging.getLogger("suture.compiler.pipeline")
@@ -54,12 +54,18 @@ class Miss:
     told: bool | None = None
     watch: Any = None  # who looked over the tracer's shoulder, if anybody did
     trace: Trace | None = None  # of the try that goes on
+    in_vain: bool = False  # long, without an operation, where no tensor can be met
 
     def release(self) -> None:
         """The trace is not needed any more: what it knows of the program goes at once."""
         if self.trace is not None:
             self.trace.release()
             self.trace = None
+
+
+def answer(unit: Unit, point: Any, state: tuple[Any, ...]) -> Any:
+    """What takes a state for which the point has no variant."""
+    return misses.answer(unit, point, state, compile_point)
 
 
 def compile_point(
@@ -89,7 +95,7 @@ def compile_point(
 
 def settle(miss: Miss) -> Variant | Uncompiled:
     """Try until a plan holds: each try that fails gives the next plan."""
-    history = miss.data.history
+    history = history_of(miss.unit, miss.data)
     plan = history.plan()
     tries = 0
     while True:
@@ -111,6 +117,8 @@ def attempt(miss: Miss, plan: Plan) -> Variant | Uncompiled | Retry:
     """One try, from the trace to the installed variant."""
     with events.phase("trace", miss.point.name):
         capture = trace(miss, plan)
+    if miss.in_vain:
+        return _left_to_python(miss)
     if isinstance(capture, Retry):
         return capture
     result = finish_capture(miss, plan, capture)
@@ -125,14 +133,14 @@ def finish_capture(miss: Miss, plan: Plan, capture: Capture) -> Variant | Uncomp
     if unit.options.fullgraph and capture.initializes:
         return THIS_CALL_PLAINLY
     untold = miss.told is not plan.without_data
-    if untold and not unit.worth_compiling(data, capture, miss.state):
+    if untold and not limits.worth_compiling(unit, data, capture, miss.state):
         return INTERPRET
     try:
         with events.phase("emit", name):
             emitted = emit(capture, data.chain, name_of(data.chain), unit.point)
     except MadeByPython as wanted:
         reason = f"{wanted.what} leaves the region: Python makes it"
-        return Retry(plan.leaving(frozenset({wanted.place})), reason)
+        return Retry(plan.leaving(frozenset({wanted.position})), reason)
     except RecursionError:  # too deep to be written down: the break is told all the same
         tell(unit, point, data, capture)
         raise
@@ -151,11 +159,12 @@ def trace(miss: Miss, plan: Plan) -> Capture | Retry:
     unit = miss.unit
     whole = unit.options.fullgraph
     asked = torch_state.asked(miss.modes)
-    allowance = unit.trace_allowance() if plan.stop is None else math.inf
+    plain = not whole and meets_no_tensor(miss.data.chain, miss.state)
+    allowance = limits.trace_allowance(unit, plain) if plan.stop is None else math.inf
     traced = new_trace(
         miss.data.chain,
         miss.state,
-        miss.data.history,
+        history_of(unit, miss.data),
         plan,
         asked,
         whole=whole,
@@ -163,8 +172,9 @@ def trace(miss: Miss, plan: Plan) -> Capture | Retry:
     )
     miss.trace, miss.watch = traced, messages.watcher()
     traced.progress.watch = miss.watch
-    with quiet_failures():
+    with unlogged_failures():
         result = run_region(traced)
+    miss.in_vain = plain and is_overworked(traced) and not traced.graph.ops
     if not isinstance(result, Retry) or result.plan.stop is not None:
         unit.overworked += is_overworked(traced)
     return result
@@ -176,8 +186,8 @@ def install(miss: Miss, capture: Capture, emitted: Any) -> Variant:
     with events.phase("guard", name):
         from suture.compiler.guards import shapes
 
-        shapes.check_marks(capture.graph.shape_env, capture.places)
-        shapes.add(capture.guards, capture.graph, capture.places)
+        shapes.check_marks(capture.graph.shape_env, capture.number_sources)
+        shapes.add(capture.guards, capture.graph, capture.number_sources)
         capture.graph.decisions.where = _nowhere
         choose = miss.unit.options.backend.guard_filter_fn
         if choose is not None:
@@ -185,7 +195,7 @@ def install(miss: Miss, capture: Capture, emitted: Any) -> Variant:
         program = finish(capture.guards)
     if config.verify and beside.can_run_twice(miss.data, capture, emitted.parameters):
         emitted.function = beside.Beside(emitted, name, config.strict)
-    variant = miss.unit.install(miss.point, miss.data, capture, emitted, program)
+    variant = installing.install(miss.unit, miss.point, capture, emitted, program)
     messages.installed(miss.point, miss.data, variant, miss.state)
     return variant
 
@@ -238,7 +248,7 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
                 fake_mode=capture.graph.fake,
                 static=static,
                 aside=capture.graph.floats_aside(),
-                symbolic=bool(capture.places),
+                symbolic=bool(capture.number_sources),
                 function=where(miss.data.chain)[0],
                 point=point.name,
                 fakes=[entry.node.meta["val"] for entry in emitted.inputs],
@@ -275,22 +285,22 @@ def without_refused(
     sizes as they are now, floats as data, floats as constants, numbers from data outside the
     graph, no symbols at all."""
     graph, said = capture.graph, f"the backend refuses the graph ({failed})"
-    derivatives = frozenset(graph.derivatives.places)
+    derivatives = frozenset(graph.derivatives.positions)
     if derivatives - plan.by_python:
         return Retry(plan.leaving(derivatives), f"{said}; Python computes derivatives")
     if plan.from_zero:
         return Retry(plan.having(from_zero=False), f"{said}; sizes are not 0 or 1")
     names = backends.wanted_constants(failed)
-    floats = {p.source.path() for p in capture.places if p.kind == "float"} - plan.constants
+    floats = {p.source.path() for p in capture.number_sources if p.kind == "float"} - plan.constants
     if names is not None or (floats and plan.floats_as_data):
         from suture.compiler.guards import shapes
 
-        paths = frozenset(shapes.paths_of(names or set(), capture.places))
+        paths = frozenset(shapes.paths_of(names or set(), capture.number_sources))
         now = "constants" if plan.floats_as_data else "data"
         return Retry(plan.refusing(paths), f"{said}; floats are {now}")
     if graph.origins and not plan.without_data and not miss.unit.options.fullgraph:
         return Retry(plan.having(without_data=True), f"{said}; numbers from data stay outside it")
-    if not capture.places or plan.dynamic is False:
+    if not capture.number_sources or plan.dynamic is False:
         return None
     level = logging.WARNING if plan.dynamic else logging.INFO  # symbols were asked for
     _log.log(level, "%s: %s; its sizes and numbers become constants", miss.point.name, failed)
@@ -301,12 +311,24 @@ def _unsettled(miss: Miss, reason: str, tries: int) -> Uncompiled:
     """The limit on tries is reached: the point is interpreted from now on."""
     function, file, line = where(miss.data.chain)
     limit = Break(internal.RETRY_LIMIT, function=function, count=str(tries), reason=reason)
-    place = events.Where(function, file, line or 0)
-    events.emit(events.Interpreted(place, str(limit), limit.number, point=miss.point.name))
+    location = events.Where(function, file, line or 0)
+    events.emit(events.Interpreted(location, str(limit), limit.number, point=miss.point.name))
     miss.data.given_up = True
     if miss.unit.options.fullgraph:
-        raise messages.unsupported(limit, (place,))
+        raise messages.unsupported(limit, (location,))
     return INTERPRET
+
+
+def _left_to_python(miss: Miss) -> Uncompiled:
+    """Plain Python that takes long: it runs as it is, now and later."""
+    assert miss.trace is not None
+    assert miss.trace.progress.tired is not None
+    function, file, line = where(miss.data.chain)
+    reason = miss.trace.progress.tired
+    place = events.Where(function, file, line or 0)
+    events.emit(events.Interpreted(place, str(reason), reason.number, point=miss.point.name))
+    note_in_vain(miss.data, miss.state)
+    return THIS_CALL_PLAINLY
 
 
 def _nowhere() -> None:
@@ -323,16 +345,16 @@ def _out_of_room(data: PointData, point: Any, error: RecursionError) -> None:
     with contextlib.suppress(RecursionError):
         function, file, line = where(data.chain)
         reason = Break(calls.TRACING_OUT_OF_ROOM, error=type(error).__name__)
-        place = events.Where(function, file, line or 0)
-        events.emit(events.Interpreted(place, str(reason), reason.number, point=point.name))
+        location = events.Where(function, file, line or 0)
+        events.emit(events.Interpreted(location, str(reason), reason.number, point=point.name))
 
 
 def _missing(data: PointData, point: Any, error: MissingName) -> None:
     """Compiling itself needs a part of torch that is gone: the frame runs in the interpreter."""
     function, file, line = where(data.chain)
     reason = Break(internal.MISSING_NAME, name=error.path)
-    place = events.Where(function, file, line or 0)
-    events.emit(events.Interpreted(place, str(reason), point=point.name))
+    location = events.Where(function, file, line or 0)
+    events.emit(events.Interpreted(location, str(reason), point=point.name))
     _log.warning("%s", reason)
     data.given_up = True
 
@@ -342,9 +364,13 @@ def _fault(data: PointData, point: Any, error: Exception) -> None:
     function, file, line = where(data.chain)
     text = f"{type(error).__name__}: {error}"
     reason = Break(internal.INTERNAL_FAULT, error=text, phase="compile", where=f"{file}:{line}")
-    place = events.Where(function, file, line or 0)
-    events.emit(events.Interpreted(place, str(reason), reason.number, point=point.name))
+    location = events.Where(function, file, line or 0)
+    events.emit(events.Interpreted(location, str(reason), reason.number, point=point.name))
     if config.strict:
         raise errors.InternalError(str(reason)) from error
     _log.warning("%s", reason, exc_info=error)
     data.given_up = True
+
+
+hide(answer.__code__)
+__all__ = ["answer", "compile_point", "tell_watched"]

@@ -14,7 +14,7 @@ from typing import Any
 
 from suture.compiler.capture import Exit
 
-Place = tuple[CodeType, int]  # an instruction: code object and index
+Position = tuple[CodeType, int]  # an instruction: code object and index
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class Plan:
     """
 
     dynamic: bool | None = None
-    by_python: frozenset[Place] = frozenset()
-    unexpected: frozenset[Place] = frozenset()
+    by_python: frozenset[Position] = frozenset()
+    unexpected: frozenset[Position] = frozenset()
     constants: frozenset[str] = frozenset()
     floats_as_data: bool = False
     without_data: bool = False
@@ -67,9 +67,9 @@ class Plan:
         was to stop counts no more."""
         return replace(self, stop=None, **changes)
 
-    def leaving(self, places: frozenset[Place]) -> Plan:
-        """This plan, with Python running the calls at `places` too."""
-        return self.having(by_python=self.by_python | places)
+    def leaving(self, positions: frozenset[Position]) -> Plan:
+        """This plan, with Python running the calls at `positions` too."""
+        return self.having(by_python=self.by_python | positions)
 
     def refusing(self, paths: frozenset[str]) -> Plan:
         """The backend cannot take these numbers as symbols: first floats are handed to it as data,

@@ -15,12 +15,12 @@ from suture.breaks.registry import Status
 from suture.bytecode import CANONICAL
 from suture.compiler.capture import Capture, Interpret, Return, Run
 from suture.compiler.guards.names import slot_words, spoken
-from suture.hook import where
 from suture.messages import graphs, guards, probe, texts, trace_file
 from suture.messages.log import TELLER
 from suture.messages.source import expression
 from suture.messages.texts import break_text
 from suture.messages.watch import Watch, watcher
+from suture.runtime import where
 
 _log = logging.getLogger("suture.breaks")
 

@@ -6,17 +6,21 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import TYPE_CHECKING
 
 from suture import events, rules
 from suture.breaks import readable
 from suture.messages.source import line_of, printable
 
+if TYPE_CHECKING:
+    from suture.bytecode import Instruction
+    from suture.compiler.core import Frame, Trace, Value
+
 _log = logging.getLogger("suture.trace")
 
 
 class Watch:
-    """Called with (tracer, frame, instruction) before each instruction of a trace.
+    """Called with (trace, frame, instruction) before each instruction of a trace.
 
     `lines` holds the (file, line) pairs walked over and `inlined` the functions entered, each once
     and in order.
@@ -26,43 +30,43 @@ class Watch:
         self.lines: dict[tuple[str, int], None] = {}
         self.inlined: dict[str, None] = {}
         self._log = log
-        self._frame: Any = None
+        self._frame: Frame | None = None
         self._line: int | None = None
 
-    def __call__(self, tx: Any, frame: Any, inst: Any) -> None:
+    def __call__(self, trace: Trace, frame: Frame, inst: Instruction) -> None:
         line = frame.code.line(inst.index)
         entered = frame is not self._frame
         if entered or line != self._line:
             code = frame.code.code
             if line:
                 self.lines.setdefault((code.co_filename, line))
-            if entered and len(tx.frames) > 1:
+            if entered and len(trace.frames) > 1:
                 self.inlined.setdefault(code.co_qualname)
             if self._log:
-                self._tell_line(tx, frame, line, entered)
+                self._tell_line(trace, frame, line, entered)
             self._frame, self._line = frame, line
         if self._log:
-            self._tell_instruction(tx, frame, inst)
+            self._tell_instruction(trace, frame, inst)
 
-    def _tell_line(self, tx: Any, frame: Any, line: int | None, entered: bool) -> None:
+    def _tell_line(self, trace: Trace, frame: Frame, line: int | None, entered: bool) -> None:
         code = frame.code.code
-        indent = "  " * (len(tx.frames) - 1)
+        indent = "  " * (len(trace.frames) - 1)
         if entered:
-            _log.info("%s%s", indent, _entered(tx, frame))
+            _log.info("%s%s", indent, _entered(trace, frame))
         source = line_of(code.co_filename, line or 0) or ""
         _log.info("%s%s:%s  %s", indent, _tail(code.co_filename), line, printable(source.strip()))
 
-    def _tell_instruction(self, tx: Any, frame: Any, inst: Any) -> None:
-        indent = "  " * len(tx.frames)
+    def _tell_instruction(self, trace: Trace, frame: Frame, inst: Instruction) -> None:
+        indent = "  " * len(trace.frames)
         stack = ", ".join(_value(value) for value in frame.stack)
         what = "" if inst.val is None else printable(readable(inst.val, 40))
         _log.info("%s%-4d %-22s %-20s [%s]", indent, inst.index, inst.op, what, stack)
 
 
-def _entered(tx: Any, frame: Any) -> str:
+def _entered(trace: Trace, frame: Frame) -> str:
     """A line about a frame that starts or goes on; with the rule that let it be inlined."""
     code = frame.code.code
-    depth = len(tx.frames) - 1
+    depth = len(trace.frames) - 1
     if depth == 0:
         return f"trace {code.co_qualname}"
     real = getattr(frame.fn, "fn", None)
@@ -74,7 +78,7 @@ def _tail(file: str) -> str:
     return file.rpartition("/")[2]
 
 
-def _value(value: Any) -> str:
+def _value(value: Value | None) -> str:
     try:
         if value is None:
             return "unbound"

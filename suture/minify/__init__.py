@@ -20,7 +20,7 @@ import torch.fx
 
 from suture import backends, repro
 from suture.errors import UserError
-from suture.minify import _torch
+from suture.torch_private import minifier
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def minify(path: Path) -> Minified:
         found = _failure(compiler, graph, list(values))
         return found is not None and _kind(found) == wanted
 
-    graph, kept = _torch.minified(copy.deepcopy(module), inputs, fails)
+    graph, kept = minifier.minified(copy.deepcopy(module), inputs, fails)
     kept = _smaller(graph, kept, fails)
     text = repro.graph_script(graph, kept, name, error)
     return Minified(text, error, _operations(module), _operations(graph))

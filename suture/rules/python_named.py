@@ -29,6 +29,7 @@ special(
     because="read from the class while tracing",
     otherwise=INLINE,
 )
+run("dataclasses._process_class", because="writes methods as text and puts them into a class")
 special("weakref.ref", "weakref", because="a reference whose object the tracer knows")
 special("warnings.warn", "warn", because="text for a person, kept in order with the rest")
 special(

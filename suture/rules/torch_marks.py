@@ -11,7 +11,7 @@ from typing import Any
 from suture.rules.mark_table import describe, run_frames_of
 from suture.rules.verdict import CONSTANT, IN_GRAPH, INLINE, RUN, SPECIAL, Origin, Verdict, place_of
 from suture.rules.wrapped import has_code
-from suture.torch_private import torchdynamo
+from suture.torch_private import distributed_parts, torchdynamo
 
 
 def token() -> tuple[int, ...] | None:
@@ -21,7 +21,7 @@ def token() -> tuple[int, ...] | None:
 
 def verdict_of(obj: Any) -> Verdict | None:
     """The verdict that a mark of torch on `obj` means, or None."""
-    return _by_attribute(obj) or _by_table(obj)
+    return _by_attribute(obj) or _by_table(obj) or _by_wrapper(obj)
 
 
 def _by_attribute(obj: Any) -> Verdict | None:
@@ -63,6 +63,19 @@ def _by_attribute(obj: Any) -> Verdict | None:
             origin=Origin.MARK,
         )
     return None
+
+
+def _by_wrapper(obj: Any) -> Verdict | None:
+    if not distributed_parts.skipped_by_fsdp(obj):
+        return None
+    return Verdict(
+        RUN,
+        "the program disables it: a hook of fully_shard",
+        "mark torch.compiler.disable",
+        _where(obj),
+        describe(obj),
+        origin=Origin.DISABLED,
+    )
 
 
 def _copied(obj: Any, attributes: Any) -> bool:

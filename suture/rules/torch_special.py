@@ -149,7 +149,7 @@ special(
 )
 special(
     "torch.nn.modules.lazy.LazyModuleMixin._infer_parameters",
-    "become_module",
+    "initialise_lazy_module",
     because="makes a module what it will be, once: classes and memory of its parameters change",
 )
 

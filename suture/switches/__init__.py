@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from suture import config
+from suture.torch_private import dynamo_reports, structured_trace, torchdynamo
 
 on = False  # set by install() and uninstall()
 
@@ -21,8 +22,7 @@ def disabled() -> bool:
     """Whether nothing may be compiled now, by suture's option or by torch's."""
     if config.disable or not on:
         return config.disable
-    dynamo = sys.modules.get("torch._dynamo.config")
-    return dynamo is not None and bool(getattr(dynamo, "disable", False))
+    return torchdynamo.is_disabled()
 
 
 @contextlib.contextmanager
@@ -39,18 +39,10 @@ def heard(point: Any, variants: int) -> Iterator[None]:
 
             _torch_config.tell_unheard()
             stack.enter_context(config.patch(**_torch_config.options()))
-        if "torch._dynamo.callback" in sys.modules:
-            from suture.switches import _torch_counters
-
-            stack.enter_context(_torch_counters.callbacks(point.name))
-        if traced():
+        if dynamo_reports.has_callbacks():
+            stack.enter_context(dynamo_reports.callbacks(point.name))
+        if structured_trace.is_written():
             from suture.switches import _torch_trace
 
             stack.enter_context(_torch_trace.compilation(point, variants))
         yield
-
-
-def traced() -> bool:
-    """Whether torch writes its structured trace in this process."""
-    internal = sys.modules.get("torch._logging._internal")
-    return internal is not None and bool(internal.trace_log.handlers)

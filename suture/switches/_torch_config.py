@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import logging
 import operator
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
+
+from suture.torch_private import torchdynamo
 
 _log = logging.getLogger("suture.switches")
 _told: set[tuple[str, str]] = set()
@@ -133,7 +134,7 @@ def options() -> dict[str, Any]:
     """The options of suture that torch's configuration sets now."""
     found = {}
     for (module, knob), (option, convert) in HONOURED.items():
-        entry = _entries(module).get(knob)
+        entry = torchdynamo.config_entries(module).get(knob)
         if entry is not None and _changed(entry):
             found[option] = convert(_value(entry))
     return found
@@ -143,7 +144,7 @@ def unheard() -> Iterator[tuple[str, Any, str]]:
     """The knobs of torch._dynamo.config that the program has changed and that suture does not
     take over: name, value, what suture does instead."""
     module = "torch._dynamo.config"
-    for name, entry in _entries(module).items():
+    for name, entry in torchdynamo.config_entries(module).items():
         if (module, name) in HONOURED or name in _INNER or entry.alias is not None:
             continue
         if _changed(entry):
@@ -162,12 +163,6 @@ def tell_unheard() -> None:
             )  # fmt: skip
 
 
-def _entries(module: str) -> dict[str, Any]:
-    found = sys.modules.get(module)
-    entries: dict[str, Any] = getattr(found, "_config", {})
-    return entries
-
-
 def _changed(entry: Any) -> bool:
     try:
         return bool(_value(entry) != entry.default)
@@ -180,10 +175,6 @@ def _value(entry: Any) -> Any:
     override = entry.user_override
     override = override.get() if hasattr(override, "get") else override
     for value in (entry.env_value_force, override, entry.env_value_default):
-        if value is not _unset():
+        if value is not torchdynamo.unset():
             return value
     return entry.default
-
-
-def _unset() -> Any:
-    return sys.modules["torch.utils._config_module"]._UNSET_SENTINEL

@@ -1,20 +1,17 @@
-"""torch._dynamo.utils.counters, callbacks of compilations, and torch._dynamo.explain's answer, made
-of what suture did. Run on torch 2.13 only.
+"""torch._dynamo.utils.counters and torch._dynamo.explain's answer, made of what suture did.
 
 Counters are written only where the program has imported them; what came before is added then.
 """
 
 from __future__ import annotations
 
-import contextlib
-import sys
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from suture import events
-from suture.switches import _torch
+from suture.torch_private import dynamo_reports
 
 _waiting: Counter[tuple[str, str]] = Counter()
 
@@ -42,20 +39,12 @@ def _count(event: events.Event) -> None:
 
 def _add(group: str, name: str, count: int) -> None:
     _waiting[group, name] += count
-    utils = sys.modules.get("torch._dynamo.utils")
-    if utils is None or not hasattr(utils, "counters"):
+    counters = dynamo_reports.counters()
+    if counters is None:
         return
     for (group, name), count in _waiting.items():
-        utils.counters[group][name] += count
+        counters[group][name] += count
     _waiting.clear()
-
-
-@contextlib.contextmanager
-def callbacks(name: str) -> Iterator[None]:
-    """The program's functions for the start and the end of a compilation are called around it."""
-    module = sys.modules["torch._dynamo.callback"]
-    with module.callback_handler.install_callbacks(module.CallbackTrigger.DYNAMO, name):
-        yield
 
 
 def explained(run: Callable[[Any], Any]) -> Any:
@@ -79,4 +68,4 @@ def explained(run: Callable[[Any], Any]) -> Any:
     ]
     calls = ("call_function", "call_method", "call_module")
     ops = [[node.target for node in gm.graph.nodes if node.op in calls] for gm in graphs]
-    return _torch.explain_output(graphs, reasons, ops)
+    return dynamo_reports.explain_output(graphs, reasons, ops)

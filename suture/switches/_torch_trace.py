@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from suture import events
-from suture.switches import _torch
+from suture.torch_private.structured_trace import compile_context, intern, write
 
 _numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 _next = itertools.count()
@@ -47,8 +47,8 @@ def compilation(point: Any, variants: int) -> Iterator[None]:
     metrics = _Metrics()
     began = time.time()
     function, file, line = _place(point)
-    with _torch.compile_context(number, variants):
-        _torch.write("dynamo_start", {"stack": _stack(function, file, line)})
+    with compile_context(number, variants):
+        write("dynamo_start", {"stack": _stack(function, file, line)})
         unsubscribe = events.subscribe(_Writer(metrics))
         try:
             yield
@@ -57,7 +57,7 @@ def compilation(point: Any, variants: int) -> Iterator[None]:
             raise
         finally:
             unsubscribe()
-            _torch.write("compilation_metrics", _record(metrics, point, began, variants))
+            write("compilation_metrics", _record(metrics, point, began, variants))
 
 
 def _place(point: Any) -> tuple[str, str, int]:
@@ -69,7 +69,7 @@ def _stack(function: str, file: str, line: int) -> list[dict[str, Any]]:
     """The program's frames that led here, without suture's, and the function itself."""
     frames = [f for f in traceback.extract_stack() if not f.filename.startswith(_OWN)]
     places = [(f.name, f.filename, f.lineno or 0) for f in frames] + [(function, file, line)]
-    return [{"name": n, "filename": _torch.intern(f), "line": at} for n, f, at in places]
+    return [{"name": n, "filename": intern(f), "line": at} for n, f, at in places]
 
 
 class _Writer:
@@ -83,14 +83,14 @@ class _Writer:
             case events.Captured():
                 self.metrics.ops += event.ops
                 self.metrics.inputs += event.inputs
-                _torch.write("dynamo_output_graph", {"sizes": {}}, event.text)
+                write("dynamo_output_graph", {"sizes": {}}, event.text)
             case events.BackendCompiled():
                 self.metrics.backend += event.seconds
             case events.Installed():
                 self.metrics.guards = len(event.guards)
-                _torch.write("dynamo_guards", {}, [{"code": text} for text in event.guards])
+                write("dynamo_guards", {}, [{"code": text} for text in event.guards])
                 latency = f"Guard latency = {event.check_seconds * 1e6:.2f} us"
-                _torch.write("dynamo_cpp_guards_str", {}, "\n".join([*event.guards, latency]))
+                write("dynamo_cpp_guards_str", {}, "\n".join([*event.guards, latency]))
                 _artifact("suture_variant", event.code)
             case events.Broke():
                 self.metrics.breaks.append(f"{event.number} {event.message}")
@@ -109,7 +109,7 @@ class _Writer:
             "ts": (time.time() - ago) * 1e6, "dur": event.seconds * 1e6,
             "args": {"point": event.point},
         }  # fmt: skip
-        _torch.write("chromium_event", {}, bar)
+        write("chromium_event", {}, bar)
 
 
 def _record(metrics: _Metrics, point: Any, began: float, variants: int) -> dict[str, Any]:
@@ -135,4 +135,4 @@ def _record(metrics: _Metrics, point: Any, began: float, variants: int) -> dict[
 
 
 def _artifact(name: str, text: str) -> None:
-    _torch.write("artifact", {"name": name, "encoding": "string"}, text)
+    write("artifact", {"name": name, "encoding": "string"}, text)

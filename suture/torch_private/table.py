@@ -122,9 +122,6 @@ class Topic:
         held = vars(sys.modules[self.module])
         if ours in held:
             return held[ours]
-        held = vars(sys.modules[self.module])
-        if ours in held:
-            return held[ours]
         try:
             found = resolve(name.path)
         except Exception:  # a module of torch may fail to be imported in its own way

@@ -52,6 +52,32 @@ def stance() -> str:
     return str(getattr(getattr(frames, "_stance", None), "stance", "default"))
 
 
+def is_disabled() -> bool:
+    """Whether torch._dynamo.config.disable is set."""
+    return bool(getattr(loaded("torch._dynamo.config"), "disable", False))
+
+
+def config_entries(module: str) -> dict[str, Any]:
+    """The knobs of a configuration module of torch by name, as torch keeps them; none while
+    nothing has imported the module."""
+    entries: dict[str, Any] = getattr(loaded(module), "_config", {})
+    return entries
+
+
+def unset() -> Any:
+    """What stands in an entry of `config_entries` for a value that nobody has set."""
+    return loaded("torch.utils._config_module")._UNSET_SENTINEL
+
+
+def counted() -> tuple[int, int, int]:
+    """How often TorchDynamo compiled a frame, how many graphs it made, how many breaks it noted."""
+    counters = getattr(loaded("torch._dynamo.utils"), "counters", None)
+    if not counters:
+        return 0, 0, 0
+    frames, stats = counters["frames"]["ok"], counters["stats"]["unique_graphs"]
+    return frames, stats, sum(counters["graph_break"].values())
+
+
 def is_loaded() -> bool:
     """Whether something has imported torch._dynamo."""
     return loaded("torch._dynamo") is not None

@@ -117,7 +117,7 @@ def test_the_picture_in_the_architecture_page_is_the_list():
         ("suture.breaks.registry", "def f():\n    from suture.rules import lookup", 1),
         ("suture.breaks.registry", "if TYPE_CHECKING:\n    from suture.rules import lookup", 1),
         ("suture.breaks.registry", "importlib.import_module('suture.rules')", 1),
-        ("suture.breaks.registry", "from suture.compiler.sources import Slot", 1),
+        ("suture.breaks.registry", "from suture.runtime.sources import Slot", 1),
         ("suture.config", "from suture import errors", 1),
         ("suture.cellar.wine", "", 1),
         ("suture.compiler.pipeline", "from suture.cellar import wine", 1),

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from suture import config
-from suture.dispatch import gauges
+from suture.runtime import gauges
 from suture.torch_private import releases
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +24,7 @@ with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     import suture
 from suture import _core
-from suture.dispatch import gauges
+from suture.runtime import gauges
 print(_core.tensor_layout()["known"], len(gauges.install()) > 0)
 print(len([w for w in told if "was tried on torch" in str(w.message)]))
 

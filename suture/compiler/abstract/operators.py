@@ -66,7 +66,7 @@ def same_or_equal(trace: Trace, left: object, right: object) -> bool:
 
 
 @declared
-def sort(trace: Trace, items: list[Any], key: object, reverse: Value) -> None:
+def sort(trace: Trace, items: list[Any], key: Value | None, reverse: Value | None) -> None:
     """Put the items in order by the comparisons the program would make; if one raises, they
     are left as far as Python has come."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from suture.compiler.abstract.declare import declared
 from suture.compiler.core import Trace, Value
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 
 @declared

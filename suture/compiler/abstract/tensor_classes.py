@@ -31,7 +31,7 @@ def field_override(trace: Trace, tensor: Value, name: str, *value: Value) -> Val
 
 @declared
 def guard_functions(trace: Trace) -> None:
-    """Require that torch asks at the start of the region as it does now."""
+    """Require that `__torch_function__` is on or off at the start of the region as it is now."""
 
 
 @declared
@@ -44,13 +44,13 @@ def make_tensor_instance(
 @declared
 def meet_subclass(trace: Trace, kind: type | None = None) -> None:
     """A tensor was met whose class may take part in operations. What the tracer itself reads of
-    it, and does with fake tensors, asks nobody."""
+    it, and does with fake tensors, calls no override."""
 
 
 @declared
 def operator_override(trace: Trace, name: str, *operands: object) -> Value:
     """An operator that an operand takes over; None if none does. The operator itself tells,
-    on a tensor that only listens, which function it asks with."""
+    on a tensor that records it, which function it passes."""
 
 
 @declared

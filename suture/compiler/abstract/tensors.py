@@ -8,7 +8,7 @@ import torch
 
 from suture.compiler.abstract.declare import declared
 from suture.compiler.core import Trace, Value
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 
 @declared
@@ -89,7 +89,7 @@ def refuse_tensor(trace: Trace, value: torch.Tensor, source: Source | None, kind
 
 
 @declared
-def standing_truth(trace: Trace, condition: Value) -> bool | None:
+def current_truth(trace: Trace, condition: Value) -> bool | None:
     """The truth of a condition that hangs on nothing but what modules keep, as it is now; None
     if it hangs on more."""
 

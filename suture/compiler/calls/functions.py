@@ -23,7 +23,6 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING, find_in_mro
 from suture.compiler.language.exceptions import native_exception
 from suture.compiler.language.items import dict_subscript
-from suture.compiler.library.frames import looks_at_locals
 from suture.compiler.models import SPECIAL, handler_of, handler_of_code
 from suture.compiler.objects import (
     Builtin,
@@ -38,6 +37,7 @@ from suture.compiler.objects import (
 )
 from suture.compiler.objects.kept import is_finite_iterator, refuse_callbacks
 from suture.compiler.objects.methods import find_method
+from suture.compiler.outside.namespaces import looks_at_locals
 from suture.rules import Verdict
 
 _GENERATOR = 0x20
@@ -107,9 +107,9 @@ def call_function(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]
     handler = handler_of(real)
     if handler is not None:
         return abstract.handle(trace, handler, real, args, kwargs)
-    asked = abstract.call_override(trace, real, fn, args, kwargs)
-    if asked is not None:
-        return asked
+    overridden = abstract.call_override(trace, real, fn, args, kwargs)
+    if overridden is not None:
+        return overridden
     by_code = handler_of_code(real.__code__)
     if by_code is not None:
         return by_code(trace, fn, args, kwargs)
@@ -137,7 +137,7 @@ def by_verdict(
         kind = rules.INLINE
     if kind is rules.IN_GRAPH:
         binding = verdict.origin is rules.Origin.TORCH_BINDING
-        if trace.modes.asks:
+        if trace.modes.overridable_seen:
             abstract.refuse_in_graph(trace, real, args, kwargs)
         if binding and real.__name__.startswith(_SWITCHES):
             raise Break(calls.C_FUNCTION, function=real.__name__)
@@ -186,7 +186,7 @@ def inline(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> An
         if code.co_flags & _COROUTINE:
             return refuse_async(trace, code.co_name)
         made = Generator(frame)
-        made.place = trace.handling.making
+        made.position = trace.handling.making
         return made
     return abstract.pending(trace, frame)
 
@@ -258,9 +258,9 @@ def _bind_keywords(
 @implements(abstract.call_builtin)
 def call_builtin(trace: Trace, fn: Builtin, args: list[Any], kwargs: dict[str, Any]) -> Any:
     real = fn.value
-    asked = abstract.call_override(trace, real, fn, args, kwargs)
-    if asked is not None:
-        return asked
+    overridden = abstract.call_override(trace, real, fn, args, kwargs)
+    if overridden is not None:
+        return overridden
     if isinstance(real, types.MethodWrapperType):  # bound to its object
         args = [abstract.wrap(trace, real.__self__, None), *args]
         real = find_in_mro(real.__objclass__, real.__name__)  # a derived class may differ

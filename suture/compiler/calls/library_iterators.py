@@ -34,11 +34,11 @@ def call_itertools(
 ) -> Value | None:
     """Call what stands for `real`, unless an earlier try found that Python must make it."""
     frame = trace.frames[-1]
-    place = (frame.code.code, frame.ip)
+    position = (frame.code.code, frame.ip)
     copied = real is itertools.tee and args and hasattr(args[0].python_type(), "__copy__")
-    if copied or place in trace.region.plan.by_python:
+    if copied or position in trace.region.plan.by_python:
         raise Break(calls.C_FUNCTION, function=f"itertools.{real.__name__}")
-    saved, trace.handling.making = trace.handling.making, trace.handling.making or place
+    saved, trace.handling.making = trace.handling.making, trace.handling.making or position
     try:
         made = abstract.call(trace, substitute, args, kwargs)
     finally:

@@ -38,7 +38,7 @@ from suture.compiler.objects import (
 )
 from suture.compiler.objects.methods import run_method
 from suture.compiler.outside.identity import is_same
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 # ---- types and objects
 
@@ -219,7 +219,7 @@ def _clear_frames(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> 
 
 @handles(sys.getrecursionlimit)
 def _recursion_limit(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
-    return ask_again(
+    return fold_with_guard(
         trace, abstract.pinned(trace, sys.getrecursionlimit), sys.getrecursionlimit, [], {}
     )
 
@@ -256,7 +256,7 @@ def call_iterator(trace: Trace, fn: Value, sentinel: Value) -> Value:
 # ---- functools
 
 
-def ask_again(
+def fold_with_guard(
     trace: Trace, source: Source | None, real: Any, values: list[Any], named: dict[str, Any]
 ) -> Value | None:
     """The result of calling `real` now; a guard requires that it gives the same next time."""
@@ -304,7 +304,7 @@ def _dispatch(trace: Trace, fn: Any, args: Any, kwargs: dict[str, Value]) -> Val
     """Which implementation a generic function has for a class."""
     if fn.source is None or not isinstance(args[0], Class) or abstract.has_visible_effects(trace):
         raise Break(calls.C_FUNCTION, function="singledispatch")
-    return ask_again(trace, fn.source, fn.fn, [args[0].value], {})
+    return fold_with_guard(trace, fn.source, fn.fn, [args[0].value], {})
 
 
 # ---- class methods of builtin types

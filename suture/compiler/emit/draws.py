@@ -15,7 +15,7 @@ def write_draws(writer: Writer, capture: Capture, checks: CheckLines) -> list[st
     lines: list[str] = []
     for drawn in capture.draws:
         name = writer.fresh("drawn")
-        writer.stand_for(drawn, name)
+        writer.bind_name(drawn, name)
         given = [_spell(writer, a) for a in drawn.args]
         given += [f"{k}={_spell(writer, v)}" for k, v in drawn.kwargs.items()]
         function = writer.constant(drawn.function, drawn.function.__name__)

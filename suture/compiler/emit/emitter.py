@@ -19,10 +19,12 @@ from suture.compiler.emit.checks import CheckLines
 from suture.compiler.emit.draws import write_draws
 from suture.compiler.emit.hoist import hoist
 from suture.compiler.emit.leave import Leaving
-from suture.compiler.emit.parameters import PARAMETERS, Parameters
+from suture.compiler.emit.parameters import parameters_of
 from suture.compiler.emit.writer import Writer
 from suture.compiler.objects import MadeByPython
-from suture.hook import VARIANT, AfterFailure, Chain, placed, set_context, slot_names
+from suture.runtime import VARIANT, AfterFailure, Chain, placed, set_context, slot_names
+from suture.runtime.parameters import PARAMETERS, Parameters
+from suture.runtime.sources import Source
 from suture.torch_private import thread_state
 from suture.torch_private.torchdynamo import hide
 
@@ -140,7 +142,7 @@ def _graph(
     args = []
     owned = [entry for entry in inputs if entry.rank() == 1]
     if owned:
-        reader = Parameters.of(owned)
+        reader = parameters_of(owned)
         writer.namespace[PARAMETERS] = reader
         args.append(f"*{PARAMETERS}({', '.join(writer.params[s.arg] for s in reader.owners)})")
     made: list[str] = []
@@ -168,9 +170,9 @@ def _refuse_spent(writer: Writer, builder: Any) -> None:
     """A tensor whose derivative the region has used up is left to autograd itself: compilers would
     compute its backward when they compile, which is no longer possible."""
     nodes = (*writer.outputs, *(entry.node for entry in builder.inputs))
-    place = builder.derivatives.spent_by(node.meta.get("example_value") for node in nodes)
-    if place is not None:
-        raise MadeByPython(place, "a tensor whose derivative is used up, or a leaf")
+    position = builder.derivatives.spent_by(node.meta.get("example_value") for node in nodes)
+    if position is not None:
+        raise MadeByPython(position, "a tensor whose derivative is used up, or a leaf")
 
 
 def _attempt(
@@ -194,13 +196,14 @@ def _hooks_on_saved() -> bool:
     return thread_state.saved_hooks_top(False) is not None
 
 
-def _read(writer: Writer, source: Any) -> str:
+def _read(writer: Writer, source: Source) -> str:
     """A source as an expression that stands before everything else in the body."""
     kind = source.kind
     if kind == "slot":
         return writer.params[source.arg]
     if kind == "const":
         return writer.constant(source.arg, source.name)
+    assert source.base is not None  # slots and constants are the roots
     return writer.step(source, _read(writer, source.base))
 
 

@@ -18,7 +18,7 @@ import torch.fx
 
 from suture.compiler.emit.writer import Writer
 from suture.compiler.outside.inputs import as_double
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 _INFIX = {
     operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/",

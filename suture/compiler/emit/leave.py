@@ -15,14 +15,14 @@ from suture.compiler.capture import Again, Capture, Interpret, Return, Run, Yiel
 from suture.compiler.core import Frame
 from suture.compiler.emit.writer import Writer
 from suture.compiler.emitting import Emitter
-from suture.compiler.library.frames import looks_at_locals
 from suture.compiler.objects import NULL, Constant, Generator
+from suture.compiler.outside.namespaces import looks_at_locals
 from suture.compiler.outside.wrapping import is_empty_cell
-from suture.hook import OPERATIONS, FrameSpec, clean_traceback
-from suture.hook.operations import STOP
 from suture.inference_mode import set_inference
 from suture.rules.strictness import switch
-from suture.torch_private import thread_state
+from suture.runtime import OPERATIONS, FrameSpec, clean_traceback
+from suture.runtime.operations import STOP
+from suture.torch_private import distributed_parts, thread_state
 
 # Names that mean that it matters how long the frame keeps its variables alive.
 _WATCHERS = frozenset({"ref", "proxy", "finalize"})
@@ -90,6 +90,8 @@ def _compiles_nothing(reason: Break, inputs: list[Any]) -> bool:
             real = value.real()
         except (LookupError, AttributeError):
             continue
+        if distributed_parts.skipped_by_fsdp(real):
+            return True
         if not getattr(real, "_torchdynamo_disable", False):
             return False  # what is disabled lies deeper
         recursive = getattr(real, "_torchdynamo_disable_recursive", None)

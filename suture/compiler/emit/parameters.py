@@ -1,67 +1,18 @@
-"""Parameters and buffers of modules that are arguments.
-
-Which module comes in may differ from call to call, so they are read at each call. A module that
-comes in again gets a copy of the variant that holds them (see `dispatch.binding`).
-"""
+"""The reader of parameters and buffers of modules that are arguments, from their sources."""
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable
 from typing import Any
 
-import torch
-
 from suture.compiler.emit.writer import Writer
-
-PARAMETERS = "parameters"  # the name of the reader in a variant
-
-
-class Parameters:
-    """Called with the modules at `owners` (sources of arguments), gives the tensors at `places`.
-
-    `bind`, if set, is called with the modules and their tensors when they come in again.
-    """
-
-    __slots__ = ("_read", "_seen", "bind", "owners", "places")
-
-    def __init__(self, owners: tuple[Any, ...], places: tuple[Any, ...], read: Any) -> None:
-        self.owners = owners
-        self.places = places
-        self._read = read
-        self._seen: dict[int, tuple[Any, int]] = {}  # by id of the first module: how often
-        self.bind: Callable[[tuple[Any, ...], tuple[Any, ...]], None] | None = None
-
-    @classmethod
-    def of(cls, entries: list[Any]) -> Parameters:
-        """The reader of these inputs of a graph, in their order."""
-        owners = tuple({id(e.owner): e.owner for e in entries}.values())
-        places = tuple(e.source for e in entries)
-        return cls(owners, places, _reader(owners, places))
-
-    def copy(self) -> Parameters:
-        """Another reader of the same places, which has seen no module."""
-        return Parameters(self.owners, self.places, self._read)
-
-    def __call__(self, *modules: torch.nn.Module) -> tuple[Any, ...]:
-        found: tuple[Any, ...] = self._read(*modules)
-        if self.bind is not None:
-            self._note(modules, found)
-        return found
-
-    def _note(self, modules: tuple[Any, ...], found: tuple[Any, ...]) -> None:
-        first = modules[0]
-        before, times = self._seen.get(id(first), (None, 0))
-        if before is None or before() is not first:
-            if len(self._seen) >= _MOST_SEEN:
-                self._seen.clear()
-            before, times = weakref.ref(first), 0
-        self._seen[id(first)] = (before, times + 1)
-        if times == 1 and self.bind is not None:
-            self.bind(modules, found)
+from suture.runtime.parameters import Parameters
 
 
-_MOST_SEEN = 64
+def parameters_of(entries: list[Any]) -> Parameters:
+    """The reader of these inputs of a graph, in their order."""
+    owners = tuple({id(e.owner): e.owner for e in entries}.values())
+    places = tuple(e.source for e in entries)
+    return Parameters(owners, places, _reader(owners, places))
 
 
 def _reader(owners: tuple[Any, ...], places: tuple[Any, ...]) -> Any:

@@ -14,7 +14,7 @@ from suture import _core
 from suture.compiler.core import Frame
 from suture.compiler.objects import Dict, Lazy, List, Null, Set
 from suture.compiler.objects.deque import Deque
-from suture.compiler.sources import KINDS, Source
+from suture.runtime.sources import KINDS, Source
 
 _NOT_WORD = re.compile(r"\W+")
 
@@ -80,7 +80,7 @@ class Writer:
             self._keep.append(value)
         return found
 
-    def stand_for(self, value: object, name: str) -> None:
+    def bind_name(self, value: object, name: str) -> None:
         """Say that a local of the variant is meant where `value` is read."""
         self._constants[id(value)] = name
         self._keep.append(value)
@@ -141,7 +141,7 @@ class Writer:
         self._made[id(variable)] = name
         self._keep.append(variable)
 
-    def source(self, source: Any) -> str:
+    def source(self, source: Source) -> str:
         """The value at a source, read once into a name, before anything is changed."""
         found = self._sources.get(id(source))
         if found is not None:
@@ -151,12 +151,13 @@ class Writer:
         elif source.kind == "const":
             text = self.constant(source.arg, source.name)
         else:
+            assert source.base is not None  # slots and constants are the roots
             text = self.assign(self.step(source, self.source(source.base)), _hint(source))
         self._sources[id(source)] = text
         self._keep.append(source)
         return text
 
-    def step(self, source: Any, base: str) -> str:
+    def step(self, source: Source, base: str) -> str:
         """One step from `base`, an expression, to the source below it."""
         kind, arg = source.kind, source.arg
         if kind in ("attr", "mro_attr"):
@@ -164,7 +165,7 @@ class Writer:
         if kind in ("item", "getitem", "index"):
             plain = type(arg) in (int, str, bool, type(None))
             key = repr(arg) if plain else self.constant(arg, "key")
-            stored = source.base.stored
+            stored = source.base.stored if source.base is not None else None
             return f"{stored.__name__}.__getitem__({base}, {key})" if stored else f"{base}[{key}]"
         if kind == "call":
             return f"{self.constant(arg, 'read')}({base})"

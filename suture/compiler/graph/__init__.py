@@ -7,7 +7,7 @@ result, and keeps the list of inputs with the places they are read from.
 from suture.compiler.graph.addresses import keeps_address
 from suture.compiler.graph.asserts import is_scalar, put_asserts
 from suture.compiler.graph.builder import GraphBuilder, GraphInput, OpFailed
-from suture.compiler.graph.standing import standing_number
+from suture.compiler.graph.current_values import current_number
 from suture.compiler.graph.undo import undoable
 from suture.torch_private.graph_modules import forget_source
 from suture.torch_private.symbolic_shapes import sizes_from_zero
@@ -16,11 +16,11 @@ __all__ = [
     "GraphBuilder",
     "GraphInput",
     "OpFailed",
+    "current_number",
     "forget_source",
     "is_scalar",
     "keeps_address",
     "put_asserts",
     "sizes_from_zero",
-    "standing_number",
     "undoable",
 ]

@@ -15,13 +15,13 @@ import torch.fx
 
 from suture import config
 from suture.compiler.graph.asserts import bind_unbacked
-from suture.compiler.graph.compiling import keeping, quietly, state_for
+from suture.compiler.graph.compiling import keeping, state_for, without_torch_function
 from suture.compiler.graph.derivatives import Derivatives
 from suture.compiler.graph.effects_of import effects_of
 from suture.compiler.graph.known import known_above, watched_mode
 from suture.compiler.graph.levels import Levels
 from suture.compiler.graph.names import TorchName, valid_name
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 from suture.torch_private import (
     MissingName,
     fake_tensors,
@@ -116,8 +116,9 @@ class GraphBuilder:
         self.resets: dict[Any, tuple[Any, ...]] = {}  # (setter, which) -> state of a mode before
         self.inference = torch.is_inference_mode_enabled()
         self.ops = 0
-        self.asks = False  # whether operations ask a `__torch_function__` that was not traced
-        self.quiet = False  # whether the graph runs without asking `__torch_function__`
+        # whether nodes run with a `__torch_function__` that was not traced
+        self.calls_torch_function = False
+        self.torch_function_off = False  # whether the graph runs without `__torch_function__`
         self.stack: Callable[[], str | None] = lambda: None
         self._names: set[str] = set()
 
@@ -290,7 +291,7 @@ class GraphBuilder:
 
     def _execute(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
         try:
-            with self.fake, self._asking():
+            with self.fake, self._torch_function_context():
                 if not self.shape_env.var_to_range:
                     return self._call_fake(op, target, args, kwargs)
                 # Kernels that know only plain ints have a form in Python for symbolic ones.
@@ -309,9 +310,9 @@ class GraphBuilder:
         except BaseException as error:
             raise OpFailed("error", error) from error
 
-    def _asking(self) -> Any:
-        asks = self.asks and not self.quiet
-        return tensor_parts.EnableTorchFunction() if asks else _NOTHING
+    def _torch_function_context(self) -> Any:
+        calls = self.calls_torch_function and not self.torch_function_off
+        return tensor_parts.EnableTorchFunction() if calls else _NOTHING
 
     def _call_fake(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
         if op == "call_method":
@@ -392,7 +393,7 @@ class GraphBuilder:
         """The compiled graph; if it raises, the modes it switched are as they were before."""
         resets = self._resets_in_order()
         kept = keeping(compiled, resets) if resets else compiled
-        return quietly(kept) if self.quiet else kept
+        return without_torch_function(kept) if self.torch_function_off else kept
 
     def _resets_in_order(self) -> list[tuple[Any, Any]]:
         """(setter, state) to put the modes back, the last switched first; grad mode, which others
@@ -402,7 +403,7 @@ class GraphBuilder:
 
     def compiling(self) -> Any:
         """The state of torch in which a backend compiles the graph."""
-        return state_for(self.graph, self.quiet)
+        return state_for(self.graph, self.torch_function_off)
 
     # ---- the end
 

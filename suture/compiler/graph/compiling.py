@@ -14,10 +14,11 @@ from suture.torch_private import operators, tensor_parts, thread_state
 
 
 @contextlib.contextmanager
-def state_for(graph: torch.fx.Graph, quiet: bool) -> Iterator[None]:
-    """`quiet`: no `__torch_function__` is asked."""
+def state_for(graph: torch.fx.Graph, torch_function_off: bool) -> Iterator[None]:
+    """The state in which a backend compiles `graph`. `torch_function_off`: no `__torch_function__`
+    is called meanwhile."""
     with contextlib.ExitStack() as stack:
-        if quiet:
+        if torch_function_off:
             stack.enter_context(tensor_parts.DisableTorchFunctionSubclass())
         if any(_is_trained_lstm(node) for node in graph.nodes) and takes_lstm_apart():
             stack.enter_context(_without_mkldnn())
@@ -69,8 +70,8 @@ def keeping(compiled: Callable[..., Any], resets: list[Any]) -> Callable[..., An
     return run
 
 
-def quietly(compiled: Callable[..., Any]) -> Callable[..., Any]:
-    """A compiled graph, run with no `__torch_function__` asked."""
+def without_torch_function(compiled: Callable[..., Any]) -> Callable[..., Any]:
+    """A compiled graph, run without `__torch_function__`."""
 
     def run(*args: Any) -> Any:
         with tensor_parts.DisableTorchFunctionSubclass():

@@ -28,10 +28,12 @@ class Reached:
 
 
 class Derivatives:
-    """The derivatives that one graph takes. `places` are the calls (code, index) that take them."""
+    """The derivatives that one graph takes. `positions` are those of the calls (code, index) that
+    take them, `hooked` the inputs that get a hook when the region ends."""
 
     def __init__(self) -> None:
-        self.places: set[Any] = set()
+        self.positions: set[Any] = set()
+        self.hooked: list[torch.Tensor] = []
         self._before: set[Any] = set()  # nodes of autograd that made the inputs of the region
         self._spent: dict[Any, Any] = {}  # nodes whose saved tensors are gone -> the call
         self._leaves: list[tuple[torch.Tensor, Any]] = []  # that stay inside, and their calls
@@ -57,15 +59,15 @@ class Derivatives:
         found.outside = bool(met - asked) or (bool(met) and len(inputs) > 1)
         return found
 
-    def spend(self, nodes: list[Any], place: Any) -> None:
-        """The call at `place` has taken a derivative, which has freed what `nodes` had saved."""
-        self.places.add(place)
-        self._spent.update((node, place) for node in nodes)
+    def spend(self, nodes: list[Any], position: Any) -> None:
+        """The call at `position` has taken a derivative, which has freed what `nodes` had saved."""
+        self.positions.add(position)
+        self._spent.update((node, position) for node in nodes)
 
-    def keep_inside(self, leaf: torch.Tensor, place: Any) -> None:
-        """A leaf that the call at `place` made, and that may not leave the region."""
-        self._spent[_edge(leaf)[0]] = place
-        self._leaves.append((leaf, place))
+    def keep_inside(self, leaf: torch.Tensor, position: Any) -> None:
+        """A leaf that the call at `position` made, and that may not leave the region."""
+        self._spent[_edge(leaf)[0]] = position
+        self._leaves.append((leaf, position))
 
     def spent_by(self, values: Iterable[Any]) -> Any:
         """The call that has used up, or made, what a tensor among `values` needs for its own
@@ -73,9 +75,9 @@ class Derivatives:
         if not self._spent:
             return None
         values = list(values)
-        for leaf, place in self._leaves:
+        for leaf, position in self._leaves:
             if any(v is leaf for v in values):
-                return place
+                return position
         made = [v.grad_fn for v in values if isinstance(v, torch.Tensor) and v.grad_fn is not None]
         return next((self._spent[n] for n in _above(made) if n in self._spent), None)
 

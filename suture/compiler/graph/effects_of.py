@@ -1,4 +1,4 @@
-"""What an operation does beside computing its result: which arguments it writes, whether it draws
+"""What an operation does besides computing its result: which arguments it writes, whether it draws
 random numbers, whether its result may share memory with an argument.
 
 torch's schemas and tags answer for operators. A function or a method stands for the operator of its

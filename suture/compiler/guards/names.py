@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 from suture.bytecode import CANONICAL, decode
 from suture.events import Where
-from suture.hook import Chain, FrameSpec, slot_names, where
+from suture.runtime import Chain, FrameSpec, slot_names, where
 
 _STEPS = r"((?:\.[A-Za-z_]\w*|\[(?:'[^'\\]*'|\"[^\"\\]*\"|[^\[\]'\"]*)\])*)"
 _PLACE = re.compile(

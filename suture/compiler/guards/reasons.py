@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from suture.runtime.sources import Source
+
 _FACT = re.compile(r"^([\w.]+(?:\(\d*\))?) was (.*), is (.*)$", re.S)
 _VALUES = re.compile(r"^does not hold for \((.*?),?\)$")
 
@@ -42,7 +44,7 @@ def _numbers(guard: Any, found: str) -> str:
     return ", ".join(f"{_place(*s)} is {n}" for s, n in zip(symbols, numbers))
 
 
-def _place(source: Any, kind: str, dim: int) -> str:
+def _place(source: Source, kind: str, dim: int) -> str:
     path = source.path()
     return path if kind in ("int", "float") else f"{path}.{kind}({dim})"
 

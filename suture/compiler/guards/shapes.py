@@ -1,8 +1,8 @@
 """What tracing and the backend assumed about sizes and numbers, as guards.
 
 torch's ShapeEnv collects relations between symbols: comparisons that were decided while tracing,
-ranges, sizes taken to be equal. Each symbol was made for a place (a size, a stride, an int, a
-float of the program's inputs); here the relations become expressions over places. Those over
+ranges, sizes taken to be equal. Each symbol was made for a source (a size, a stride, an int, a
+float of the program's inputs); here the relations become expressions over sources. Those over
 integers are run by the core; the few others by a Python function.
 """
 
@@ -13,9 +13,9 @@ from typing import Any
 import sympy
 
 from suture import _core
-from suture.compiler.guards import Guards
-from suture.compiler.guards.places import Place
+from suture.compiler.guards.number_sources import NumberSource
 from suture.errors import ConstraintViolation
+from suture.runtime.guards import Guards
 from suture.torch_private import symbolic_shapes
 
 _OPS = _core.EXPR_OPS
@@ -26,9 +26,9 @@ class NotInteger(Exception):
     """The expression is not one over integers that the core can run."""
 
 
-def add(guards: Guards, graph: Any, places: list[Place]) -> None:
-    """Add what the ShapeEnv of `graph` assumed about the numbers at `places`."""
-    maker = _Maker(guards, graph.shape_env, places)
+def add(guards: Guards, graph: Any, sources: list[NumberSource]) -> None:
+    """Add what the ShapeEnv of `graph` assumed about the numbers at `sources`."""
+    maker = _Maker(guards, graph.shape_env, sources)
     maker.equals = {s: symbolic_shapes.expression(value) for s, value in graph.equals.items()}
     maker.computed = graph.computed
     maker.relations()
@@ -37,33 +37,35 @@ def add(guards: Guards, graph: Any, places: list[Place]) -> None:
     maker.truths(graph.truths)
 
 
-def check_marks(shape_env: Any, places: list[Place]) -> None:
+def check_marks(shape_env: Any, sources: list[NumberSource]) -> None:
     """Raise ConstraintViolation where the program makes a size constant, or narrower than was
     promised, that the user marked dynamic; it names the line that did."""
-    for place in places:
-        if place.mark is None:
+    for source in sources:
+        if source.mark is None:
             continue
-        symbol = symbolic_shapes.expression(place.value)
+        symbol = symbolic_shapes.expression(source.value)
         now = shape_env.replace(symbol)
         if now.is_number:
             raise ConstraintViolation(
-                _violation(shape_env, place, places, symbol, f"the constant {now}")
+                _violation(shape_env, source, sources, symbol, f"the constant {now}")
             )
         bounds = symbolic_shapes.symbol_range(shape_env, symbol)
-        if bounds is None or (place.mark.min is None and place.mark.max is None):
+        if bounds is None or (source.mark.min is None and source.mark.max is None):
             continue
         low, high = bounds
-        wants_low = max(place.mark.min or 0, 2)
+        wants_low = max(source.mark.min or 0, 2)
         too_high = low.is_Integer and int(low) > wants_low
-        too_low = high.is_Integer and (place.mark.max is None or int(high) < place.mark.max)
+        too_low = high.is_Integer and (source.mark.max is None or int(high) < source.mark.max)
         if too_high or too_low:
             text = f"a number from {low} to {high}"
-            raise ConstraintViolation(_violation(shape_env, place, places, symbol, text))
+            raise ConstraintViolation(_violation(shape_env, source, sources, symbol, text))
 
 
-def _violation(env: Any, place: Place, places: list[Place], symbol: Any, what: str) -> str:
+def _violation(
+    env: Any, source: NumberSource, sources: list[NumberSource], symbol: Any, what: str
+) -> str:
     lines = getattr(env.guards, "lines", {})
-    names = {symbolic_shapes.expression(p.value): p.text() for p in reversed(places)}
+    names = {symbolic_shapes.expression(p.value): p.text() for p in reversed(sources)}
     for number, guard in reversed(list(enumerate(env.guards))):
         if symbol in guard.expr.free_symbols <= names.keys():
             line = lines.get(number)
@@ -73,77 +75,77 @@ def _violation(env: Any, place: Place, places: list[Place], symbol: Any, what: s
     else:
         because = "the operations it goes into"
     return (
-        f"{place.text()} is marked dynamic, but the program makes it {what}: {because}."
+        f"{source.text()} is marked dynamic, but the program makes it {what}: {because}."
         " Change that line, or mark the size with maybe_mark_dynamic, which allows it."
     )
 
 
-def paths_of(names: set[str], places: list[Place]) -> set[str]:
+def paths_of(names: set[str], sources: list[NumberSource]) -> set[str]:
     """The paths of the floats whose symbols have these names; of all floats if none has."""
     floats = {
         str(symbolic_shapes.expression(p.value)): p.source.path()
-        for p in places
+        for p in sources
         if p.kind == "float"
     }
     return {floats[n] for n in names if n in floats} or set(floats.values())
 
 
 class _Maker:
-    def __init__(self, guards: Guards, shape_env: Any, places: list[Place]) -> None:
+    def __init__(self, guards: Guards, shape_env: Any, sources: list[NumberSource]) -> None:
         self.guards = guards
         self.env = shape_env
-        self.places = places
-        self.home: dict[Any, Place] = {}
-        for place in places:
-            expr = symbolic_shapes.expression(place.value)
+        self.sources = sources
+        self.source_of: dict[Any, NumberSource] = {}
+        for source in sources:
+            expr = symbolic_shapes.expression(source.value)
             if isinstance(expr, sympy.Symbol):
-                self.home.setdefault(expr, place)
+                self.source_of.setdefault(expr, source)
         self.equals: dict[Any, Any] = {}  # symbol -> expression it stands for
         self.computed: dict[Any, Any] = {}  # symbol -> function and numbers it is computed from
         self._issued: set[Any] = set()
 
     def relations(self) -> None:
-        """A place whose number is another's, or computed from others (equal sizes, strides)."""
-        for place in self.places:
-            expr = symbolic_shapes.expression(place.value)
-            if self.home.get(expr) is place or not self._is_known(expr):
+        """A source whose number is another's, or computed from others (equal sizes, strides)."""
+        for source in self.sources:
+            expr = symbolic_shapes.expression(source.value)
+            if self.source_of.get(expr) is source or not self._is_known(expr):
                 continue
-            own = sympy.Dummy("place", integer=True)
-            self._issue(sympy.Eq(own, expr, evaluate=False), {**self.home, own: place})
+            own = sympy.Dummy("number", integer=True)
+            self._issue(sympy.Eq(own, expr, evaluate=False), {**self.source_of, own: source})
 
     def ranges(self) -> None:
-        for symbol, place in self.home.items():
+        for symbol, source in self.source_of.items():
             bounds = symbolic_shapes.symbol_range(self.env, symbol)
-            if place.kind == "float":
+            if source.kind == "float":
                 self.guards.add(
-                    None, "expr_py", ((place.key(),), _is_number, f"not isnan({place.text()})")
+                    None, "expr_py", ((source.key(),), _is_number, f"not isnan({source.text()})")
                 )
-            if bounds is None or place.kind == "float" or symbol not in self.env.backed_var_to_val:
+            if bounds is None or source.kind == "float" or symbol not in self.env.backed_var_to_val:
                 continue
             lower, upper = bounds
-            floor = 0 if place.kind in ("size", "storage_offset") else None
-            if place.kind == "int" and not (lower.is_Integer and upper.is_Integer):
-                self._fits(place)
+            floor = 0 if source.kind in ("size", "storage_offset") else None
+            if source.kind == "int" and not (lower.is_Integer and upper.is_Integer):
+                self._fits(source)
             if lower.is_Integer and (floor is None or lower > floor) and lower > -_LARGEST:
-                self._issue(sympy.Ge(symbol, lower, evaluate=False), self.home)
+                self._issue(sympy.Ge(symbol, lower, evaluate=False), self.source_of)
             if upper.is_Integer and upper < _LARGEST:
-                self._issue(sympy.Le(symbol, upper, evaluate=False), self.home)
+                self._issue(sympy.Le(symbol, upper, evaluate=False), self.source_of)
 
         for symbol in self.equals:
             lower, upper = symbolic_shapes.symbol_range(self.env, symbol) or (None, None)
             if symbol.is_integer and lower is not None and upper is not None:
                 for bound, relation in ((lower, sympy.Ge), (upper, sympy.Le)):
                     if bound.is_Integer and abs(bound) < _LARGEST:
-                        self._issue(relation(symbol, bound, evaluate=False), self.home)
+                        self._issue(relation(symbol, bound, evaluate=False), self.source_of)
 
     def truths(self, found: list[Any]) -> None:
         """What functions said of numbers."""
         for real, values, result in found:
             truth = sympy.Dummy("truth")
             self.computed[truth] = (real, values)
-            self._issue(truth if result else sympy.Not(truth), self.home)
+            self._issue(truth if result else sympy.Not(truth), self.source_of)
 
-    def _fits(self, place: Place) -> None:
+    def _fits(self, source: NumberSource) -> None:
         """Symbolic arithmetic is in 64 bits: the number must leave room for it."""
         ops, number = _OPS, (_OPS["symbol"], 0)
         code = (
@@ -157,7 +159,7 @@ class _Maker:
             ops["lt"],
             ops["and"],
         )
-        self.guards.add(None, "expr", ((place.key(),), code, f"abs({place.text()}) < 2**62"))
+        self.guards.add(None, "expr", ((source.key(),), code, f"abs({source.text()}) < 2**62"))
 
     def decisions(self) -> None:
         """Everything that was decided while tracing and compiling."""
@@ -168,19 +170,19 @@ class _Maker:
                 continue  # numbers from data: those are checked in the graph
             if symbolic_shapes.follows_from_ranges(self.env, expr):
                 continue
-            self._issue(expr, self.home, lines.get(number))
+            self._issue(expr, self.source_of, lines.get(number))
 
     def _is_known(self, expr: Any) -> bool:
-        """Whether all symbols have a place; False if one comes from data. A symbol that was made
-        for an input and has no place could not be guarded: that is a fault."""
-        known = self.home.keys() | self.equals.keys() | self.computed.keys()
+        """Whether all symbols have a source; False if one comes from data. A symbol that was made
+        for an input and has no source could not be guarded: that is a fault."""
+        known = self.source_of.keys() | self.equals.keys() | self.computed.keys()
         for symbol in expr.free_symbols - known:
             number = self.env.backed_var_to_val.get(symbol)
             if number is not None and not symbolic_shapes.is_nested_int(number):
-                raise LookupError(f"no place is known for {symbol} in {expr}")
+                raise LookupError(f"no source is known for {symbol} in {expr}")
         return bool(expr.free_symbols <= known)
 
-    def _issue(self, expr: Any, home: dict[Any, Place], where: Any = None) -> None:
+    def _issue(self, expr: Any, source_of: dict[Any, NumberSource], where: Any = None) -> None:
         expr = self._written_out(expr)
         used = sorted(self._read_for(expr), key=lambda s: (s.name, str(s)))
         key = (expr.func, expr.args) if not any(s.is_Dummy for s in expr.free_symbols) else None
@@ -188,14 +190,14 @@ class _Maker:
             return
         self._issued.add(key)
         index = {symbol: i for i, symbol in enumerate(used)}
-        places = tuple(home[s].key() for s in used)
-        text, _ = self._text(expr, {s: home[s].text() for s in used})
+        sources = tuple(source_of[s].key() for s in used)
+        text, _ = self._text(expr, {s: source_of[s].text() for s in used})
         try:
             code: Any = tuple(compile_expression(expr, index))
             kind = "expr"
         except (NotInteger, KeyError):
             code, kind = self._python(expr, index), "expr_py"
-        self.guards.add(None, kind, (places, code, text))
+        self.guards.add(None, kind, (sources, code, text))
         if where is not None:
             self.guards.entries[-1].where = where
 
@@ -206,7 +208,7 @@ class _Maker:
         return expr
 
     def _read_for(self, expr: Any) -> set[Any]:
-        """The symbols of places that an expression needs, those of functions in it included."""
+        """The symbols of sources that an expression needs, those of functions in it included."""
         found = set()
         for symbol in expr.free_symbols:
             if symbol in self.computed:
@@ -224,7 +226,7 @@ class _Maker:
         )
 
     def _text(self, expr: Any, names: dict[Any, str]) -> tuple[str, dict[str, Any]]:
-        """The expression with its places spelled as `names` say, and the functions it calls."""
+        """The expression with its sources spelled as `names` say, and the functions it calls."""
         names, functions = dict(names), {}
         for symbol in expr.free_symbols & self.computed.keys():
             real, values = self.computed[symbol]
@@ -242,7 +244,7 @@ class _Maker:
         return _Text(names).doprint(expr), functions
 
     def _python(self, expr: Any, index: dict[Any, int]) -> Any:
-        """The expression as a Python function of the numbers at its places. It does not hold
+        """The expression as a Python function of the numbers at its sources. It does not hold
         where one of its functions raises."""
         text, functions = self._text(expr, {symbol: f"n{i}" for symbol, i in index.items()})
         numbers = ", ".join(f"n{i}" for i in range(len(index)))
@@ -330,7 +332,7 @@ def compile_expression(expr: Any, index: dict[Any, int]) -> list[int]:
 
 
 class _Text(symbolic_shapes.PythonPrinter):
-    """Prints an expression with its symbols as places."""
+    """Prints an expression with its symbols as sources."""
 
     def __init__(self, names: dict[Any, str]) -> None:
         super().__init__()

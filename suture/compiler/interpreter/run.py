@@ -29,12 +29,12 @@ from suture.compiler.outside.growth import growth
 from suture.compiler.outside.inputs import guard_numbers
 from suture.compiler.outside.tensor_free import tensor_free_frame
 from suture.compiler.plan import Plan, Retry, Stop
-from suture.compiler.sources import Source, slot
 from suture.compiler.torch.checks import refused_check
 from suture.compiler.torch.function_modes import begin_modes
 from suture.compiler.torch.overrides import torch_functions_on
 from suture.compiler.torch.parameters import refused_copy
-from suture.hook import Chain, slot_names
+from suture.runtime import Chain, slot_names
+from suture.runtime.sources import Source, slot
 from suture.torch_private import MissingName
 
 
@@ -140,7 +140,7 @@ def run_region(trace: Trace) -> Capture | Retry:
     except Restart as restart:
         assumed = ()
         if isinstance(restart.exit, Interpret) and restart.exit.raises:
-            assumed = all_guards(trace.guards, trace.graph, trace.numbers.symbol_places)
+            assumed = all_guards(trace.guards, trace.graph, trace.numbers.number_sources)
         stop = Stop(restart.step, restart.exit, assumed, trace.region.initializes)
         return Retry(trace.region.plan.stopping(stop), restart.reason)
     finally:
@@ -192,7 +192,7 @@ def _captured(trace: Trace, exit: Exit) -> Capture:
         modes=trace.modes.changed,
         functions=(trace.modes.modes_at_start, trace.modes.function_modes),
         strictness=trace.modes.strictness,
-        places=trace.numbers.symbol_places,
+        number_sources=trace.numbers.number_sources,
         checks=trace.checks,
         draws=trace.numbers.draws,
         steps=trace.progress.step,
@@ -297,7 +297,7 @@ def run_frames(trace: Trace, floor: int) -> Any:
         trace.progress.floor = saved
 
 
-def _drop(trace: Trace, inst: Instruction, result: Value) -> None:
+def _drop(trace: Trace, inst: Instruction, result: Any) -> None:
     """Close the generators that the instruction, or the end of the region, has dropped."""
     try:
         if result is not None and trace.progress.floor == 0:

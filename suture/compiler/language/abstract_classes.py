@@ -16,24 +16,24 @@ class Answers:
     then each question is asked again.
     """
 
-    __slots__ = ("__name__", "asked", "token")
+    __slots__ = ("__name__", "known_answers", "token")
 
     def __init__(self) -> None:
         self.__name__ = "abstract_classes_say_the_same"
-        self.asked: dict[tuple[int, int], tuple[Any, Any, bool]] = {}
+        self.known_answers: dict[tuple[int, int], tuple[Any, Any, bool]] = {}
         self.token = abc.get_cache_token()
 
     def note(self, cls: type, kind: type) -> None:
         """Remember what `kind` says about `cls`."""
         key = (id(cls), id(kind))
-        if key not in self.asked:
-            self.asked[key] = (weakref.ref(cls), weakref.ref(kind), issubclass(cls, kind))
+        if key not in self.known_answers:
+            self.known_answers[key] = (weakref.ref(cls), weakref.ref(kind), issubclass(cls, kind))
 
     def __call__(self) -> bool:
         token = abc.get_cache_token()
         if token == self.token:
             return True
-        for cls, kind, answer in self.asked.values():
+        for cls, kind, answer in self.known_answers.values():
             one, other = cls(), kind()
             if one is not None and other is not None and issubclass(one, other) is not answer:
                 return False

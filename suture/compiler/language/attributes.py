@@ -38,11 +38,8 @@ from suture.compiler.objects.lookup import (
     has_dict,
     is_builtin_method,
     is_data_descriptor,
-    is_slot,
-    no_new_attribute,
     put_attribute,
     qualname_of,
-    really_has,
 )
 from suture.compiler.objects.methods import find_method
 
@@ -72,14 +69,6 @@ def get_attr(trace: Trace, obj: Any, name: str) -> Value | None:
 def tail_getattr(trace: Trace, obj: Value, name: str) -> Any:
     """The attribute as the last act of an instruction: may be a frame to run first."""
     return obj.getattr(trace, name)
-
-
-def set_attr(trace: Trace, obj: Any, name: str, value: Any) -> None:
-    obj.setattr(trace, name, value)
-
-
-def del_attr(trace: Trace, obj: Value, name: str) -> None:
-    obj.delattr(trace, name)
 
 
 def has_attr(trace: Trace, obj: object, name: str) -> bool:
@@ -177,7 +166,7 @@ def bind_descriptor(
         if obj is None:
             return abstract.wrap(trace, raw, None)
         if raw.fget is None:
-            return _no_accessor(trace, lambda of: raw.__get__(of, cls), obj, cls, name)
+            return no_accessor(trace, lambda of: raw.__get__(of, cls), obj, cls, name)
         return abstract.tail_call(trace, abstract.wrap(trace, raw.fget, None), [obj], {})
     if kind is types.BuiltinFunctionType and isinstance(raw.__self__, type):
         return abstract.wrap(trace, raw, None)  # a type's own `__new__`, seen through super() too
@@ -190,7 +179,7 @@ def bind_descriptor(
     if kind is _TUPLE_FIELD and isinstance(getattr(obj, "storage", None), Tuple):
         return obj.storage.at(trace, raw.__reduce__()[1][0])
     if kind in _FIELDS:
-        return _bind_field(trace, raw, obj, cls, name)
+        return bind_field(trace, raw, obj, cls, name)
     getter = find_in_mro(kind, "__get__")
     if getter is not MISSING and not isinstance(getter, types.WrapperDescriptorType):
         args = [
@@ -222,7 +211,7 @@ def _bind_c(trace: Trace, raw: object, obj: object, cls: type, name: str) -> Val
     return Method(fn, obj)
 
 
-def _bind_field(trace: Trace, raw: Any, obj: object, cls: type, name: str) -> Value | None:
+def bind_field(trace: Trace, raw: Any, obj: object, cls: type, name: str) -> Value | None:
     """A slot or a C field of an instance."""
     if obj is None:
         return abstract.wrap(trace, raw, None)
@@ -255,7 +244,7 @@ def _bind_field(trace: Trace, raw: Any, obj: object, cls: type, name: str) -> Va
     raise _unknown(obj, name)
 
 
-def _no_accessor(trace: Trace, ask: Any, obj: object, cls: type, name: str) -> Value | None:
+def no_accessor(trace: Trace, ask: Any, obj: object, cls: type, name: str) -> Value | None:
     """What a property without a getter, setter or deleter says of an object."""
     real = getattr(obj, "value", None)
     try:
@@ -282,13 +271,24 @@ def instance_attribute(trace: Trace, obj: Any, name: str) -> Value | None:
         if isinstance(custom, types.GetSetDescriptorType):
             return abstract.wrap(trace, cls, None)
     if issubclass(cls, threading.local) and obj.value is not None:
-        return object_attribute(trace, obj, obj.value, name)  # of the thread that calls
+        return _thread_attribute(trace, obj, name)
     custom = type_lookup(trace, cls, "__getattribute__")
     if isinstance(custom, types.FunctionType):
         return _custom_getattribute(trace, obj, custom, name)
     if not is_builtin_method(custom, "__getattribute__"):
         raise Break(objects.CUSTOM_GETATTRIBUTE, type=cls.__name__, attribute=name)
     return plain_attribute(trace, obj, name)
+
+
+def _thread_attribute(trace: Trace, obj: Object, name: str) -> Value | None:
+    """An attribute of a threading.local: as the thread that calls has it, unless the region has
+    set it, which the variant does in that thread too."""
+    held = obj.attrs.get(name)
+    if held is not None:
+        return abstract.realize(trace, held)
+    if obj.attrs and name == "__dict__":
+        raise _unknown(obj, name)
+    return object_attribute(trace, obj, obj.value, name)
 
 
 def _custom_getattribute(trace: Trace, obj: Value, custom: object, name: str) -> Value | None:
@@ -377,101 +377,6 @@ def instance_value(trace: Trace, obj: Any, name: str) -> Any:
     return MISSING
 
 
-@implements(abstract.instance_set_attribute)
-def instance_set_attribute(trace: Trace, obj: Value, name: str, value: Value) -> None:
-    cls = obj.python_type()
-    setter = type_lookup(trace, cls, "__setattr__")
-    if setter is torch.nn.Module.__setattr__ and not abstract.nn_special(trace, obj, name, value):
-        setter = object.__setattr__
-    if not is_builtin_method(setter, "__setattr__"):
-        abstract.finish(
-            trace, abstract.call_type_method(trace, obj, "__setattr__", [Constant(name), value], {})
-        )
-        return
-    if issubclass(cls, threading.local):  # holds something else in each thread
-        raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe())
-    plain_set_attribute(trace, obj, name, value)
-
-
-def plain_set_attribute(trace: Trace, obj: Any, name: str, value: Any) -> None:
-    """What object.__setattr__ does."""
-    cls = obj.python_type()
-    raw = type_lookup(trace, cls, name)
-    if raw is not MISSING:
-        if is_property(raw):
-            if raw.fset is None:
-                _no_accessor(trace, lambda of: raw.__set__(of, None), obj, cls, name)
-            abstract.call(trace, abstract.wrap(trace, raw.fset, None), [obj, value], {})
-            return
-        setter = find_in_mro(type(raw), "__set__")
-        if isinstance(setter, types.FunctionType):
-            abstract.call(
-                trace,
-                abstract.wrap(trace, setter, None),
-                [abstract.wrap(trace, raw, None), obj, value],
-                {},
-            )
-            return
-        settable = is_slot(raw) or (isinstance(obj, Raise) and name != "__dict__")
-        if is_data_descriptor(raw) and not settable:
-            raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe())
-    if isinstance(obj, (Raise, Object)):
-        closed = isinstance(obj, Object) and not is_slot(raw) and not has_dict(cls)
-        if closed and find_in_mro(cls, "__setattr__") is object.__setattr__:
-            text = no_new_attribute if raw is MISSING else "'{}' object attribute '{}' is read-only"
-            abstract.raise_(trace, AttributeError, text.format(type_name(cls), name))
-        if not closed and not abstract.dict_is_held(trace, obj):
-            obj.touch(trace)
-            put_attribute(obj.attrs, name, value)
-            return
-    raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe())
-
-
-@implements(abstract.instance_delete_attribute)
-def instance_delete_attribute(trace: Trace, obj: Value, name: str) -> None:
-    cls = obj.python_type()
-    deleter = type_lookup(trace, cls, "__delattr__")
-    if not is_builtin_method(deleter, "__delattr__"):
-        abstract.finish(
-            trace, abstract.call_type_method(trace, obj, "__delattr__", [Constant(name)], {})
-        )
-        return
-    plain_delete_attribute(trace, obj, name)
-
-
-def plain_delete_attribute(trace: Trace, obj: Any, name: str) -> None:
-    cls = obj.python_type()
-    raw = type_lookup(trace, cls, name)
-    if is_property(raw):
-        if raw.fdel is None:
-            _no_accessor(trace, raw.__delete__, obj, cls, name)
-        abstract.call(trace, abstract.wrap(trace, raw.fdel, None), [obj], {})
-        return
-    deleter = find_in_mro(type(raw), "__delete__") if raw is not MISSING else MISSING
-    if isinstance(deleter, types.FunctionType):
-        abstract.call(
-            trace, abstract.wrap(trace, deleter, None), [abstract.wrap(trace, raw, None), obj], {}
-        )
-        return
-    slot = is_slot(raw)
-    foreign = raw is not MISSING and is_data_descriptor(raw) and not slot
-    foreign = foreign or not isinstance(obj, (Raise, Object))
-    if foreign or abstract.dict_is_held(trace, obj):
-        raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"delete {name}", object=obj.describe())
-    present = _bind_field(trace, raw, obj, cls, name) if slot else instance_value(trace, obj, name)
-    if present is MISSING:
-        abstract.raise_(
-            trace, AttributeError, f"'{type_name(cls)}' object has no attribute '{name}'"
-        )
-    obj.touch(trace)
-    on_real = obj.value is not None and really_has(obj.value, name, slot)
-    if on_real:
-        obj.attrs.pop(name, None)
-        obj.attrs[name] = DELETED
-    else:
-        obj.attrs.pop(name, None)
-
-
 # ---- super, modules, other real objects
 
 
@@ -501,13 +406,6 @@ def object_attribute(trace: Trace, variable: Any, value: object, name: str) -> V
     if name == "__dict__" and isinstance(variable, Function):
         source = variable.source.instance_dict()
     return abstract.wrap(trace, found, source)
-
-
-@implements(abstract.object_set_attribute)
-def object_set_attribute(
-    trace: Trace, variable: Value, value: object, name: str, new: Value
-) -> None:
-    raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=variable.describe())
 
 
 @implements(abstract.container_attribute)

@@ -102,14 +102,14 @@ def _instance_of_one(trace: Trace, obj: Any, variable: Any, kind: Any) -> bool:
                 trace, abstract.call(trace, abstract.wrap(trace, check, None), [variable, obj], {})
             )
         )
-    return _asked(trace, obj, kind)
+    return _checked_by_library(trace, obj, kind)
 
 
-def _asked(trace: Trace, obj: Any, kind: Any) -> bool:
+def _checked_by_library(trace: Trace, obj: Any, kind: Any) -> bool:
     """What the library's abstract classes, typing or torch say."""
     cls = obj.python_type()
     if getattr(kind, "_is_protocol", False):
-        return _asked_protocol(trace, obj, kind)
+        return _checked_by_protocol(trace, obj, kind)
     if isinstance(kind, abc.ABCMeta):
         guard_abstract(trace, cls, kind)
     try:
@@ -119,7 +119,7 @@ def _asked(trace: Trace, obj: Any, kind: Any) -> bool:
     return bool(abstract.folded(trace, lambda: bool(isinstance(real, kind))).constant())
 
 
-def _asked_protocol(trace: Trace, obj: Any, kind: type) -> bool:
+def _checked_by_protocol(trace: Trace, obj: Any, kind: type) -> bool:
     """A protocol looks at the object's own attributes too, which only Python knows, unless the
     class says yes already."""
     cls = obj.python_type()

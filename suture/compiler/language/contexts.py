@@ -10,7 +10,7 @@ import torch
 from suture.breaks import Break, contexts
 from suture.bytecode import not_a_manager
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.objects import BuiltinMethod, Function, Method
 from suture.compiler.objects.methods import find_method
@@ -40,5 +40,5 @@ class DeviceMethod(BuiltinMethod):
 
     __slots__ = ()
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         return abstract.device_block(trace, self.owner, self.name)

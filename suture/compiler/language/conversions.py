@@ -413,7 +413,7 @@ def format_percent(trace: Trace, left: Value, right: Value) -> Value:
     )
 
 
-def sorted_(trace: Trace, items: list[Any], key: object, reverse: Any) -> list[Any]:
+def sorted_(trace: Trace, items: list[Any], key: Value | None, reverse: Value | None) -> list[Any]:
     """The items in order."""
     ordered = list(items)
     sort_list(trace, ordered, key, reverse)
@@ -421,7 +421,7 @@ def sorted_(trace: Trace, items: list[Any], key: object, reverse: Any) -> list[A
 
 
 @implements(abstract.sort)
-def sort_list(trace: Trace, items: list[Any], key: Any, reverse: Value) -> None:
+def sort_list(trace: Trace, items: list[Any], key: Value | None, reverse: Value | None) -> None:
     if key is not None and key.is_constant() and key.constant() is None:
         key = None
     if key is not None and not all(i.is_constant() for i in items):

@@ -11,7 +11,7 @@ from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Frame, Trace, Value
 from suture.compiler.emitting import Emitter
-from suture.compiler.language.attributes import set_attr
+from suture.compiler.language.attribute_writes import set_attr
 from suture.compiler.objects import (
     Class,
     Constant,

@@ -49,7 +49,7 @@ def generator_send(trace: Trace, gen: Generator, value: Value) -> Value:
 def resume(trace: Trace, gen: Generator, sent: Any, exc: Any) -> tuple[str, Any]:
     """("yield", value) or ("return", value); `exc` is thrown in instead of sending."""
     frame = gen.frame
-    if gen.running and gen.place is not None:
+    if gen.running and gen.position is not None:
         raise Break(control_flow.UNKNOWN_ITERATOR, iterator=gen.describe())
     if gen.running:
         abstract.raise_(trace, ValueError, "generator already executing")
@@ -77,7 +77,7 @@ def resume(trace: Trace, gen: Generator, sent: Any, exc: Any) -> tuple[str, Any]
     gen.started = True
     floor = len(trace.frames)
     trace.frames.append(frame)
-    saved, trace.handling.making = trace.handling.making, gen.place
+    saved, trace.handling.making = trace.handling.making, gen.position
     try:
         if exc is not None:
             if frame.code.handled(frame.ip):  # what its caller handles is no context

@@ -21,8 +21,8 @@ def _register(fn: object) -> None:
     """A function of torch that sets a hook: Python runs it where its handle leaves the region."""
 
     def handler(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
-        trace.outside.setting = place = _here(trace)
-        if place in trace.region.plan.by_python:
+        trace.outside.setting = position = _here(trace)
+        if position in trace.region.plan.by_python:
             raise _moving(fn)
         return abstract.inline(trace, _function(trace, fn), args, kwargs)
 
@@ -45,15 +45,15 @@ _SETTERS = frozenset(
 
 @handles(RemovableHandle.__init__)
 def _init(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
-    place = (
+    position = (
         trace.outside.setting
         if trace.frames[-1].code.code in _SETTERS and trace.outside.setting
         else _here(trace)
     )
-    if place in trace.region.plan.by_python:
+    if position in trace.region.plan.by_python:
         return abstract.inline(trace, _function(trace, RemovableHandle.__init__), args, kwargs)
     return abstract.inline(
-        trace, _function(trace, _fill), [args[0], Serial(place), *args[1:]], kwargs
+        trace, _function(trace, _fill), [args[0], Serial(position), *args[1:]], kwargs
     )
 
 

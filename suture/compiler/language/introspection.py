@@ -30,6 +30,7 @@ from suture.compiler.objects import (
 )
 from suture.compiler.objects.frozen import FORMS, Frozen
 from suture.compiler.outside.wrapping import opaque, wraps
+from suture.runtime.sources import Source
 
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 
@@ -74,7 +75,7 @@ _FROZEN = frozenset(
 
 
 @wraps(inspect.Signature, inspect.Parameter, dataclasses.Field, re.Pattern, re.Match, *FORMS)
-def _wrap_frozen(trace: Trace, value: Any, source: Any) -> Value:
+def _wrap_frozen(trace: Trace, value: Any, source: Source | None) -> Value:
     if source is None:
         return Frozen(value, abstract.pinned(trace, value))
     if type(value) in (types.UnionType, types.GenericAlias):

@@ -12,7 +12,7 @@ from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING, has_attr
-from suture.compiler.language.operators import compare_sequences
+from suture.compiler.language.comparison import compare_sequences
 from suture.compiler.language.wording import words
 from suture.compiler.objects import (
     Builtin,
@@ -42,12 +42,12 @@ def get_item(trace: Trace, obj: Value, key: Value) -> Value | None:
 
 def tail_getitem(trace: Trace, obj: Value, key: Value) -> Value | None:
     if isinstance(obj, Tensor):
-        asked = (
+        overridden = (
             abstract.special_override(trace, obj, "__getitem__", [key])
-            if trace.modes.asks
+            if trace.modes.overridable_seen
             else None
         )
-        return asked if asked is not None else abstract.tensor_getitem(trace, obj, key)
+        return overridden if overridden is not None else abstract.tensor_getitem(trace, obj, key)
     if obj.is_constant() and type(obj) is not Tuple:
         return _constant_getitem(trace, obj, key)
     if isinstance(obj, Class):
@@ -103,12 +103,12 @@ def _class_getitem(trace: Trace, obj: Class, key: Any) -> Any:
 
 def set_item(trace: Trace, obj: object, key: Value, value: Value) -> None:
     if isinstance(obj, Tensor):
-        asked = (
+        overridden = (
             abstract.special_override(trace, obj, "__setitem__", [key, value])
-            if trace.modes.asks
+            if trace.modes.overridable_seen
             else None
         )
-        if asked is None:
+        if overridden is None:
             abstract.tensor_setitem(trace, obj, key, value)
         return
     _item_method(trace, obj, "__setitem__", [key, value], "item assignment", key)
@@ -139,14 +139,14 @@ def contains_item(trace: Trace, container: Any, item: Any) -> Value | None:
     if container.is_constant() and item.is_constant():
         return abstract.fold(trace, operator.contains, [container, item], {})
     if isinstance(container, Tensor):
-        asked = (
+        overridden = (
             abstract.special_override(trace, container, "__contains__", [item])
-            if trace.modes.asks
+            if trace.modes.overridable_seen
             else None
         )
         return (
-            abstract.to_bool(trace, asked)
-            if asked is not None
+            abstract.to_bool(trace, overridden)
+            if overridden is not None
             else abstract.tensor_contains(trace, container, item)
         )
     if container.is_constant() and not isinstance(container.constant(), (str, bytes)):
@@ -178,7 +178,7 @@ def contains_item(trace: Trace, container: Any, item: Any) -> Value | None:
     return Constant(False)
 
 
-_no_container = words(lambda container: 0 in container)  # type: ignore[operator]
+_no_container = words(lambda container: 0 in container)
 
 
 @implements(abstract.sequence_compare)
@@ -254,8 +254,12 @@ def _slice_end(trace: Trace, part: Value) -> Any:
 @implements(abstract.length)
 def length_of(trace: Trace, obj: Value) -> Value | None:
     if isinstance(obj, Tensor):
-        asked = abstract.special_override(trace, obj, "__len__", []) if trace.modes.asks else None
-        return asked if asked is not None else abstract.tensor_length(trace, obj)
+        overridden = (
+            abstract.special_override(trace, obj, "__len__", [])
+            if trace.modes.overridable_seen
+            else None
+        )
+        return overridden if overridden is not None else abstract.tensor_length(trace, obj)
     if obj.is_constant():
         return abstract.fold(trace, len, [obj], {})
     if isinstance(obj, Object) and isinstance(obj.storage, Constant):

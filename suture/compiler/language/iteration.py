@@ -36,8 +36,8 @@ from suture.compiler.objects import (
 )
 from suture.compiler.objects.lookup import RawItem, reads_itself
 from suture.compiler.objects.methods import find_method
-from suture.compiler.outside.growth import is_restless, restless_value
-from suture.compiler.sources import Source
+from suture.compiler.outside.growth import is_unstable, unstable_value
+from suture.runtime.sources import Source
 
 
 def item_source(of: Dict, key: Any) -> Source:
@@ -53,7 +53,11 @@ def iterate_over(trace: Trace, value: Any) -> Any:
     if isinstance(value, Constant):
         return _constant_iterator(trace, value.constant())
     if isinstance(value, Tensor):
-        made = abstract.special_override(trace, value, "__iter__", []) if trace.modes.asks else None
+        made = (
+            abstract.special_override(trace, value, "__iter__", [])
+            if trace.modes.overridable_seen
+            else None
+        )
         return made if made is not None else ListIterator(abstract.tensor_rows(trace, value))
     own = find_method(type(value), "__iter__")
     if own is not None:
@@ -207,8 +211,8 @@ def mapping_iterator(trace: Trace, of: Dict, what: str) -> Any:
 def dict_entries(trace: Trace, of: Dict) -> dict[Any, tuple[Any, Any]]:
     real, source = of.backing, of.source
     keys = list(dict.keys(real))
-    if is_restless(trace, source, len(keys)):
-        raise restless_value(trace, source)
+    if is_unstable(trace, source, len(keys)):
+        raise unstable_value(trace, source)
     trace.guards.add(source, "keys", tuple(keys))
     if issubclass(type(real), collections.OrderedDict):
         keys = _own_order(real)
@@ -225,7 +229,7 @@ def dict_entries(trace: Trace, of: Dict) -> dict[Any, tuple[Any, Any]]:
     return entries
 
 
-def _key_variable(trace: Trace, key: Value, source: Source, i: int) -> Any:
+def _key_variable(trace: Trace, key: object, source: Source, i: int) -> Any:
     if is_literal(key):
         return Constant(key)
     return abstract.wrap(trace, key, abstract.pinned(trace, key))

@@ -1,4 +1,4 @@
-"""Operands of operators: who is asked first, and what is said when nobody answers."""
+"""Operands of operators: which side comes first, and the error when both decline."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ SYMBOLS = {
 _REFLECTED = {"add": "__radd__", "mul": "__rmul__"}
 
 
-def asked_first(trace: Trace, name: str, left: Value, right: Value) -> Any:
-    """What the right operand of `+=` or `*=` answers before the left one is asked; None if nothing.
+def reflected_first(trace: Trace, name: str, left: Value, right: Value) -> Any:
+    """What the right operand of `+=` or `*=` returns before the left one is tried; None if nothing.
 
-    Lists and deques are no numbers to CPython: it asks for a number's operator first, which only
+    Lists and deques are no numbers to CPython: it tries a number's operator first, which only
     the other side may have.
     """
     if name not in _REFLECTED or left.python_type() not in (list, deque) or right.is_constant():

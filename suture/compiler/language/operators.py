@@ -14,18 +14,15 @@ from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.language.conversions import format_percent, wrap_known
-from suture.compiler.language.operands import asked_first, spreads_over, unsupported
+from suture.compiler.language.operands import reflected_first, unsupported
 from suture.compiler.language.set_order import real_set
 from suture.compiler.objects import (
     Address,
     Builtin,
-    BuiltinMethod,
     Class,
     Constant,
-    ConstantMethod,
     Dict,
     Function,
-    Method,
     Object,
     Opaque,
     Refused,
@@ -40,7 +37,6 @@ from suture.compiler.objects.array import Array
 from suture.compiler.objects.frozen import Frozen
 from suture.compiler.objects.methods import find_method
 from suture.compiler.objects.text import Text
-from suture.compiler.outside.identity import is_same
 from suture.rules.wrapped import C_CALLABLES
 
 # operator-module name -> (special method, reflected special method)
@@ -156,7 +152,7 @@ def integer_of(trace: Trace, variable: Any) -> int:
 
 
 @implements(abstract.known)
-def known_value(trace: Trace, value: Value) -> Value | None:
+def known_value(trace: Trace, value: object) -> Value | None:
     return wrap_known(trace, value)
 
 
@@ -199,11 +195,11 @@ def object_truth(trace: Trace, obj: Object) -> bool:
         if raw is not MISSING:
             if isinstance(obj.storage, Constant) and not isinstance(raw, types.FunctionType):
                 return bool(obj.storage.value)
-            return _asked_truth(trace, obj, name)
+            return _truth_by_method(trace, obj, name)
     return True
 
 
-def _asked_truth(trace: Trace, obj: Object, name: str) -> bool:
+def _truth_by_method(trace: Trace, obj: Object, name: str) -> bool:
     try:
         told = abstract.finish(trace, abstract.call_type_method(trace, obj, name, [], {}))
         kind = told.python_type()
@@ -219,12 +215,12 @@ def _asked_truth(trace: Trace, obj: Object, name: str) -> bool:
 # ---- unary and binary operators
 
 
-def _as_number(trace: Trace, value: object) -> Any:
+def as_number(trace: Trace, value: object) -> Any:
     return Constant(value.number(trace)) if type(value) is Address else value
 
 
 def unary_operator(trace: Trace, name: str, value: Any) -> Any:
-    value = _as_number(trace, value)
+    value = as_number(trace, value)
     done = abstract.own_operator(trace, name, value)
     if done is not None:
         return done
@@ -240,25 +236,25 @@ def unary_operator(trace: Trace, name: str, value: Any) -> Any:
 
 @implements(abstract.binary)
 def binary_operator(trace: Trace, name: str, left: Any, right: Any) -> Any:
-    left, right = _as_number(trace, left), _as_number(trace, right)
+    left, right = as_number(trace, left), as_number(trace, right)
     for side in (left, right):
         if isinstance(side, Refused):
             raise side.why()
     done = abstract.own_operator(trace, name, left, right)
     if done is not None:
         return done
-    left, right = _beside(trace, left, right), _beside(trace, right, left)
+    left, right = as_operand(trace, left, right), as_operand(trace, right, left)
     if isinstance(left, (Tensor, Symbol)) or isinstance(right, (Tensor, Symbol)):
         done = abstract.graph_binary(trace, name, left, right)
         if done is not None:
             return done
-        left, right = _without_symbols(trace, left), _without_symbols(trace, right)
+        left, right = without_symbols(trace, left), without_symbols(trace, right)
     if left.is_constant() and right.is_constant() and type(left) is not Tuple:
         return abstract.fold(trace, real_operator(name), [left, right], {})
     plain = name
     if name not in BINARY:
         plain = IN_PLACE[name]
-        done = asked_first(trace, plain, left, right)
+        done = reflected_first(trace, plain, left, right)
         if done is None:
             done = special_method(trace, left, "__" + name.rstrip("_") + "__", right)
         if done is not None:
@@ -266,7 +262,7 @@ def binary_operator(trace: Trace, name: str, left: Any, right: Any) -> Any:
     return _binary_methods(trace, plain, left, right)
 
 
-def _beside(trace: Trace, operand: Value, other: Value) -> Any:
+def as_operand(trace: Trace, operand: Value, other: Value) -> Any:
     """An operand; next to a tensor a scalar of NumPy is a number."""
     if isinstance(operand, Array) and operand.is_scalar and isinstance(other, Tensor):
         return abstract.number_in(trace, operand)
@@ -330,7 +326,7 @@ def _other_special(trace: Trace, obj: Any, method: str, other: Any) -> Value | N
         return None  # torch declines what is no operand of it
     kind = obj.python_type()
     raw = abstract.type_lookup(trace, kind, method)
-    if raw is MISSING or raw in _DEFAULT_COMPARE:
+    if raw is MISSING or raw in DEFAULT_COMPARE:
         return None
     if isinstance(obj, Tensor) and isinstance(other, Array):
         return None  # it has an answer of its own
@@ -381,138 +377,14 @@ def _class_special(trace: Trace, obj: Class, method: str, other: object) -> Valu
     return abstract.finish(trace, abstract.call_type_method(trace, obj, method, [other], {}))
 
 
-def _without_symbols(trace: Trace, value: Value) -> Any:
+def without_symbols(trace: Trace, value: Value) -> Any:
     return Constant(abstract.specialise(trace, value)) if isinstance(value, Symbol) else value
 
 
 # ---- comparison
 
 
-@implements(abstract.compare)
-def compare_values(trace: Trace, symbol: str, left: Any, right: Any) -> Any:
-    if isinstance(left, Address) or isinstance(right, Address):
-        if symbol in ("==", "!=") and isinstance(left, Address) and isinstance(right, Address):
-            return Constant(is_same(trace, left.owner, right.owner) is (symbol == "=="))
-        left, right = _as_number(trace, left), _as_number(trace, right)
-    real, forward, backward = COMPARE[symbol]
-    done = abstract.own_operator(trace, real.__name__, left, right)
-    if done is not None:
-        return done
-    left, right = _beside(trace, left, right), _beside(trace, right, left)
-    if isinstance(left, (Tensor, Symbol)) or isinstance(right, (Tensor, Symbol)):
-        done = abstract.graph_compare(trace, symbol, left, right)
-        if done is not None:
-            return done
-        left, right = _without_symbols(trace, left), _without_symbols(trace, right)
-    if left.is_constant() and right.is_constant():
-        return abstract.fold(trace, real, [left, right], {})
-    if isinstance(left, _BOUND) and isinstance(right, _BOUND) and symbol in ("==", "!="):
-        return Constant(_same_method(trace, left, right) is (symbol == "=="))
-    if isinstance(left, Builtin) and isinstance(right, Builtin) and symbol in ("==", "!="):
-        return Constant(bool(real(left.value, right.value)))
-    if spreads_over(left, right) or spreads_over(right, left):
-        operands = f"{left.describe()}, {right.describe()}"
-        raise Break(objects.UNKNOWN_OPERATOR, operator=symbol, operands=operands)
-    ours, theirs = _compared_part(trace, left, forward), _compared_part(trace, right, backward)
-    if isinstance(ours, Sequence) and isinstance(theirs, Sequence):
-        done = compare_sequences(trace, symbol, ours, theirs)
-        if done is not None:
-            return done
-    if (ours is not left or theirs is not right) and not isinstance(ours, Object):
-        if not isinstance(theirs, Object):
-            return compare_values(trace, symbol, ours, theirs)
-    done = _rich_compare(trace, forward, backward, left, right)
-    if done is not None:
-        return done
-    if symbol in ("==", "!="):
-        return Constant(is_same(trace, left, right) is (symbol == "=="))
-    kinds = left.python_type(), right.python_type()
-    return abstract.raise_(
-        trace,
-        TypeError,
-        f"'{symbol}' not supported between instances of '{type_name(kinds[0])}' and"
-        f" '{type_name(kinds[1])}'",
-    )
-
-
-def _same_method(trace: Trace, left: Any, right: Any) -> bool:
-    """Bound methods are equal if they are one function of one object."""
-    if type(left) is not type(right) or not is_same(trace, left.owner, right.owner):
-        return False
-    if isinstance(left, Method):
-        return same_or_equal(trace, left.fn, right.fn)
-    return bool(left.name == right.name)
-
-
-def _rich_compare(trace: Trace, forward: str, backward: str, left: Value, right: Value) -> Any:
-    kinds = left.python_type(), right.python_type()
-    order = [(left, forward, right), (right, backward, left)]
-    if kinds[0] is not kinds[1] and kinds[0] in kinds[1].__mro__:
-        order.reverse()
-    for obj, method, other in order:
-        if isinstance(obj, Object) and _compares_by_identity(trace, obj, method):
-            continue
-        if obj.is_constant() and find_method(type(obj), method) is None:
-            continue
-        done = special_method(trace, obj, method, other)
-        if done is not None:
-            return done
-    return None
-
-
-def _compares_by_identity(trace: Trace, obj: Object, method: str) -> bool:
-    """Whether the class leaves the comparison to `object`, whose != asks for ==."""
-    if abstract.type_lookup(trace, obj.cls, method) not in _DEFAULT_COMPARE:
-        return False
-    return method != "__ne__" or abstract.type_lookup(trace, obj.cls, "__eq__") in _DEFAULT_COMPARE
-
-
-def _compared_part(trace: Trace, obj: Value, method: str) -> Any:
-    """What a comparison looks at: the builtin part of an object whose class leaves it so."""
-    if isinstance(obj, Object) and obj.storage is not None:
-        found = abstract.type_lookup(trace, obj.cls, method)
-        if isinstance(found, types.FunctionType) or found in _DEFAULT_COMPARE:
-            return obj
-    return builtin_part(trace, obj)
-
-
-@implements(abstract.builtin_part)
-def builtin_part(trace: Trace, obj: object) -> Any:
-    if isinstance(obj, Object) and obj.storage is not None:
-        return builtin_part(trace, obj.storage)
-    if type(obj) is Constant and type(obj.value) is tuple:
-        return Tuple([known_value(trace, v) for v in obj.value])
-    if type(obj) is Constant and type(obj.value) is frozenset:
-        return abstract.known_set(trace, obj.value)
-    return obj
-
-
-def compare_sequences(trace: Trace, symbol: str, left: Any, right: Any) -> Any:
-    related = issubclass(left.kind, right.kind) or issubclass(right.kind, left.kind)
-    if not related:
-        return None
-    if symbol in ("==", "!=") and issubclass(left.kind, list):
-        if len(left.items) != len(right.items):
-            return Constant(symbol == "!=")
-    for a, b in zip(left.unpacked(trace), right.unpacked(trace)):
-        if not same_or_equal(trace, a, b):
-            if symbol in ("==", "!="):
-                return Constant(symbol == "!=")
-            return compare_values(trace, symbol, a, b)
-    return abstract.fold(
-        trace, COMPARE[symbol][0], [Constant(len(left.items)), Constant(len(right.items))], {}
-    )
-
-
-@implements(abstract.same_or_equal)
-def same_or_equal(trace: Trace, left: object, right: object) -> bool:
-    if is_same(trace, left, right):
-        return True
-    return truth_of(trace, compare_values(trace, "==", left, right))
-
-
-_BOUND = (Method, BuiltinMethod, ConstantMethod)
-_DEFAULT_COMPARE = (
+DEFAULT_COMPARE = (
     object.__eq__,
     object.__ne__,
     object.__lt__,  # type: ignore[operator]

@@ -63,7 +63,7 @@ def to_be_sorted(trace: Trace, of: Value) -> list[Any] | None:
     return None
 
 
-def real_set(trace: Trace, variable: Set) -> Value:
+def real_set(trace: Trace, variable: Set) -> set[Any] | frozenset[Any]:
     """The value of a set made of constants, members in order."""
     order = [abstract.constant_value(trace, v) for v in set_order(trace, variable)]
     again = [abstract.constant_value(trace, v) for v in variable.in_order()]

@@ -7,6 +7,7 @@ are read off an error about an object of a class made for that.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from suture._core import type_name
 
@@ -14,7 +15,7 @@ _SHORT, _MODULE, _QUALIFIED = "Asked", "module_of_asked", "Outer.Asked"
 _FULL = f"{_MODULE}.{_QUALIFIED}"
 
 
-def words(does: Callable[[object], object]) -> Callable[[type], str]:
+def words(does: Callable[[Any], object]) -> Callable[[type], str]:
     """The text of the TypeError that `does` raises for an object of a class that has no methods,
     as a function of the class."""
     asked = type(_SHORT, (), {"__module__": _MODULE, "__qualname__": _QUALIFIED})

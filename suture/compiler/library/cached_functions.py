@@ -52,9 +52,9 @@ def _without_cache(trace: Trace, cached: Object, args: list[Any], kwargs: dict[s
     values = [abstract.constant_value(trace, a) for a in args]
     named = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
     abstract.fix(trace, cached.source, cached.value)
-    from suture.compiler.calls.library_methods import ask_again
+    from suture.compiler.calls.library_methods import fold_with_guard
 
-    return ask_again(trace, cached.source, cached.value, values, named)
+    return fold_with_guard(trace, cached.source, cached.value, values, named)
 
 
 def _is_of_a_library(real: object) -> bool:

@@ -22,8 +22,8 @@ from suture.compiler.objects.held import Held
 from suture.compiler.objects.methods import find_method, method
 from suture.compiler.objects.sequence import BuiltinMethod
 from suture.compiler.outside.wrapping import wraps
-from suture.compiler.sources import Source
 from suture.compiler.torch.modes import set_mode
+from suture.runtime.sources import Source
 
 Variable = contextvars.ContextVar[Any]
 State = tuple[str, Any] | tuple[()]  # the name of the value's type and the value, or not set

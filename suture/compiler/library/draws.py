@@ -24,8 +24,8 @@ from suture.compiler.calls import unmodelled
 from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Tensor
-from suture.compiler.sources import pinned
 from suture.compiler.torch.symbols import number_from_data
+from suture.runtime.sources import pinned
 
 _FUNCTIONS = (random.random, random.uniform, random.randint, random.randrange, random.gauss)
 _CPU = torch.device("cpu")

@@ -14,21 +14,6 @@ from suture.compiler.objects import Constant, Dict, List
 from suture.compiler.outside.namespaces import frame_cell
 
 
-def looks_at_locals(fn: object) -> bool:
-    """Whether a function, or one that it wraps, reads the local variables of frames: of those that
-    call it, which a variant does not have."""
-    for _ in range(_WRAPPERS):
-        if type(fn) is not types.FunctionType:  # asks no object of the program for its class
-            return False
-        if "f_locals" in fn.__code__.co_names:
-            return True
-        fn = fn.__dict__.get("__wrapped__")
-    return False
-
-
-_WRAPPERS = 8
-
-
 def frame_locals(trace: Trace) -> dict[str, Any]:
     """The variables of the innermost frame by name, those that have a value."""
     frame = trace.frames[-1]

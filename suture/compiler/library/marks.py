@@ -38,8 +38,10 @@ def _skip_frame(
     )
 
 
-@special("become_module")
-def _become_module(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+@special("initialise_lazy_module")
+def _initialise_lazy_module(
+    trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     """A lazy module sees its first input; all later calls find another module."""
     trace.region.initializes = True
     verdict = rules.lookup(target)

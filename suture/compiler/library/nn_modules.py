@@ -14,7 +14,7 @@ from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Dict, Function, Object
 from suture.compiler.outside.identity import is_same
 from suture.compiler.outside.namespaces import load_global
-from suture.torch_private import tensor_parts
+from suture.torch_private import distributed_parts, tensor_parts
 
 _HOOKS = ("_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_forward_pre_hooks")
 _GLOBAL_HOOKS = tuple("_global" + name for name in _HOOKS)
@@ -25,6 +25,7 @@ def _module_call(fn: Any) -> Any:
     def handler(trace: Trace, args: Any, kwargs: Any) -> Any:
         module = args[0]
         if isinstance(module, Object):
+            _refuse_sharded(module)
             _refuse_moving_hooks(trace, module)
         if isinstance(module, Object) and _is_plain(trace, module):
             return abstract.tail_call(
@@ -39,6 +40,19 @@ def _module_call(fn: Any) -> Any:
 
 for _fn in (torch.nn.Module.__call__, tensor_parts.module_call):
     handles(_fn)(_module_call(_fn))
+
+
+def _refuse_sharded(module: Object) -> None:
+    """Hooks of fully_shard gather the parameters before forward and free them behind it, outside of
+    graphs. Python calls the module, hooks and all; its forward is compiled on its own, once for all
+    modules of its class. That is right for whatever hooks the module has, so nothing is guarded."""
+    if not isinstance(module.value, torch.nn.Module):
+        return
+    for name in _HOOKS[2:]:
+        for hook in getattr(module.value, name, {}).values():
+            if distributed_parts.skipped_by_fsdp(hook):
+                why = "the program disables it: a hook of fully_shard"
+                raise Break(calls.DISABLED, function=hook.__qualname__, reason=why)
 
 
 def _refuse_backward_hooks(trace: Trace, module: Object) -> None:

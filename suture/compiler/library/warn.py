@@ -18,19 +18,19 @@ from suture.compiler.calls import unmodelled
 from suture.compiler.core import Trace, Value
 from suture.compiler.models import special
 from suture.compiler.objects import Cell, Class, Constant
-from suture.hook import is_variant
 from suture.rules import lookup
+from suture.runtime import is_variant
 
 
 class Told:
-    """One warning, with its place. Called, it is given."""
+    """One warning, with its location. Called, it is given."""
 
     __name__ = "warn"
 
-    def __init__(self, text: str, category: type[Warning], place: Any) -> None:
+    def __init__(self, text: str, category: type[Warning], location: Any) -> None:
         self.text = text
         self.category = category
-        self.place = place
+        self.location = location
 
     def __call__(self) -> None:
         file, line, space = self._where()
@@ -39,10 +39,10 @@ class Told:
         warnings.warn_explicit(self.text, self.category, file, line, module, registry)
 
     def _where(self) -> tuple[str, int, dict[str, Any]]:
-        """File, line and globals of the place; a number of callers of the region, if outside."""
-        if not isinstance(self.place, int):
-            return self.place
-        frame, up = sys._getframe(1), self.place
+        """File, line and globals of the location; a number of callers of the region, if outside."""
+        if not isinstance(self.location, int):
+            return self.location
+        frame, up = sys._getframe(1), self.location
         while frame.f_back is not None and (up > 1 or _is_ours(frame)):
             up -= not _is_ours(frame)
             frame = frame.f_back
@@ -77,7 +77,7 @@ def _warn(
 
 
 def _told(trace: Trace, given: dict[str, Any]) -> Told | None:
-    """The warning, if its text, kind and place are known."""
+    """The warning, if its text, kind and location are known."""
     category = given.get("category", Constant(None))
     if category.is_constant() and category.constant() is None:
         kind: Any = UserWarning

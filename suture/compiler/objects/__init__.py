@@ -2,6 +2,7 @@
 
 from suture.compiler.core import NULL, Identity, Lazy, Mutable, Null, Raised, Value
 from suture.compiler.objects.address import Address
+from suture.compiler.objects.composed_iterators import CallIterator, Enumerate, Filter, Map, Zip
 from suture.compiler.objects.constant import (
     Constant,
     ConstantMethod,
@@ -23,38 +24,27 @@ from suture.compiler.objects.instance import (
     Object,
     Opaque,
     Raise,
-    Restless,
     Super,
     Unknown,
+    UnstableText,
 )
 from suture.compiler.objects.iterator import (
     END,
     CalledIterator,
-    CallIterator,
     DictIterator,
-    Enumerate,
-    Filter,
     IndexIterator,
     Iterator,
     ListIterator,
-    Map,
     RangeIterator,
     SequenceIterator,
     SetIterator,
-    Zip,
 )
+from suture.compiler.objects.list_ import List
 from suture.compiler.objects.proxy import Proxy
 from suture.compiler.objects.refused import Refused
-from suture.compiler.objects.sequence import (
-    BuiltinMethod,
-    Container,
-    List,
-    Sequence,
-    Size,
-    Slice,
-    Tuple,
-)
+from suture.compiler.objects.sequence import BuiltinMethod, Container, Sequence
 from suture.compiler.objects.set_ import MOVED, Set
+from suture.compiler.objects.slice_ import Slice
 from suture.compiler.objects.tensor import (
     GraphValue,
     Symbol,
@@ -63,6 +53,7 @@ from suture.compiler.objects.tensor import (
     TensorMethod,
     symbol_type,
 )
+from suture.compiler.objects.tuple_ import Size, Tuple
 
 __all__ = [
     "DELETED",
@@ -115,7 +106,6 @@ __all__ = [
     "RangeIterator",
     "RealIdentity",
     "Refused",
-    "Restless",
     "Sequence",
     "SequenceIterator",
     "Set",
@@ -129,6 +119,7 @@ __all__ = [
     "TensorMethod",
     "Tuple",
     "Unknown",
+    "UnstableText",
     "Value",
     "Volatile",
     "Zip",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from suture.breaks import Break, builtin_calls
@@ -23,10 +24,10 @@ class Address(Value):
     def python_type(self) -> type:
         return int
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return True
 
-    def hash_key(self, trace: Trace) -> Any:
+    def hash_key(self, trace: Trace) -> Hashable:
         return AddressKey(self.owner.identity())
 
     def number(self, trace: Trace) -> int:

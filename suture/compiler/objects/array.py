@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import torch
@@ -14,7 +15,7 @@ from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.methods import find_method, method, run_method
 from suture.compiler.objects.tensor import Tensor
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 OPERATORS = [
     "add",
@@ -59,17 +60,17 @@ class Array(Value):
     def describe(self) -> str:
         return self.source.path() if self.source is not None else "an array"
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return None if self.number is None else self.number.truth(trace)
 
-    def hash_key(self, trace: Trace) -> Any:
+    def hash_key(self, trace: Trace) -> Hashable:
         if self.number is not None:
             return self.number.hash_key(trace)
         if self.is_scalar:
             raise Break(arrays.ARRAY_ATTRIBUTE, attribute="__hash__")
         return abstract.raise_(trace, TypeError, "unhashable type: 'numpy.ndarray'")
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         return abstract.array_attribute(trace, self, name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
@@ -148,7 +149,7 @@ class ArrayMethod(Value):
         self.owner = owner
         self.name = name
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         return abstract.tail_call_method(trace, self.owner, self.name, args, kwargs)
 
     def rebuild(self, emit: Emitter) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.objects import Builtin, Method, Object, Opaque
+from suture.runtime.sources import Source
 
 
 def is_bound(value: Any) -> bool:
@@ -19,7 +20,7 @@ def is_bound(value: Any) -> bool:
     return hasattr(type(owner), value.__name__)
 
 
-def bound_builtin(trace: Trace, value: Any, source: Any) -> Value:
+def bound_builtin(trace: Trace, value: Any, source: Source) -> Value:
     """The method of an object: the guards ask for the same method of an object of its kind."""
     trace.guards.add(source, "type", type(value))
     trace.guards.add(source.attr("__name__"), "equals", value.__name__)

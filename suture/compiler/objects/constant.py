@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import torch
@@ -14,7 +14,7 @@ from suture.breaks import Break, objects, readable
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 # Types whose objects are immutable all the way down and compare by value.
 LITERALS: frozenset[type] = frozenset(
@@ -82,19 +82,19 @@ class Constant(Value):
             return self.value.item()  # a scalar; graphs hold Python's numbers
         return self.value
 
-    def hash_key(self, trace: Trace) -> Any:
+    def hash_key(self, trace: Trace) -> Hashable:
         return self.value
 
-    def identity(self) -> Any:
+    def identity(self) -> Hashable:
         return ConstantIdentity(self.value)
 
     def describe(self) -> str:
         return readable(self.value, 80)
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return bool(self.value)
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         try:
             found = getattr(self.value, name)
         except AttributeError as error:
@@ -173,17 +173,17 @@ class Volatile(Value):
     def python_type(self) -> type:
         return int
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return True
 
     def unknown(self, operation: str) -> Break:
         """Why something that needs the number itself is left to Python."""
         return Break(objects.UNKNOWN_OBJECT, operation=operation, object=self.describe())
 
-    def hash_key(self, trace: Trace) -> Any:
+    def hash_key(self, trace: Trace) -> Hashable:
         return (self.fn, *(a.identity() for a in self.args))
 
-    def identity(self) -> Any:
+    def identity(self) -> Hashable:
         return (self.fn, *(a.identity() for a in self.args))
 
     def rebuild(self, emit: Emitter) -> str:
@@ -207,10 +207,10 @@ class ConstantMethod(Value):
     def real(self) -> Any:
         return self.method
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         return abstract.constant_method(trace, self.owner, self.name, args, kwargs)
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         try:
             return abstract.wrap(trace, getattr(self.method, name), None)
         except AttributeError as error:

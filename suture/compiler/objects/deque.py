@@ -11,9 +11,9 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.iterator import SequenceIterator
+from suture.compiler.objects.list_ import List, list_append, list_extend, list_imul, list_insert
 from suture.compiler.objects.methods import method, run_method
-from suture.compiler.objects.sequence import List, list_append, list_extend, list_imul, list_insert
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 
 class Deque(List):
@@ -39,7 +39,7 @@ class Deque(List):
         made._trim(left=False)
         return made
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         made = f"{emit.constant(collections.deque, 'deque')}(maxlen={self.maxlen})"
         name = str(emit.begin(self, made))
         inner = ", ".join(emit.value(i) for i in self.items)
@@ -77,7 +77,7 @@ class Deque(List):
                 out.append(i)
         return out
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         if name == "maxlen":
             return Constant(self.maxlen)
         return super().getattr(trace, name)

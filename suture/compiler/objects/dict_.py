@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Hashable
 from typing import Any
 
 from suture._core import type_name
@@ -14,9 +15,10 @@ from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.dict_keys import DICT_KEY, hashed
 from suture.compiler.objects.dict_view import DictView
 from suture.compiler.objects.methods import method, run_method
-from suture.compiler.objects.sequence import Container, Tuple
+from suture.compiler.objects.sequence import Container
 from suture.compiler.objects.set_ import key_of
-from suture.compiler.sources import Source
+from suture.compiler.objects.tuple_ import Tuple
+from suture.runtime.sources import Source
 
 MISSING = object()
 
@@ -50,7 +52,7 @@ class Dict(Container):
     def python_type(self) -> type:
         return self.kind
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         if name == "default_factory" and self.kind is collections.defaultdict:
             return self.factory if self.factory is not None else Constant(None)
         if name == "__dict__" and self.kind is collections.OrderedDict:
@@ -90,7 +92,7 @@ class Dict(Container):
         self.touch(trace)
         return entries
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return bool(self.load(trace))
 
     def values(self, trace: Trace) -> list[Any]:
@@ -117,14 +119,14 @@ class Dict(Container):
             return super().as_proxy()
         return {k.as_proxy(): v.as_proxy() for k, v in self.entries.values()}
 
-    def hash_key(self, trace: Trace) -> Any:
+    def hash_key(self, trace: Trace) -> Hashable:
         return abstract.raise_(trace, TypeError, f"unhashable type: '{type_name(self.kind)}'")
 
     # ---- methods of the real type
 
     # ---- making it real
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         made = "{}"
         if self.kind is collections.defaultdict:
             factory = emit.value(self.factory) if self.factory is not None else "None"

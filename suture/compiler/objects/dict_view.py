@@ -11,8 +11,8 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.methods import method, run_method
-from suture.compiler.objects.sequence import Tuple
 from suture.compiler.objects.set_ import Set
+from suture.compiler.objects.tuple_ import Tuple
 
 
 class DictView(Value):
@@ -36,10 +36,10 @@ class DictView(Value):
             return values
         return [Tuple([k, v]) for k, v in zip(self.of.keys(trace), values)]
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return self.of.truth(trace)
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         if name == "mapping":
             raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
         return abstract.container_attribute(trace, self, name)

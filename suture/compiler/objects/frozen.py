@@ -6,6 +6,7 @@ import inspect
 import operator
 import types
 import typing
+from collections.abc import Hashable
 from typing import Any
 
 from suture.breaks import Break, objects
@@ -60,14 +61,14 @@ class Frozen(Held):
     def as_proxy(self) -> Any:
         return self.value
 
-    def hash_key(self, trace: Trace) -> Any:
+    def hash_key(self, trace: Trace) -> Hashable:
         abstract.fold(trace, hash, [self], {})  # it may hold something that has none
         return self.value
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return bool(self.value)
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         if name in _COMPUTED and type(self.value).__module__ == "typing":
             raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
         try:
@@ -166,7 +167,7 @@ class FrozenMethod(Value):
     def python_type(self) -> type:
         return type(getattr(self.owner.value, self.name))
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         return abstract.tail_call_method(trace, self.owner, self.name, args, kwargs)
 
     def rebuild(self, emit: Emitter) -> str:

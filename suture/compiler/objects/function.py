@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
+from collections.abc import Hashable
 from typing import Any
 
 from suture.breaks import Break, objects
@@ -13,8 +14,8 @@ from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.dict_ import Dict
 from suture.compiler.objects.held import Held, Pair, RealIdentity
-from suture.compiler.objects.sequence import Tuple
-from suture.compiler.sources import Source
+from suture.compiler.objects.tuple_ import Tuple
+from suture.runtime.sources import Source
 
 
 class Cell(Mutable):
@@ -29,7 +30,7 @@ class Cell(Mutable):
     def python_type(self) -> type:
         return types.CellType
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         if name == "cell_contents":
             found = abstract.load_cell(trace, self)
             return (
@@ -68,7 +69,7 @@ class Function(Value):
     def real(self) -> Any:
         return self.fn
 
-    def identity(self) -> Any:
+    def identity(self) -> Hashable:
         return RealIdentity(self.fn)
 
     def as_proxy(self) -> Any:
@@ -121,13 +122,13 @@ class Function(Value):
     def kwdefault_names(self) -> list[str]:
         return list(self.fn.__kwdefaults__ or ())
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         return abstract.object_attribute(trace, self, self.fn, name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
         abstract.object_set_attribute(trace, self, self.fn, name, value)
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         return abstract.call_function(trace, self, args, kwargs)
 
     def rebuild(self, emit: Emitter) -> str:
@@ -194,7 +195,7 @@ class MadeFunction(Mutable):
     def kwdefault_names(self) -> list[str]:
         return list(self.kwdefaults)
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         if name == "__annotations__" and self.annotated_later():
             raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
         if name in self.attrs or name in self.fields:
@@ -281,10 +282,10 @@ class MadeFunction(Mutable):
         self.touch(trace)
         del self.attrs[name]
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         return abstract.call_function(trace, self, args, kwargs)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         new = [c for c in self.closure if c.source is None and not emit.is_made(c)]
         for cell in new:  # filled below: a cell may hold this function
             cell.begin(emit)
@@ -333,7 +334,7 @@ class MadeFunctionGet(Value):
         super().__init__(None)
         self.fn = fn
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         owner = args[0]
         if owner.is_constant() and owner.constant() is None:
             return self.fn
@@ -381,10 +382,10 @@ class Method(Value):
     def describe(self) -> str:
         return self.fn.describe()
 
-    def identity(self) -> Any:
+    def identity(self) -> Hashable:
         return Pair(self.fn.identity(), self.owner.identity())
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         if name == "__self__":
             return self.owner
         if name == "__func__":
@@ -395,7 +396,7 @@ class Method(Value):
             return abstract.wrap(trace, self.python_type(), None)
         return abstract.getattr(trace, self.fn, name)
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         return abstract.tail_call(trace, self.fn, [self.owner, *args], kwargs)
 
     def rebuild(self, emit: Emitter) -> str:
@@ -429,7 +430,7 @@ class Partial(Mutable):
     def python_type(self) -> type:
         return self.cls
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         if name == "func":
             return self.fn
         if name == "args":
@@ -448,10 +449,10 @@ class Partial(Mutable):
         self.touch(trace)
         self.attrs[name] = value
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         return abstract.tail_call(trace, self.fn, [*self.args, *args], {**self.keywords, **kwargs})
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         parts = [emit.value(self.fn), *(emit.value(a) for a in self.args)]
         parts += [f"{k}={emit.value(v)}" for k, v in self.keywords.items()]
         made = f"{emit.constant(self.cls, 'partial')}({', '.join(parts)})"
@@ -476,13 +477,13 @@ class Builtin(Held):
         name = getattr(self.value, "__qualname__", None) or getattr(self.value, "__name__", None)
         return str(name) if name else f"a {type(self.value).__name__}"
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         return abstract.object_attribute(trace, self, self.value, name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
         abstract.object_set_attribute(trace, self, self.value, name, value)
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         return abstract.call_builtin(trace, self, args, kwargs)
 
     def rebuild(self, emit: Emitter) -> str:

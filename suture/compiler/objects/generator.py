@@ -7,6 +7,7 @@ from typing import Any
 
 from suture.compiler import abstract
 from suture.compiler.core import Frame, Mutable, Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.methods import method, run_method
 
@@ -14,18 +15,18 @@ from suture.compiler.objects.methods import method, run_method
 class MadeByPython(Exception):
     """What a call made is needed as Python makes it (an iterator in the midst of its elements, a
     tensor whose derivative is used up): the region is traced again, and Python runs the call at
-    `place` (code, index). `what` names it."""
+    `position` (code, index). `what` names it."""
 
-    def __init__(self, place: Any, what: str) -> None:
-        super().__init__(place)
-        self.place = place
+    def __init__(self, position: Any, what: str) -> None:
+        super().__init__(position)
+        self.position = position
         self.what = what
 
 
 class Generator(Mutable):
     """`frame` is the suspended (or, while `running`, active) frame; None when it has ended."""
 
-    __slots__ = ("cls", "frame", "origin", "place", "running", "started")
+    __slots__ = ("cls", "frame", "origin", "position", "running", "started")
 
     def __init__(self, frame: Frame, cls: type = types.GeneratorType) -> None:
         super().__init__(None)
@@ -35,7 +36,7 @@ class Generator(Mutable):
         self.cls = cls
         # (type, what makes it, args, kwargs) of the library iterator it stands for
         self.origin: Any = None
-        self.place: Any = None  # (code, index) of the call that made that iterator
+        self.position: Any = None  # (code, index) of the call that made that iterator
 
     def python_type(self) -> type:
         return self.cls if self.origin is None else self.origin[0]
@@ -43,7 +44,7 @@ class Generator(Mutable):
     def describe(self) -> str:
         return "a generator"
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         if self.origin is None and name.partition("_")[0] in ("gi", "cr", "ag"):
             what = name.partition("_")[2]
             if what == "running":
@@ -67,10 +68,10 @@ class Generator(Mutable):
             out.append(item)
         return out
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         again = self.origin is not None and self.origin[1] is not None and not self.started
-        if self.place is not None and not again:
-            raise MadeByPython(self.place, "an iterator that has begun")
+        if self.position is not None and not again:
+            raise MadeByPython(self.position, "an iterator that has begun")
         if self.origin is None:
             return str(emit.generator(self))
         _, make, args, kwargs = self.origin

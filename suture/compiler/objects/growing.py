@@ -7,7 +7,7 @@ loaded, with their guards, when something first asks for them; until then additi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, cast
 
 from suture.compiler import abstract
@@ -15,17 +15,12 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.deque import Deque, deque_append, deque_extend
+from suture.compiler.objects.list_ import List, list_append, list_extend
 from suture.compiler.objects.methods import method, run_method
-from suture.compiler.objects.sequence import (
-    List,
-    Tuple,
-    list_append,
-    list_extend,
-    sequence_add,
-    sequence_len,
-)
+from suture.compiler.objects.sequence import sequence_add, sequence_len
 from suture.compiler.objects.set_ import Set, as_numbers, set_add, set_len
-from suture.compiler.sources import Source
+from suture.compiler.objects.tuple_ import Tuple
+from suture.runtime.sources import Source
 
 
 class _OnDemand:
@@ -124,7 +119,7 @@ class GrowingDeque(_OnDemand, Deque):
         super().load()
         self._trim(left=False)
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return bool(run_method(trace, self, "__len__").constant())
 
     def write_back(self, emit: Emitter, name: str) -> None:
@@ -182,13 +177,13 @@ class GrowingTuple(_OnDemand, Tuple):
         super().__init__((), source)
         self._items = None
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return True if self.added else super().truth(trace)
 
     def is_constant(self) -> bool:
         return self.loaded() and super().is_constant()
 
-    def identity(self) -> Any:
+    def identity(self) -> Hashable:
         return super(Tuple, self).identity()
 
     def rebuild(self, emit: Emitter) -> str:
@@ -233,7 +228,7 @@ class GrowingSet(Set):
     def entries(self, value: dict[Any, Any]) -> None:
         self._entries = value
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return bool(run_method(trace, self, "__len__").constant())
 
     def write_back(self, emit: Emitter, name: str) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from suture.compiler.core import Value
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 
 class RealIdentity:
@@ -54,5 +55,5 @@ class Held(Value):
     def real(self) -> Any:
         return self.value
 
-    def identity(self) -> Any:
+    def identity(self) -> Hashable:
         return RealIdentity(self.value)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import types
+from collections.abc import Hashable
 from typing import Any
 
 import torch
@@ -15,8 +17,8 @@ from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.held import Held, RealIdentity
 from suture.compiler.objects.methods import method
-from suture.compiler.objects.sequence import Tuple
-from suture.compiler.sources import Source
+from suture.compiler.objects.tuple_ import Tuple
+from suture.runtime.sources import Source
 
 DELETED = object()
 
@@ -59,19 +61,19 @@ class Object(Mutable):
     def is_constant(self) -> bool:
         return False
 
-    def identity(self) -> Any:
+    def identity(self) -> Hashable:
         return RealIdentity(self.value) if self.value is not None else super().identity()
 
-    def hash_key(self, trace: Trace) -> Any:
+    def hash_key(self, trace: Trace) -> Hashable:
         return abstract.object_hash_key(trace, self)
 
     def describe(self) -> str:
         return self.source.path() if self.source is not None else f"a {self.cls.__name__}"
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return abstract.object_truth(trace, self)
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         if issubclass(self.cls, BaseException):
             if name == "__traceback__":
                 return abstract.traceback_of(trace, self)
@@ -85,7 +87,7 @@ class Object(Mutable):
     def delattr(self, trace: Trace, name: str) -> None:
         abstract.instance_delete_attribute(trace, self, name)
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         return abstract.call_type_method(trace, self, "__call__", args, kwargs)
 
     def call_method(
@@ -102,7 +104,7 @@ class Object(Mutable):
 
     # ---- making it real
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         cls = emit.constant(self.cls, self.cls.__name__)
         storage = self.storage
         if isinstance(storage, Tuple):
@@ -138,7 +140,8 @@ class Object(Mutable):
         emit.fill_storage(self.storage, name)
 
     def _write_attrs(self, emit: Emitter, name: str) -> None:
-        setter = emit.constant(object.__setattr__, "set_attribute")
+        plain = threading.local if issubclass(self.cls, threading.local) else object
+        setter = emit.constant(plain.__setattr__, "set_attribute")
         deleter = emit.constant(object.__delattr__, "delete_attribute")
         for attr, value in self.attrs.items():
             if _is_shadowed(self.cls, attr):
@@ -171,12 +174,12 @@ class Class(Held):
     def describe(self) -> str:
         return self.value.__qualname__
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         if hasattr(type(self.value), "__bool__") or hasattr(type(self.value), "__len__"):
             return bool(self.value)
         return True
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         return abstract.class_attribute(trace, self, name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
@@ -184,7 +187,7 @@ class Class(Held):
             objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=self.value.__qualname__
         )
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         return abstract.call_class(trace, self, args, kwargs)
 
     def rebuild(self, emit: Emitter) -> str:
@@ -204,7 +207,7 @@ class Super(Value):
     def python_type(self) -> type:
         return super
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         return abstract.super_attribute(trace, self, name)
 
     def rebuild(self, emit: Emitter) -> str:
@@ -235,10 +238,10 @@ class Raise(Mutable):
     def describe(self) -> str:
         return f"a {self.cls.__name__}"
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return True
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         if name == "args":
             return Tuple(self.args)
         if name in self.attrs:
@@ -277,7 +280,7 @@ class Raise(Mutable):
         else:
             self.traceback = abstract.traceback_before(trace, self, value)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         cls = emit.constant(self.cls, self.cls.__name__)
         args = ", ".join(emit.value(a) for a in self.args)
         new = next(b.__dict__["__new__"] for b in self.cls.__mro__ if _in_c(b, "__new__"))
@@ -322,10 +325,10 @@ class Opaque(Held):
 
     __slots__ = ()
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return None
 
-    def hash_key(self, trace: Trace) -> Any:
+    def hash_key(self, trace: Trace) -> Hashable:
         """Its identity, where its class hashes and compares by that."""
         cls = self.python_type()
         for name, plain in (("__hash__", object.__hash__), ("__eq__", object.__eq__)):
@@ -333,7 +336,7 @@ class Opaque(Held):
                 raise Break(objects.UNKNOWN_OBJECT, operation="hash", object=self.describe())
         return self.identity()
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         given = ", ".join(a.describe() for a in args)
         raise Break(calls.UNSUPPORTED_CALLABLE, callable=self.describe(), arguments=given)
 
@@ -347,7 +350,7 @@ class Unknown(Opaque):
         return Value.python_type(self)
 
 
-class Restless(Opaque):
+class UnstableText(Opaque):
     """A text that has been another one each time: nothing but its type is known."""
 
     __slots__ = ()
@@ -365,7 +368,7 @@ class Module(Held):
         held = types.ModuleType.__getattribute__(self.value, "__dict__")
         return str((held or {}).get("__name__", "a module"))
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         return abstract.module_attribute(trace, self, name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:

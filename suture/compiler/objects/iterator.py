@@ -11,7 +11,17 @@ from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.methods import method
 
-END = object()
+
+class _End(Value):
+    """What `advance` gives behind the last element."""
+
+    __slots__ = ()
+
+    def describe(self) -> str:
+        return "the end of an iterator"
+
+
+END = _End()
 _LIST_ITERATOR = type(iter([]))  # type: ignore[var-annotated]
 
 
@@ -30,7 +40,7 @@ class Iterator(Mutable):
             out.append(item)
         return out
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         return abstract.container_attribute(trace, self, name)
 
 
@@ -71,7 +81,7 @@ class SequenceIterator(Iterator):
         self.at += 1
         return self.of.at(trace, i)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         if self.at >= 1 << 60:
             return "iter(())"
         of = emit.value(self.of)
@@ -183,7 +193,7 @@ class IndexIterator(Iterator):
         self.at += 1
         return item
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         if self.at < 0:
             return "iter(())"
         name = str(emit.begin(self, f"iter({emit.value(self.of)})"))
@@ -216,7 +226,7 @@ class DictIterator(Iterator):
         return type(reversed(real)) if self.reverse else type(iter(real))
 
     def advance(self, trace: Trace) -> Any:
-        from suture.compiler.objects.sequence import Tuple
+        from suture.compiler.objects.tuple_ import Tuple
 
         if self.at > len(self.keys):
             return END
@@ -250,7 +260,7 @@ class DictIterator(Iterator):
         changed = size != self.size or self.of.inserted != self.inserted
         return changed and self.at < len(self.keys)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         ordered = self.of.kind is collections.OrderedDict
         if self.at > len(self.keys) or (ordered and self.at == len(self.keys)):
             return "iter(())"
@@ -361,159 +371,3 @@ class RangeIterator(Iterator):
 @method(RangeIterator, "__length_hint__")
 def range_iterator_length_hint(self: RangeIterator, trace: Trace) -> Value:
     return Constant(range_length(self.of) - self.at)
-
-
-class Zip(Iterator):
-    """zip(...) over other iterators."""
-
-    __slots__ = ("parts", "strict")
-
-    def __init__(self, parts: list[Any], strict: bool = False) -> None:
-        super().__init__(None)
-        self.parts = parts
-        self.strict = strict
-
-    def python_type(self) -> type:
-        return zip
-
-    def advance(self, trace: Trace) -> Any:
-        from suture.compiler.objects.sequence import Tuple
-
-        if not self.parts:
-            return END
-        out: list[Any] = []
-        for i, part in enumerate(self.parts):
-            item = abstract.advance(trace, part)
-            if item is END:
-                if self.strict:
-                    self._uneven(trace, i)
-                return END
-            out.append(item)
-        return Tuple(out)
-
-    def _uneven(self, trace: Trace, i: int) -> None:
-        if i:
-            plural = "s 1-" if i > 1 else " "
-            abstract.raise_(
-                trace, ValueError, f"zip() argument {i + 1} is shorter than argument{plural}{i}"
-            )
-        for j, part in enumerate(self.parts[1:], start=1):
-            if abstract.advance(trace, part) is not END:
-                plural = "s 1-" if j > 1 else " "
-                abstract.raise_(
-                    trace, ValueError, f"zip() argument {j + 1} is longer than argument{plural}{j}"
-                )
-
-    def rebuild(self, emit: Emitter) -> str:
-        inner = ", ".join(emit.value(p) for p in self.parts)
-        return f"zip({inner}{', strict=True' if self.strict else ''})"
-
-
-class Enumerate(Iterator):
-    """enumerate(...) over another iterator."""
-
-    __slots__ = ("count", "part")
-
-    def __init__(self, part: Any, count: Any) -> None:
-        super().__init__(None)
-        self.part = part
-        self.count = count
-
-    def python_type(self) -> type:
-        return enumerate
-
-    def advance(self, trace: Trace) -> Value:
-        from suture.compiler.objects.sequence import Tuple
-
-        item = abstract.advance(trace, self.part)
-        if item is END:
-            return END
-        self.touch(trace)
-        number = self.count
-        self.count = abstract.binary(trace, "add", number, Constant(1))
-        return Tuple([number, item])
-
-    def rebuild(self, emit: Emitter) -> str:
-        return f"enumerate({emit.value(self.part)}, {emit.value(self.count)})"
-
-
-class Map(Iterator):
-    """map(fn, ...) over other iterators."""
-
-    __slots__ = ("fn", "parts")
-
-    def __init__(self, fn: Any, parts: list[Any]) -> None:
-        super().__init__(None)
-        self.fn = fn
-        self.parts = parts
-
-    def python_type(self) -> type:
-        return map
-
-    def advance(self, trace: Trace) -> Value | None:
-        args = []
-        for part in self.parts:
-            item = abstract.advance(trace, part)
-            if item is END:
-                return END
-            args.append(item)
-        return abstract.call(trace, self.fn, args, {})
-
-    def rebuild(self, emit: Emitter) -> str:
-        return f"map({emit.value(self.fn)}, {', '.join(emit.value(p) for p in self.parts)})"
-
-
-class CallIterator(Iterator):
-    """iter(callable, sentinel)."""
-
-    __slots__ = ("ended", "fn", "sentinel")
-
-    def __init__(self, fn: Any, sentinel: Any) -> None:
-        super().__init__(None)
-        self.fn = fn
-        self.sentinel = sentinel
-        self.ended: Any = False  # also by what it calls
-
-    def python_type(self) -> type:
-        return type(iter(int, 1))
-
-    def advance(self, trace: Trace) -> Any:
-        if self.ended:
-            return END
-        item = abstract.call(trace, self.fn, [], {})
-        if self.ended:  # the function has used it up
-            return END
-        if abstract.same_or_equal(trace, self.sentinel, item):
-            self.touch(trace)
-            self.ended = True
-            return END
-        return item
-
-    def rebuild(self, emit: Emitter) -> str:
-        if self.ended:
-            return "iter(())"
-        return f"iter({emit.value(self.fn)}, {emit.value(self.sentinel)})"
-
-
-class Filter(Iterator):
-    """filter(fn, iterator)."""
-
-    __slots__ = ("fn", "part")
-
-    def __init__(self, fn: Any, part: Any) -> None:
-        super().__init__(None)
-        self.fn = fn
-        self.part = part
-
-    def python_type(self) -> type:
-        return filter
-
-    def advance(self, trace: Trace) -> Value:
-        while (item := abstract.advance(trace, self.part)) is not END:
-            plain = self.fn.is_constant() and self.fn.constant() is None
-            if abstract.truth(trace, item if plain else abstract.call(trace, self.fn, [item], {})):
-                return item
-        return END
-
-    def rebuild(self, emit: Emitter) -> str:
-        return f"filter({emit.value(self.fn)}, {emit.value(self.part)})"

@@ -22,13 +22,13 @@ import types
 import typing
 from typing import Any
 
-import numpy
 import torch
 import torch.overrides
 
 from suture.breaks import Break, calls
 from suture.compiler.objects.constant import LITERALS, TORCH_LITERALS
 from suture.compiler.objects.frozen import is_form
+from suture.torch_private.operators import HigherOrderOperator, OpOverload, OpOverloadPacket
 
 # Types whose objects never change.
 _UNCHANGING: frozenset[type] = frozenset(
@@ -36,11 +36,11 @@ _UNCHANGING: frozenset[type] = frozenset(
         re.Pattern, re.Match, struct.Struct, inspect.Signature, inspect.Parameter, types.CodeType,
         decimal.Decimal, fractions.Fraction, operator.itemgetter, operator.attrgetter,
         datetime.date, datetime.time, datetime.datetime, datetime.timedelta, datetime.timezone,
-        numpy.ufunc, numpy.finfo, numpy.iinfo, slice,
+        slice,
     }
 )  # fmt: skip
 # What a program or a library defines once and shares.
-_SHARED = (
+_SHARED: tuple[type, ...] = (
     type,
     types.FunctionType,
     types.ModuleType,
@@ -49,12 +49,17 @@ _SHARED = (
     types.GetSetDescriptorType,
     types.MemberDescriptorType,
     types.ClassMethodDescriptorType,
-    torch._ops.OpOverload,
-    torch._ops.OpOverloadPacket,
-    torch._ops.HigherOrderOperator,
-    numpy.generic,
-    numpy.dtype,
+    OpOverload,
+    OpOverloadPacket,
+    HigherOrderOperator,
 )
+try:
+    import numpy
+except ImportError:  # torch works without it, and so does suture
+    pass
+else:
+    _UNCHANGING |= {numpy.ufunc, numpy.finfo, numpy.iinfo}
+    _SHARED += (numpy.generic, numpy.dtype)
 
 
 def may_keep(value: Any) -> bool:

@@ -17,7 +17,7 @@ except AttributeError as error:
 
 
 def has_dict(cls: type) -> bool:
-    """Whether instances of a class have attributes beside its slots."""
+    """Whether instances of a class have attributes other than its slots."""
     return cls.__dictoffset__ != 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from suture._core import type_name
@@ -27,15 +27,15 @@ class MadeReference(Value):
     def python_type(self) -> type:
         return weakref.ref
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         if args or kwargs:
             return abstract.raise_(trace, TypeError, "a weak reference takes no arguments")
         return self.to
 
-    def hash_key(self, trace: Trace) -> Any:
+    def hash_key(self, trace: Trace) -> Hashable:
         return (weakref.ref, self.to.hash_key(trace))
 
-    def identity(self) -> Any:
+    def identity(self) -> Hashable:
         return (weakref.ref, self.to.identity())  # an object has one without a callback
 
     def rebuild(self, emit: Emitter) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Hashable
 from typing import Any
 
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.methods import method
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 _READING = frozenset(
     {"__getitem__", "__len__", "__contains__", "__iter__", "__reversed__", "__or__", "__ror__"}
@@ -29,13 +30,13 @@ class Proxy(Value):
     def python_type(self) -> type:
         return types.MappingProxyType
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return self.behind.truth(trace)
 
-    def hash_key(self, trace: Trace) -> Any:
+    def hash_key(self, trace: Trace) -> Hashable:
         return abstract.raise_(trace, TypeError, "unhashable type: 'mappingproxy'")
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         if name in _READING:
             return abstract.getattr(trace, self.behind, name)
         if name == "__class__":

@@ -30,7 +30,7 @@ from suture.compiler.objects import (
     SequenceIterator,
     Zip,
 )
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 _FEW = 64  # an iterator with more left is never unrolled
 
@@ -145,14 +145,14 @@ class Count(Iterator):
 # ---- wrapping
 
 
-def wrap_iterator(trace: Trace, value: Value, source: Source | None) -> Value:
+def wrap_iterator(trace: Trace, value: object, source: Source | None) -> Value:
     """A builtin iterator that exists."""
     source = source if source is not None else abstract.pinned(trace, value, "an iterator")
     trace.guards.add(source, "type", type(value))
     return Real(value, source)
 
 
-def _look(trace: Trace, value: Value, source: Source) -> Value | None:
+def _look(trace: Trace, value: object, source: Source) -> Value | None:
     """The model of an iterator, or None where it cannot be or should not be unrolled."""
     try:
         left = value.__length_hint__() if hasattr(value, "__length_hint__") else 0

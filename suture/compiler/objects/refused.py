@@ -10,7 +10,7 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.instance import Opaque
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 
 class Refused(Opaque):
@@ -29,7 +29,7 @@ class Refused(Opaque):
     def constant(self) -> Any:
         raise self.why()
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         if callable(getattr(type(self.value), name, None)):
             return RefusedMethod(self, name)
         raise self.why()
@@ -53,7 +53,7 @@ class RefusedMethod(Value):
         self.owner = owner
         self.name = name
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         return abstract.tail_call_method(trace, self.owner, self.name, args, kwargs)
 
     def rebuild(self, emit: Emitter) -> str:

@@ -11,13 +11,13 @@ from suture.compiler.objects.generator import MadeByPython
 
 class Serial(Value):
     """A number that no other object has, and another one in each call. Inside of a region nobody
-    asks which; should it leave the region, Python makes it at `place`, the call that took it."""
+    asks which; should it leave the region, Python makes it at `position`, the call that took it."""
 
-    __slots__ = ("place",)
+    __slots__ = ("position",)
 
-    def __init__(self, place: Any) -> None:
+    def __init__(self, position: Any) -> None:
         super().__init__(None)
-        self.place = place
+        self.position = position
 
     def python_type(self) -> type:
         return int
@@ -25,8 +25,8 @@ class Serial(Value):
     def describe(self) -> str:
         return "a serial number"
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return None
 
     def rebuild(self, emit: Emitter) -> str:
-        raise MadeByPython(self.place, self.describe())
+        raise MadeByPython(self.position, self.describe())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from suture.breaks import Break, objects
@@ -11,10 +12,12 @@ from suture.compiler.emitting import Emitter
 from suture.compiler.objects.address import Address, is_address_key, may_be_id
 from suture.compiler.objects.constant import Constant, Volatile
 from suture.compiler.objects.dict_keys import SET_ELEMENT, hashed
+from suture.compiler.objects.list_ import List
 from suture.compiler.objects.methods import method, run_method
-from suture.compiler.objects.sequence import Container, List, Tuple
+from suture.compiler.objects.sequence import Container
 from suture.compiler.objects.set_tables import Recipe, recipe_for
-from suture.compiler.sources import Source
+from suture.compiler.objects.tuple_ import Tuple
+from suture.runtime.sources import Source
 
 MOVED: Any = None  # a table of which only the members are known
 
@@ -92,12 +95,12 @@ class Set(Container):
     def constant(self) -> Any:
         return self.made_of([v.constant() for v in self.in_order()])
 
-    def hash_key(self, trace: Trace) -> Any:
+    def hash_key(self, trace: Trace) -> Hashable:
         if self.kind is set:
             return abstract.raise_(trace, TypeError, "unhashable type: 'set'")
         return frozenset(self.entries)
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return bool(self.entries)
 
     def add(self, trace: Trace, item: object) -> None:
@@ -165,7 +168,7 @@ class Set(Container):
 
     # ---- making it real
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         if self.kind is frozenset:
             return f"frozenset({self._steps(emit)[0]})"
         name = str(emit.begin(self, "set()"))

@@ -9,7 +9,7 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.instance import Object
 from suture.compiler.objects.methods import method, run_method
-from suture.compiler.objects.sequence import Tuple
+from suture.compiler.objects.tuple_ import Tuple
 
 
 class StructTuple(Object):
@@ -20,7 +20,7 @@ class StructTuple(Object):
     def __init__(self, cls: type, items: list[Any]) -> None:
         super().__init__(None, cls, None, Tuple(items))
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         fields = getattr(self.cls, "_fields", None) or _struct_fields(self.cls)
         if name in fields:
             return self.storage.items[fields.index(name)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 # Properties of a tensor that its fake counterpart knows exactly.
 KNOWN_PROPERTIES = frozenset(
@@ -84,7 +85,7 @@ class GraphValue(Value):
     def as_proxy(self) -> Any:
         return self.node
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         return str(emit.graph_output(self))
 
 
@@ -120,7 +121,7 @@ class Tensor(GraphValue):
             raise LookupError
         return self.example
 
-    def hash_key(self, trace: Trace) -> Any:
+    def hash_key(self, trace: Trace) -> Hashable:
         return self.identity()
 
     def describe(self) -> str:
@@ -128,14 +129,18 @@ class Tensor(GraphValue):
             return self.source.path()
         return NodeText(f"the tensor {self.node.name}") if self.node is not None else "a tensor"
 
-    def truth(self, trace: Trace) -> Any:
-        asked = abstract.special_override(trace, self, "__bool__", []) if trace.modes.asks else None
-        if asked is not None:
-            return abstract.truth(trace, asked)
+    def truth(self, trace: Trace) -> bool | None:
+        overridden = (
+            abstract.special_override(trace, self, "__bool__", [])
+            if trace.modes.overridable_seen
+            else None
+        )
+        if overridden is not None:
+            return abstract.truth(trace, overridden)
         number = abstract.known_number(trace, self)
-        return abstract.standing_truth(trace, self) if number is None else bool(number)
+        return abstract.current_truth(trace, self) if number is None else bool(number)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         name = str(emit.graph_output(self))
         if self.cls not in _MADE_BY_GRAPHS and type(self.value) is not self.cls:
             cast = emit.constant(torch.Tensor.as_subclass, "as_subclass")
@@ -152,7 +157,7 @@ class Tensor(GraphValue):
         for attr, value in (self.attrs or {}).items():
             emit.line(f"{name}.{attr} = {emit.value(value)}")
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         return abstract.tensor_attribute(trace, self, name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
@@ -175,13 +180,13 @@ class Symbol(GraphValue):
     def describe(self) -> str:
         return self.source.path() if self.source is not None else f"the number {self.value}"
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return abstract.symbol_truth(trace, self)
 
-    def hash_key(self, trace: Trace) -> Any:
+    def hash_key(self, trace: Trace) -> Hashable:
         return abstract.specialise(trace, self)
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         kind = self.python_type()
         if (name == "real" and kind is not bool) or (name == "numerator" and kind is int):
             return self
@@ -215,7 +220,7 @@ class SymbolMethod(Value):
         self.owner = owner
         self.name = name
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         return abstract.symbol_method(trace, self.owner, self.name, args, kwargs)
 
     def rebuild(self, emit: Emitter) -> str:
@@ -235,10 +240,10 @@ class TensorMethod(Value):
     def python_type(self) -> type:
         return type(torch.Tensor.add)
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         return abstract.tensor_method(trace, self.owner, self.name, args, kwargs)
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         if name == "__self__":
             return self.owner
         if name == "__name__":
@@ -256,7 +261,7 @@ class BaseMethod(TensorMethod):
 
     __slots__ = ()
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         return abstract.base_method(trace, self.owner, self.name, args, kwargs)
 
 

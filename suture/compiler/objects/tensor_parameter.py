@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from suture.breaks import Break, tensor_methods
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.tensor import Tensor
 
@@ -31,12 +32,12 @@ class MadeLeaf(Tensor):
     def __init__(self, node: Any, value: Any, cls: type) -> None:
         super().__init__(node, value, None, cls)
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         if name in ("grad", "grad_fn") and (self.attrs is None or name not in self.attrs):
             return Constant(None)
         return super().getattr(trace, name)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         name = str(emit.made_input(self.node))
         if self.attrs:
             emit.named(self, name)

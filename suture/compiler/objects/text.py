@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,15 +78,15 @@ class Text(Value):
     def constant(self) -> Any:
         raise Break(objects.UNKNOWN_OBJECT, operation="take the value of", object=self.describe())
 
-    def hash_key(self, trace: Trace) -> Any:
+    def hash_key(self, trace: Trace) -> Hashable:
         return self.settle(trace)
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return (
             True if any(isinstance(p, str) and p for p in self.parts) else bool(self.settle(trace))
         )
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         return abstract.getattr(trace, Constant(self.settle(trace)), name)
 
     def call_method(

@@ -1,4 +1,4 @@
-"""torch._C.DisableTorchFunctionSubclass: a block in which operations ask no subclass."""
+"""torch._C.DisableTorchFunctionSubclass: a block without `__torch_function__` of subclasses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.methods import find_method, method
 from suture.compiler.objects.sequence import BuiltinMethod
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 from suture.torch_private import tensor_parts, thread_state
 
 Switch = tensor_parts.DisableTorchFunctionSubclass
@@ -30,7 +30,7 @@ class FunctionSwitch(Value):
     def python_type(self) -> type:
         return Switch
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         if find_method(type(self), name) is not None:
             return BuiltinMethod(self, name)
         return super().getattr(trace, name)
@@ -64,7 +64,7 @@ def function_switch_exit(self: FunctionSwitch, trace: Trace, *exc: Value) -> Val
 
 
 def entered(before: bool) -> Any:
-    """A switch that was entered when operations asked subclasses, or did not, as `before` says."""
+    """A switch that was entered when `__torch_function__` was on or off, as `before` says."""
     made, around = Switch(), Switch()
     if not before:  # the state itself is changed by the outer one of several
         around.__enter__()

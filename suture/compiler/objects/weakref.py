@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Hashable
 from typing import Any
 
 from suture.compiler import abstract
@@ -16,13 +17,14 @@ class WeakReference(Held):
 
     __slots__ = ()
 
-    def hash_key(self, trace: Trace) -> Any:
+    def hash_key(self, trace: Trace) -> Hashable:
         """Of what it refers to: two references to one object are one key."""
-        if self.value() is None:
+        referent = None if self.value() is None else self.call(trace, [], {})
+        if referent is None:
             return super().hash_key(trace)
-        return (weakref.ref, self.call(trace, [], {}).hash_key(trace))
+        return (weakref.ref, referent.hash_key(trace))
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         """What it refers to: known already if the program holds it too."""
         target = self.value()
         known = (
@@ -43,7 +45,7 @@ class WeakProxy(Opaque):
 
     __slots__ = ()
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         return self.target(trace).getattr(trace, name)
 
     def setattr(self, trace: Trace, name: str, value: object) -> None:
@@ -54,7 +56,7 @@ class WeakProxy(Opaque):
     ) -> Value | None:
         return abstract.tail_call(trace, self.getattr(trace, name), args, kwargs)
 
-    def truth(self, trace: Trace) -> Any:
+    def truth(self, trace: Trace) -> bool | None:
         return self.target(trace).truth(trace)
 
     def target(self, trace: Trace) -> Any:

@@ -18,22 +18,22 @@ from suture.compiler.core import Trace
 from suture.compiler.objects import Constant, Dict, List, Object, Symbol, Tensor
 from suture.compiler.objects.growing import GrowingDeque, GrowingList
 from suture.compiler.plan import Retry
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 _MOST_LENGTHS = 3  # of a container that grows in a loop; then the loop's body knows none
 
 
-def is_restless(
+def is_unstable(
     trace: Trace, source: Source | None, form: object, most: int = _MOST_LENGTHS
 ) -> bool:
     """Whether what is there takes another form each time the region is reached, so that the
     region had better know nothing of it. A break would be an error: then it is known."""
     if source is None or trace.region.whole:
         return False
-    return bool(trace.region.history.is_restless(source.path(), form, most))
+    return bool(trace.region.history.is_unstable(source.path(), form, most))
 
 
-def restless_value(trace: Trace, source: Source) -> Break:
+def unstable_value(trace: Trace, source: Source) -> Break:
     """Why such a thing is not looked into."""
     grown = f"{source.path()}, which is different each time"
     return Break(objects.UNKNOWN_OBJECT, operation="this", object=grown)

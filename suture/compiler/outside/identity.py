@@ -17,7 +17,7 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.objects import Method, Mutable, Opaque, Raise, Symbol
 from suture.compiler.objects.made_weakref import MadeReference
 from suture.compiler.objects.weakref import WeakReference
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 # Accessors below an object guarded by identity that keep the place just as fixed.
 _FIXED = frozenset(

@@ -16,11 +16,11 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.graph.bounds import bounds_of
 from suture.compiler.graph.known import make_known, number_of
 from suture.compiler.graph.names import TorchName
-from suture.compiler.guards.places import Place
+from suture.compiler.guards.number_sources import NumberSource
 from suture.compiler.objects import Symbol, Tensor
 from suture.compiler.outside.identity import owner_of
-from suture.compiler.sources import Source
 from suture.dynamic import NO_MARKS, Marks, check_marks
+from suture.runtime.sources import Source
 from suture.torch_private import symbolic_shapes, tensor_parts
 
 _CPU = torch.device("cpu")
@@ -93,15 +93,15 @@ def note_sizes(trace: Trace, fake: torch.Tensor, source: Source, plan: TensorPla
     """Remember where the symbols of an input's sizes come from."""
     for i, size in enumerate(fake.shape):
         if isinstance(size, torch.SymInt) and not symbolic_shapes.is_ragged(size):
-            trace.numbers.symbol_places.append(
-                Place(source, "size", i, size, plan.marks.dynamic.get(i))
+            trace.numbers.number_sources.append(
+                NumberSource(source, "size", i, size, plan.marks.dynamic.get(i))
             )
     for i, stride in enumerate(fake.stride()):
         if isinstance(stride, torch.SymInt) and not symbolic_shapes.is_ragged(stride):
-            trace.numbers.symbol_places.append(Place(source, "stride", i, stride))
+            trace.numbers.number_sources.append(NumberSource(source, "stride", i, stride))
     offset = fake.storage_offset()
     if isinstance(offset, torch.SymInt):
-        trace.numbers.symbol_places.append(Place(source, "storage_offset", 0, offset))
+        trace.numbers.number_sources.append(NumberSource(source, "storage_offset", 0, offset))
 
 
 def note_known(trace: Trace, made: Tensor, value: torch.Tensor) -> None:
@@ -137,7 +137,7 @@ def wrap_number(trace: Trace, value: Any, source: Source) -> Value | None:
         return None
     if type(value) is float:
         return _symbolic_float(trace, value, source)
-    if abs(value) >= _LARGEST or len(trace.numbers.symbol_places) >= _MOST_SYMBOLS:
+    if abs(value) >= _LARGEST or len(trace.numbers.number_sources) >= _MOST_SYMBOLS:
         return None
     symint = trace.graph.shape_env.create_unspecified_symint_and_symbol(
         value, TorchName(source.path()), symbolic_shapes.DimDynamic.DYNAMIC
@@ -146,7 +146,7 @@ def wrap_number(trace: Trace, value: Any, source: Source) -> Value | None:
         return None
     trace.guards.add(source, "int")
     node = trace.graph.add_input(source, symint, symint)
-    trace.numbers.symbol_places.append(Place(source, "int", 0, symint))
+    trace.numbers.number_sources.append(NumberSource(source, "int", 0, symint))
     return Symbol(node, symint, source)
 
 
@@ -165,7 +165,7 @@ def _symbolic_float(trace: Trace, value: float, source: Source) -> Value | None:
     item = trace.graph.node(
         "call_method", "item", (node,), {}, symfloat, outermost=True, counted=False
     )
-    trace.numbers.symbol_places.append(Place(source, "float", 0, symfloat))
+    trace.numbers.number_sources.append(NumberSource(source, "float", 0, symfloat))
     return Symbol(item, symfloat, source)
 
 

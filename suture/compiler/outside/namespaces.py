@@ -227,3 +227,18 @@ def _store(trace: Trace, namespace: Dict, name: str, value: object) -> None:
         run_method(trace, namespace, "__delitem__", Constant(name))
     else:
         run_method(trace, namespace, "__setitem__", Constant(name), value)
+
+
+def looks_at_locals(fn: object) -> bool:
+    """Whether a function, or one that it wraps, reads the local variables of frames: of those that
+    call it, which a variant does not have."""
+    for _ in range(_WRAPPERS):
+        if type(fn) is not types.FunctionType:  # asks no object of the program for its class
+            return False
+        if "f_locals" in fn.__code__.co_names:
+            return True
+        fn = fn.__dict__.get("__wrapped__")
+    return False
+
+
+_WRAPPERS = 8

@@ -37,7 +37,7 @@ def _getenv(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value 
     return environment_value(trace, name, default)
 
 
-def _ask_environment(method: Any) -> Any:
+def _environment_method(method: Any) -> Any:
     """A method that all mappings share: the environment is asked here, others are traced."""
 
     def register(fn: Any) -> Any:
@@ -54,13 +54,13 @@ def _ask_environment(method: Any) -> Any:
     return register
 
 
-@_ask_environment(type(os.environ).get)
+@_environment_method(type(os.environ).get)
 def _get(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     default = args[2] if len(args) > 2 else kwargs.get("default", Constant(None))
     return environment_value(trace, args[1], default)
 
 
-@_ask_environment(type(os.environ).__contains__)
+@_environment_method(type(os.environ).__contains__)
 def _contains(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return Constant(environment_value(trace, args[1], None) is not None)
 

@@ -34,11 +34,11 @@ from suture.compiler.objects import (
     Object,
     Opaque,
     Refused,
-    Restless,
     Set,
     Slice,
     Tuple,
     Unknown,
+    UnstableText,
     Value,
     is_literal,
 )
@@ -49,11 +49,11 @@ from suture.compiler.objects.lookup import RawItem, hides_dict, qualname_of, rea
 from suture.compiler.objects.real_iterators import is_builtin_iterator, wrap_iterator
 from suture.compiler.objects.sequence import MOST_GUARDED
 from suture.compiler.objects.weakref import WeakProxy, WeakReference, shows_target
-from suture.compiler.outside.growth import is_restless
+from suture.compiler.outside.growth import is_unstable
 from suture.compiler.outside.identity import is_general, stays_same
 from suture.compiler.outside.inputs import wrap_number
 from suture.compiler.outside.namespaces import move_globals
-from suture.compiler.sources import Source, pinned
+from suture.runtime.sources import Source, pinned
 from suture.torch_private import operators
 
 Wrap = Callable[[Any, Any, Any], Value]
@@ -102,7 +102,7 @@ def realize(trace: Trace, lazy: object) -> Any:
 
 
 @implements(abstract.wrap)
-def wrap_value(trace: Trace, value: Value, source: Source | None) -> Any:
+def wrap_value(trace: Trace, value: object, source: Source | None) -> Any:
     kind = type(value)
     maker = WRAPPERS.get(kind)
     if maker is _literal:
@@ -121,7 +121,7 @@ def wrap_value(trace: Trace, value: Value, source: Source | None) -> Any:
     return made
 
 
-def _alias(trace: Trace, source: Source, found: Value, value: Value) -> None:
+def _alias(trace: Trace, source: Source, found: Value, value: object) -> None:
     if abstract.is_fixed(trace, source) and abstract.is_fixed(trace, found.source):
         trace.guards.add(source, "is", value)
     else:
@@ -151,9 +151,8 @@ def wrap_code_constant(trace: Trace, value: object) -> Value:
     if type(value) is tuple and not is_literal(value):
         return Tuple([wrap_code_constant(trace, v) for v in value])
     if isinstance(value, slice):  # from 3.14 on
-        return Slice(
-            *map(Constant, (value.start, value.stop, value.step)), source=pin(trace, value)
-        )
+        start, stop, step = map(Constant, (value.start, value.stop, value.step))
+        return Slice(start, stop, step, source=pin(trace, value))
     return Constant(value)
 
 
@@ -210,9 +209,9 @@ def _literal(trace: Trace, value: object, source: Source) -> Value:
             symbolic = wrap_number(trace, value, source)
             if symbolic is not None:
                 return symbolic
-        elif kind is str and is_restless(trace, source, value, config.recompile_limit - 2):
+        elif kind is str and is_unstable(trace, source, value, config.recompile_limit - 2):
             trace.guards.add(source, "type", str)
-            return Restless(value, source)
+            return UnstableText(value, source)
         trace.guards.add(source, "equals", value)
     return Constant(value, source)
 
@@ -223,14 +222,14 @@ wraps(
 
 
 @wraps(torch.dtype, torch.layout, torch.memory_format)
-def _identical_constant(trace: Trace, value: Value, source: Source | None) -> Value:
+def _identical_constant(trace: Trace, value: object, source: Source | None) -> Value:
     if source is not None:
         trace.guards.add(source, "is", value)
     return Constant(value, source)
 
 
 @wraps(torch.device, torch.finfo, torch.iinfo)
-def _torch_constant(trace: Trace, value: Value, source: Source | None) -> Value:
+def _torch_constant(trace: Trace, value: object, source: Source | None) -> Value:
     if source is not None:
         trace.guards.add(source, "type", type(value))
         trace.guards.add(source, "truth", Equals(value))
@@ -251,7 +250,7 @@ class Equals:
 
 
 @wraps(collections.deque)
-def _deque(trace: Trace, value: Any, source: Any) -> Value:
+def _deque(trace: Trace, value: Any, source: Source | None) -> Value:
     source = source if source is not None else pin(trace, value, "a deque")
     trace.guards.add(source, "type", collections.deque)
     trace.guards.add(source.attr("maxlen"), "equals", value.maxlen)
@@ -260,7 +259,7 @@ def _deque(trace: Trace, value: Any, source: Any) -> Value:
     )
 
 
-def _deque_items(trace: Trace, value: Any, source: Any) -> list[Any]:
+def _deque_items(trace: Trace, value: Any, source: Source) -> list[Any]:
     if len(value) > MOST_GUARDED:
         raise Break(objects.UNKNOWN_OBJECT, operation="look into", object=f"{len(value)} items")
     trace.guards.add(source.call(len), "equals", len(value))
@@ -268,7 +267,7 @@ def _deque_items(trace: Trace, value: Any, source: Any) -> list[Any]:
 
 
 @wraps(dict, collections.OrderedDict)
-def _dict(trace: Trace, value: Any, source: Any) -> Any:
+def _dict(trace: Trace, value: Any, source: Source | None) -> Any:
     source = source if source is not None else pin(trace, value, "a dict")
     if not abstract.plain_keys(trace, dict.keys(value)):
         return opaque(trace, value, source)
@@ -283,7 +282,7 @@ def _dict(trace: Trace, value: Any, source: Any) -> Any:
 
 
 @wraps(collections.defaultdict)
-def _defaultdict(trace: Trace, value: Any, source: Any) -> Value:
+def _defaultdict(trace: Trace, value: Any, source: Source | None) -> Value:
     source = source if source is not None else pin(trace, value, "a dict")
     trace.guards.add(source, "type", type(value))
     factory = wrap_value(trace, value.default_factory, source.attr("default_factory"))
@@ -299,7 +298,7 @@ def _set(trace: Trace, value: object, source: Source) -> Value:
     return _members(trace, value, source)
 
 
-def _members(trace: Trace, value: Any, source: Any) -> Set:
+def _members(trace: Trace, value: Any, source: Source) -> Set:
     if all(is_literal(v) for v in value):
         frozen = frozenset(value)
         if type(value) is frozenset:
@@ -329,7 +328,7 @@ class _SameMembers:
 
 
 @wraps(slice)
-def _slice(trace: Trace, value: Value, source: Any) -> Value:
+def _slice(trace: Trace, value: object, source: Source | None) -> Value:
     if source is not None:
         trace.guards.add(source, "type", slice)
     parts = [
@@ -339,14 +338,14 @@ def _slice(trace: Trace, value: Value, source: Any) -> Value:
     return Slice(*parts, source=source)  # type: ignore[misc]
 
 
-def _weak_proxy(trace: Trace, value: Value, source: Source | None) -> Value:
+def _weak_proxy(trace: Trace, value: object, source: Source | None) -> Value:
     source = source if source is not None else pin(trace, value, "a weak proxy")
     trace.guards.add(source, "type", type(value))
     return WeakProxy(value, source) if shows_target(value) else Opaque(value, source)
 
 
 @wraps(weakref.ref)
-def _weakref(trace: Trace, value: Any, source: Any) -> Value:
+def _weakref(trace: Trace, value: Any, source: Source | None) -> Value:
     source = source if source is not None else pin(trace, value, "a weakref")
     if abstract.is_fixed(trace, source) or isinstance(value(), torch.Tensor):
         abstract.fix(trace, source, value)
@@ -356,7 +355,7 @@ def _weakref(trace: Trace, value: Any, source: Any) -> Value:
 
 
 @wraps(types.CellType)
-def _cell(trace: Trace, value: Any, source: Any) -> Value:
+def _cell(trace: Trace, value: Any, source: Source | None) -> Value:
     return wrap_cell(trace, value, source)
 
 
@@ -373,7 +372,7 @@ def _builtin(trace: Trace, value: object, source: Source) -> Value:
     return Builtin(value, source if source is not None else pin(trace, value))
 
 
-def _bound_tensor_method(trace: Trace, value: Any, source: Any) -> Value:
+def _bound_tensor_method(trace: Trace, value: Any, source: Source | None) -> Value:
     from suture.compiler.objects import TensorMethod
 
     source = source if source is not None else pin(trace, value)
@@ -393,7 +392,7 @@ def _class(trace: Trace, value: Any, source: Source | None) -> Value:
     return Class(value, source if source is not None else pin(trace, value))
 
 
-def _module(trace: Trace, value: Value, source: Source | None) -> Value:
+def _module(trace: Trace, value: object, source: Source | None) -> Value:
     if source is not None:
         abstract.fix(trace, source, value)
     return Module(value, source if source is not None else pin(trace, value))
@@ -405,7 +404,7 @@ def opaque(trace: Trace, value: object, source: Source | None) -> Value:
     return Opaque(value, source if source is not None else pin(trace, value))
 
 
-def _tensor(trace: Trace, value: Value, source: Source | None) -> Value:
+def _tensor(trace: Trace, value: object, source: Source | None) -> Value:
     if source is None:
         source = pin(trace, value, "a tensor")
     try:
@@ -446,7 +445,7 @@ def _object(trace: Trace, value: object, source: Source) -> Value:
     return made
 
 
-def _storage(trace: Trace, value: Any, source: Any) -> Any:
+def _storage(trace: Trace, value: Any, source: Source) -> Any:
     """The builtin part of an object whose class derives from a container."""
     cls = type(value)
     base = next((b for b in (dict, list, tuple) if issubclass(cls, b)), None)

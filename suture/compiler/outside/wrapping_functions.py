@@ -22,11 +22,11 @@ from suture.compiler.objects import (
 )
 from suture.compiler.outside.identity import stays_same
 from suture.compiler.outside.wrapping import wraps
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 
 @wraps(types.FunctionType)
-def _function(trace: Trace, value: Any, source: Any) -> Value:
+def _function(trace: Trace, value: Any, source: Source | None) -> Value:
     if source is None:
         return Function(value, abstract.pinned(trace, value))
     if abstract.is_fixed(trace, source) and stays_same(trace, source, value):
@@ -54,7 +54,7 @@ class _SameDefaults:
 
 
 @wraps(types.MethodType)
-def _method(trace: Trace, value: Any, source: Any) -> Value:
+def _method(trace: Trace, value: Any, source: Source | None) -> Value:
     if source is None:
         source = abstract.pinned(trace, value)
     if handler_of(value) is not None:
@@ -66,7 +66,7 @@ def _method(trace: Trace, value: Any, source: Any) -> Value:
 
 
 @wraps(functools.partial)
-def _partial(trace: Trace, value: Any, source: Any) -> Value:
+def _partial(trace: Trace, value: Any, source: Source | None) -> Value:
     source = source if source is not None else abstract.pinned(trace, value, "a partial")
     trace.guards.add(source, "type", functools.partial)
     fn = abstract.wrap(trace, value.func, source.attr("func"))
@@ -77,7 +77,7 @@ def _partial(trace: Trace, value: Any, source: Any) -> Value:
 
 
 @wraps(types.MappingProxyType)
-def _proxy(trace: Trace, value: Value, source: Source | None) -> Value:
+def _proxy(trace: Trace, value: object, source: Source | None) -> Value:
     source = source if source is not None else abstract.pinned(trace, value, "a view")
     trace.guards.add(source, "type", types.MappingProxyType)
     behind = _behind(value)
@@ -87,7 +87,7 @@ def _proxy(trace: Trace, value: Value, source: Source | None) -> Value:
 
 
 @wraps(type({}.keys()), type({}.values()), type({}.items()))
-def _view(trace: Trace, value: Value, source: Source | None) -> Value:
+def _view(trace: Trace, value: object, source: Source | None) -> Value:
     source = source if source is not None else abstract.pinned(trace, value, "a view")
     trace.guards.add(source, "type", type(value))
     of = abstract.wrap(trace, _behind(value), source.call(_behind))

@@ -10,9 +10,9 @@ from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.objects import GrowingList, GrowingTuple, Lazy, Size, Tuple
-from suture.compiler.outside.growth import is_restless, restless_value
+from suture.compiler.outside.growth import is_unstable, unstable_value
 from suture.compiler.outside.wrapping import opaque, wraps
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 _MOST_ITEMS = 200_000  # a longer sequence is only passed around
 
@@ -28,25 +28,25 @@ def _tuple(trace: Trace, value: Any, source: Source | None) -> Value:
 
 
 @wraps(torch.Size)
-def _size(trace: Trace, value: Value, source: Source | None) -> Value:
+def _size(trace: Trace, value: object, source: Source | None) -> Value:
     return Size(_items(trace, value, source), source)
 
 
 @wraps(list)
-def _list(trace: Trace, value: Value, source: Source | None) -> Value:
+def _list(trace: Trace, value: object, source: Source | None) -> Value:
     source = source if source is not None else abstract.pinned(trace, value, "a list")
     trace.guards.add(source, "type", list)
     return GrowingList(lambda: _loaded(trace, value, source), source)
 
 
-def _loaded(trace: Trace, value: Any, source: Any) -> list[Any]:
+def _loaded(trace: Trace, value: Any, source: Source) -> list[Any]:
     """The items of a list or tuple that somebody asks for."""
-    if is_restless(trace, source, len(value)):
-        raise restless_value(trace, source)
+    if is_unstable(trace, source, len(value)):
+        raise unstable_value(trace, source)
     return _items(trace, value, source)
 
 
-def _items(trace: Trace, value: Any, source: Any) -> list[Any]:
+def _items(trace: Trace, value: Any, source: Source | None) -> list[Any]:
     if len(value) > _MOST_ITEMS and type(value) is list:
         raise Break(objects.UNKNOWN_OBJECT, operation="look into", object=f"{len(value)} items")
     if source is None:

@@ -11,7 +11,7 @@ from suture.compiler.models import handles
 from suture.compiler.objects import Class, Constant, List, Object, Tuple
 from suture.compiler.objects.array import Array, numpy_dtype
 from suture.compiler.outside.wrapping import WRAPPERS
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 _QUESTIONS = (
     "issubdtype",
@@ -23,7 +23,7 @@ _QUESTIONS = (
 )
 
 
-def _wrap_limits(trace: Trace, value: Value, source: Source | None) -> Value:
+def _wrap_limits(trace: Trace, value: object, source: Source | None) -> Value:
     """numpy.finfo and iinfo: they never change."""
     if source is not None:
         trace.guards.add(source, "is", value)

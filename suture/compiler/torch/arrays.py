@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import warnings
 from collections.abc import Callable
@@ -15,25 +16,19 @@ from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.graph import arrays as nodes
 from suture.compiler.language.conversions import wrap_known
-from suture.compiler.models import handles, special
+from suture.compiler.models import special
 from suture.compiler.objects import (
-    Builtin,
     Class,
     Constant,
     List,
     Object,
-    Opaque,
-    Refused,
     Symbol,
     Tensor,
     Tuple,
 )
 from suture.compiler.objects.array import Array, ArrayMethod, numpy_dtype
-from suture.compiler.outside.inputs import note_sizes, tensor_plan, wrap_number
 from suture.compiler.outside.wrapping import WRAPPERS
-from suture.compiler.sources import Source
 from suture.compiler.torch.tensor_methods import method
-from suture.dynamic import NO_MARKS
 
 _REDUCTIONS = frozenset(["sum", "prod", "max", "min", "mean", "amax", "amin", "argmax", "argmin"])
 _MADE = frozenset(
@@ -59,6 +54,9 @@ _COMPUTED = ("T", "real", "imag")
 _PLAIN = {"iand": "and_", "ior": "or_"}
 _SYMBOLS = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "gt": ">", "ge": ">="}
 _CHANGES = ("fill", "sort", "put", "resize")
+with contextlib.suppress(ImportError):  # torch works without it; nothing here is called then
+    import numpy
+
 _NUMBERS = ("item", "tolist", "__int__", "__float__", "__index__", "__bool__")
 
 
@@ -110,7 +108,7 @@ def _fold_numpy(
     """A function of numbers, called now: it gives a scalar, or an array that is made of what it
     gave; None if it is something else."""
     known = name in _REDUCTIONS or isinstance(real, numpy.ufunc) or nodes.counterpart(name)
-    if not known or not all(_is_number(trace, v) for v in (*args, *kwargs.values())):
+    if not known or not all(is_number(trace, v) for v in (*args, *kwargs.values())):
         return None
     values = [abstract.constant_value(trace, v) for v in args]
     named = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
@@ -122,7 +120,7 @@ def _fold_numpy(
         if result.size > _WRITTEN_OUT:
             return None
         asked = [Constant("array"), wrap_known(trace, result.tolist())]
-        return _array_node(trace, nodes.array_function, asked, _dtype_asked(result), name)
+        return _array_node(trace, nodes.array_function, asked, _dtype_argument(result), name)
     return Constant(result) if type(result) in WRAPPERS and result == result else None
 
 
@@ -153,7 +151,7 @@ def number_in(trace: Trace, array: Array) -> Value | None:
 @implements(abstract.array_operator)
 def array_operator(trace: Trace, name: str, *operands: Value) -> Value | None:
     if any(isinstance(o, Tensor) for o in operands):
-        plain = [_beside_tensor(trace, o, name) for o in operands]
+        plain = [_scalar_operand(trace, o, name) for o in operands]
         return abstract.call_torch(trace, getattr(operator, name), plain, {})
     made = _array_operator(trace, name, *operands)
     numbers = [_number_behind(o) for o in operands]
@@ -162,7 +160,7 @@ def array_operator(trace: Trace, name: str, *operands: Value) -> Value | None:
     return made
 
 
-def _beside_tensor(trace: Trace, operand: Value, name: str) -> Value | None:
+def _scalar_operand(trace: Trace, operand: Value, name: str) -> Value | None:
     """An operand next to a tensor, to which a scalar of NumPy is a number."""
     if isinstance(operand, Array) and (not operand.is_scalar or name.startswith("i")):
         raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of a tensor")
@@ -261,7 +259,7 @@ def _begins_with_tensor(args: list[Any]) -> bool:
     return bool(args) and isinstance(args[0], Tensor)
 
 
-def _dtype_asked(result: Any) -> dict[str, Any]:
+def _dtype_argument(result: Any) -> dict[str, Any]:
     return {"dtype": Constant(str(result.dtype.name))}
 
 
@@ -307,12 +305,12 @@ def _number_behind(operand: Any) -> Any:
     return operand if known else None
 
 
-def _is_number(trace: Trace, value: Value) -> bool:
+def is_number(trace: Trace, value: Value) -> bool:
     """Whether a value is a known number, or a list, tuple or size of them."""
     if isinstance(value, Constant):
         return isinstance(value.value, (bool, int, float, numpy.generic, tuple, type(None)))
     return isinstance(value, (List, Tuple)) and all(
-        _is_number(trace, v) for v in value.unpacked(trace)
+        is_number(trace, v) for v in value.unpacked(trace)
     )
 
 
@@ -333,8 +331,6 @@ def _holds_array(trace: Trace, value: Any) -> bool:
 
 
 def _dtype_name(value: Any) -> str | None:
-    import numpy
-
     try:
         real = value.real()
     except LookupError:
@@ -348,8 +344,6 @@ def _dtype_name(value: Any) -> str | None:
 
 def _numpy_name(real: object) -> str | None:
     """How NumPy calls the function: "sin", "linalg.norm"."""
-    import numpy
-
     name = getattr(real, "__name__", "")
     if getattr(numpy, name, None) is real:
         return str(name)
@@ -377,132 +371,8 @@ def _from_numpy(
     raise Break(calls.C_FUNCTION, function="torch.from_numpy")
 
 
-# ---- arrays from outside
-
-
-class _SameLayout:
-    """A predicate for guards: an array of this dtype, shape and strides."""
-
-    __slots__ = ("__name__", "layout")
-
-    def __init__(self, array: Any) -> None:
-        self.layout = _layout(array)
-        self.__name__ = f"array of {array.dtype} {array.shape}"
-
-    def __call__(self, array: Any) -> bool:
-        return self.layout == _layout(array)
-
-    def __repr__(self) -> str:
-        return self.__name__
-
-
-def _layout(array: Any) -> Any:
-    return array.dtype, array.shape, array.strides
-
-
 def tensor_over(array: Any) -> torch.Tensor:
     """A tensor over the memory of an array, also of one that may not be written."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return torch.from_numpy(array)
-
-
-def _wrap_array(trace: Trace, value: Any, source: Source | None) -> Value:
-    source = source if source is not None else abstract.pinned(trace, value, "an array")
-    trace.guards.add(source, "type", type(value))
-    try:
-        real = tensor_over(value)
-    except (TypeError, ValueError):
-        dtype = str(value.dtype)
-        return Refused(value, source, lambda: Break(arrays.ARRAY_DTYPE, dtype=dtype))
-    if trace.numbers.arrays_written:
-        return Refused(value, source, lambda: Break(arrays.ARRAY_METHOD, method="read"))
-    over = source.call(tensor_over)
-    plan = tensor_plan(trace, real, over, NO_MARKS)
-    fake = trace.graph.fake_tensor(real, over, plan.context)
-    node = trace.graph.add_input(source, real, fake, convert=tensor_over)
-    if plan.context is None:
-        trace.guards.add(source, "truth", _SameLayout(value))
-    else:  # its sizes have changed
-        trace.guards.add(over, "tensor", plan.spec(real, fake))
-        note_sizes(trace, fake, over, plan)
-    return Array(Tensor(node, fake), source)
-
-
-def _wrap_scalar(trace: Trace, value: Any, source: Source | None) -> Value:
-    """A NumPy scalar is a constant, with its type; once it has changed, a number of the graph."""
-    if source is None:
-        return Constant(value)
-    trace.guards.add(source, "type", type(value))
-    number = value.item()
-    if type(number) is not bool and trace.region.history.dynamic_number(
-        trace.region.plan, source.path(), number
-    ):
-        return _changing_scalar(trace, value, source)
-    if value != value:
-        return Opaque(value, source)
-    trace.guards.add(source.call(_number_of), "equals", number)
-    return Constant(value, source)
-
-
-def _changing_scalar(trace: Trace, value: Any, source: Source) -> Value:
-    try:
-        real = tensor_of_scalar(value)
-    except TypeError:
-        return Opaque(value, source)
-    inner = source.call(_number_of)
-    trace.region.history.changes(inner.path())
-    number = wrap_number(trace, value.item(), inner)
-    if number is None:
-        return Opaque(value, source)
-    fake = trace.graph.fake_tensor(real, source, None)
-    node = trace.graph.add_input(source, real, fake, convert=tensor_of_scalar)
-    return Array(Tensor(node, fake), source, number)
-
-
-def tensor_of_scalar(scalar: Any) -> torch.Tensor:
-    """A tensor with the number in a scalar."""
-    return torch.from_numpy(numpy.asarray(scalar))
-
-
-def _number_of(scalar: Any) -> Any:
-    return scalar.item()
-
-
-def _seed(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    """Draws are Python's, so that it is early enough to seed them where the region ends."""
-    seed = args[0].value if len(args) == 1 and isinstance(args[0], Constant) else None
-    if kwargs or type(seed) is not int or not 0 <= seed < 1 << 32:
-        raise Break(calls.C_FUNCTION, function="numpy.random.seed")
-    trace.effects.call(numpy.random.seed, args, {})
-    return Constant(None)
-
-
-def _wrap_function(trace: Trace, value: Value, source: Source | None) -> Value:
-    if source is not None:
-        abstract.fix(trace, source, value)
-    return Builtin(value, source if source is not None else abstract.pinned(trace, value))
-
-
-def _scalar_of(kind: type) -> None:
-    @handles(kind)
-    def make(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
-        if kwargs or not all(_is_number(trace, a) for a in args):
-            raise Break(calls.C_FUNCTION, function=f"numpy.{kind.__name__}")
-        return abstract.folded(
-            trace, lambda: kind(*(abstract.constant_value(trace, a) for a in args))
-        )
-
-
-try:
-    import numpy
-except ImportError:  # torch works without it, and so does suture
-    pass
-else:
-    WRAPPERS[numpy.ndarray] = _wrap_array
-    for _kind in {numpy.dtype(_code).type for _code in "?bBhHiIlLqQfd"}:
-        WRAPPERS[_kind] = _wrap_scalar
-        _scalar_of(_kind)
-    WRAPPERS[numpy.ufunc] = WRAPPERS[type(numpy.sum)] = _wrap_function
-    WRAPPERS[type(numpy.random.seed)] = _wrap_function
-    handles(numpy.random.seed)(_seed)

@@ -59,7 +59,7 @@ class Context(Mutable):
     def describe(self) -> str:
         return "ctx"
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         if name == "saved_tensors":
             return Tuple(list(self.saved))
         if name == "needs_input_grad":
@@ -117,8 +117,8 @@ def _apply(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value |
         raise Break(calls.UNSUPPORTED_CALLABLE, callable="Function.apply", arguments="")
     if kwargs:
         given = _by_position(trace, cls, given, kwargs)
-    if trace.modes.asks:
-        _refuse_asked(trace, given)
+    if trace.modes.overridable_seen:
+        _refuse_overridden(trace, given)
     if not all(_is_held(trace, a) for a in given):
         return _replay(trace, cls, given)
     result = None
@@ -136,7 +136,7 @@ def _apply(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value |
     except OpFailed as failed:
         raise op_failure(trace, failed, cls.value) from failed.cause
     made = from_graph(trace, node, value, list(given), {})
-    return _with_classes(trace, made, result) if trace.modes.asks else made
+    return _with_classes(trace, made, result) if trace.modes.overridable_seen else made
 
 
 def _by_position(trace: Trace, cls: Class, given: list[Any], kwargs: dict[str, Any]) -> list[Any]:
@@ -182,7 +182,7 @@ def _is_held(trace: Trace, variable: Value) -> bool:
 def _replay(trace: Trace, cls: Class, given: list[Any]) -> Value | None:
     """One node that runs the traced forward and backward."""
     name = cls.value.__name__
-    if trace.modes.asks or trace.modes.transforms:
+    if trace.modes.overridable_seen or trace.modes.transforms:
         raise _refuse(name, "it works with more than tensors and constants")
     leaves = [a for a in given if isinstance(a, Tensor)]
     at = iter(range(len(leaves)))
@@ -244,7 +244,7 @@ def _with_classes(trace: Trace, made: object, traced: object) -> Any:
     return made
 
 
-def _refuse_asked(trace: Trace, given: list[Any]) -> None:
+def _refuse_overridden(trace: Trace, given: list[Any]) -> None:
     for value in overloaded(trace, given):
         if isinstance(value, Tensor) and is_subclass(value.cls) and is_custom(value.cls):
             kind = value.cls.__name__
@@ -285,7 +285,7 @@ class _Trial:
         self.source = None
         self.result: Any = None
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         self.result = self.calls(args)
         return self.result
 

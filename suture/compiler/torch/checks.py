@@ -23,23 +23,24 @@ from suture.bytecode import Instruction
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Frame, Trace, Value
-from suture.compiler.graph import standing_number, undoable
+from suture.compiler.graph import current_number, undoable
 from suture.compiler.objects import Symbol, Tensor
 from suture.compiler.outside.identity import owner_of
-from suture.compiler.sources import Source
+from suture.runtime.sources import Source
 
 
 @dataclass(slots=True, eq=False)
 class Check:
-    """A condition that a graph computes, and what it is expected to be. `place` is the branch,
-    `step` and `exit` say how to stop there instead. `stands`: it hangs on what modules keep."""
+    """A condition that a graph computes, and what it is expected to be. `position` is the branch,
+    `step` and `exit` say how to stop there instead. `from_module_state`: it depends on module
+    state alone."""
 
     tensor: Tensor | Symbol
     expected: bool
-    place: tuple[Any, int]
+    position: tuple[Any, int]
     step: int
     exit: Any
-    stands: bool = False
+    from_module_state: bool = False
 
     @property
     def uses_cuda(self) -> bool:
@@ -54,43 +55,43 @@ def expected_truth(trace: Trace, frame: Any, inst: Any, condition: Value) -> boo
     false."""
     if not isinstance(condition, (Tensor, Symbol)) or len(trace.graph.levels.stack) > 1:
         return None
-    place = (frame.code.code, inst.index)
-    if place in trace.region.plan.unexpected or not _hangs_on_data(trace, condition):
+    position = (frame.code.code, inst.index)
+    if position in trace.region.plan.unexpected or not _is_data_dependent(trace, condition):
         return None
     jumped, fell = map(frame.code.only_raises, (inst.target, inst.index + 1))
     if jumped is fell:
-        return standing_truth(trace, condition)
+        return current_truth(trace, condition)
     expected = fell is (inst.op == "POP_JUMP_IF_TRUE")
     asserts = frame.code.instructions[inst.index + 1].op == "LOAD_ASSERTION_ERROR"
     entry = control_flow.TENSOR_ASSERT if asserts else control_flow.TENSOR_BRANCH
     exit = abstract.exit_at(trace, Break(entry, tensor=condition.describe()))
-    trace.checks.append(Check(condition, expected, place, trace.progress.step, exit))
+    trace.checks.append(Check(condition, expected, position, trace.progress.step, exit))
     return expected
 
 
-@implements(abstract.standing_truth)
-def standing_truth(trace: Trace, condition: Any) -> bool | None:
+@implements(abstract.current_truth)
+def current_truth(trace: Trace, condition: Any) -> bool | None:
     frame = trace.frames[-1]
-    place = (frame.code.code, frame.ip)
+    position = (frame.code.code, frame.ip)
     if trace.region.whole or len(trace.graph.levels.stack) > 1 or condition.node is None:
         return None
-    if place in trace.region.plan.unexpected:
+    if position in trace.region.plan.unexpected:
         return None
-    now = standing_number(trace.graph, condition.node, lambda e: _is_kept(trace, e.source))
+    now = current_number(trace.graph, condition.node, lambda e: _is_module_state(trace, e.source))
     if now is None:
         return None
     exit = abstract.exit_at(trace, Break(control_flow.TENSOR_BRANCH, tensor=condition.describe()))
-    trace.checks.append(Check(condition, bool(now), place, trace.progress.step, exit, True))
+    trace.checks.append(Check(condition, bool(now), position, trace.progress.step, exit, True))
     return bool(now)
 
 
-def _is_kept(trace: Trace, source: Source | None) -> bool:
+def _is_module_state(trace: Trace, source: Source | None) -> bool:
     if source is None or source.base is None:
         return False
     return abstract.is_fixed(trace, source.base) or owner_of(trace, source) is not None
 
 
-def _hangs_on_data(trace: Trace, condition: Value) -> bool:
+def _is_data_dependent(trace: Trace, condition: Value) -> bool:
     """Whether only the running graph can tell if the condition holds."""
     if isinstance(condition, Tensor):
         return condition.value.numel() == 1 and abstract.known_number(trace, condition) is None

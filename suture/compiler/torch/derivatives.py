@@ -57,9 +57,9 @@ def _grad(
 ) -> Value | None:
     refused = Break(tensors.BACKWARD_CALL, call="torch.autograd.grad()")
     frame = trace.frames[-1]
-    place = (frame.code.code, frame.ip)
+    position = (frame.code.code, frame.ip)
     if (
-        place in trace.region.plan.by_python
+        position in trace.region.plan.by_python
         or trace.modes.function_modes
         or len(trace.graph.levels.stack) > 1
     ):
@@ -75,20 +75,20 @@ def _grad(
     fits = all(_is_plain(t) or _is_none(t) for t in grads or ())
     if not outputs or not inputs or not plain or not fits or options.pop("is_grads_batched"):
         raise refused
-    return _differentiate(trace, (outputs, inputs, grads), options, place, refused)
+    return _differentiate(trace, (outputs, inputs, grads), options, position, refused)
 
 
 _TENSORS = ("outputs", "inputs", "grad_outputs")
 
 
 def _differentiate(
-    trace: Trace, given: Any, options: Any, place: Any, refused: Break
+    trace: Trace, given: Any, options: Any, position: Any, refused: Break
 ) -> Value | None:
     outputs, inputs, grads = given
     derivatives = trace.graph.derivatives
     with trace.graph.fake:
         found = derivatives.reach([t.value for t in outputs], [t.value for t in inputs])
-    if found.outside or any(_has_hooks(t) for t in inputs):
+    if found.outside or any(_has_hooks(trace, t) for t in inputs):
         raise refused
     kept = options["retain_graph"]
     freed = [] if (options["create_graph"] if kept is None else kept) else saving(found.run)
@@ -101,12 +101,12 @@ def _differentiate(
     except OpFailed:
         raise refused from None
     guard_reached(trace, found, inputs)
-    derivatives.spend(freed, place)
+    derivatives.spend(freed, position)
     same = [t for t in (*outputs, *inputs, *(grads or ())) if isinstance(t, Tensor)]
     return Tuple([_result(trace, node, i, value, same) for i, value in enumerate(made)])
 
 
-def _result(trace: Trace, node: Any, place: int, value: object, given: list[Tensor]) -> Any:
+def _result(trace: Trace, node: Any, position: int, value: object, given: list[Tensor]) -> Any:
     """One of the gradients; a tensor that was given may come back as it is."""
     if value is None:
         return abstract.known(trace, None)
@@ -114,7 +114,7 @@ def _result(trace: Trace, node: Any, place: int, value: object, given: list[Tens
     return (
         same
         if same is not None
-        else abstract.from_value(trace, trace.graph.getitem(node, place, value), value)
+        else abstract.from_value(trace, trace.graph.getitem(node, position, value), value)
     )
 
 
@@ -139,5 +139,9 @@ def _is_plain(value: object) -> bool:
     return bool(value.value.requires_grad or value.value.dtype.is_floating_point)
 
 
-def _has_hooks(tensor: Tensor) -> bool:
+def _has_hooks(trace: Trace, tensor: Tensor) -> bool:
+    """Whether the engine would call hooks on the tensor: those it came with, and those that the
+    region has put on it, which are set when the region ends."""
+    if any(leaf is tensor.value for leaf in trace.graph.derivatives.hooked):
+        return True
     return tensor.example is not None and tensor_parts.has_backward_hooks(tensor.example)

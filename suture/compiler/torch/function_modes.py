@@ -1,7 +1,7 @@
 """TorchFunctionMode: modes of the user that see every operation before it is done.
 
 The tracer has a stack of its own: the modes that were active when the region began, innermost
-last, and those that the program enters. An operation asks the innermost mode, whose
+last, and those that the program enters. An operation calls the innermost mode, whose
 `__torch_function__` is traced with the mode itself off the stack, as torch does it. While tracing,
 and while a graph runs, no mode is really active; what the program changed of the stack, the
 variant puts back at its end.
@@ -41,7 +41,7 @@ def begin_modes(trace: Trace, active: list[Any]) -> None:
         for place, mode in enumerate(active)
     ]
     trace.modes.function_modes = list(trace.modes.modes_at_start)
-    trace.modes.asks = trace.modes.asks or bool(active)
+    trace.modes.overridable_seen = trace.modes.overridable_seen or bool(active)
 
 
 def function_mode(trace: Trace, place: int) -> Any:
@@ -57,7 +57,7 @@ def function_mode(trace: Trace, place: int) -> Any:
 def push_mode(trace: Trace, mode: object) -> None:
     trace.effects.note_change()
     trace.modes.function_modes.append(mode)
-    trace.modes.asks = True
+    trace.modes.overridable_seen = True
 
 
 def pop_mode(trace: Trace) -> Value | None:
@@ -70,7 +70,7 @@ def pop_mode(trace: Trace) -> Value | None:
 
 
 def modes_see(trace: Trace, real: object = None) -> bool:
-    """Whether a mode is to be asked about an operation. A default device only has to do with
+    """Whether a mode may take over an operation. A default device only has to do with
     functions that make tensors."""
     if not trace.modes.function_modes:
         return False
@@ -85,7 +85,7 @@ def _is_device(trace: Trace, mode: object) -> bool:
     return isinstance(mode, Object) and mode.cls is DeviceContext
 
 
-def ask_mode(
+def call_function_mode(
     trace: Trace, func: object, kinds: Value, args: list[Any], kwargs: dict[str, Value], plain: bool
 ) -> Value | None:
     """What the innermost mode says. The stack is without it meanwhile."""
@@ -127,12 +127,12 @@ def mode_operator(trace: Trace, name: str, *operands: object) -> Value | None:
     if not modes_see(trace) or not any(isinstance(v, Tensor) for v in operands):
         return None
     marks = "".join("t" if isinstance(v, Tensor) else "n" for v in operands)
-    heard = _heard(name, marks)
-    if heard is None:
+    recorded = _recorded(name, marks)
+    if recorded is None:
         return None
-    func, order, plain = heard
+    func, order, plain = recorded
     given = [operands[i] for i in order]
-    return ask_mode(trace, abstract.wrap(trace, func, None), Tuple([]), given, {}, plain)
+    return call_function_mode(trace, abstract.wrap(trace, func, None), Tuple([]), given, {}, plain)
 
 
 # ---- a device as a block
@@ -158,35 +158,35 @@ def default_device(trace: Trace) -> Any:
     return Constant(torch.get_default_device())
 
 
-class _Listener(TorchFunctionMode):
-    """A mode that keeps what it was asked first."""
+class _Recorder(TorchFunctionMode):
+    """A mode that records its first call."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.heard: Any = None
+        self.recorded: Any = None
 
     def __torch_function__(
         self, func: Any, types: Any, args: Sequence[Value] = (), kwargs: Any = None
     ) -> Any:
-        if self.heard is None:
-            self.heard = (func, args, kwargs is None)
+        if self.recorded is None:
+            self.recorded = (func, args, kwargs is None)
         return torch.zeros(())
 
 
 @functools.cache
-def _heard(name: str, marks: str) -> Any:
-    """(function, order of the operands, whether C asks) for an operator on tensors and numbers;
-    None if it asks nobody."""
+def _recorded(name: str, marks: str) -> Any:
+    """(function, order of the operands, whether C calls) for an operator on tensors and numbers;
+    None if it calls none."""
     made = [torch.zeros(()) if mark == "t" else 2 for mark in marks]
     real = divmod if name == "divmod" else getattr(operator, name)
-    with _Listener() as listener:
+    with _Recorder() as listener:
         try:
             real(*made)
         except TypeError:
             return None
-    if listener.heard is None:
+    if listener.recorded is None:
         return None
-    func, args, plain = listener.heard
+    func, args, plain = listener.recorded
     order = [next((i for i, o in enumerate(made) if o is a), -1) for a in args]
     return (func, order, plain) if -1 not in order else None
 

@@ -15,6 +15,7 @@ from torch.utils.hooks import RemovableHandle
 
 from suture.breaks import Break, autograd
 from suture.compiler.core import Mutable, Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.models import special
 from suture.compiler.objects import BuiltinMethod, Constant, Tensor
 from suture.compiler.objects.methods import method
@@ -53,10 +54,10 @@ class Handle(Mutable):
     def describe(self) -> str:
         return "the handle of a hook"
 
-    def getattr(self, trace: Trace, name: str) -> Any:
+    def getattr(self, trace: Trace, name: str) -> Value | None:
         return BuiltinMethod(self, name) if name == "remove" else super().getattr(trace, name)
 
-    def rebuild(self, emit: Any) -> str:
+    def rebuild(self, emit: Emitter) -> str:
         made = f"{emit.value(self.leaf)}.{self.method}({emit.value(self.hook)})"
         name = str(emit.begin(self, made))
         if self.removed:
@@ -85,6 +86,7 @@ def _on_leaf(trace: Trace, method: str, args: Any, kwargs: Any) -> Handle | None
         return None
     handle = Handle(tensor, method, hook)
     trace.effects.call(keep_hook, [handle], {})
+    trace.graph.derivatives.hooked.append(tensor.value)
     return handle
 
 

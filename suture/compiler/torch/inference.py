@@ -12,7 +12,7 @@ import torch
 from suture.breaks import Break, contexts
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
-from suture.compiler.language.attributes import set_attr
+from suture.compiler.language.attribute_writes import set_attr
 from suture.compiler.language.classes import make_instance
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Object

@@ -17,7 +17,11 @@ from suture.compiler.models import special
 from suture.compiler.objects import Constant, Tensor, is_literal
 from suture.compiler.outside.aliasing import offset_of
 from suture.compiler.torch.tensor_methods import method
-from suture.torch_private.tensor_parts import is_traceable_wrapper_subclass
+from suture.torch_private.tensor_parts import (
+    is_traceable_wrapper_subclass,
+    is_view,
+    storage_key,
+)
 
 
 @method("storage_offset")
@@ -31,14 +35,20 @@ def _storage_offset(
     for source, example in _memory_of(trace, tensor):
         offset = offset_of(example)
         path = f"{source.path()}.storage_offset()"
-        if trace.region.history.numbers.setdefault(path, offset) != offset:
-            trace.region.history.changing.add(path)
-        if (
-            path in trace.region.history.changing
-        ):  # Python reads it; what is behind may follow a symbol
-            raise _unknown(tensor)
+        if not trace.region.history.same_number(path, offset):
+            raise _unknown(tensor)  # Python reads it; what is behind may follow a symbol
         trace.guards.add(source.call(offset_of), "equals", offset)
     return Constant(found)
+
+
+@method("_is_view")
+def _is_view(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """Guards of tensors do not ask it either, since operations do not."""
+    if tensor.source is None or tensor.example is None:
+        return Constant(is_view(tensor.value))
+    known = is_view(tensor.example)
+    trace.guards.add(tensor.source.call(is_view), "equals", known)
+    return Constant(known)
 
 
 @method("is_set_to")
@@ -86,14 +96,14 @@ def _memory_of(trace: Trace, tensor: Tensor) -> list[tuple[Any, torch.Tensor]]:
     """The inputs in whose memory a tensor lies: source and example of each."""
     if is_traceable_wrapper_subclass(tensor.value):
         raise _unknown(tensor)
-    place = tensor.value.untyped_storage()._cdata
+    place = storage_key(tensor.value)
     found = []
     for _, variable in trace.outside.known.values():
         if not isinstance(variable, Tensor) or variable.source is None or variable.example is None:
             continue
         if is_traceable_wrapper_subclass(variable.value):
             continue
-        if variable is tensor or variable.value.untyped_storage()._cdata == place:
+        if variable is tensor or storage_key(variable.value) == place:
             found.append((variable.source, variable.example))
     return found
 

@@ -9,6 +9,7 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace
 from suture.compiler.objects import Tensor
 from suture.compiler.objects.sequence import Sequence
+from suture.torch_private.tensor_parts import is_view
 
 
 def refuse_resize(
@@ -32,4 +33,4 @@ def refuse_resize(
 
 def _is_private(tensor: Tensor) -> bool:
     """Whether nobody else looks at the memory: it was made here, and is no view."""
-    return tensor.source is None and not tensor.value._is_view() and tensor.value.numel() == 0
+    return tensor.source is None and not is_view(tensor.value) and tensor.value.numel() == 0

@@ -1,17 +1,16 @@
 """`__torch_function__`: operations that classes of tensors, and other objects, take over.
 
-An operation asks each of its arguments whose class has a `__torch_function__` of its own, in
-torch's order; what that does is traced like any other function. Inside of it, with the switch
-off, the same operation is a node of the graph. Classes that leave torch.Tensor's own in place are
-not asked: their results get their class (calls/tensor_classes/subclasses.py).
+An operation calls the `__torch_function__` of each argument whose class has one of its own, in
+torch's order; what that does is traced like any other function. Inside of it, with the switch off,
+the same operation is a node of the graph. Classes that leave torch.Tensor's own in place take over
+nothing: their results get their class (subclasses.py).
 """
 
 from __future__ import annotations
 
 import functools
-import operator
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import torch
@@ -40,42 +39,43 @@ from suture.compiler.objects.held import RealIdentity
 from suture.compiler.objects.methods import method
 from suture.compiler.objects.torch_switch import FunctionSwitch, Switch, leave, state_behind
 from suture.compiler.outside.wrapping import Equals, wraps
-from suture.compiler.sources import Source
-from suture.compiler.torch.function_modes import ask_mode, mode_operator, modes_see
+from suture.compiler.torch.function_modes import call_function_mode, mode_operator, modes_see
+from suture.compiler.torch.operator_functions import (
+    function_asked,
+    is_overloaded,
+    kind_mark,
+    operator_function,
+)
 from suture.compiler.torch.subclasses import DISABLED, OWN_FUNCTION, PLAIN, as_class, defined_in
-from suture.compiler.torch.wrappers import asked_by_graphs
+from suture.compiler.torch.wrappers import torch_function_in_graph
+from suture.runtime.sources import Source
 from suture.torch_private import operators, tensor_parts, thread_state
 
 _OPERATORS = (operators.OpOverload,)
 _GETSET = types.GetSetDescriptorType
 
 
-def is_overloaded(kind: type) -> bool:
-    """Whether torch asks objects of that class before it does an operation."""
-    found = getattr(kind, "__torch_function__", DISABLED)
-    return kind not in PLAIN and found is not DISABLED
-
-
 def torch_functions_on() -> bool:
-    """Whether operations ask `__torch_function__` now."""
+    """Whether operations call `__torch_function__` now."""
     return bool(thread_state.is_torch_function_enabled())
 
 
 def is_custom(kind: type) -> bool:
     """Whether such a class has more to say than torch.Tensor's own answer, and it is traced."""
     own = getattr(kind.__torch_function__, "__func__", None) is OWN_FUNCTION  # type: ignore[attr-defined]
-    return not own and not asked_by_graphs(kind)
+    return not own and not torch_function_in_graph(kind)
 
 
 def overloaded(trace: Trace, values: Any, lists: bool = True) -> list[Any]:
-    """Those of an operation's arguments that torch asks, one of each class, in its order."""
+    """Those of an operation's arguments whose `__torch_function__` torch calls, one of each class,
+    in its order."""
     found: list[Any] = []
     for value in values:
         if isinstance(value, Tensor):
             if value.cls not in PLAIN and is_overloaded(value.cls):
                 _insert(found, value)
         elif type(value) in (List, Tuple):
-            if lists and (trace.modes.asks or _holds_objects(value)):
+            if lists and (trace.modes.overridable_seen or _holds_objects(value)):
                 for item in overloaded(trace, value.items, False):
                     _insert(found, item)
         elif isinstance(value, Object) and is_overloaded(value.cls):
@@ -84,8 +84,8 @@ def overloaded(trace: Trace, values: Any, lists: bool = True) -> list[Any]:
     return found
 
 
-def asked_first(trace: Trace, args: Any, kwargs: dict[str, Value]) -> list[Any]:
-    """The same if one of them has an answer of its own and torch asks now; else nothing."""
+def overridden_by(trace: Trace, args: Any, kwargs: dict[str, Value]) -> list[Any]:
+    """The same if one of them overrides torch.Tensor's own, and overrides are on; else nothing."""
     found = overloaded(trace, (*args, *kwargs.values()))
     if not found:
         return found
@@ -101,7 +101,7 @@ def guard_functions(trace: Trace) -> None:
     trace.guards.add(None, "torch_state", (reader, trace.modes.functions_at_start, reader.__name__))
 
 
-def ask_function(
+def call_torch_function(
     trace: Trace,
     func: Any,
     found: list[Any],
@@ -109,14 +109,14 @@ def ask_function(
     kwargs: dict[str, Value],
     plain: bool,
 ) -> Value | None:
-    """What the first says that has an answer. `plain`: as C asks, which leaves out empty
+    """The result of the first override that does not decline. `plain`: as C calls it, without empty
     keyword arguments."""
     kinds = Tuple([abstract.wrap(trace, v.cls, None) for v in found])
     given = [func, kinds, Tuple(list(args))]
     if kwargs or not plain:
         given.append(Dict({k: (Constant(k), v) for k, v in kwargs.items()}))
     if modes_see(trace, _real(func)):
-        return ask_mode(trace, func, kinds, args, kwargs, plain)
+        return call_function_mode(trace, func, kinds, args, kwargs, plain)
     for value in found:
         raw = abstract.type_lookup(trace, value.cls, "__torch_function__")
         bound = abstract.finish(
@@ -133,9 +133,9 @@ def ask_function(
 def meet_subclass(trace: Trace, kind: type | None = None) -> None:
     if kind is not None:
         abstract.type_lookup(trace, kind, "__torch_function__")  # how it takes part is guarded
-    if trace.modes.asks:
+    if trace.modes.overridable_seen:
         return
-    trace.modes.asks = True
+    trace.modes.overridable_seen = True
     switch = Switch()
     switch.__enter__()
     trace.modes.restores.append(functools.partial(leave, switch))
@@ -145,7 +145,7 @@ def meet_subclass(trace: Trace, kind: type | None = None) -> None:
 def refuse_in_graph(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Value]) -> None:
     if not isinstance(real, types.FunctionType) or real.__module__.startswith("torch."):
         return
-    for value in asked_first(trace, args, kwargs):
+    for value in overridden_by(trace, args, kwargs):
         if isinstance(value, Tensor) and type(value.value) is not value.cls:
             kind = value.cls.__name__
             raise Break(tensors.SUBCLASS, tensor=value.describe(), subclass=kind)
@@ -158,18 +158,18 @@ def refuse_in_graph(trace: Trace, real: object, args: list[Any], kwargs: dict[st
 def call_override(
     trace: Trace, real: object, fn: Any, args: list[Any], kwargs: dict[str, Value]
 ) -> Any:
-    if not (trace.modes.asks or any(_may_be_asked(a) for a in args)):
+    if not (trace.modes.overridable_seen or any(_may_override(a) for a in args)):
         return None
     if isinstance(real, types.MethodWrapperType):
         return _call_field(trace, real, args)
     if not _is_operation(real):
         return None
-    found = asked_first(trace, args, kwargs)
+    found = overridden_by(trace, args, kwargs)
     if not found and not modes_see(trace, real):
         return None
     if isinstance(real, types.FunctionType):
-        return abstract.inline(trace, fn, args, kwargs)  # it asks itself
-    return ask_function(trace, fn, found, args, kwargs, True)
+        return abstract.inline(trace, fn, args, kwargs)  # it looks for overrides itself
+    return call_torch_function(trace, fn, found, args, kwargs, True)
 
 
 def _call_field(trace: Trace, real: Any, args: list[Any]) -> Value | None:
@@ -192,7 +192,7 @@ def override_of_method(
     method = getattr(torch.Tensor, name, None)
     if method is None or name in _NEVER:
         return None
-    found = asked_first(trace, [tensor, *args], kwargs)
+    found = overridden_by(trace, [tensor, *args], kwargs)
     if not found and not modes_see(trace):
         return None
     if isinstance(method, types.FunctionType):
@@ -201,7 +201,7 @@ def override_of_method(
         )
     if not _is_operation(method):
         return None
-    return ask_function(
+    return call_torch_function(
         trace, abstract.wrap(trace, method, None), found, [tensor, *args], kwargs, True
     )
 
@@ -211,25 +211,27 @@ def field_override(trace: Trace, tensor: Tensor, name: str, *value: Value) -> Va
     field = getattr(torch.Tensor, name, None)
     if not isinstance(field, _GETSET) or name in _NEVER:
         return None
-    found = asked_first(trace, [tensor], {})
+    found = overridden_by(trace, [tensor], {})
     if not found and not modes_see(trace):
         return None
     func = field.__set__ if value else field.__get__
-    return ask_function(trace, abstract.wrap(trace, func, None), found, [tensor, *value], {}, True)
+    return call_torch_function(
+        trace, abstract.wrap(trace, func, None), found, [tensor, *value], {}, True
+    )
 
 
 @implements(abstract.operator_override)
 def operator_override(trace: Trace, name: str, *operands: object) -> Value | None:
-    found = asked_first(trace, operands, {})
+    found = overridden_by(trace, operands, {})
     if not found:
         return mode_operator(trace, name, *operands)
-    marks = "".join(_mark(v) for v in operands)
-    heard = _heard(name, marks)
+    marks = "".join(kind_mark(v) for v in operands)
+    heard = function_asked(name, marks)
     if heard is None:
         names = ", ".join(v.cls.__name__ for v in found)
         raise Break(tensors.SUBCLASS, tensor=f"an operand of {name}", subclass=names)
     func, order, plain = heard
-    return ask_function(
+    return call_torch_function(
         trace, abstract.wrap(trace, func, None), found, [operands[i] for i in order], {}, plain
     )
 
@@ -266,7 +268,7 @@ def special_methods(trace: Trace, name: str, *operands: object) -> Value | None:
 
 
 def _order_of(trace: Trace, name: str, operands: Any) -> list[tuple[Any, str, list[Any]]]:
-    """(object, method, other operands) in the order in which Python asks."""
+    """(object, method, other operands) in the order in which Python tries them."""
     if name in UNARY:
         return [(operands[0], UNARY[name], [])]
     left, right = operands
@@ -283,24 +285,24 @@ def _order_of(trace: Trace, name: str, operands: Any) -> list[tuple[Any, str, li
 
 
 def _torch_operator(trace: Trace, name: str, operands: Any) -> Value:
-    asked = operator_override(trace, name, *operands)
-    if asked is not None:
-        return asked
-    return abstract.call_torch(trace, _operator(name), list(operands), {})
+    overridden = operator_override(trace, name, *operands)
+    if overridden is not None:
+        return overridden
+    return abstract.call_torch(trace, operator_function(name), list(operands), {})
 
 
 @implements(abstract.base_method)
 def base_method(
     trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: dict[str, Value]
 ) -> Value | None:
-    found = asked_first(trace, [tensor, *args], kwargs) if trace.modes.asks else []
+    found = overridden_by(trace, [tensor, *args], kwargs) if trace.modes.overridable_seen else []
     if not found:
         return abstract.add_node(trace, "call_method", name, [tensor, *args], kwargs)
     func = getattr(tensor_parts.TensorBase, name)
-    heard = _heard("." + name, "".join(_mark(v) for v in (tensor, *args)))
+    heard = function_asked("." + name, "".join(kind_mark(v) for v in (tensor, *args)))
     if heard is not None and name.startswith("__") and not kwargs:
         func = heard[0]
-    return ask_function(
+    return call_torch_function(
         trace, abstract.wrap(trace, func, None), found, [tensor, *args], kwargs, True
     )
 
@@ -329,7 +331,7 @@ def own_function(
     return with_functions(trace, False, lambda: as_class(trace, made, cls.value, args))
 
 
-def _may_be_asked(value: object) -> bool:
+def _may_override(value: object) -> bool:
     return isinstance(value, Object) or (type(value) in (List, Tuple) and _holds_objects(value))
 
 
@@ -345,7 +347,7 @@ def _insert(found: list[Any], value: Any) -> None:
     found.insert(before[0] if before else len(found), value)
 
 
-# Methods and fields of tensors that ask nobody.
+# Methods and fields of tensors that cannot be overridden.
 _NEVER = frozenset(
     ("as_subclass", "__class__", "__dict__", "__torch_function__", "__hash__", "_make_subclass")
 )
@@ -357,7 +359,7 @@ def _overridable() -> Any:
 
 
 def _is_operation(real: object) -> bool:
-    """Whether torch asks `__torch_function__` when this is called."""
+    """Whether torch calls `__torch_function__` when this is called."""
     if isinstance(real, _OPERATORS):
         return True
     try:
@@ -379,71 +381,8 @@ def _real(func: Any) -> Any:
         return None
 
 
-# ---- which function an operator asks with
-
-
-class _Listener(torch.Tensor):
-    """A tensor that keeps what it was asked last."""
-
-    heard: Any = None
-
-    @classmethod
-    def __torch_function__(
-        cls, func: Any, types: Any, args: Sequence[Value] = (), kwargs: Any = None
-    ) -> Any:
-        _Listener.heard = (func, args, kwargs is None)
-        return None
-
-
-class _Duck:
-    """An object that is no tensor and keeps what it was asked last."""
-
-    __torch_function__ = _Listener.__torch_function__
-
-
-_MAKERS: dict[str, Callable[[], Any]] = {
-    "o": lambda: torch.zeros(()).as_subclass(_Listener),
-    "t": lambda: torch.zeros(()),
-    "d": _Duck,
-    "n": lambda: 2,
-}
-
-
-def _mark(value: object) -> str:
-    if isinstance(value, Tensor):
-        return "o" if value.cls not in PLAIN and is_overloaded(value.cls) else "t"
-    return "d" if isinstance(value, Object) else "n"
-
-
-@functools.cache
-def _heard(name: str, marks: str) -> Any:
-    """(function, order of the operands, whether C asks) for an operator on operands of these
-    kinds; None if it asks nobody."""
-    with tensor_parts.DisableTorchFunctionSubclass():
-        operands = [_MAKERS[mark]() for mark in marks]
-    _Listener.heard = None
-    try:
-        with tensor_parts.EnableTorchFunction():
-            _operator(name)(*operands)
-    except TypeError:
-        return None
-    finally:
-        heard, _Listener.heard = _Listener.heard, None
-    if heard is None:
-        return None
-    func, args, plain = heard
-    order = [next((i for i, o in enumerate(operands) if o is a), -1) for a in args]
-    return (func, order, plain) if -1 not in order else None
-
-
 def _names(operands: Any) -> str:
     return ", ".join(o.describe() for o in operands)
-
-
-def _operator(name: str) -> Any:
-    if name.startswith("."):
-        return getattr(tensor_parts.TensorBase, name[1:])
-    return divmod if name == "divmod" else getattr(operator, name)
 
 
 # ---- handlers
@@ -496,7 +435,7 @@ def _has_torch_function(
 def _handle(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     """handle_torch_function(function, relevant arguments, *args, **kwargs)"""
     found = overloaded(trace, abstract.unpack(trace, args[1]), False)
-    return ask_function(trace, args[0], found, list(args[2:]), kwargs, False)
+    return call_torch_function(trace, args[0], found, list(args[2:]), kwargs, False)
 
 
 _FIELD_ACCESS: dict[Any, Any] = {}
@@ -507,10 +446,10 @@ class FieldAccess(Builtin):
 
     __slots__ = ()
 
-    def identity(self) -> Any:
+    def identity(self) -> Hashable:
         return Identity(self)
 
-    def hash_key(self, trace: Trace) -> Any:
+    def hash_key(self, trace: Trace) -> Hashable:
         return RealIdentity(self.value)
 
 
@@ -537,7 +476,7 @@ def _wrap_field_access(trace: Trace, value: Any, source: Source | None) -> Value
 
 
 @wraps(Switch)
-def _wrap_switch(trace: Trace, value: Value, source: Source | None) -> Value:
+def _wrap_switch(trace: Trace, value: object, source: Source | None) -> Value:
     """One that the program holds: if it is entered, what it goes back to is known."""
     source = source if source is not None else abstract.pinned(trace, value)
     trace.guards.add(source, "type", Switch)

@@ -48,7 +48,7 @@ class Copied:
         )
 
 
-def become_leaf(trace: Trace, tensor: Tensor, refused: Break) -> None:
+def make_leaf_in_place(trace: Trace, tensor: Tensor, refused: Break) -> None:
     """`tensor.requires_grad_()` on a tensor without history that is made in this region: from
     here on it is a leaf that the variant makes. Break if Python has to do it."""
     value = tensor.value
@@ -71,13 +71,13 @@ def _inner_leaf(trace: Trace, tensor: Tensor, refused: Break) -> None:
     """A leaf on memory that others show, such as an input's: the graph makes it, and neither it
     nor anything with a history that leads to it may leave the region."""
     frame = trace.frames[-1]
-    place = (frame.code.code, frame.ip)
+    position = (frame.code.code, frame.ip)
     plain = tensor.cls is torch.Tensor and tensor.source is None
-    if not plain or place in trace.region.plan.by_python or len(trace.graph.levels.stack) > 1:
+    if not plain or position in trace.region.plan.by_python or len(trace.graph.levels.stack) > 1:
         raise refused
     made = abstract.add_node(trace, "call_function", as_leaf, [tensor], {})
     with trace.graph.fake:
-        trace.graph.derivatives.keep_inside(made.value, place)
+        trace.graph.derivatives.keep_inside(made.value, position)
     tensor.node, tensor.value = made.node, made.value
 
 
@@ -97,7 +97,7 @@ def make_leaf(
     if not _is_plain(abstract.fake_result(trace, op, target, args, plain)):
         raise refused
     made = abstract.add_node(trace, op, target, args, plain)
-    become_leaf(trace, made, refused)
+    make_leaf_in_place(trace, made, refused)
     return made
 
 
@@ -177,7 +177,7 @@ def _others(trace: Trace, data: Value, refused: Break) -> list[tuple[torch.fx.No
 
 
 def _is_plain(value: object) -> bool:
-    """Whether an empty tensor of the same form can be made beside the graph."""
+    """Whether an empty tensor of the same form can be made outside the graph."""
     if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
         return False
     numbers = (*value.shape, *value.stride(), value.storage_offset())

@@ -51,8 +51,8 @@ class ReplayedFunction(torch.nn.Module):
     def forward(self, *flat: list[Value]) -> Any:
         count = self.plan.direct
         # autograd knows the direct tensors only: the others get no gradient
-        beside = [v.detach() if isinstance(v, torch.Tensor) else v for v in flat[count:]]
-        return self.function.apply(*flat[:count], *beside)
+        others = [v.detach() if isinstance(v, torch.Tensor) else v for v in flat[count:]]
+        return self.function.apply(*flat[:count], *others)
 
 
 def _function_of(run_forward: Any, run_backward: Any, plan: Plan) -> Any:
@@ -64,14 +64,14 @@ def _function_of(run_forward: Any, run_backward: Any, plan: Plan) -> Any:
         outputs, held = values[: plan.outputs], values[plan.outputs :]
         ctx.save_for_backward(*held[: plan.saved])
         ctx.kept = (*held[plan.saved :], *flat[taken:])
-        ctx.beside = len(flat) - plan.direct
+        ctx.others = len(flat) - plan.direct
         ctx.mark_non_differentiable(*(outputs[i] for i in plan.constant))
         return tuple(outputs)
 
     def backward(ctx: Any, *grads: Any) -> Any:
         found = run_backward.forward(*grads, *ctx.saved_tensors, *ctx.kept)
         given = [None if i is None else found[i] for i in plan.grads]
-        return (*given, *[None] * ctx.beside)
+        return (*given, *[None] * ctx.others)
 
     methods = {"forward": staticmethod(forward)}
     if run_backward is not None:

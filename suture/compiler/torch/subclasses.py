@@ -75,7 +75,7 @@ def plain_example(value: torch.Tensor) -> torch.Tensor:
 
 
 def defined_in(kind: type, name: str) -> Any:
-    """What a subclass itself says about `name`, before torch.Tensor is asked; or MISSING."""
+    """What a subclass itself says about `name`, before torch.Tensor is looked at; or MISSING."""
     for base in kind.__mro__:
         if base is torch.Tensor:
             break
@@ -138,7 +138,7 @@ def set_in_class(trace: Trace, tensor: Tensor, name: str, value: Any) -> bool:
 
 
 def with_class(trace: Trace, made: object, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """The result of an operation, as the class that its arguments ask for."""
+    """The result of an operation, as the class that its arguments give it."""
     kind = _class_of([*args, *kwargs.values()])
     if kind is not None:
         abstract.guard_functions(trace)
@@ -180,7 +180,7 @@ def seen_as(trace: Trace, tensor: Tensor, kind: type) -> Tensor:
 
 @implements(abstract.own_operator)
 def own_operator(trace: Trace, name: str, *operands: Any) -> Any:
-    if not trace.modes.asks:
+    if not trace.modes.overridable_seen:
         some = any(type(v) is Object for v in operands)
         return _object_operator(trace, name, operands) if some else None
     if not any(_carries_class(v) for v in operands):
@@ -197,8 +197,8 @@ def own_operator(trace: Trace, name: str, *operands: Any) -> Any:
 
 
 def _object_operator(trace: Trace, name: str, operands: Any) -> Value | None:
-    """An operator on a tensor and an object with a `__torch_function__`, which the tensor asks
-    unless the object is asked before it."""
+    """An operator on a tensor and an object with a `__torch_function__`, which the tensor
+    calls unless the object comes before it."""
     if not any(type(v) is Tensor for v in operands):
         return None
     for value in operands:
@@ -219,7 +219,7 @@ def defines(kind: type, names: Any) -> bool:
 
 
 def _methods_of(name: str) -> tuple[str, ...]:
-    """The special methods that a function of the operator module asks."""
+    """The special methods that a function of the operator module calls."""
     plain = name.rstrip("_")
     if name in UNARY:
         return (UNARY[name],)

@@ -17,7 +17,7 @@ from suture.compiler.graph.bounds import bounds_of
 from suture.compiler.graph.names import TorchName
 from suture.compiler.language.operators import COMPARE, real_operator, unary_operator
 from suture.compiler.objects import Constant, Symbol, Tensor
-from suture.compiler.outside.growth import is_restless, restless_value
+from suture.compiler.outside.growth import is_unstable, unstable_value
 from suture.torch_private import symbolic_shapes
 
 
@@ -26,8 +26,8 @@ def specialise(trace: Trace, symbol: Symbol) -> Any:
     value = symbol.value
     hint = getattr(value.node, "hint", None) if isinstance(value, torch.SymInt) else None
     if type(hint) is int:  # not one of data, nor the length of a ragged dimension
-        if is_restless(trace, symbol.source, hint, config.recompile_limit - 2):
-            raise restless_value(trace, symbol.source)
+        if is_unstable(trace, symbol.source, hint, config.recompile_limit - 2):
+            raise unstable_value(trace, symbol.source)
     try:
         if isinstance(value, torch.SymInt):
             return int(value)
@@ -62,6 +62,27 @@ def symbol_to_bool(trace: Trace, symbol: Symbol) -> Value | None:
 @implements(abstract.symbol_not)
 def symbol_not(trace: Trace, symbol: Symbol) -> Value | None:
     return abstract.call_torch(trace, torch.sym_not, [symbol_to_bool(trace, symbol)], {})
+
+
+def holds_symbols(args: list[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether an operation is handed symbolic numbers as arguments of their own."""
+    return any(isinstance(value, Symbol) for value in (*args, *kwargs.values()))
+
+
+def decided(
+    trace: Trace, args: list[Any], kwargs: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of an operation that takes plain numbers only, such as a flag: truth values are
+    decided, which guards the comparison; where there are none, the numbers themselves."""
+    every = [*args, *kwargs.values()]
+    truths = any(isinstance(v, Symbol) and v.python_type() is bool for v in every)
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Symbol) and (not truths or value.python_type() is bool):
+            return Constant(abstract.constant_value(trace, value))
+        return value
+
+    return [plain(v) for v in args], {k: plain(v) for k, v in kwargs.items()}
 
 
 def symbol_binary(trace: Trace, name: str, left: Value, right: Value) -> Value | None:
@@ -293,7 +314,7 @@ def _makes_large(name: str, left: Any, right: Any) -> bool:
 
 
 def _as_numbers(left: Any, right: Any) -> tuple[Any, Any]:
-    """Both sides, with True and False beside a number as the numbers they are: sympy knows them as
+    """Both sides, with True and False next to a number as the numbers they are: sympy knows them as
     something else."""
     if _kinds(left, right) <= {bool}:
         return left, right

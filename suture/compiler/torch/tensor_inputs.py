@@ -14,10 +14,10 @@ from suture.compiler.graph.known import may_be_known
 from suture.compiler.objects import Tensor
 from suture.compiler.outside.identity import owner_of_parameter, stays_same
 from suture.compiler.outside.inputs import note_input, note_known, tensor_plan
-from suture.compiler.sources import Source
 from suture.compiler.torch.subclasses import DISABLED, is_subclass, plain_example, plain_tensor
 from suture.compiler.torch.wrappers import is_wrapper_class, wrap_wrapper
 from suture.dynamic import marks_of
+from suture.runtime.sources import Source
 from suture.torch_private import tensor_parts
 
 

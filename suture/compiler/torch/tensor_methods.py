@@ -13,7 +13,7 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.graph.reshaped import keep_shape
 from suture.compiler.objects import Class, Constant, Size, Tensor
 from suture.compiler.objects.tensor_parameter import SwitchedLeaf
-from suture.compiler.torch.parameters import become_leaf
+from suture.compiler.torch.parameters import make_leaf_in_place
 from suture.torch_private import autograd_parts
 
 METHODS: dict[str, Callable[..., Any]] = {}
@@ -64,7 +64,7 @@ def _requires_grad(
     refused = Break(tensor_methods.REQUIRES_GRAD_CALL, tensor=tensor.describe())
     if not abstract.truth(trace, given):
         raise refused
-    become_leaf(trace, tensor, refused)
+    make_leaf_in_place(trace, tensor, refused)
     return tensor
 
 
@@ -182,8 +182,11 @@ def _is_data_of(value: Tensor, tensor: Tensor) -> bool:
 
 
 def set_attribute(trace: Trace, tensor: Tensor, name: str, value: Value) -> None:
-    """`tensor.name = value`: kept beside the tensor and put back when the region ends."""
-    if trace.modes.asks and abstract.field_override(trace, tensor, name, value) is not None:
+    """`tensor.name = value`: kept next to the tensor and put back when the region ends."""
+    if (
+        trace.modes.overridable_seen
+        and abstract.field_override(trace, tensor, name, value) is not None
+    ):
         return
     if name == "data":
         if isinstance(value, Tensor) and _is_data_of(value, tensor):

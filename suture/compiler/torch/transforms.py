@@ -219,7 +219,7 @@ class _FirstArguments(Value):
         self.fn = fn
         self.count = count
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         return abstract.tail_call(trace, self.fn, args[: self.count], kwargs)
 
 
@@ -236,8 +236,8 @@ def _vjp(
         raise _refuse("vjp", "its function draws random numbers, which it would do twice")
     if not aux:
         return Tuple([out, Pullback(fn, primals, False)])
-    value, beside = abstract.unpack(trace, out)
-    return Tuple([value, Pullback(fn, primals, True), beside])
+    value, auxiliary = abstract.unpack(trace, out)
+    return Tuple([value, Pullback(fn, primals, True), auxiliary])
 
 
 class Pullback(Value):
@@ -249,9 +249,9 @@ class Pullback(Value):
         super().__init__(None)
         self.fn = fn
         self.primals = primals
-        self.aux = aux  # whether the function gives something beside its value
+        self.aux = aux  # whether the function gives an auxiliary result
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         count, aux = len(self.primals), self.aux
 
         def transform(function: Any, values: Any) -> Any:
@@ -280,7 +280,7 @@ class Jacobian(Value):
         self.fn = fn
         self.options = options
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
         maker, options = self.maker, self.options
 
         def transform(function: Any, values: Any) -> Any:

@@ -54,7 +54,7 @@ def flatten(trace: Trace, variable: object, leaves: list[Any]) -> Any:
 
 
 def _carried_class(variable: Any) -> type | None:
-    """The class of a tensor of a subclass, which goes in and out of functions beside the graph; its
+    """The class of a tensor of a subclass, which passes functions outside the graph; its
     own attributes do not."""
     if not isinstance(variable, Tensor) or not is_subclass(variable.cls):
         return None

@@ -20,15 +20,15 @@ from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.graph.names import TorchName
-from suture.compiler.guards.places import Place
+from suture.compiler.guards.number_sources import NumberSource
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.objects import Class, Tensor, is_literal
 from suture.compiler.outside.identity import stays_same
 from suture.compiler.outside.inputs import TensorPlan, note_sizes, tensor_plan
-from suture.compiler.sources import Source
 from suture.compiler.torch.subclasses import defined_in
 from suture.dynamic import NO_MARKS, marks_of
 from suture.errors import UserError
+from suture.runtime.sources import Source
 from suture.torch_private import symbolic_shapes, tensor_parts
 from suture.torch_private.tensor_parts import is_traceable_wrapper_subclass
 
@@ -42,13 +42,13 @@ def is_wrapper_class(kind: type) -> bool:
 
 
 @functools.cache
-def asked_by_graphs(kind: type) -> bool:
-    """Whether a wrapper's `__torch_function__` is not traced (a rule says so): it is asked by the
+def torch_function_in_graph(kind: type) -> bool:
+    """Whether a wrapper's `__torch_function__` is not traced (a rule says so): it is called by the
     nodes of the graph, as it is in eager."""
     if not issubclass(kind, torch.Tensor) or not is_wrapper_class(kind):
         return False
-    asked = getattr(getattr(kind, "__torch_function__", None), "__func__", None)
-    return isinstance(asked, types.FunctionType) and rules.lookup(asked).kind is rules.RUN
+    override = getattr(getattr(kind, "__torch_function__", None), "__func__", None)
+    return isinstance(override, types.FunctionType) and rules.lookup(override).kind is rules.RUN
 
 
 def inner_tensors(value: Any) -> dict[str, torch.Tensor]:
@@ -108,16 +108,16 @@ def _wrap_wrapper(trace: Trace, value: torch.Tensor, source: Source) -> Tensor:
 
 
 def meet_wrapper(trace: Trace, kind: type) -> None:
-    """Operations on wrappers, while tracing and in the graph, ask no `__torch_function__` that
+    """Operations on wrappers, while tracing and in the graph, call no `__torch_function__` that
     was traced."""
     abstract.meet_subclass(trace, kind)
-    if asked_by_graphs(kind):
-        trace.graph.asks = True
+    if torch_function_in_graph(kind):
+        trace.graph.calls_torch_function = True
     else:
-        trace.graph.quiet = True
+        trace.graph.torch_function_off = True
 
 
-def _refuse_inner(trace: Trace, value: Value, source: Source) -> None:
+def _refuse_inner(trace: Trace, value: object, source: Source) -> None:
     for name, inner in inner_tensors(value).items():
         place = source.attr(name)
         if is_traceable_wrapper_subclass(inner):
@@ -126,7 +126,7 @@ def _refuse_inner(trace: Trace, value: Value, source: Source) -> None:
             abstract.refuse_tensor(trace, inner, place, type(inner))
 
 
-def _wrapper_context(trace: Trace, value: Any, source: Any, around: Any = None) -> Any:
+def _wrapper_context(trace: Trace, value: Any, source: Source, around: Any = None) -> Any:
     """Which of its sizes are symbols, or None if all are constants. A mark on the wrapper is
     one on inner tensors of as many dimensions."""
     marks = marks_of(value) or around or NO_MARKS
@@ -157,15 +157,15 @@ def _guard_wrapper(
     trace.guards.add(source, "tensor", plan.spec(value, fake))
     note_sizes(trace, fake, source, plan)
     if part:
-        first = trace.outside.inner_places.setdefault(id(value), source)
+        first = trace.outside.inner_sources.setdefault(id(value), source)
         if first is not source:
             trace.guards.add(source, "same", first)
     if not is_traceable_wrapper_subclass(value):
         return
     for i, size in symbolic_shapes.size_symbols(trace.graph.shape_env, source.path()):
         if isinstance(size, torch.SymInt):
-            trace.numbers.symbol_places.append(
-                Place(source, "size", i, size, plan.marks.dynamic.get(i))
+            trace.numbers.number_sources.append(
+                NumberSource(source, "size", i, size, plan.marks.dynamic.get(i))
             )
     names, context = value.__tensor_flatten__()
     same = SameContext(names, context)

@@ -16,7 +16,7 @@ import torch
 from rich.text import Text
 
 from suture import _core, api, config, torch_private
-from suture.dispatch import gauges
+from suture.runtime import gauges
 from suture.tools.cli.common import FOUND, OK, out, print_json
 from suture.torch_private import releases
 from suture.torch_private.table import TOPICS

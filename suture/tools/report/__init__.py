@@ -5,6 +5,6 @@ and can be compared with another one. Everything here is a function of events.
 """
 
 from suture.tools.report.explain import explain, recording
-from suture.tools.report.model import Report, ReportError, load
+from suture.tools.report.report import Report, ReportError, load
 
 __all__ = ["Report", "ReportError", "explain", "load", "recording"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import linecache
 import platform
-import sysconfig
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,9 +22,10 @@ from suture.tools.report.model import (
     Phase,
     Recompilation,
     Region,
-    Report,
+    is_library,
 )
 from suture.tools.report.profile import Times
+from suture.tools.report.report import Report
 from suture.version import VERSION
 
 
@@ -191,12 +191,6 @@ def build(
 def versions() -> dict[str, str]:
     """What a report was made with."""
     return {"suture": VERSION, "torch": torch.__version__, "python": platform.python_version()}
-
-
-def is_library(file: str) -> bool:
-    """Whether a file belongs to an installed package or to Python, not to the user's program."""
-    standard = sysconfig.get_paths()["stdlib"]
-    return "/site-packages/" in file or file.startswith((standard, "<frozen"))
 
 
 def _sources(report: Report) -> dict[str, list[str]]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.text import Text
 
-from suture.tools.report.model import BreakRow, Report
+from suture.tools.report.model import BreakRow, Record
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class Diff:
         return text
 
 
-def diff(before: Report, after: Report) -> Diff:
+def diff(before: Record, after: Record) -> Diff:
     """What is gone and what is new in `after`."""
     out = Diff()
     tables = {
@@ -92,11 +92,11 @@ _LONG = re.compile(r"\b\d{9,}(?:\.\d+)?\b|\b\d+\.\d{6,}(?:e-?\d+)?\b|\b0x[0-9a-f
 _SET = re.compile(r"\{([^{}:]*)\}")
 
 
-def _breaks(report: Report) -> Counter[str]:
+def _breaks(report: Record) -> Counter[str]:
     return Counter(key(row) for row in report.breaks)
 
 
-def _reasons(report: Report) -> Counter[str]:
+def _reasons(report: Record) -> Counter[str]:
     return Counter(
         f"{row.where.function}: {steady(reason)}"
         for row in report.recompilations
@@ -104,13 +104,13 @@ def _reasons(report: Report) -> Counter[str]:
     )
 
 
-def _interpreted(report: Report) -> Counter[str]:
+def _interpreted(report: Record) -> Counter[str]:
     return Counter(
         f"{row.where.function}: {row.reason.partition(':')[0]}" for row in report.interpreted
     )
 
 
-def _guards(report: Report) -> Counter[str]:
+def _guards(report: Record) -> Counter[str]:
     """Guards, once per function; torch's state is in every region."""
     found: Counter[str] = Counter()
     for region in report.regions:

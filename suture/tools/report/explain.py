@@ -13,8 +13,8 @@ from typing import Any, ParamSpec
 from suture import api, events, rules
 from suture.messages import probe
 from suture.tools.report.build import build
-from suture.tools.report.model import Report
 from suture.tools.report.profile import Profile
+from suture.tools.report.report import Report
 
 _P = ParamSpec("_P")
 

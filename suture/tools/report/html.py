@@ -12,8 +12,7 @@ from markupsafe import Markup, escape
 
 from suture.messages.source import excerpt
 from suture.tools.report import drawing, highlight
-from suture.tools.report.build import is_library
-from suture.tools.report.model import BreakRow, Report
+from suture.tools.report.model import BreakRow, Record, is_library
 from suture.tools.report.text import at, count, duration
 
 COLOURS = 8
@@ -60,12 +59,12 @@ def ticks(text: str) -> Markup:
     return Markup(_TICKS.sub(r"<code>\1</code>", str(escape(text))))
 
 
-def render(report: Report) -> str:
+def render(report: Record) -> str:
     """The whole page."""
     return environment().get_template("report.html.j2").render(**_context(report))
 
 
-def fragment(report: Report) -> str:
+def fragment(report: Record) -> str:
     """The page inside a frame of its own, for notebooks: its styles meet no others."""
     return (
         f'<iframe srcdoc="{escape(render(report))}" title="report of {escape(report.function)}"'
@@ -73,7 +72,7 @@ def fragment(report: Report) -> str:
     )
 
 
-def _context(report: Report) -> dict[str, Any]:
+def _context(report: Record) -> dict[str, Any]:
     phases = list(report.phase_seconds())
     running: list[tuple[str, float]] = [
         *((f"graph {r.index}", r.seconds) for r in report.regions if r.graph and r.seconds),
@@ -108,12 +107,12 @@ def _largest(parts: list[tuple[str, float]], most: int) -> list[tuple[str, float
     return [*parts[:most], (f"{len(rest)} more", sum(seconds for _, seconds in rest))]
 
 
-def _files(report: Report) -> dict[str, list[Line]]:
+def _files(report: Record) -> dict[str, list[Line]]:
     """The source of each file around the lines that took part, in the order of the report."""
     return {file: _file(report, file, source) for file, source in report.sources.items()}
 
 
-def _file(report: Report, file: str, source: list[str]) -> list[Line]:
+def _file(report: Record, file: str, source: list[str]) -> list[Line]:
     walked = _by_line(file, ((r.index, r.lines) for r in report.regions))
     operations = _by_line(file, ((r.index, r.graph_lines) for r in report.regions))
     broke: dict[int, list[BreakRow]] = {}

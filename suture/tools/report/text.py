@@ -15,19 +15,19 @@ from rich.text import Text
 from suture.events import Where
 from suture.messages.source import excerpt
 from suture.messages.texts import shorten
-from suture.tools.report.model import BreakRow, Region, Report
+from suture.tools.report.model import BreakRow, Record, Region
 
 _PLAIN_WIDTH = 100
 
 
-def plain(report: Report) -> str:
+def plain(report: Record) -> str:
     """The report without colours."""
     out = io.StringIO()
     Console(file=out, width=_PLAIN_WIDTH, color_system=None).print(renderable(report))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 
-def renderable(report: Report) -> Group:
+def renderable(report: Record) -> Group:
     """The report as something rich prints."""
     parts: list[Any] = [head(report)]
     if report.error:
@@ -50,7 +50,7 @@ def renderable(report: Report) -> Group:
     return Group(*parts)
 
 
-def head(report: Report) -> Text:
+def head(report: Record) -> Text:
     """One line of what there is, and how much of it was captured."""
     text = Text()
     text.append(report.function, style="bold")
@@ -96,7 +96,7 @@ def _title(text: str) -> Text:
     return Text(f"\n{text}", style="bold")
 
 
-def _breaks(report: Report) -> Iterable[Padding]:
+def _breaks(report: Record) -> Iterable[Padding]:
     for row in report.by_cost():
         yield from break_lines(row)
 
@@ -131,7 +131,7 @@ def _cost(row: BreakRow) -> str:
     return f"  ({', '.join(parts)})" if parts else ""
 
 
-def _regions(report: Report) -> Table:
+def _regions(report: Record) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
     table.add_column("  ", justify="right")
     table.add_column("starts at")
@@ -144,7 +144,7 @@ def _regions(report: Report) -> Table:
     return table
 
 
-def _region_row(report: Report, region: Region) -> list[str | Text]:
+def _region_row(report: Record, region: Region) -> list[str | Text]:
     ends: str | Text = region.exit
     if region.break_index is not None:
         ends = Text(report.breaks[region.break_index].number, style="magenta")
@@ -163,7 +163,7 @@ def _region_row(report: Report, region: Region) -> list[str | Text]:
     ]
 
 
-def _recompilations(report: Report) -> Iterable[Text]:
+def _recompilations(report: Record) -> Iterable[Text]:
     for row in report.recompilations:
         text = Text("  ")
         text.append(f"{at(row.where)} in {row.where.function}", style="cyan")
@@ -173,7 +173,7 @@ def _recompilations(report: Report) -> Iterable[Text]:
         yield text
 
 
-def _times(report: Report) -> Text:
+def _times(report: Record) -> Text:
     text = Text()
     phases = report.phase_seconds()
     shown = ", ".join(f"{name} {duration(seconds)}" for name, seconds in phases.items())

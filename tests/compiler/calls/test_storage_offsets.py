@@ -91,3 +91,15 @@ def test_an_encoder_with_padding_goes_the_way_it_goes_in_eager(grad):
     with torch.set_grad_enabled(grad):
         for mask in (left, left, holes, left):
             torch.testing.assert_close(compiled(x, mask), fn(x, mask))
+
+
+def test_whether_an_argument_is_a_view_is_asked_at_each_call():
+    def fn(t):
+        return t._is_view(), t[1:]._is_view(), (t + 1)._is_view(), t * 2
+
+    suture.reset()
+    compiled = suture.compile(fn, backend="eager", fullgraph=True)
+    base = torch.arange(6.0)
+    for t in (torch.ones(4), base[1:5], torch.ones(4), base[:4]):
+        assert compiled(t)[:3] == fn(t)[:3]
+    assert suture.stats().variants == 2

@@ -375,3 +375,14 @@ def test_apply_of_a_function_is_compiled_by_itself(backend):
     suture.compile(Sq.apply, backend=backend, fullgraph=True)(x).sum().backward()
     assert torch.allclose(x.grad, 6 * x)
     assert suture.stats().graphs == 1
+
+
+def test_a_derivative_sees_the_hooks_that_were_just_put_on_a_leaf():
+    def fn(x):
+        x.register_hook(lambda g: g * 2)
+        return torch.autograd.grad((x * x).sum(), x)[0] + 1
+
+    def leaf():
+        return (torch.ones(3, requires_grad=True),)
+
+    check(fn, make=leaf, graphs=None, breaks=None, grads=False)

@@ -35,7 +35,7 @@ def run(fn, *args, most=4):
 
 
 def _units():
-    from suture.dispatch.unit import ALL
+    from suture.runtime.unit import ALL
 
     return list(ALL)
 

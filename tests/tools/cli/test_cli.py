@@ -427,3 +427,46 @@ class TestOthers:
         )  # fmt: skip
         assert done.stdout.startswith("GB0000")
         assert done.stderr == ""
+
+
+COMPARED = """\
+import sys
+import torch
+
+@torch.compile
+def step(x, n):
+    y = x * n
+    if {breaks}:
+        torch._dynamo.graph_break()
+    return y + 1
+
+for n in range(4):
+    print(step(torch.ones(2), n).tolist())
+{end}
+"""
+
+
+class TestCompare:
+    def compare(self, tmp_path, **parts):
+        path = tmp_path / "compared.py"
+        path.write_text(COMPARED.format(**parts))
+        done = outside("compare", "--json", path)
+        return done.returncode, json.loads(done.stdout)
+
+    def test_three_ways_of_one_script_that_agree(self, tmp_path):
+        code, rows = self.compare(tmp_path, breaks="False", end="sys.exit(3)")
+        assert code == 0
+        assert [row["way"] for row in rows] == ["eager", "suture", "torch.compile"]
+        assert all(row["same"] and row["code"] == 3 for row in rows)
+        assert {row["printed"].count("[") for row in rows} == {4}
+        assert rows[0]["counts"] is None
+        ours, torchs = (row["counts"] for row in rows[1:])
+        assert 1 <= ours["compilations"] <= torchs["compilations"]
+        assert ours["graphs"] == ours["compilations"] and ours["breaks"] == 0
+
+    def test_the_command_fails_where_suture_is_the_odd_one_out(self, tmp_path):
+        end = "import suture\nprint(suture.stats().variants > 0)"
+        code, rows = self.compare(tmp_path, breaks="n == 2", end=end)
+        assert code == 1
+        assert [row["same"] for row in rows] == [True, False, True]
+        assert rows[1]["counts"]["breaks"] >= 1

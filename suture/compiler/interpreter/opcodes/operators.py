@@ -8,7 +8,8 @@ from suture.bytecode import Instruction, pair
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.interpreter.opcodes.table import op
-from suture.compiler.language.attributes import del_attr, set_attr, tail_getattr
+from suture.compiler.language.attribute_writes import del_attr, set_attr
+from suture.compiler.language.attributes import tail_getattr
 from suture.compiler.language.items import del_item, set_item, tail_getitem
 from suture.compiler.language.operators import unary_operator
 from suture.compiler.language.super_lookup import make_super

@@ -1,0 +1,154 @@
+"""Setting and deleting attributes of instances."""
+
+from __future__ import annotations
+
+import threading
+import types
+from typing import Any
+
+import torch
+
+from suture._core import type_name
+from suture.breaks import Break, objects
+from suture.compiler import abstract
+from suture.compiler.abstract import implements
+from suture.compiler.core import Trace, Value
+from suture.compiler.language.attributes import (
+    bind_field,
+    instance_value,
+    no_accessor,
+    type_lookup,
+)
+from suture.compiler.objects import (
+    DELETED,
+    Constant,
+    Object,
+    Raise,
+)
+from suture.compiler.objects.descriptor import is_property
+from suture.compiler.objects.lookup import (
+    MISSING,
+    find_in_mro,
+    has_dict,
+    is_builtin_method,
+    is_data_descriptor,
+    is_slot,
+    no_new_attribute,
+    put_attribute,
+    really_has,
+)
+
+
+def set_attr(trace: Trace, obj: Any, name: str, value: Any) -> None:
+    obj.setattr(trace, name, value)
+
+
+def del_attr(trace: Trace, obj: Value, name: str) -> None:
+    obj.delattr(trace, name)
+
+
+@implements(abstract.instance_set_attribute)
+def instance_set_attribute(trace: Trace, obj: Value, name: str, value: Value) -> None:
+    cls = obj.python_type()
+    setter = type_lookup(trace, cls, "__setattr__")
+    if setter is torch.nn.Module.__setattr__ and not abstract.nn_special(trace, obj, name, value):
+        setter = object.__setattr__
+    if not is_builtin_method(setter, "__setattr__"):
+        abstract.finish(
+            trace, abstract.call_type_method(trace, obj, "__setattr__", [Constant(name), value], {})
+        )
+        return
+    if issubclass(cls, threading.local) and getattr(obj, "value", None) is None:
+        raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe())
+    plain_set_attribute(trace, obj, name, value)
+
+
+def plain_set_attribute(trace: Trace, obj: Any, name: str, value: Any) -> None:
+    """What object.__setattr__ does."""
+    cls = obj.python_type()
+    raw = type_lookup(trace, cls, name)
+    if raw is not MISSING:
+        if is_property(raw):
+            if raw.fset is None:
+                no_accessor(trace, lambda of: raw.__set__(of, None), obj, cls, name)
+            abstract.call(trace, abstract.wrap(trace, raw.fset, None), [obj, value], {})
+            return
+        setter = find_in_mro(type(raw), "__set__")
+        if isinstance(setter, types.FunctionType):
+            abstract.call(
+                trace,
+                abstract.wrap(trace, setter, None),
+                [abstract.wrap(trace, raw, None), obj, value],
+                {},
+            )
+            return
+        settable = is_slot(raw) or (isinstance(obj, Raise) and name != "__dict__")
+        if is_data_descriptor(raw) and not settable:
+            raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe())
+    if isinstance(obj, (Raise, Object)):
+        closed = isinstance(obj, Object) and not is_slot(raw) and not _takes_attributes(cls)
+        if closed and find_in_mro(cls, "__setattr__") is object.__setattr__:
+            text = no_new_attribute if raw is MISSING else "'{}' object attribute '{}' is read-only"
+            abstract.raise_(trace, AttributeError, text.format(type_name(cls), name))
+        if not closed and not abstract.dict_is_held(trace, obj):
+            obj.touch(trace)
+            put_attribute(obj.attrs, name, value)
+            return
+    raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=obj.describe())
+
+
+def _takes_attributes(cls: type) -> bool:
+    """Whether instances hold attributes of any name; a threading.local has a dict per thread."""
+    return has_dict(cls) or issubclass(cls, threading.local)
+
+
+@implements(abstract.instance_delete_attribute)
+def instance_delete_attribute(trace: Trace, obj: Value, name: str) -> None:
+    cls = obj.python_type()
+    deleter = type_lookup(trace, cls, "__delattr__")
+    if not is_builtin_method(deleter, "__delattr__"):
+        abstract.finish(
+            trace, abstract.call_type_method(trace, obj, "__delattr__", [Constant(name)], {})
+        )
+        return
+    plain_delete_attribute(trace, obj, name)
+
+
+def plain_delete_attribute(trace: Trace, obj: Any, name: str) -> None:
+    cls = obj.python_type()
+    raw = type_lookup(trace, cls, name)
+    if is_property(raw):
+        if raw.fdel is None:
+            no_accessor(trace, raw.__delete__, obj, cls, name)
+        abstract.call(trace, abstract.wrap(trace, raw.fdel, None), [obj], {})
+        return
+    deleter = find_in_mro(type(raw), "__delete__") if raw is not MISSING else MISSING
+    if isinstance(deleter, types.FunctionType):
+        abstract.call(
+            trace, abstract.wrap(trace, deleter, None), [abstract.wrap(trace, raw, None), obj], {}
+        )
+        return
+    slot = is_slot(raw)
+    foreign = raw is not MISSING and is_data_descriptor(raw) and not slot
+    foreign = foreign or not isinstance(obj, (Raise, Object)) or issubclass(cls, threading.local)
+    if foreign or abstract.dict_is_held(trace, obj):
+        raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"delete {name}", object=obj.describe())
+    present = bind_field(trace, raw, obj, cls, name) if slot else instance_value(trace, obj, name)
+    if present is MISSING:
+        abstract.raise_(
+            trace, AttributeError, f"'{type_name(cls)}' object has no attribute '{name}'"
+        )
+    obj.touch(trace)
+    on_real = obj.value is not None and really_has(obj.value, name, slot)
+    if on_real:
+        obj.attrs.pop(name, None)
+        obj.attrs[name] = DELETED
+    else:
+        obj.attrs.pop(name, None)
+
+
+@implements(abstract.object_set_attribute)
+def object_set_attribute(
+    trace: Trace, variable: Value, value: object, name: str, new: Value
+) -> None:
+    raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=variable.describe())

@@ -1,0 +1,1 @@
+"""What happens at a miss: what earlier calls looked like, limits, reasons, installing."""

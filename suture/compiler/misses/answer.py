@@ -1,0 +1,134 @@
+"""A miss: trace again if the stance and the limits allow, else interpret."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from suture import config, errors, events, stance, switches
+from suture.breaks import Break, contexts, internal, tensors
+from suture.compiler.misses import limits
+from suture.compiler.misses.history import history_of
+from suture.compiler.misses.plain import runner
+from suture.compiler.misses.reasons import explain_miss
+from suture.runtime import call_plainly, must_raise, slot_names, torch_state, where
+from suture.runtime.leaving import Throwing
+from suture.runtime.points import PointData, Variant
+from suture.runtime.uncompiled import THIS_CALL_PLAINLY
+from suture.runtime.unit import COMPILING, LOCK, Unit
+from suture.torch_private import thread_state
+from suture.torch_private.torchdynamo import hide
+
+Compile = Callable[[Unit, Any, PointData, tuple[Any, ...]], Any]
+
+
+def answer(unit: Unit, point: Any, state: tuple[Any, ...], compile: Compile) -> Any:
+    """What takes the state: a variant that `compile(unit, point, data, state)` gives, or what the
+    interpreter does instead."""
+    data = point.data
+    plainly = runner(data, state)
+    if plainly is not None:
+        return plainly
+    history = history_of(unit, data)
+    if stance.current() == "aot_eager_then_compile" and not unit.called:
+        unit.called = True
+        history.see(dict(zip(slot_names(data.chain), state)))
+        twin = unit.with_backend("aot_eager")
+        return twin.on_miss(twin.point(data.chain), state)
+    if not _may_compile(unit, data, state):
+        return data.interpreting
+    if unit.fruitless > config.fruitless_limit and _is_plain(unit, point, data, state):
+        return data.interpreting
+    seen = set(map(id, data.variants))
+    with LOCK:
+        for variant in data.variants:  # another thread may have made it meanwhile
+            if id(variant) not in seen and variant.program.check(*state):
+                return variant.function
+        COMPILING.on = True
+        try:
+            with switches.heard(point, len(data.variants)):
+                if limits.over_limit(unit, point, data, state):
+                    return data.interpreting
+                if not data.variants:
+                    _prepare(unit, data)
+                variant = compile(unit, point, data, state)
+        except errors.SutureError as error:
+            if getattr(error, "number", "") == tensors.FAKE_FAILED.number:
+                # nearly always the program's own error: it is raised by the program
+                return functools.partial(must_raise, data.chain, otherwise=error)
+            if data.chain[0].index:
+                return Throwing(data.chain, error)
+            if not isinstance(error, errors.InternalError):
+                error.__traceback__ = None  # no frames of ours between the program's
+            raise
+        finally:
+            COMPILING.on = False
+    if variant is THIS_CALL_PLAINLY and data.chain[0].index == 0:
+        return call_plainly
+    return variant.function if isinstance(variant, Variant) else data.interpreting
+
+
+def _prepare(unit: Unit, data: PointData) -> None:
+    """Before the first variant of a point is traced: is it for one module, and did enough other
+    units compile the same that what differs between them is a symbol?"""
+    family, history = unit.family, history_of(unit, data)
+    alone = len(family.modules) < 2
+    history.bind(unit.module() if alone else None)
+    others = [point.data.history for point in family.other_points(unit, data.key())]
+    if len(others) >= _ENOUGH:
+        for other in others:
+            if other is not None:
+                history.learn(other)
+
+
+_ENOUGH = 2
+
+
+def _is_plain(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) -> bool:
+    """Many regions were compiled and none had an operation: what gets no tensor is left to
+    Python."""
+    if unit.options.fullgraph or any(torch_state.holds_tensors(v) for v in state):
+        return False
+    if not data.called:
+        data.called = True
+        _tell(point, Break(internal.NO_OPERATIONS, count=str(unit.fruitless)))
+    return True
+
+
+def tell_watched(point: Any) -> None:
+    """Say why nothing is compiled at the point while a mode sees each operation."""
+    mode = type(thread_state.dispatch_stack_at(thread_state.dispatch_stack_length() - 1))
+    _tell(point, Break(contexts.MODE_AROUND, mode=mode.__name__))
+
+
+def _tell(point: Any, reason: Break) -> None:
+    function, file, line = where(point.data.chain)
+    place = events.Where(function, file, line or 0)
+    events.emit(events.Interpreted(place, str(reason), reason.number, point=point.name))
+
+
+def _may_compile(unit: Unit, data: PointData, state: tuple[Any, ...]) -> bool:
+    """Whether the stance lets this miss compile; raises where it is an error."""
+    match stance.current():
+        case "force_eager" | "eager_on_recompile":
+            return False
+        case "fail_on_recompile":
+            raise errors.RecompileError(_refusal(data, state))
+        case "eager_then_compile" if not unit.called:
+            unit.called = True
+            history_of(unit, data).see(dict(zip(slot_names(data.chain), state)))
+            return False
+    return True
+
+
+def _refusal(data: PointData, state: tuple[Any, ...]) -> str:
+    function, file, line = where(data.chain)
+    head = f'the stance is "fail_on_recompile", and {function} ({file}:{line})'
+    if not data.variants:
+        return f"{head} is not compiled yet"
+    reasons = [f"  {explain_miss(data, v, state)}" for v in reversed(data.variants)]
+    return "\n".join([f"{head} would compile again; the guards that fail:", *reasons])
+
+
+hide(answer.__code__)

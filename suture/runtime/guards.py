@@ -1,0 +1,160 @@
+"""What a variant assumed about the world, and the program that checks it.
+
+The tracer adds guards by source while it reads; `finish` turns them into one
+`_core.GuardProgram`. The text of each guard and the user's line that made it stay in
+`Guards.entries`, so a failing guard can be told in the user's terms.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+from suture import _core
+from suture.runtime.sources import Source
+
+
+@dataclass(slots=True)
+class Guard:
+    """One check on one place, and the line of the user's program that asked for it."""
+
+    source: Source | None
+    kind: str
+    arg: Any
+    where: tuple[str, int] | None = None
+
+    def text(self) -> str:
+        path = self.source.path() if self.source is not None else ""
+        return _TEXT.get(self.kind, lambda p, a: f"{self.kind}({p}, {_short(a)})")(path, self.arg)
+
+
+def _short(value: Any) -> str:
+    from suture.breaks import readable  # texts are for people: a call makes none
+
+    return readable(value, 120)
+
+
+def _weak_name(value: Any) -> str:
+    """The class of an object that may be held weakly, or be gone."""
+    if isinstance(value, weakref.ref):
+        value = value()
+    return type(value).__qualname__ if value is not None else "object"
+
+
+_TEXT = {
+    "is": lambda p, a: f"{p} is {_short(a)}",
+    "weak": lambda p, a: f"{p} is the {_weak_name(a)} it was",
+    "type": lambda p, a: f"type({p}) is {a.__module__}.{a.__qualname__}",
+    "equals": lambda p, a: f"{p} == {_short(a)}",
+    "len": lambda p, a: f"len({p}) == {a}",
+    "keys": lambda p, a: f"list({p}) == {_short(list(a))}",
+    "no_key": lambda p, a: f"{_short(a)} not in {p}",
+    "no_attr": lambda p, a: f"not hasattr({p}, {a!r})",
+    "no_mro_attr": lambda p, a: f"{p} has no {a!r}",
+    "tensor": lambda p, a: f"{p}: {_short(a)}",
+    "int": lambda p, a: f"type({p}) is int",
+    "float": lambda p, a: f"type({p}) is float",
+    "bool": lambda p, a: f"type({p}) is bool",
+    "unbound": lambda p, a: f"{p} is unbound",
+    "truth": lambda p, a: f"{getattr(a, '__name__', a)}({p})",
+    "exists": lambda p, a: f"{p} exists",
+    "same": lambda p, a: f"{p} is {a.path()}",
+    "distinct": lambda p, a: "no two of " + ", ".join(s.path() for s in a) + " are one object",
+    "expr": lambda p, a: str(a[-1]),
+    "expr_py": lambda p, a: str(a[-1]),
+    "torch_state": lambda p, a: f"torch state: {a[2]} == {_short(a[1])}",
+}
+
+
+class Guards:
+    """Collects guards during one trace; each (source, kind, argument) once."""
+
+    __slots__ = ("_seen", "entries", "where")
+
+    def __init__(self) -> None:
+        self.entries: list[Guard] = []
+        self._seen: set[Any] = set()
+        self.where: Any = None  # callable giving (file, line); set by the tracer
+
+    def add(self, source: Source | None, kind: str, arg: Any = None) -> None:
+        """Require `kind` of the value at `source`. Cheap to call again with the same words."""
+        key = (id(source), kind, arg if kind in _BY_VALUE else id(arg))
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        self.entries.append(Guard(source, kind, arg, self.where() if self.where else None))
+
+
+# Kinds whose argument is small and hashable; the others are told apart by identity.
+_BY_VALUE = frozenset(
+    {"len", "no_key", "no_attr", "no_mro_attr", "int", "float", "bool", "unbound", "exists"}
+)
+
+
+class _Node:
+    __slots__ = ("checks", "children", "id", "label", "source")
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.id = -1
+        self.checks: list[tuple[Any, ...]] = []
+        self.children: list[_Node] = []
+        self.label: int | None = None
+
+    def describe(self) -> tuple[Any, ...]:
+        return (
+            self.source.kind,
+            self.source.arg,
+            tuple(self.checks),
+            tuple(c.describe() for c in self.children),
+            self.label,
+            self.id,
+        )
+
+
+_PROGRAM_LEVEL = frozenset({"same", "distinct", "expr", "expr_py", "torch_state"})
+
+
+def finish(guards: Guards) -> _core.GuardProgram:
+    """The guard program of everything collected, in the order it was asked for."""
+    nodes: dict[int, _Node] = {}
+    roots: list[_Node] = []
+
+    def node(source: Source) -> _Node:
+        found = nodes.get(id(source))
+        if found is None:
+            found = nodes[id(source)] = _Node(source)
+            (node(source.base).children if source.base is not None else roots).append(found)
+        return found
+
+    def label(source: Source) -> int:
+        at = node(source)
+        if at.label is None:
+            at.label = next(labels)
+        return at.label
+
+    labels = itertools.count()
+    same, distinct, exprs, state = [], [], [], []
+    for number, guard in enumerate(guards.entries):
+        if guard.kind not in _PROGRAM_LEVEL:
+            assert guard.source is not None  # only program-level guards have none
+            at = node(guard.source)
+            if at.id < 0:
+                at.id = number
+            if guard.kind != "exists":
+                at.checks.append((guard.kind, guard.arg, number))
+        elif guard.kind == "same":
+            assert guard.source is not None
+            same.append((label(guard.source), label(guard.arg), number))
+        elif guard.kind == "distinct":
+            distinct.append((tuple(label(s) for s in guard.arg), number))
+        elif guard.kind in ("expr", "expr_py"):
+            symbols, code = guard.arg[0], guard.arg[1]
+            exprs.append((number, tuple((label(s), k, d) for s, k, d in symbols), code))
+        else:
+            state.append((guard.arg[0], guard.arg[1], number))
+    return _core.GuardProgram(
+        tuple(r.describe() for r in roots), tuple(same), tuple(distinct), tuple(exprs), tuple(state)
+    )

@@ -1,0 +1,202 @@
+"""Going on in CPython's own interpreter: the way out that always works."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+
+# This way out must work also while the program has put something else in the place of builtins.
+from builtins import dict, enumerate, isinstance, len, max, reversed, tuple, zip  # noqa: UP029
+from collections.abc import Callable
+from typing import Any
+
+from suture import _core
+from suture.bytecode import decode
+from suture.errors import InternalError, SutureError
+from suture.runtime.chain import Chain, FrameSpec, where
+from suture.runtime.tracebacks import clean_traceback
+
+_log = logging.getLogger("suture.runtime")
+
+
+def interpret(chain: Chain, state: tuple[Any, ...], error: BaseException | None = None) -> Any:
+    """Run the frames of a chain to their end, innermost first, each one's value going to the
+    next. An exception (`error` from the start) goes through the frames as it would have gone up
+    the stack. The outermost frame is left to the core, so that no frame of ours stays on the
+    stack."""
+    if chain[0].index == 0 and decode(chain[0].code).is_generator:
+        return call_from_slots(state[0], state[1:])
+    state, value, error = _run(chain, len(chain) - 1, state, error)
+    return _leave(chain[-1], _place(chain[-1], state, value, error, len(chain) > 1))
+
+
+def must_raise(chain: Chain, *state: Any, otherwise: BaseException | None = None) -> Any:
+    """The same where the trace found that the program raises; an error if it does not (`otherwise`
+    or that the trace misread it). The frame of a generator is not its own to be run and looked at.
+    """
+    if chain[-1].resumed or decode(chain[-1].code).is_generator:
+        return interpret(chain, state)
+    _, value, error = _run(chain, len(chain), state, None)
+    if error is None and otherwise is not None:
+        error = otherwise
+    elif error is None:
+        kind = type(value).__name__
+        raise InternalError(f"a program that was expected to raise returned a value ({kind})")
+    context = error.__context__
+    try:
+        raise error
+    finally:
+        error.__context__ = context  # what the caller handles is not what it was raised in
+        _core.strip_traceback(error, must_raise.__code__)
+
+
+def _run(
+    chain: Chain, count: int, state: tuple[Any, ...], error: BaseException | None
+) -> tuple[tuple[Any, ...], Any, BaseException | None]:
+    """Run the first `count` frames: the state that is left, the last one's value or exception."""
+    value: Any = None
+    for depth, spec in enumerate(chain[:count]):
+        part, state = state[: spec.size], state[spec.size :]
+        offset, slots, stack, function, exc, handled = _place(spec, part, value, error, depth > 0)
+        if handled is None:
+            handled = _handled_outside(chain[depth + 1 :], state)
+        shown = _core.Shown(_callers(chain[depth + 1 :], state))
+        try:
+            value = shown(_core.enter, function, offset, slots, stack, exc, handled)
+            error = None
+        except BaseException as raised:
+            _core.strip_traceback(raised, _run.__code__)
+            error = raised
+        if spec.deliver and error is None:
+            value = part[-1]
+    return state, value, error
+
+
+def _callers(chain: Chain, state: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Where these frames stand, outermost first: they wait for the one that is run."""
+    places = []
+    for spec in chain:
+        at = decode(spec.code).instructions[max(spec.index - 1, 0)].lasti
+        places.append((spec.code, state[0].__globals__, at))
+        state = state[spec.size :]
+    return tuple(reversed(places))
+
+
+class AfterFailure:
+    """What a variant does when its graph raises. Nothing has been put back yet, so the region is
+    run from its start in the interpreter, and eager's own error comes up where eager raises it.
+    A graph that has written to its inputs cannot be run again: its error is raised as it is. Nor
+    can one while `watched()` says that hooks of the program see what it saves: the error may be
+    theirs, as the one is with which a checkpoint stops computing again."""
+
+    def __init__(self, chain: Chain, writes: bool, watched: Callable[[], bool]) -> None:
+        self.chain = chain
+        self.writes = writes
+        self.watched = watched
+        self.told = False
+
+    def __call__(self, exc: BaseException, *state: Any) -> Any:
+        if isinstance(exc, SutureError):
+            return interpret(self.chain, state, exc)
+        watched = self.watched()
+        if isinstance(exc, Exception) and not self.writes and not watched:
+            _log.debug("a graph raised; its region is run in the interpreter", exc_info=exc)
+            return _core.jump(_AGAIN, self, exc, state)
+        clean_traceback(exc)
+        if isinstance(exc, Exception) and not watched:
+            exc.add_note(
+                "raised inside a compiled graph that writes to its inputs, so the line is that"
+                " of the graph's start; the inputs may have been written to already"
+            )
+        return interpret(self.chain, state, exc)
+
+    def tell(self, exc: BaseException) -> None:
+        """Say once that the program went on where the graph raised."""
+        if not self.told:
+            self.told = True
+            function, file, line = where(self.chain)
+            text = "%s (%s:%s): a graph raised %s, and the program, run by the interpreter, went on"
+            _log.warning(text, function, file, line, repr(exc), exc_info=exc)
+
+
+def _again(failure: AfterFailure, exc: BaseException, state: tuple[Any, ...]) -> Any:
+    """Run a region whose graph raised. Called by the core: the variant is off the stack by then,
+    and what comes up here goes up from the program's frames."""
+    chain = failure.chain
+    if chain[-1].resumed or decode(chain[-1].code).is_generator:
+        return interpret(chain, state)
+    _, value, error = _run(chain, len(chain), state, None)
+    if error is None:
+        failure.tell(exc)
+        return value
+    try:
+        raise error
+    finally:
+        _core.strip_traceback(error, _again.__code__)
+
+
+_AGAIN = _core.Point("after a graph that raised", lambda point, state: _again)
+
+
+def call_from_slots(function: Any, slots: tuple[Any, ...]) -> Any:
+    """Call a function, given the slots of its arguments. Of a generator or coroutine that is one
+    which has not been started."""
+    code = function.__code__
+    names, at = code.co_varnames, code.co_argcount
+    args = slots[:at]
+    kwargs = dict(zip(names[at : at + code.co_kwonlyargcount], slots[at:]))
+    at += code.co_kwonlyargcount
+    if code.co_flags & inspect.CO_VARARGS:
+        args += slots[at]
+        at += 1
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        kwargs.update(slots[at])
+    return function(*args, **kwargs)
+
+
+def call_plainly(function: Any, *slots: Any) -> Any:
+    """Take the state at the start of a function, and run it and all that it calls in Python."""
+    active = _core.set_hook_active(False)
+    try:
+        return call_from_slots(function, slots)
+    finally:
+        _core.set_hook_active(active)
+
+
+def _leave(spec: FrameSpec, place: tuple[Any, ...]) -> Any:
+    """To the core: a fresh frame of the function, or the generator's frame that is there."""
+    if not spec.resumed:
+        return _core.leave(*place)
+    offset, slots, stack, _, exc, handled = place
+    if spec.handling or not decode(spec.code).handled(spec.index):
+        return _core.leave(offset, slots, stack, None, exc, handled)
+    return _core.leave(offset, slots, stack, None, exc)
+
+
+def _handled_outside(chain: Chain, state: tuple[Any, ...]) -> Any:
+    """What the nearest of these frames that handles an exception handles."""
+    at = 0
+    for spec in chain:
+        if spec.handling:
+            return state[at + 1 + len(spec.live) + spec.depth]
+        at += spec.size
+    return None
+
+
+def _place(
+    spec: FrameSpec, part: tuple[Any, ...], value: Any, error: BaseException | None, waiting: bool
+) -> tuple[Any, ...]:
+    """What `_core.leave` needs to know of one frame."""
+    code = decode(spec.code)
+    slots = [_core.UNBOUND] * len(code.localsplus)
+    live = len(spec.live)
+    for slot, held in zip(spec.live, part[1 : 1 + live]):
+        slots[slot] = held
+    stack = part[1 + live : 1 + live + spec.depth]
+    handled = part[1 + live + spec.depth] if spec.handling else None
+    offset = code.instructions[spec.index].offset
+    if error is not None:
+        offset = code.instructions[max(spec.index - 1, 0)].lasti
+    elif waiting:
+        stack = (*stack, value)
+    return offset, tuple(slots), tuple(stack), part[0], error, handled

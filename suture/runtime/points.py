@@ -1,0 +1,103 @@
+"""What stands at a point, and what the user asked of `compile`: plain data."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from suture import config
+from suture.runtime.chain import Chain, chain_key
+from suture.runtime.interpret import must_raise
+from suture.runtime.leaving import Interpreting
+
+
+@dataclass(slots=True, eq=False, weakref_slot=True)
+class Variant:
+    """One compiled region of a point."""
+
+    function: Any
+    source: str
+    guards: Any
+    program: Any
+    module: Any
+    number: int
+    exit: str = ""  # the kind of its exit; the values it left with are not kept
+    ops: int = 0
+    parameters: Any = None  # reads those of modules that are arguments
+    bound: list[Any] = field(default_factory=list)  # copies for one module each
+    own: bool = False  # it may go by itself: no other unit shares it
+    caller: Any = None  # the way into its graph, if it has one
+    general: bool = False  # it fits states for which others were made: those come first
+
+
+@dataclass(slots=True, eq=False)
+class PointData:
+    """What a point remembers: its chain, its variants, what the compiler learned there."""
+
+    chain: Chain
+    history: Any = None  # of the compiler; None until a miss is compiled
+    interpret_only: bool = False
+    raises: bool = False  # the program raises here
+    variants: list[Variant] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    given_up: bool = False
+    offered: bool = False  # a function that compiled code called; nobody asked to compile it
+    full_at: float = math.inf  # with so many variants there may be no more
+    called: bool = False
+    watched: bool = False  # it was told that a mode sees each operation
+    plain: Any = None  # of the compiler: which states were traced in vain
+    _interpreting: Any = None
+
+    def __post_init__(self) -> None:
+        self._interpreting = Interpreting(self.chain)
+
+    def key(self) -> Any:
+        """Under what the point is found."""
+        return (self.interpret_only, self.raises, *chain_key(self.chain))
+
+    @property
+    def interpreting(self) -> Any:
+        """What takes a state and goes on in the interpreter. Where the trace found that the
+        program raises, strict mode makes sure that it does."""
+        if self.raises and config.strict:
+            return functools.partial(must_raise, self.chain)
+        return self._interpreting
+
+
+@dataclass(eq=False)
+class Options:
+    """What the user asked of `compile`."""
+
+    backend: Any
+    fullgraph: bool = False
+    dynamic: bool | None = None
+    recompile_limit: int | None = None
+    name: str | None = None
+    isolate: bool = False
+    shapes: dict[str, Any] | None = None  # what `shapes_spec` says of the arguments, by path
+
+    def key(self) -> tuple[Any, ...] | None:
+        """What two calls of `compile` must have in common to share what they compile."""
+        if self.isolate or self.shapes is not None:
+            return None
+        return (self.backend, self.fullgraph, self.dynamic, self.recompile_limit, self.name)
+
+
+class Compiler(Protocol):
+    """What a unit asks of the compiler. The runtime imports nothing of it: `api` hands in an
+    object that loads it when it is first asked."""
+
+    def answer(self, unit: Any, point: Any, state: tuple[Any, ...]) -> Callable[..., Any]:
+        """What takes the state where no variant fits: a new variant, or the interpreter."""
+        ...
+
+    def tell_watched(self, point: Any) -> None:
+        """Say why nothing is compiled while a mode sees each operation."""
+        ...
+
+    def configure(self, backend: Any) -> Any:
+        """The backend that `compile(backend=backend)` means."""
+        ...

@@ -1,0 +1,74 @@
+"""Long plain Python is left to Python; what gets tensors is compiled at the same place."""
+
+from __future__ import annotations
+
+import torch
+
+import suture
+from tests.harness import check
+
+SCALES = {"a": 2}
+
+
+def mixed(start, turns):
+    value = start
+    for turn in range(turns):
+        value = value * 2 + turn if turn % 3 else value + 1
+        value = value - turn * SCALES["a"]
+    return value
+
+
+def test_a_long_loop_over_numbers_runs_in_python():
+    graphs = check(mixed, 1, 400, graphs=0, interpreted=1)
+    assert graphs.numbers == ("GB2092",)
+
+
+def test_tensors_are_compiled_where_numbers_were_left_to_python():
+    suture.reset()
+    compiled = suture.compile(mixed, backend="eager")
+    assert compiled(1, 400) == mixed(1, 400)
+    assert suture.stats().variants == 0
+    x = torch.ones(3, dtype=torch.float64)
+    torch.testing.assert_close(compiled(x, 10), mixed(x, 10))
+    assert suture.stats().graphs == 1
+    assert compiled(1, 401) == mixed(1, 401)
+    assert suture.stats().variants == 1
+
+
+def test_short_python_without_tensors_is_still_captured():
+    check(mixed, 1, 5, graphs=0)
+
+
+def test_functions_that_plain_python_calls_are_not_compiled_there():
+    def add(a, b):
+        return a + b
+
+    def total(turns):
+        value = 0
+        for turn in range(turns):
+            value = add(value, turn)
+        return value
+
+    check(total, 600, graphs=0, interpreted=1)
+    assert suture.stats().variants == 0
+
+
+def test_tensors_behind_a_long_loop_are_captured():
+    def fn(turns, x):
+        value = 0
+        for turn in range(turns):
+            value = (value * 31 + turn) % 1013
+        return x * value
+
+    check(fn, 400, torch.ones(3), graphs=1)
+
+
+def test_reset_forgets_what_was_left_to_python():
+    suture.reset()
+    compiled = suture.compile(mixed, backend="eager")
+    compiled(1, 400)
+    compiled(1, 5)
+    assert suture.stats().variants == 0
+    suture.reset()
+    assert compiled(1, 5) == mixed(1, 5)
+    assert suture.stats().variants == 1

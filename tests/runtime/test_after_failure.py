@@ -1,0 +1,99 @@
+"""A graph that raises: the region is run again in the interpreter, and nobody has to guess."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+
+import pytest
+import torch
+
+import suture
+from suture.compiler import pipeline
+from tests.harness import check
+
+
+def raising_backend(gm, inputs):
+    def call(*args):
+        raise ZeroDivisionError("the backend's own")
+
+    return call
+
+
+def test_a_graph_that_raises_alone_gives_the_programs_result_and_a_warning(caplog):
+    compiled = suture.compile(lambda x: x + 1, backend=raising_backend)
+    with caplog.at_level(logging.WARNING, logger="suture.runtime"):
+        for _ in range(3):
+            assert torch.equal(compiled(torch.ones(2)), torch.full((2,), 2.0))
+    told = [r for r in caplog.records if "a graph raised" in r.getMessage()]
+    assert len(told) == 1
+    assert "the backend's own" in told[0].getMessage()
+
+
+def test_an_error_of_the_program_is_told_by_nobody_else(caplog):
+    def fn(x, i):
+        return torch.ones(3)[x.long() + i]
+
+    compiled = suture.compile(fn, backend="eager")
+    compiled(torch.zeros(2), 0)
+    with caplog.at_level(logging.WARNING, logger="suture.runtime"), pytest.raises(IndexError):
+        compiled(torch.full((2,), 9.0), 0)
+    assert not [r for r in caplog.records if r.name.startswith("suture")]
+
+
+def test_the_error_comes_from_the_programs_line_through_inlined_calls():
+    def inner(x):
+        y = x + 1
+        return torch.linalg.cholesky(y)
+
+    def outer(x):
+        try:
+            return inner(x)
+        finally:
+            torch._dynamo.graph_break()
+
+    def lines(call):
+        with pytest.raises(RuntimeError) as caught:
+            call(-torch.eye(2) * 5)
+        found = traceback.extract_tb(caught.value.__traceback__)
+        return [(f.name, f.lineno) for f in found if f.filename == __file__][2:]
+
+    assert lines(suture.compile(outer, backend="eager")) == lines(outer)
+
+
+def test_a_handler_in_the_same_region_gets_the_error():
+    def fn(x, tries):
+        for i in range(tries):
+            try:
+                return torch.linalg.cholesky(x + i * torch.eye(2)), i
+            except RuntimeError:
+                continue
+        return None, tries
+
+    check(fn, -torch.eye(2) * 1.5, 5, graphs=None, breaks=None, recompiles=None)
+    check(fn, -torch.eye(2) * 9, 2, graphs=None, breaks=None, recompiles=None)
+
+
+def test_a_generator_whose_graph_raises():
+    def produce(x):
+        for i in range(3):
+            yield torch.linalg.cholesky(x - i * torch.eye(2))
+
+    def lines(make):
+        out = []
+        with pytest.raises(RuntimeError) as caught:
+            out.extend(make(torch.eye(2)))
+        return len(out), [f.name for f in caught.traceback][2:]
+
+    assert lines(suture.compile(produce, backend="eager")) == lines(produce)
+
+
+def test_running_out_of_stack_while_compiling_leaves_a_record(monkeypatch):
+    def full(*args):
+        raise RecursionError
+
+    monkeypatch.setattr(pipeline, "settle", full)
+    suture.reset()
+    compiled = suture.compile(lambda x: x + 1, backend="eager")
+    assert torch.equal(compiled(torch.ones(2)), torch.full((2,), 2.0))
+    assert [record.number for record in suture.stats().interpreted] == ["GB2048"]
