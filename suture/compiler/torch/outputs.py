@@ -7,6 +7,7 @@ from typing import Any
 from suture.breaks import Break, tensor_methods
 from suture.compiler import abstract
 from suture.compiler.core import Trace
+from suture.compiler.graph.arrays import array_function
 from suture.compiler.objects import Tensor
 from suture.compiler.objects.sequence import Sequence
 from suture.torch_private.tensor_parts import is_view
@@ -16,7 +17,10 @@ def refuse_resize(
     trace: Trace, op: str, target: Any, args: list[Any], kwargs: dict[str, Any]
 ) -> None:
     """Python runs what would resize a tensor that others can see: one from outside, or a view.
-    A graph says of its inputs, once and for all, how large they are."""
+    A graph says of its inputs, once and for all, how large they are. A function of NumPy resizes
+    nothing: it fills an array of a larger shape, or refuses it."""
+    if target is array_function:
+        return
     given = kwargs["out"]
     outputs = list(given.unpacked(trace)) if isinstance(given, Sequence) else [given]
     outputs = [o for o in outputs if isinstance(o, Tensor) and not _is_private(o)]
