@@ -1,10 +1,12 @@
 """Runs the suite on every Python and torch that this machine can have, and prints one table.
 
-    python tools/matrix.py [--only 3.14+2.13.0] [--chroot DIR] [--write] [-- PYTEST ARGUMENTS]
+    python tools/matrix.py [--only 3.14+2.13.0] [--chroot DIR] [--minutes 10] [--write]
+                           [-- PYTEST ARGUMENTS]
 
 For each combination: an interpreter (on the PATH, of pyenv, or in a chroot of tools/chroot.sh), a
 virtual environment with that torch, the core built in place, pytest. What cannot be had is said,
-with the reason. --write puts the table into docs/guide/versions.md.
+with the reason, and so is what --minutes, for all of them together, leave no time for. --write puts
+the table into docs/guide/versions.md.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,14 +53,19 @@ class Place:
     python: str
     enter: tuple[str, ...]
     root: Path  # of its file system
+    deadline: float | None = None  # on the monotonic clock
 
-    def run(self, *command: str, **more: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*self.enter, *command],
-            capture_output=True,
-            text=True,
-            **more,  # type: ignore[call-overload]
-        )
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        """The command, when it has ended; Missing if there was no time for that."""
+        left = None if self.deadline is None else self.deadline - time.monotonic()
+        if left is not None and left <= 0:
+            raise Missing("no time was left")
+        try:
+            return subprocess.run(
+                [*self.enter, *command], capture_output=True, text=True, timeout=left
+            )
+        except subprocess.TimeoutExpired:
+            raise Missing("the time was over before it was done") from None
 
 
 @dataclass
@@ -137,6 +145,7 @@ def run(version: str, torch: str | None, options: argparse.Namespace) -> Row:
     row = Row(version, torch or "none")
     try:
         place = find(version, options.chroot)
+        place.deadline = options.deadline
         show_checkout(place)
         python = environment(place, version, torch, options.home)
         build = place.run(
@@ -145,9 +154,7 @@ def run(version: str, torch: str | None, options: argparse.Namespace) -> Row:
         if build.returncode:
             raise Missing(f"the core does not build: {last_line(build)}")
     except Missing as missing:
-        print(f"SKIPPED {version} with torch {torch}: {missing}", flush=True)
-        row.remark = f"not run: {missing}"
-        return row
+        return skipped(row, missing)
     report = ROOT / "build" / f"matrix-{version}-{torch}.xml"
     report.parent.mkdir(exist_ok=True)
     report.unlink(missing_ok=True)
@@ -166,12 +173,22 @@ def run(version: str, torch: str | None, options: argparse.Namespace) -> Row:
     ]
     command += ["-p", "no:cacheprovider", "--tb=short", f"--junitxml={report}", *tests]
     print(f"{version} with torch {torch}: {' '.join(tests) or 'the whole suite'}", flush=True)
-    done = place.run(*command)
+    try:
+        done = place.run(*command)
+    except Missing as missing:
+        return skipped(row, missing)
     (ROOT / "build" / f"matrix-{version}-{torch}.log").write_text(done.stdout + done.stderr)
     if not report.exists():
         row.remark = f"pytest ended with {done.returncode}: {last_line(done)}"
         return row
     return counted(row, report, " ".join(tests))
+
+
+def skipped(row: Row, why: Missing) -> Row:
+    """The row of what was not run, which is said at once too."""
+    print(f"SKIPPED {row.python} with torch {row.torch}: {why}", flush=True)
+    row.remark = f"not run: {why}"
+    return row
 
 
 def counted(row: Row, report: Path, tests: str) -> Row:
@@ -218,10 +235,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", action="append", help="PYTHON+TORCH; may be given again")
     parser.add_argument("--home", type=Path, default=ROOT / ".matrix", help="for environments")
     parser.add_argument("--chroot", type=Path, help="a folder made by tools/chroot.sh")
+    parser.add_argument("--minutes", type=float, help="for all of it; what does not fit is skipped")
     parser.add_argument("--write", action="store_true", help="write the table into the guide")
     parser.add_argument("pytest", nargs="*", help="arguments of pytest; without: the whole suite")
     made = parser.parse_args()
     made.home = made.home.resolve()
+    made.deadline = None if made.minutes is None else time.monotonic() + 60 * made.minutes
     return made
 
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -14,6 +11,7 @@ import torch._dynamo.config as knobs
 import suture
 from suture.switches import _torch_config
 from tests.harness import Graphs
+from tests.switches.running import run
 
 
 @pytest.fixture(autouse=True)
@@ -36,16 +34,7 @@ def test_an_environment_variable_disables_everything(name):
         "f = torch.compile(lambda x: torch.compiler.is_compiling(), backend='eager');"
         "print(f(torch.ones(1)), suture.stats().variants)"
     )
-    told = {}
-    for value in ("1", "0"):
-        run = subprocess.run(
-            [sys.executable, "-c", program],
-            env={**os.environ, name: value},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        told[value] = run.stdout.split()
+    told = {value: run(program, (name, value)).stdout.split() for value in ("1", "0")}
     assert told == {"1": ["False", "0"], "0": ["True", "1"]}
 
 

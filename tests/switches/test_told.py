@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 
 import pytest
 import torch
@@ -14,6 +13,7 @@ import torch._dynamo
 from torch._dynamo.utils import counters
 
 import suture
+from tests.switches.running import run
 
 
 @pytest.fixture(autouse=True)
@@ -87,19 +87,13 @@ stepping(torch.ones(3))
 """
 
 
-def traced(folder):
-    script = folder / "script.py"
-    script.write_text(PROGRAM)
-    logs = folder / "logs"
-    subprocess.run(
-        [sys.executable, str(script)], check=True, env={**os.environ, "TORCH_TRACE": str(logs)}
-    )
-    (file,) = logs.iterdir()
-    return file
+def traced():
+    (text,) = run(PROGRAM, traced=True).traces
+    return text
 
 
-def test_torch_trace_has_each_compilation(tmp_path):
-    lines = traced(tmp_path).read_text().splitlines()
+def test_torch_trace_has_each_compilation():
+    lines = traced().splitlines()
     records = [json.loads(line[line.index("{") :]) for line in lines if line.startswith("V")]
     of = {}
     for record in records:
@@ -118,8 +112,9 @@ def test_tlparse_reads_a_run(tmp_path):
     tool = shutil.which("tlparse") or os.environ.get("TLPARSE")
     if not tool:
         pytest.skip("tlparse is not installed (pip install tlparse): its pages are not looked at")
-    out = tmp_path / "pages"
-    subprocess.run([tool, str(traced(tmp_path)), "-o", str(out), "--no-browser"], check=True)
+    out, log = tmp_path / "pages", tmp_path / "trace.log"
+    log.write_text(traced())
+    subprocess.run([tool, str(log), "-o", str(out), "--no-browser"], check=True)
     pages = [p for p in out.rglob("*") if p.is_file()]
     index = (out / "index.html").read_text()
     assert "stepping" in index
@@ -180,27 +175,18 @@ stepping(torch.ones(3))
         ("+dynamo", "suture.recompiles"),
     ],
 )
-def test_torch_logs_mean_ours(tmp_path, topics, wanted):
-    told = logged(tmp_path, "", TORCH_LOGS=topics)
+def test_torch_logs_mean_ours(topics, wanted):
+    told = logged("", TORCH_LOGS=topics)
     assert f"[{wanted}]" in told
     others = {"suture.breaks", "suture.guards", "suture.graphs", "suture.code"} - {wanted}
     if topics != "+dynamo":
         assert not [name for name in others if f"[{name}]" in told]
 
 
-def test_set_logs_of_torch_means_ours(tmp_path):
-    assert "[suture.breaks]" in logged(tmp_path, "torch._logging.set_logs(graph_breaks=True)")
-    assert "[suture" not in logged(tmp_path, "")
+def test_set_logs_of_torch_means_ours():
+    assert "[suture.breaks]" in logged("torch._logging.set_logs(graph_breaks=True)")
+    assert "[suture" not in logged("")
 
 
-def logged(folder, line, **environment):
-    script = folder / "script.py"
-    script.write_text(LOGGING.format(line))
-    run = subprocess.run(
-        [sys.executable, str(script)],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return run.stderr
+def logged(line, **environment):
+    return run(LOGGING.format(line), *environment.items()).stderr

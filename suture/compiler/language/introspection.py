@@ -18,6 +18,7 @@ from suture.compiler.language.exceptions import native_exception
 from suture.compiler.models import handles, special
 from suture.compiler.objects import (
     Class,
+    Constant,
     Function,
     MadeFunction,
     Method,
@@ -132,7 +133,7 @@ def _callable(trace: Trace, fn: Any) -> Any:
 
 def _made_function(trace: Trace, fn: MadeFunction) -> Any:
     """The same for a function that is made here: what it wraps, or one with its parameters."""
-    if not _SAYS_ITSELF.isdisjoint(fn.attrs) or fn.annotated_later():
+    if not _SAYS_ITSELF.isdisjoint(fn.attrs):
         raise Break(calls.C_FUNCTION, function="inspect.signature")
     if "__wrapped__" in fn.attrs:
         return _callable(trace, fn.attrs["__wrapped__"])
@@ -140,9 +141,22 @@ def _made_function(trace: Trace, fn: MadeFunction) -> Any:
     made = types.FunctionType(fn.code, {}, fn.code.co_name, defaults, _cells(fn.code))
     made.__kwdefaults__ = {k: abstract.constant_value(trace, v) for k, v in fn.kwdefaults.items()}
     annotations = fn.fields.get("__annotations__", fn.annotations)
+    if fn.annotated_later():
+        annotations = _computed_annotations(trace, fn)
     if annotations is not None:
         made.__annotations__ = abstract.constant_value(trace, annotations)
     return made
+
+
+def _computed_annotations(trace: Trace, fn: MadeFunction) -> Value:
+    """What the function says that computes the annotations of `fn`. Python keeps its answer, and
+    suture asks again: that must not be seen."""
+    before = trace.effects.changes, trace.graph.ops
+    annotate = fn.fields.get("__annotate__", fn.annotate)
+    told: Value = abstract.finish(trace, abstract.call(trace, annotate, [Constant(1)], {}))
+    if before != (trace.effects.changes, trace.graph.ops):
+        raise Break(calls.C_FUNCTION, function="inspect.signature")
+    return told
 
 
 # Attributes of a function from which a signature is made, whatever its parameters are.

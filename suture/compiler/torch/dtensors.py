@@ -16,7 +16,7 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.models import special
 from suture.compiler.objects import Tensor
-from suture.compiler.objects.frozen import Frozen
+from suture.compiler.objects.frozen import Frozen, frozen_result
 from suture.compiler.outside.wrapping import Equals, wraps_named
 from suture.compiler.torch.wrappers import is_wrapper_class, meet_wrapper
 from suture.runtime.sources import Source
@@ -103,7 +103,7 @@ def _make_placement(trace: Trace, target: Any, args: list[Any], kwargs: dict[str
     """`Shard(0)`: an object that never changes and compares by value; the variant holds one."""
     given = [abstract.constant_value(trace, a) for a in args]
     named = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
-    made: Value = abstract.frozen_result(trace, lambda: target(*given, **named))
+    made: Value = frozen_result(trace, lambda: target(*given, **named))
     return made
 
 

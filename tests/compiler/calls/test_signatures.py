@@ -105,3 +105,17 @@ def test_a_module_that_loads_when_it_is_looked_at_is_not_loaded_by_looking():
     loads.clear()
     suture.compile(fn, backend="eager")(torch.ones(2), late)
     assert not loads
+
+
+def test_annotations_that_are_computed_with_an_effect_are_computed_once():
+    made = {}
+    exec(
+        "def fn(x, seen, signature):\n"
+        "    def made(a: seen.append(1) or int): return a\n"
+        "    told = str(signature(made)), made.__annotations__\n"
+        "    return x + 1, told, list(seen)\n",
+        made,
+    )
+    check(
+        made["fn"], torch.ones(2), [], inspect.signature, graphs=None, breaks=None, recompiles=None
+    )

@@ -1,0 +1,63 @@
+"""tools/matrix.py: what is skipped is said, and the table keeps what was not run again."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def matrix():
+    spec = importlib.util.spec_from_file_location("matrix_tool", ROOT / "tools" / "matrix.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["matrix_tool"] = module  # for its dataclasses
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules["matrix_tool"]
+
+
+def test_a_command_gets_no_more_time_than_is_left(matrix):
+    place = matrix.Place(sys.executable, (), Path("/"), time.monotonic() + 0.5)
+    with pytest.raises(matrix.Missing, match="over before it was done"):
+        place.run(sys.executable, "-c", "import time; time.sleep(60)")
+    place.deadline = time.monotonic()
+    with pytest.raises(matrix.Missing, match="no time was left"):
+        place.run(sys.executable, "-c", "")
+
+
+def test_a_python_that_is_not_there_is_said(matrix, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["matrix.py", "--only", "3.99+2.13.0"])
+    assert matrix.main() == 0
+    told = capsys.readouterr().out
+    assert "SKIPPED 3.99 with torch 2.13.0: no Python 3.99 on this machine" in told
+    assert "| 3.99 | 2.13.0 | - | - | - | not run: no Python 3.99" in told
+
+
+def test_rows_of_other_combinations_stay(matrix, monkeypatch, tmp_path):
+    page = tmp_path / "versions.md"
+    page.write_text(f"before\n{matrix.BEGIN}\n{matrix.END}\nafter\n")
+    monkeypatch.setattr(matrix, "PAGE", page)
+    matrix.write([matrix.Row("3.14", "2.13.0", "5", "0", "1", "tests/core")])
+    matrix.write([matrix.Row("3.11", "2.13.0", "9", "0", "0", "the whole suite")])
+    matrix.write([matrix.Row("3.14", "2.13.0", "7", "0", "0", "the whole suite")])
+    rows = [line for line in page.read_text().splitlines() if line.startswith("| 3")]
+    assert rows == [
+        "| 3.11 | 2.13.0 | 9 | 0 | 0 | the whole suite |",
+        "| 3.14 | 2.13.0 | 7 | 0 | 0 | the whole suite |",
+    ]
+    assert page.read_text().startswith("before\n") and page.read_text().endswith("\nafter\n")
+
+
+def test_failures_are_counted(matrix, tmp_path):
+    report = tmp_path / "report.xml"
+    report.write_text(
+        '<testsuites><testsuite tests="10" failures="2" errors="1" skipped="3"/></testsuites>'
+    )
+    row = matrix.counted(matrix.Row("3.13", "2.13.0"), report, "tests/core")
+    assert (row.passed, row.failed, row.skipped, row.remark) == ("4", "3", "3", "tests/core")
