@@ -48,6 +48,7 @@ class PointData:
     full_at: float = math.inf  # with so many variants there may be no more
     called: bool = False
     watched: bool = False  # it was told that a mode sees each operation
+    stored: set[str] = field(default_factory=set)  # files of the cache that variants came from
     _interpreting: Any = None
 
     def __post_init__(self) -> None:
@@ -91,6 +92,10 @@ class Compiler(Protocol):
 
     def answer(self, unit: Any, point: Any, state: tuple[Any, ...]) -> Callable[..., Any]:
         """What takes the state where no variant fits: a new variant, or the interpreter."""
+        ...
+
+    def stored(self, unit: Any, point: Any, state: tuple[Any, ...]) -> Variant | None:
+        """A variant for the state that another process compiled, if the cache has one."""
         ...
 
     def tell_watched(self, point: Any) -> None:

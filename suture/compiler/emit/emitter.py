@@ -7,7 +7,7 @@ changed objects back; bring torch's modes to their state at the exit; leave.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch.fx
@@ -23,8 +23,8 @@ from suture.compiler.emit.parameters import parameters_of
 from suture.compiler.emit.writer import Writer
 from suture.compiler.objects import MadeByPython
 from suture.runtime import VARIANT, AfterFailure, Chain, placed, set_context, slot_names
+from suture.runtime.interpret import hooks_on_saved
 from suture.runtime.parameters import PARAMETERS, Parameters
-from suture.torch_private import thread_state
 from suture.torch_private.torchdynamo import hide
 
 
@@ -42,6 +42,10 @@ class Emitted:
     checks: Any = None  # the AfterCheck of a variant that expects something of numbers
     parameters: Parameters | None = None  # reads what belongs to modules that are arguments
     caller: Caller | None = None  # the way into the graph
+    name: str = ""
+    stands: tuple[Any, int] | None = None  # the code object and the instruction it stands for
+    described: dict[str, Any] = field(default_factory=dict)  # constants made here, by name
+    graph_kept: bool = False  # what is called is the graph module's own function, nothing around it
 
     def set_graph(self, compiled: Any) -> None:
         """Let the variant call the compiled graph. What the graph always gets stands before the
@@ -91,7 +95,9 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     hide(function.__code__)
     parameters = writer.namespace.get(PARAMETERS)
     namespace, handler = writer.namespace, checks.handler
-    return Emitted(function, source, module, inputs, namespace, statics, handler, parameters)
+    made = Emitted(function, source, module, inputs, namespace, statics, handler, parameters)
+    made.name, made.stands, made.described = name, (caller.code.code, index), writer.described
+    return made
 
 
 def _write_effects(writer: Writer, capture: Capture) -> None:
@@ -178,7 +184,7 @@ def _attempt(
     writer: Writer, chain: Chain, lines: list[str], writes: bool, checks: CheckLines
 ) -> list[str]:
     """Lines that may raise, with what is done then."""
-    failed = writer.constant(AfterFailure(chain, writes, _hooks_on_saved), "failed")
+    failed = writer.constant(AfterFailure(chain, writes, hooks_on_saved), "failed")
     return [
         *checks.before,
         "    try:",
@@ -188,11 +194,6 @@ def _attempt(
         f"        return {failed}(exc, {', '.join(writer.params)})",
         *checks.after,
     ]
-
-
-def _hooks_on_saved() -> bool:
-    """Whether hooks of the program see the tensors that autograd saves."""
-    return thread_state.saved_hooks_top(False) is not None
 
 
 def _read(writer: Writer, source: Any) -> str:

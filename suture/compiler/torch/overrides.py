@@ -38,10 +38,11 @@ from suture.compiler.objects import (
 )
 from suture.compiler.objects.held import RealIdentity
 from suture.compiler.objects.torch_switch import FunctionSwitch, Switch, leave, state_behind
-from suture.compiler.outside.wrapping import Equals, wraps
+from suture.compiler.outside.wrapping import wraps
 from suture.compiler.torch.function_modes import ask_mode, mode_operator, modes_see
 from suture.compiler.torch.subclasses import DISABLED, OWN_FUNCTION, PLAIN, as_class, defined_in
 from suture.compiler.torch.wrappers import asked_by_graphs
+from suture.runtime.predicates import Equals
 from suture.torch_private import operators, tensor_parts, thread_state
 
 _OPERATORS = (operators.OpOverload,)

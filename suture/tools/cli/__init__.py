@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from suture.tools.cli import check, diff, doctor, explain, minify, registry, rules, run, site
+from suture.tools.cli import cache, check, diff, doctor, explain, minify, registry, rules, run, site
 from suture.tools.cli.common import USAGE, UsageError, err, nearest
 from suture.version import VERSION
 
@@ -23,7 +23,7 @@ exit codes:
   `suture run` ends with the exit code of the script.
 """
 
-COMMANDS = (run, explain, check, diff, registry, rules, minify, site, doctor)
+COMMANDS = (run, explain, check, diff, registry, rules, minify, cache, site, doctor)
 
 
 class _Parser(argparse.ArgumentParser):
