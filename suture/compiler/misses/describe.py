@@ -16,14 +16,17 @@ from typing import Any
 
 import torch
 
-from suture import _core
+from suture import _core, config
 from suture.compiler.capture import Capture
+from suture.compiler.misses.inductor_graph import describe_code, direct_caller
 from suture.runtime import AfterFailure
+from suture.runtime.callers import Direct
 from suture.runtime.chain import Chain, where
 from suture.runtime.guards import Guard
 from suture.runtime.predicates import Equals, SameDefaults
 from suture.runtime.sources import Source
 from suture.runtime.store import places
+from suture.runtime.store.files import blob_name
 from suture.runtime.store.fingerprints import compared_facts, fingerprint, globals_name
 from suture.runtime.store.literals import Unstorable, encode
 from suture.runtime.store.names import name_of
@@ -32,8 +35,11 @@ from suture.torch_private import tensor_parts
 _DIMS = re.compile(r"size \[(.*?)\], stride \[(.*?)\]")
 
 
-def describe(chain: Chain, state: tuple[Any, ...], capture: Capture, emitted: Any) -> Any:
-    """The artefact of a variant that was made for this state and has not run yet."""
+def describe(
+    chain: Chain, state: tuple[Any, ...], capture: Capture, emitted: Any
+) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The artefact of a variant that was made for this state and has not run yet, and the files
+    that it needs, by name."""
     if capture.checks or emitted.checks is not None:
         raise Unstorable("it expects something of data")
     if emitted.parameters is not None:
@@ -41,10 +47,9 @@ def describe(chain: Chain, state: tuple[Any, ...], capture: Capture, emitted: An
     if capture.functions[0] or capture.functions[1]:
         raise Unstorable("modes of torch functions are active")
     function, file, line = where(chain)
-    return {
-        "about": {"point": f"{function}:{line}", "file": file, "torch": torch.__version__},
-        **_Describing(chain, state).artefact(capture, emitted),
-    }
+    describing = _Describing(chain, state)
+    about = {"point": f"{function}:{line}", "file": file, "torch": torch.__version__}
+    return {"about": about, **describing.artefact(capture, emitted)}, describing.blobs
 
 
 class _Describing:
@@ -60,6 +65,7 @@ class _Describing:
         self.upto: list[int] = []
         self.known: dict[int, int] = {}  # the guard that knows an object, by the object's id
         self.codes: dict[int, Any] = {}
+        self.blobs: dict[str, bytes] = {}  # files that the variant needs, by name
         for i, spec in enumerate(chain):
             self._file_code(spec.code, ["frame", i])
 
@@ -277,27 +283,49 @@ class _Describing:
         return ["shown", [[self.code(c), self.ref(space), at] for c, space, at in made[1]]]
 
     def _graph(self, capture: Capture, emitted: Any) -> dict[str, Any]:
-        """The source that torch.fx writes for a graph, and the objects it names."""
-        if not emitted.graph_kept:
-            raise Unstorable("what the backend gave is no function of torch.fx alone")
-        module = emitted.module
-        if any(node.op in ("get_attr", "call_module") for node in module.graph.nodes):
-            raise Unstorable("the graph has constants or graphs inside")
-        written = module.graph.python_code("self")
+        """What is called: the function of torch.fx, or what Inductor wrote."""
         statics = []
         for value in emitted.statics:
             if id(value) not in self.known:
                 raise Unstorable("no guard knows a tensor that the graph holds")
             statics.append(self.known[id(value)])
-        used = _names_in(compile(written.src, "<graph>", "exec", dont_inherit=True))
-        names = {n: self._named(value) for n, value in written.globals.items() if n in used}
+        direct = direct_caller(emitted.caller)
+        if emitted.graph_kept:
+            code = self._fx(emitted.module)
+        elif direct is not None and not config.verify:
+            code = self._inductor(direct)
+        else:
+            raise Unstorable("what the backend gave has no form that can be kept")
         resets = capture.graph.resets_in_order()
         return {
-            "code": written.src,
-            "names": names,
+            **code,
             "statics": statics,
             "resets": [[self.ref(setter), [self.ref(a) for a in args]] for setter, args in resets],
             "quiet": capture.graph.quiet,
+        }
+
+    def _fx(self, module: Any) -> dict[str, Any]:
+        """The source that torch.fx writes for a graph, and the objects it names."""
+        if any(node.op in ("get_attr", "call_module") for node in module.graph.nodes):
+            raise Unstorable("the graph has constants or graphs inside")
+        written = module.graph.python_code("self")
+        used = _names_in(compile(written.src, "<graph>", "exec", dont_inherit=True))
+        names = {n: self._named(value) for n, value in written.globals.items() if n in used}
+        return {"kind": "fx", "code": written.src, "names": names}
+
+    def _inductor(self, direct: Direct) -> dict[str, Any]:
+        made = describe_code(direct)
+        for name, operation in made["extern"].items():
+            if type(operation) is not types.BuiltinFunctionType:
+                raise Unstorable(f"the graph calls {name} of Inductor")
+        self.blobs = {blob_name(data): data for data in made["kernels"].values()}
+        return {
+            "kind": "inductor",
+            "code": made["code"],
+            "kernels": {name: blob_name(data) for name, data in made["kernels"].items()},
+            "extern": {name: self.ref(one) for name, one in made["extern"].items()},
+            "operations": made["operations"],
+            "written": list(direct.written),
         }
 
     def _named(self, value: Any) -> Any:

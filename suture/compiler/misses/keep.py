@@ -18,19 +18,19 @@ _log = logging.getLogger("suture.cache")
 
 def described(
     unit: Unit, point: Any, state: tuple[Any, ...], capture: Capture, emitted: Any
-) -> tuple[str, Any] | None:
+) -> tuple[str, Any, Any] | None:
     """The key and the artefact of a variant; None, with a line in the log, if it is not kept."""
     if not config.cache_dir:
         return None
     try:
         key = key_of(unit.options, point.data.chain)
-        return key, describe(point.data.chain, state, capture, emitted)
-    except (Unstorable, LookupError, RecursionError) as error:
+        return key, *describe(point.data.chain, state, capture, emitted)
+    except (Unstorable, LookupError, RecursionError, OSError) as error:
         _log.info("%s: not kept: %s", point.name, error)
         return None
 
 
-def write(point: Any, kept: tuple[str, Any] | None) -> None:
+def write(point: Any, kept: tuple[str, Any, Any] | None) -> None:
     """Write it to the disk."""
     root = files.folder()
     if kept is None or root is None:

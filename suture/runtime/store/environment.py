@@ -21,7 +21,7 @@ from suture.runtime.chain import Chain
 from suture.runtime.points import Options
 from suture.runtime.store.fingerprints import code_digest, digest
 from suture.runtime.store.literals import Unstorable
-from suture.torch_private import settings, torchdynamo
+from suture.torch_private import inductor_code, settings, torchdynamo
 
 FORMAT = 1
 # What else goes into the key: each gives JSON, or None where nothing can be kept.
@@ -90,11 +90,14 @@ def _distributed() -> list[Any]:
 
 def _asked(options: Options) -> list[Any]:
     backend = options.backend
-    if backend.name not in ("eager",):
+    if backend.name not in ("eager", "inductor"):
         raise Unstorable(f"graphs of the backend {backend.name} cannot be kept")
+    changed = inductor_code.changed_settings() if backend.name == "inductor" else []
+    if changed is None or (backend.name == "inductor" and not backend.compiler.is_default()):
+        raise Unstorable("the options of Inductor have no name")
     if backend.guard_filter_fn is not None or options.shapes is not None or backend.kwargs:
         raise Unstorable("the options of this compile have no name")
-    return [backend.name, options.fullgraph, options.dynamic]
+    return [backend.name, changed, options.fullgraph, options.dynamic]
 
 
 def _point(chain: Chain) -> list[Any]:

@@ -25,6 +25,7 @@ from suture.runtime.store.environment import FORMAT
 _log = logging.getLogger("suture.cache")
 _MAGIC = b"suture-variant"
 _SUFFIX = ".variant"
+_BLOBS = "blobs"
 _MOST = 64  # variants that one entry may have
 _LARGEST = 256 << 20  # bytes of one file
 
@@ -47,8 +48,11 @@ def folder() -> Path | None:
     return Path(config.cache_dir).expanduser() if config.cache_dir else None
 
 
-def write(root: Path, key: str, artefact: dict[str, Any]) -> Path | None:
-    """Keep an artefact; None, with a line in the log, if the disk does not take it."""
+def write(
+    root: Path, key: str, artefact: dict[str, Any], blobs: dict[str, bytes] | None = None
+) -> Path | None:
+    """Keep an artefact and the files it needs; None, with a line in the log, if the disk does not
+    take them."""
     body = json.dumps(artefact, separators=(",", ":"), allow_nan=False).encode()
     check = hashlib.sha256(body).hexdigest()
     path = _entry(root, key) / (check[:32] + _SUFFIX)
@@ -60,11 +64,32 @@ def write(root: Path, key: str, artefact: dict[str, Any]) -> Path | None:
         if len(list(path.parent.glob("*" + _SUFFIX))) >= _MOST:
             _log.info("%s: not kept, the entry has %d variants", key[:12], _MOST)
             return None
+        for name, data in (blobs or {}).items():
+            _make_folder(root / _BLOBS)
+            if not (root / _BLOBS / name).exists():
+                _replace(root / _BLOBS / name, data)
         _replace(path, head + body)
         trim(root, config.cache_size << 20)
     except (OSError, Unreadable) as error:
         _log.warning("the cache at %s cannot be written: %s", root, error)
         return None
+    return path
+
+
+def blob_name(data: bytes) -> str:
+    """The name of a file that variants need: what is in it."""
+    return hashlib.sha256(data).hexdigest() + ".so"
+
+
+def blob(root: Path, name: str) -> Path:
+    """The path of such a file; raises Unreadable unless it is whole and the user's own."""
+    if not name.endswith(".so") or not name[:-3].isalnum():
+        raise Unreadable("not a file of the cache")
+    path = root / _BLOBS / name
+    if blob_name(_content(path)) != name:
+        raise Unreadable(f"{name} is altered or cut short")
+    with contextlib.suppress(OSError):
+        os.utime(path)
     return path
 
 
@@ -108,16 +133,7 @@ def names(root: Path, key: str) -> list[Path]:
 
 def read(path: Path, key: str | None = None) -> dict[str, Any]:
     """The artefact in a file; raises Unreadable if it is not a whole one of this format."""
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        with os.fdopen(handle, "rb") as file:
-            about = os.fstat(file.fileno())
-            _check_owner(path, about)
-            if not stat.S_ISREG(about.st_mode) or about.st_size > _LARGEST:
-                raise Unreadable("not a file of the cache")
-            data = file.read(_LARGEST + 1)
-    except OSError as error:
-        raise Unreadable(str(error)) from error
+    data = _content(path)
     head, newline, body = data.partition(b"\n")
     parts = head.split(b" ")
     if len(parts) != 4 or parts[0] != _MAGIC or not newline:
@@ -139,6 +155,20 @@ def read(path: Path, key: str | None = None) -> dict[str, Any]:
     return found
 
 
+def _content(path: Path) -> bytes:
+    """What is in a file of the user's own."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with os.fdopen(handle, "rb") as file:
+            about = os.fstat(file.fileno())
+            _check_owner(path, about)
+            if not stat.S_ISREG(about.st_mode) or about.st_size > _LARGEST:
+                raise Unreadable("not a file of the cache")
+            return file.read(_LARGEST + 1)
+    except OSError as error:
+        raise Unreadable(str(error)) from error
+
+
 def _check_owner(path: Path, about: os.stat_result) -> None:
     if about.st_uid != os.geteuid():
         raise Unreadable(f"{path} belongs to another user")
@@ -146,9 +176,9 @@ def _check_owner(path: Path, about: os.stat_result) -> None:
         raise Unreadable(f"others may write to {path}")
 
 
-def kept(root: Path) -> Iterator[Kept]:
-    """All files of the cache."""
-    for path in root.glob("??/*/*" + _SUFFIX):
+def kept(root: Path, pattern: str = "??/*/*" + _SUFFIX) -> Iterator[Kept]:
+    """All variants of the cache, or other files of it."""
+    for path in root.glob(pattern):
         with contextlib.suppress(OSError):
             about = os.lstat(path)
             yield Kept(path, about.st_size, about.st_mtime)
@@ -156,7 +186,7 @@ def kept(root: Path) -> Iterator[Kept]:
 
 def trim(root: Path, most: int) -> int:
     """Remove what was not used for longest, until at most `most` bytes are kept; how many went."""
-    found = sorted(kept(root), key=lambda one: one.used)
+    found = sorted((*kept(root), *kept(root, f"{_BLOBS}/*.so")), key=lambda one: one.used)
     size, gone = sum(one.size for one in found), 0
     for one in found:
         if size <= most:

@@ -11,9 +11,12 @@ import sys
 import types
 from typing import Any
 
+import torch
+
 from suture import _core
 from suture.bytecode import decode as decode_code
 from suture.runtime import OPERATIONS, VARIANT, placed
+from suture.runtime.callers.direct import without_wrapper
 from suture.runtime.chain import FrameSpec, slot_names
 from suture.runtime.guards import Guards, finish
 from suture.runtime.interpret import AfterFailure, hooks_on_saved
@@ -21,12 +24,13 @@ from suture.runtime.modes import around
 from suture.runtime.points import Variant
 from suture.runtime.predicates import Equals, SameDefaults
 from suture.runtime.sources import Source, pinned, slot
-from suture.runtime.store import places
+from suture.runtime.store import files, places
 from suture.runtime.store.fingerprints import compared_facts, fingerprint
 from suture.runtime.store.literals import Unstorable, decode
 from suture.runtime.store.names import named
 from suture.runtime.unit import Unit
 from suture.torch_private import tensor_parts
+from suture.torch_private.inductor_code import load_kernel
 from suture.torch_private.torchdynamo import hide
 
 
@@ -41,7 +45,7 @@ def install(unit: Unit, point: Any, state: tuple[Any, ...], artefact: dict[str, 
         made = _Reading(unit, point, state, artefact).variant()
     except Unfit:
         raise
-    except (LookupError, Unstorable) as error:
+    except (LookupError, Unstorable, files.Unreadable) as error:
         raise Unfit(str(error)) from error
     except Exception as error:  # whatever a file says, compiling is always right
         raise Unfit(f"the entry is not well formed: {error!r}") from error
@@ -266,12 +270,32 @@ class _Reading:
         return function
 
     def _graph(self, data: dict[str, Any]) -> Any:
-        """The graph as its backend has it: for `eager` the function that torch.fx wrote."""
-        namespace = {name: self.ref(ref) for name, ref in data["names"].items()}
-        exec(compile(data["code"], "<suture graph>", "exec", dont_inherit=True), namespace)
-        run = types.MethodType(namespace["forward"], _NOTHING)
+        """The graph as its backend has it."""
+        run = self._inductor(data) if data["kind"] == "inductor" else self._fx(data)
         resets = [(self.ref(s), tuple(map(self.ref, args))) for s, args in data["resets"]]
         return around(run, resets, bool(data["quiet"]))
+
+    def _inductor(self, data: dict[str, Any]) -> Any:
+        """Inductor's code: its libraries are loaded, the operations it names must be there."""
+        root = files.folder()
+        if root is None:
+            raise Unfit("there is no cache any more")
+        namespace: dict[str, Any] = {
+            name: load_kernel(str(files.blob(root, blob)), blob[:-3])
+            for name, blob in data["kernels"].items()
+        }
+        called = {name: self.ref(ref) for name, ref in data["extern"].items()}
+        namespace["extern_kernels"] = types.SimpleNamespace(**called)
+        for operation in data["operations"]:
+            functools.reduce(getattr, operation.split(".")[2:], torch.ops)
+        exec(compile(data["code"], "<suture inductor>", "exec", dont_inherit=True), namespace)
+        return without_wrapper(namespace["call"], tuple(map(int, data["written"])))
+
+    def _fx(self, data: dict[str, Any]) -> Any:
+        """The function that torch.fx wrote."""
+        namespace = {name: self.ref(ref) for name, ref in data["names"].items()}
+        exec(compile(data["code"], "<suture graph>", "exec", dont_inherit=True), namespace)
+        return types.MethodType(namespace["forward"], _NOTHING)
 
 
 class _Late:
