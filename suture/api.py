@@ -23,6 +23,7 @@ from suture.runtime import torch_state
 from suture.runtime.builtins_check import builtins_replaced
 from suture.runtime.points import Options, PointData, Variant
 from suture.runtime.stats import Stats
+from suture.runtime.store import environment
 from suture.runtime.tensors import configure_core
 from suture.runtime.unit import ALL, Unit
 from suture.torch_private.torchdynamo import hide
@@ -301,6 +302,11 @@ class _Compiler:
     ) -> None:
         _load().history_of(unit, data).hear(sizes, numbers)
 
+    def stored(self, unit: Any, point: Any, state: tuple[Any, ...]) -> Any:
+        from suture.runtime.store.lookup import variant_for
+
+        return variant_for(unit, point, state)
+
     def tell_watched(self, point: Any) -> None:
         if _has_room():
             _load().tell_watched(point)
@@ -320,6 +326,7 @@ def _has_room() -> bool:
 
 _ROOM = 300  # frames that importing the compiler takes, and more
 _COMPILER = _Compiler()
+environment.ALSO.append(rules.described_marks)
 hide(_Compiler.answer.__code__)
 hide(_Compiler.tell_watched.__code__)
 

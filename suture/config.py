@@ -93,6 +93,19 @@ speculate_after: Annotated[
     ),
 ] = 5
 
+# What is kept between processes.
+
+cache_dir: Annotated[
+    str,
+    Option(
+        "A folder in which what was compiled is kept for the next process; empty: nothing is.",
+        also="SUTURE_CACHE",
+    ),
+] = ""
+cache_size: Annotated[
+    int, Option("How many MB the cache may have; what was not used for longest goes.", minimum=1)
+] = 1024
+
 # Shapes and numbers.
 
 automatic_dynamic: Annotated[

@@ -30,6 +30,7 @@ TOPICS: Mapping[str, str] = {
     "graphs": "each graph as Python",
     "code": "each variant as Python",
     "trace": "each instruction with the symbolic stack",
+    "cache": "what the cache on disk gave, kept or refused, and why",
     "rules": "which rule decided about a call",
 }
 

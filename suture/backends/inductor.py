@@ -43,6 +43,10 @@ class Inductor:
         compiled: Callable[..., Any] = self._made(gm, list(inputs))
         return compiled
 
+    def is_default(self) -> bool:
+        """Whether it was asked for without mode and options."""
+        return self._key[0] == "default" and not self._key[1]
+
     def records_cuda_graphs(self) -> bool:
         """Whether graphs may be run as CUDA graphs."""
         return compilers.inductor_cuda_graphs(getattr(self._made, "config", None))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from types import CodeType
 from typing import Any
 
 from suture.breaks import Break
@@ -79,6 +80,7 @@ class Capture:
     steps        instructions traced
     general      it fits states for which other variants were made
     initializes  it came to a call that makes modules what they are
+    inlined      code objects of the calls that were traced through
     """
 
     frames: list[Any]
@@ -96,6 +98,7 @@ class Capture:
     steps: int
     general: bool
     initializes: bool
+    inlined: frozenset[CodeType]
 
     def drop_tracebacks(self) -> None:
         """Nothing is raised any more: what the tracebacks of the break hold goes when nobody uses

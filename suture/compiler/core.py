@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable
+from types import CodeType
 from typing import Any, NamedTuple
 
 from suture import config
@@ -295,7 +296,7 @@ class Region:
 
     __slots__ = (
         "as_loop", "chain", "entry_is_owned", "history", "initializes", "inline_limit",
-        "own_names", "plan", "slots", "whole",
+        "inlined", "own_names", "plan", "slots", "whole",
     )  # fmt: skip
 
     def __init__(self, chain: Chain, history: Any, plan: Plan, whole: bool) -> None:
@@ -308,6 +309,7 @@ class Region:
         self.entry_is_owned = False
         self.as_loop = False  # an iterator that has stood elsewhere before is left to Python
         self.inline_limit = config.inline_limit
+        self.inlined: set[CodeType] = set()  # code that calls ran in this trace
         self.own_names = tuple(s.code.co_qualname + ".<locals>." for s in chain if s.index > 0)
 
 

@@ -21,7 +21,7 @@ from suture.compiler.graph import is_scalar, keeps_address, put_asserts, sizes_f
 from suture.compiler.graph.fake_failures import unlogged_failures
 from suture.compiler.interpreter.run import is_overworked, new_trace, run_region
 from suture.compiler.misses import answer as misses
-from suture.compiler.misses import beside, limits
+from suture.compiler.misses import beside, keep, limits
 from suture.compiler.misses import install as installing
 from suture.compiler.misses.answer import tell_watched
 from suture.compiler.misses.history import history_of
@@ -198,7 +198,9 @@ def install(miss: Miss, capture: Capture, emitted: Any) -> Variant:
         program = finish(capture.guards)
     if config.verify and beside.can_run_twice(miss.data, capture, emitted.parameters):
         emitted.function = beside.Beside(emitted, name, config.strict)
+    stored = keep.described(miss.unit, miss.point, miss.state, capture, emitted)
     variant = installing.install(miss.unit, miss.point, capture, emitted, program)
+    keep.write(miss.point, stored)
     messages.installed(miss.point, miss.data, variant, miss.state)
     return variant
 
@@ -238,6 +240,7 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
     put_asserts(module, capture.graph.shape_env)
     if is_scalar(module):
         emitted.set_graph(module.forward)
+        emitted.graph_kept = True
         return None
     if plan.floats_as_data:
         capture.graph.floats_as_data()
@@ -271,12 +274,14 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
         return Retry(plan.having(uncompiled=True), f"{failed}; the graph runs uncompiled")
     if small:
         miss.unit.spent_on_small_graphs += time.perf_counter() - began
+    made = compiled
     if config.verify:
         compiled = backends.verified(compiled, module, point.name, config.strict)
     compiled = capture.graph.keeping_modes(compiled)
     if capture.functions[0]:
         compiled = torch_state.running_without_modes(compiled)
     emitted.set_graph(compiled)
+    emitted.graph_kept = _runs(made) == module.forward and not config.verify
     messages.captured(point, miss.data, capture, emitted)
     return None
 
@@ -297,6 +302,11 @@ def _spent_enough(miss: Miss, capture: Capture) -> bool:
     text = f"small graphs of this function took {spent:.1f} s to compile (small_graph_seconds)"
     events.emit(events.RunPlainly(capture.graph.ops, text, point=miss.point.name))
     return True
+
+
+def _runs(compiled: Any) -> Any:
+    """What a caller calls."""
+    return compiled.run if isinstance(compiled, backends.Caller) else compiled
 
 
 def _as_it_is(backend: Any, module: Any, inputs: Any, **options: Any) -> Any:

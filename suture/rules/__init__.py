@@ -13,7 +13,13 @@ from suture.rules.errors import (
     UnknownName,
 )
 from suture.rules.lookup import clear_cache, explain, listing, lookup, lookup_frame
-from suture.rules.mark_table import forget_package, inline_package, run_package, unmark
+from suture.rules.mark_table import (
+    described_marks,
+    forget_package,
+    inline_package,
+    run_package,
+    unmark,
+)
 from suture.rules.marks import (
     allow_in_graph,
     assume_constant_result,
@@ -62,6 +68,7 @@ __all__ = [
     "check_inputs",
     "check_result",
     "clear_cache",
+    "described_marks",
     "disable",
     "disallow_in_graph",
     "dont_skip_tracing",

@@ -158,6 +158,19 @@ def _origin(mark: Mark) -> Origin:
     return _ORIGINS.get(mark.name, Origin.MARK)
 
 
+def described_marks() -> list[list[str]] | None:
+    """All marks and rules of the program by name, in order; None if one of them says that a result
+    never changes: that is known of this process only."""
+    found = []
+    for ref, mark in [*_marks.values(), *_codes.values()]:
+        if mark.name == "assume_constant_result":
+            return None
+        target = describe(mark.target) if mark.target is not None else ""
+        found.append([describe(ref()), mark.name, str(mark.recursive), target])
+    packages = [[name, rule.kind.value] for name, rule in _user_packages.rules.items()]
+    return sorted(found) + sorted(packages)
+
+
 def describe(obj: Any) -> str:
     """A name for messages: "package.module.function"."""
     name = getattr(obj, "__qualname__", None)

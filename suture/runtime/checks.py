@@ -12,7 +12,7 @@ from suture import _core
 from suture.errors import SutureError
 from suture.runtime.chain import Chain
 from suture.runtime.interpret import interpret
-from suture.torch_private import autograd_parts, thread_state
+from suture.torch_private import autograd_parts
 from suture.torch_private.tensor_parts import version_of
 
 
@@ -101,8 +101,3 @@ def put_back(kept: Kept) -> None:
 
 def _bytes_of(tensor: torch.Tensor) -> bytes:
     return ctypes.string_at(tensor.data_ptr(), tensor.numel() * tensor.element_size())
-
-
-def hooks_on_saved() -> bool:
-    """Whether hooks of the program see the tensors that autograd saves."""
-    return thread_state.saved_hooks_top(False) is not None

@@ -15,6 +15,7 @@ from suture.bytecode import decode
 from suture.errors import InternalError, SutureError
 from suture.runtime.chain import Chain, FrameSpec, where
 from suture.runtime.tracebacks import clean_traceback
+from suture.torch_private import thread_state
 
 _log = logging.getLogger("suture.runtime")
 
@@ -80,6 +81,11 @@ def _callers(chain: Chain, state: tuple[Any, ...]) -> tuple[Any, ...]:
         places.append((spec.code, state[0].__globals__, at))
         state = state[spec.size :]
     return tuple(reversed(places))
+
+
+def hooks_on_saved() -> bool:
+    """Whether hooks of the program see the tensors that autograd saves."""
+    return thread_state.saved_hooks_top(False) is not None
 
 
 class AfterFailure:

@@ -52,6 +52,7 @@ class PointData:
     elsewhere: str = ""  # why other ranks compile, where this one would not
     watched: bool = False  # it was told that a mode sees each operation
     plain: Any = None  # of the compiler: which states were traced in vain
+    stored: set[str] = field(default_factory=set)  # files of the cache that variants came from
     _interpreting: Any = None
 
     def __post_init__(self) -> None:
@@ -109,6 +110,10 @@ class Compiler(Protocol):
         self, unit: Any, data: PointData, sizes: dict[str, list[int]], numbers: dict[str, Any]
     ) -> None:
         """Another rank tells what it got, by path: what differs from it is a symbol here too."""
+        ...
+
+    def stored(self, unit: Any, point: Any, state: tuple[Any, ...]) -> Variant | None:
+        """A variant for the state that another process compiled, if the cache has one."""
         ...
 
     def tell_watched(self, point: Any) -> None:

@@ -12,7 +12,7 @@ import weakref
 from dataclasses import replace
 from typing import Any
 
-from suture import _core, stance, switches
+from suture import _core, config, stance, switches
 from suture.bytecode import decode
 from suture.runtime import agreement, torch_state
 from suture.runtime.binding import copy_function, follow
@@ -136,6 +136,10 @@ class Unit:
         adopted = self._adopt(point, data, state)
         if adopted is not None:
             return adopted.function
+        if config.cache_dir and stance.current() in _USES_CACHE:
+            stored = self.compiler.stored(self, point, state)
+            if stored is not None:
+                return stored.function
         return self.compiler.answer(self, point, state)
 
     def _adopt(self, point: Any, data: PointData, state: tuple[Any, ...]) -> Variant | None:
@@ -191,6 +195,7 @@ class Unit:
             point.data.called = False
             point.data.plain = None
             point.data.history = None
+            point.data.stored.clear()
 
 
 def _is_compiling() -> bool:
@@ -220,6 +225,10 @@ def _forget_with(obj: Any, point: Any, variant: Variant) -> None:
             at.data.put_aside.remove(variant)
 
     weakref.finalize(obj, forget).atexit = False
+
+
+# Stances under which a variant that is not there yet may be added.
+_USES_CACHE = ("default", "eager_then_compile", "aot_eager_then_compile")
 
 
 def _nothing() -> None:

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import torch
+
 from suture.torch_private.table import Topic, is_missing
 
 NAMES = Topic(
@@ -68,3 +70,14 @@ def pairs(topic: Topic) -> Iterator[tuple[Any, Any]]:
         setter, getter = (topic.get(name) for name in names)
         if not is_missing(setter) and not is_missing(getter):
             yield setter, getter
+
+
+def compiled_in() -> dict[str, str]:
+    """The settings of torch's backends now, as text, by the name of what reads them."""
+    found = {}
+    for topic in (NAMES, ATTENTION):
+        for _, getter in pairs(topic):
+            found[getter.__name__] = repr(getter())
+    found["float32_matmul_precision"] = torch.get_float32_matmul_precision()
+    found["num_threads"] = str(torch.get_num_threads())
+    return found

@@ -18,6 +18,7 @@ NAMES = Topic(
         "DisableTorchFunctionSubclass": "torch._C.DisableTorchFunctionSubclass",
         "EnableTorchFunction": "torch._C._EnableTorchFunction",
         "disabled_torch_function": "torch._C._disabled_torch_function_impl",
+        "dispatch_keys": "torch._C._dispatch_keys",
         "TorchDispatchMode": f"{_MODES}.TorchDispatchMode",
         "is_traceable_wrapper_subclass": f"{_MODES}.is_traceable_wrapper_subclass",
         "DeviceContext": "torch.utils._device.DeviceContext",

@@ -91,6 +91,25 @@ def marks_token() -> tuple[int, ...] | None:
     return tuple([len(_filed(rules, name)) for name in _MARKS])
 
 
+def marked_by_programs() -> bool:
+    """Whether a program has marked functions in torch's own tables, which know them by id alone."""
+    rules = loaded("torch._dynamo.trace_rules")
+    if rules is None:
+        return False
+    marked = {one for name in _MARKS if name != _POLYFILLS for one in _filed(rules, name)}
+    homes = [home for home in map(loaded, _MARK_THEMSELVES) if home is not None]
+    return bool(marked.difference(*({id(v) for v in vars(home).values()} for home in homes)))
+
+
+_POLYFILLS = "_polyfilled_function_ids"
+# Modules of torch that mark functions of their own.
+_MARK_THEMSELVES = (
+    "torch._dynamo.decorators",
+    "torch._functorch.eager_transforms",
+    "torch.nn.attention.varlen",
+)
+
+
 def is_marked(obj: Any, table: str) -> bool:
     """Whether a table of marks lists the object: nonstrict_trace, leaf_function, disallowed,
     allowed, polyfilled."""

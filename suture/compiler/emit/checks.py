@@ -15,7 +15,8 @@ from suture.compiler.graph.effects_of import effects_of
 from suture.compiler.objects import Tensor
 from suture.compiler.outside.inputs import number_in
 from suture.runtime import Chain
-from suture.runtime.checks import AfterCheck, drawn, hooks_on_saved, keep, put_back, set_drawn
+from suture.runtime.checks import AfterCheck, drawn, keep, put_back, set_drawn
+from suture.runtime.interpret import hooks_on_saved
 
 
 class CheckLines:

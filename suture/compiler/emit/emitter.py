@@ -7,7 +7,7 @@ changed objects back; bring torch's modes to their state at the exit; leave.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch.fx
@@ -23,7 +23,8 @@ from suture.compiler.emit.parameters import parameters_of
 from suture.compiler.emit.writer import Writer
 from suture.compiler.objects import MadeByPython
 from suture.runtime import VARIANT, AfterFailure, Chain, placed, set_context, slot_names
-from suture.runtime.checks import Watch, hooks_on_saved
+from suture.runtime.checks import Watch
+from suture.runtime.interpret import hooks_on_saved
 from suture.runtime.parameters import PARAMETERS, Parameters
 from suture.runtime.sources import Source
 from suture.torch_private.torchdynamo import hide
@@ -44,6 +45,10 @@ class Emitted:
     parameters: Parameters | None = None  # reads what belongs to modules that are arguments
     caller: Caller | None = None  # the way into the graph
     watch: Watch | None = None  # is told how the branch on data goes that the variant ends with
+    name: str = ""
+    stands: tuple[Any, int] | None = None  # the code object and the instruction it stands for
+    described: dict[str, Any] = field(default_factory=dict)  # constants made here, by name
+    graph_kept: bool = False  # what is called is the graph module's own function, nothing around it
 
     def set_graph(self, compiled: Any) -> None:
         """Let the variant call the compiled graph. What the graph always gets stands before the
@@ -96,6 +101,7 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     namespace, handler = writer.namespace, checks.handler
     made = Emitted(function, source, module, inputs, namespace, statics, handler, parameters)
     made.watch = leaving.watch
+    made.name, made.stands, made.described = name, (caller.code.code, index), writer.described
     return made
 
 

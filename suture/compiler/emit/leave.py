@@ -326,6 +326,7 @@ class Leaving:
             texts = [f"*{texts[2]}", *(f"**{text}" for text in texts[3:])]
         else:
             head = writer.constant(operation, exit.operation)
+            writer.described[head] = ("operation", exit.operation, frame.code.code, inst.index)
             if exit.operation == "import_name":
                 texts.insert(0, writer.constant(frame.fn.globals, "globals"))
         texts.insert(0, head)
@@ -344,7 +345,9 @@ class Leaving:
             at = inst if frame is frames[-1] else frame.code.instructions[frame.ip - 1]
             places.append((frame.code.code, frame.fn.globals, at.lasti))
         line = frames[-1].code.line(inst.index)
-        return self.writer.constant(_core.Shown(tuple(places)), f"at_{line}")
+        name = self.writer.constant(_core.Shown(tuple(places)), f"at_{line}")
+        self.writer.described[name] = ("shown", places)
+        return name
 
     def _handles(self, frame: Frame) -> bool:
         """Whether an exception is being handled there, by the frame or by one that called it."""

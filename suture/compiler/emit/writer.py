@@ -44,6 +44,7 @@ class Writer:
         self._constants: dict[int, str] = {}
         self._made: dict[int, str] = {}
         self.params = params
+        self.described: dict[str, Any] = {}  # what constants that a variant makes are made of
         self._sources: dict[int, str] = {}
         self._keep: list[Any] = []
 

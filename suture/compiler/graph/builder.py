@@ -15,12 +15,13 @@ import torch.fx
 
 from suture import config
 from suture.compiler.graph.asserts import bind_unbacked
-from suture.compiler.graph.compiling import keeping, state_for, without_torch_function
+from suture.compiler.graph.compiling import state_for
 from suture.compiler.graph.derivatives import Derivatives
 from suture.compiler.graph.effects_of import effects_of
 from suture.compiler.graph.known import known_above, watched_mode
 from suture.compiler.graph.levels import Levels
 from suture.compiler.graph.names import TorchName, valid_name
+from suture.runtime.modes import around
 from suture.runtime.sources import Source
 from suture.torch_private import (
     MissingName,
@@ -391,11 +392,9 @@ class GraphBuilder:
 
     def keeping_modes(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
         """The compiled graph; if it raises, the modes it switched are as they were before."""
-        resets = self._resets_in_order()
-        kept = keeping(compiled, resets) if resets else compiled
-        return without_torch_function(kept) if self.torch_function_off else kept
+        return around(compiled, self.resets_in_order(), self.torch_function_off)
 
-    def _resets_in_order(self) -> list[tuple[Any, Any]]:
+    def resets_in_order(self) -> list[tuple[Any, Any]]:
         """(setter, state) to put the modes back, the last switched first; grad mode, which others
         switch along, comes last."""
         resets = [(setter, before) for (setter, _), before in reversed(self.resets.items())]
@@ -411,7 +410,7 @@ class GraphBuilder:
         """The graph with these outputs; inputs nobody uses are removed."""
         # the trace is over; operators that take functions are looked up by the mode's exact type
         self.fake.__class__ = fake_tensors.FakeTensorMode
-        for setter, before in self._resets_in_order():
+        for setter, before in self.resets_in_order():
             self.graph.call_function(setter, before)
         self.graph.output(tuple(outputs))
         used = []

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import torch
 import torch.fx
@@ -54,27 +53,3 @@ def _without_mkldnn() -> Iterator[None]:
         yield
     finally:
         thread_state.set_mkldnn_enabled(before)
-
-
-def keeping(compiled: Callable[..., Any], resets: list[Any]) -> Callable[..., Any]:
-    """A compiled graph; should it raise, the modes it switched are put back."""
-
-    def run(*args: Any) -> Any:
-        try:
-            return compiled(*args)
-        except BaseException:
-            for setter, before in resets:
-                setter(*before)
-            raise
-
-    return run
-
-
-def without_torch_function(compiled: Callable[..., Any]) -> Callable[..., Any]:
-    """A compiled graph, run without `__torch_function__`."""
-
-    def run(*args: Any) -> Any:
-        with tensor_parts.DisableTorchFunctionSubclass():
-            return compiled(*args)
-
-    return run

@@ -198,6 +198,7 @@ def _captured(trace: Trace, exit: Exit) -> Capture:
         steps=trace.progress.step,
         general=trace.region.as_loop,
         initializes=trace.region.initializes,
+        inlined=frozenset(trace.region.inlined),
     )
 
 
@@ -391,6 +392,7 @@ def push_frame(trace: Trace, frame: Frame) -> None:
 
 @implements(abstract.new_frame)
 def new_frame(trace: Trace, code: Code, fn: Callable[..., Any], slots: list[Any]) -> Frame:
+    trace.region.inlined.add(code.code)
     return Frame(code, fn, slots, trace.frames[-1].handled if trace.frames else Ambient())
 
 

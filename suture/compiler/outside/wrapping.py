@@ -14,7 +14,7 @@ import torch
 
 from suture import _core, config
 from suture._core import UNBOUND
-from suture.breaks import Break, objects, readable, tensors
+from suture.breaks import Break, objects, tensors
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace
@@ -53,6 +53,7 @@ from suture.compiler.outside.growth import is_unstable
 from suture.compiler.outside.identity import is_general, stays_same
 from suture.compiler.outside.inputs import wrap_number
 from suture.compiler.outside.namespaces import move_globals
+from suture.runtime.predicates import Equals
 from suture.runtime.sources import Source, pinned
 from suture.torch_private import operators
 
@@ -251,19 +252,6 @@ def _torch_constant(trace: Trace, value: object, source: Source | None) -> Value
         trace.guards.add(source, "type", type(value))
         trace.guards.add(source, "truth", Equals(value))
     return Constant(value, source)
-
-
-class Equals:
-    """A predicate for guards: equal to a value that C does not know."""
-
-    __slots__ = ("__name__", "value")
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-        self.__name__ = f"equals {readable(value, 80)}"
-
-    def __call__(self, other: Any) -> bool:
-        return bool(self.value == other)
 
 
 @wraps(collections.deque)

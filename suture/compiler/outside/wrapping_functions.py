@@ -22,6 +22,7 @@ from suture.compiler.objects import (
 )
 from suture.compiler.outside.identity import stays_same
 from suture.compiler.outside.wrapping import wraps
+from suture.runtime.predicates import SameDefaults
 from suture.runtime.sources import Source
 
 
@@ -36,21 +37,8 @@ def _function(trace: Trace, value: Any, source: Source | None) -> Value:
         trace.guards.add(source.child("code"), "is", value.__code__)
         trace.guards.add(source.attr("__globals__"), "is", value.__globals__)
         counts = (len(value.__defaults__ or ()), sorted(value.__kwdefaults__ or ()))
-        trace.guards.add(source, "truth", _SameDefaults(counts))
+        trace.guards.add(source, "truth", SameDefaults(counts))
     return Function(value, source)
-
-
-class _SameDefaults:
-    """A predicate for guards: as many defaults as before."""
-
-    __slots__ = ("__name__", "counts")
-
-    def __init__(self, counts: Any) -> None:
-        self.counts = counts
-        self.__name__ = "same_defaults"
-
-    def __call__(self, fn: Any) -> bool:
-        return self.counts == (len(fn.__defaults__ or ()), sorted(fn.__kwdefaults__ or ()))
 
 
 @wraps(types.MethodType)

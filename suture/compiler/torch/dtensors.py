@@ -17,8 +17,9 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.models import special
 from suture.compiler.objects import Tensor
 from suture.compiler.objects.frozen import Frozen, frozen_result
-from suture.compiler.outside.wrapping import Equals, wraps_named
+from suture.compiler.outside.wrapping import wraps_named
 from suture.compiler.torch.wrappers import is_wrapper_class, meet_wrapper
+from suture.runtime.predicates import Equals
 from suture.runtime.sources import Source
 
 _PLACEMENTS = "Shard Replicate Partial _StridedShard"

@@ -39,7 +39,7 @@ from suture.compiler.objects import (
 from suture.compiler.objects.held import RealIdentity
 from suture.compiler.objects.methods import method
 from suture.compiler.objects.torch_switch import FunctionSwitch, Switch, leave, state_behind
-from suture.compiler.outside.wrapping import Equals, wraps
+from suture.compiler.outside.wrapping import wraps
 from suture.compiler.torch.function_modes import call_function_mode, mode_operator, modes_see
 from suture.compiler.torch.operator_functions import (
     function_asked,
@@ -49,6 +49,7 @@ from suture.compiler.torch.operator_functions import (
 )
 from suture.compiler.torch.subclasses import DISABLED, OWN_FUNCTION, PLAIN, as_class, defined_in
 from suture.compiler.torch.wrappers import torch_function_in_graph
+from suture.runtime.predicates import Equals
 from suture.runtime.sources import Source
 from suture.torch_private import operators, tensor_parts, thread_state
 

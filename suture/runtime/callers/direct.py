@@ -22,6 +22,7 @@ class Direct(Caller):
     def __init__(self, wrapped: Run, call: Run, written: tuple[int, ...] = ()) -> None:
         super().__init__(self._first)
         self.wrapped = wrapped
+        self.call, self.written = call, written
         self.writes = bool(written)
         self.fast = _direct(call, wrapped, written)
 
@@ -39,6 +40,17 @@ class Direct(Caller):
             and not situation.derives()
             and facts.inputs == len(situation.inputs)
         )
+
+
+def without_wrapper(call: Run, written: tuple[int, ...]) -> Run:
+    """Inductor's code from an earlier process: nobody is there to wrap it."""
+
+    def wrapped(*args: Any) -> Any:
+        if written:
+            compilers.increment_version([args[i] for i in written])
+        return call(list(args))
+
+    return _direct(call, wrapped, written)
 
 
 def _direct(call: Run, wrapped: Run, written: tuple[int, ...]) -> Run:

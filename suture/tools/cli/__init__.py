@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from suture.tools.cli import (
+    cache,
     check,
     compare,
     diff,
@@ -34,7 +35,7 @@ exit codes:
   `suture run` ends with the exit code of the script.
 """
 
-COMMANDS = (run, explain, compare, check, diff, registry, rules, minify, site, doctor)
+COMMANDS = (run, explain, compare, check, diff, registry, rules, minify, cache, site, doctor)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from suture import config
 from suture.install import install, uninstall
 from suture.messages.texts import shorten
 from suture.tools.cli.common import err, fail, nearest, progress
@@ -34,6 +35,14 @@ def add(commands: Any) -> None:
     made.add_argument("--backend", help="use this backend whatever the script asks for")
     made.add_argument("--html", metavar="FILE", help="save the report as a page")
     made.add_argument("--json", metavar="FILE", help="save the report as JSON ('-': print it)")
+    made.add_argument(
+        "--cache",
+        nargs="?",
+        const="~/.cache/suture",
+        metavar="DIR",
+        help="keep what is compiled in this folder, and use what is kept there"
+        " (without DIR: ~/.cache/suture); write --cache=DIR before the script",
+    )
     made.add_argument("-q", "--quiet", action="store_true", help="do not print the report")
     made.add_argument("-m", dest="module", action="store_true", help="SCRIPT is a module's name")
     made.add_argument("script")
@@ -47,6 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
     for target in (arguments.html, arguments.json):
         if target and target != "-":
             writable(Path(target))
+    if arguments.cache:
+        config.cache_dir = arguments.cache
     install()
     restore = _force_backend(arguments.backend) if arguments.backend else None
     try:

@@ -1,0 +1,379 @@
+"""A variant as an artefact: plain data from which another process makes it again.
+
+`describe` is the inverse of `runtime.store.install`. What it cannot write in a form that is proven
+again on live objects raises Unstorable, with the reason.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import sysconfig
+import types
+import weakref
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from suture import _core, config
+from suture.compiler.capture import Capture
+from suture.compiler.misses.inductor_graph import describe_code, direct_caller
+from suture.runtime import AfterFailure
+from suture.runtime.callers import Direct
+from suture.runtime.chain import Chain, where
+from suture.runtime.guards import Guard
+from suture.runtime.predicates import Equals, SameDefaults
+from suture.runtime.sources import Source
+from suture.runtime.store import places
+from suture.runtime.store.files import blob_name
+from suture.runtime.store.fingerprints import compared_facts, fingerprint, globals_name
+from suture.runtime.store.literals import Unstorable, encode
+from suture.runtime.store.names import name_of
+from suture.torch_private import tensor_parts
+
+_DIMS = re.compile(r"size \[(.*?)\], stride \[(.*?)\]")
+
+
+def describe(
+    chain: Chain, state: tuple[Any, ...], capture: Capture, emitted: Any
+) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The artefact of a variant that was made for this state and has not run yet, and the files
+    that it needs, by name."""
+    if capture.checks or emitted.checks is not None:
+        raise Unstorable("it expects something of data")
+    if emitted.parameters is not None:
+        raise Unstorable("it reads the parameters of modules that are arguments")
+    if capture.functions[0] or capture.functions[1]:
+        raise Unstorable("modes of torch functions are active")
+    function, file, line = where(chain)
+    describing = _Describing(chain, state)
+    about = {"point": f"{function}:{line}", "file": file, "torch": torch.__version__}
+    return {"about": about, **describing.artefact(capture, emitted)}, describing.blobs
+
+
+class _Describing:
+    def __init__(self, chain: Chain, state: tuple[Any, ...]) -> None:
+        self.chain, self.state = chain, state
+        self.numbers: dict[int, int] = {}  # of objects, by id
+        self.numbered: list[Any] = []
+        self.keep: list[Any] = []  # so that ids stay their own
+        self.places: list[Any] = []
+        self.place_of: dict[int, int] = {}
+        self.values: dict[int, Any] = {}
+        self.guards: list[Any] = []
+        self.upto: list[int] = []
+        self.known: dict[int, int] = {}  # the guard that knows an object, by the object's id
+        self.codes: dict[int, Any] = {}
+        self.blobs: dict[str, bytes] = {}  # files that the variant needs, by name
+        for i, spec in enumerate(chain):
+            self._file_code(spec.code, ["frame", i])
+
+    def artefact(self, capture: Capture, emitted: Any) -> dict[str, Any]:
+        for guard in capture.guards.entries:
+            self._guard(guard)
+        for code in capture.inlined:
+            if id(code) not in self.codes and not _is_versioned(code):
+                raise Unstorable(f"no guard knows the code of {code.co_qualname}")
+        variant = self._variant(capture, emitted)
+        return {
+            "guards": self.guards,
+            "places": self.places,
+            "upto": self.upto,
+            "memory": self._memory(),
+            "variant": variant,
+        }
+
+    # ---- objects
+
+    def number(self, value: Any) -> int:
+        number = self.numbers.setdefault(id(value), len(self.numbers))
+        if number == len(self.numbered):
+            self.numbered.append(value)
+        return number
+
+    def ref(self, value: Any) -> list[Any]:
+        """How an object is found again."""
+        if id(value) in self.known:
+            return ["guard", self.known[id(value)]]
+        try:
+            return ["value", encode(value)]
+        except Unstorable:
+            pass
+        if type(value) is types.CodeType:
+            return ["code", self.code(value)]
+        if type(value) is AfterFailure:
+            return ["failed", value.writes]
+        if type(value) is _core.Point:
+            data = value.data
+            return ["point", [self._chain(data.chain), data.interpret_only, data.raises]]
+        if type(value) is dict:
+            home = globals_name(value)
+            if home is not None:
+                return ["globals", home, self.number(value)]
+        if type(value) is tuple and value and all(one is _core.UNBOUND for one in value):
+            return ["unbound", len(value)]
+        found = name_of(value) or _core_name(value)
+        if found is not None:
+            if found[0].startswith("suture.compiler"):
+                raise Unstorable(f"it calls {found[0]}.{found[1]}, which is part of the compiler")
+            return ["name", found, self.number(value), fingerprint(value)]
+        kind = type(value)
+        raise Unstorable(f"no place is known of an object of {kind.__module__}.{kind.__qualname__}")
+
+    def _file_code(self, code: types.CodeType, ref: Any) -> None:
+        if id(code) in self.codes:
+            return
+        self.codes[id(code)] = ref
+        for i, inner in enumerate(code.co_consts):
+            if type(inner) is types.CodeType:
+                self._file_code(inner, ["const", ref, i])
+
+    def code(self, code: types.CodeType) -> Any:
+        found = self.codes.get(id(code))
+        if found is None:
+            raise Unstorable(f"no guard knows the code of {code.co_qualname}")
+        return found
+
+    def _chain(self, chain: Chain) -> list[Any]:
+        return [
+            [
+                self.code(s.code),
+                s.index,
+                list(s.live),
+                s.depth,
+                [s.handling, s.deliver, s.waiting, s.resumed],
+            ]
+            for s in chain
+        ]
+
+    # ---- guards
+
+    def place(self, source: Source) -> int:
+        """The number of a place; what stands there is read on the way."""
+        found = self.place_of.get(id(source))
+        if found is not None:
+            return found
+        if source.base is not None:
+            base = self.place(source.base)
+            entry: Any = [base, places.step_of(source)]
+        elif source.kind == "slot":
+            entry = [["slot", source.arg], None]
+            self.values[len(self.places)] = self.state[source.arg]
+        else:
+            entry = [["const", self.ref(source.arg), source.name], None]
+            self.values[len(self.places)] = source.arg
+        self.places.append(entry)
+        self.keep.append(source)
+        made = self.place_of[id(source)] = len(self.places) - 1
+        return made
+
+    def value(self, at: int, source: Source) -> Any:
+        if at not in self.values:
+            base = source.base
+            assert base is not None  # roots have their values
+            self.values[at] = places.read(source, self.value(self.place(base), base))
+        return self.values[at]
+
+    def _guard(self, guard: Guard) -> None:
+        at = None if guard.source is None else self.place(guard.source)
+        try:
+            arg = self._argument(at, guard)
+        except (Unstorable, LookupError) as error:
+            raise Unstorable(f"{guard.text()}: {error}") from error
+        where = list(guard.where) if guard.where else None
+        self.guards.append([at, guard.kind, arg, where])
+        self.upto.append(len(self.places))
+
+    def _argument(self, at: int | None, guard: Guard) -> Any:
+        kind, arg = guard.kind, guard.arg
+        if kind in ("is", "weak", "type"):
+            if isinstance(arg, weakref.ref) and kind == "weak":
+                arg = arg()
+            self._check(at, guard, arg)
+            self.known.setdefault(id(arg), len(self.guards))
+            code = getattr(arg, "__code__", arg)
+            if type(code) is types.CodeType and type(arg) in (types.CodeType, types.FunctionType):
+                self._file_code(code, ["guard", len(self.guards)])
+            return [self.number(arg), fingerprint(arg)]
+        if kind == "tensor":
+            return self._tensor(at, guard)
+        if kind == "same":
+            return self.place(arg)
+        if kind == "distinct":
+            return [self.place(one) for one in arg]
+        if kind == "expr":
+            symbols, code, text = arg
+            return [[[self.place(s), k, d] for s, k, d in symbols], list(code), text]
+        if kind == "torch_state":
+            return [self.ref(arg[0]), encode(arg[1]), arg[2]]
+        if kind == "truth" and type(arg) is Equals:
+            return ["equals", encode(arg.value)]
+        if kind == "truth" and type(arg) is SameDefaults:
+            return ["defaults", encode(arg.counts)]
+        if kind in _BY_VALUE:
+            return encode(arg)
+        raise Unstorable(f"a guard of the kind {kind}")
+
+    def _check(self, at: int | None, guard: Guard, arg: Any) -> None:
+        """The object is where the guard says, and reading it again finds it."""
+        assert at is not None
+        assert guard.source is not None
+        found = self.value(at, guard.source)
+        if (type(found) if guard.kind == "type" else found) is not arg:
+            raise Unstorable("reading the place again finds another object")
+
+    def _tensor(self, at: int | None, guard: Guard) -> Any:
+        assert at is not None
+        assert guard.source is not None
+        value = self.value(at, guard.source)
+        dims = _DIMS.search(repr(guard.arg))
+        if dims is None or not isinstance(value, torch.Tensor):
+            raise Unstorable("not a tensor")
+        sizes, strides = (
+            [None if one == "*" else int(one) for one in text.split(", ") if one]
+            for text in dims.groups()
+        )
+        return [compared_facts(value), sizes, strides]
+
+    def _memory(self) -> list[list[int]]:
+        """[guard, group] of tensors known by identity: those of a group share their memory."""
+        groups: dict[int, int] = {}
+        found = []
+        for number, (_, kind, arg, _) in enumerate(self.guards):
+            if kind in ("is", "weak") and arg[1][0] == "tensor":
+                key = tensor_parts.storage_key(self.numbered[arg[0]])
+                found.append([number, groups.setdefault(key, len(groups))])
+        return found
+
+    # ---- the variant
+
+    def _variant(self, capture: Capture, emitted: Any) -> dict[str, Any]:
+        code, index = emitted.stands
+        used = _names_in(emitted.function.__code__)
+        names = {
+            name: self._constant(emitted, name, value)
+            for name, value in emitted.namespace.items()
+            if name in used or name in ("__name__", "__warningregistry__")
+            if name not in ("graph", "__builtins__")
+        }
+        return {
+            "name": emitted.name,
+            "source": emitted.source,
+            "stands": [self.code(code), index],
+            "names": names,
+            "graph": None if emitted.module is None else self._graph(capture, emitted),
+            "exit": type(capture.exit).__name__,
+            "ops": capture.graph.ops,
+            "general": capture.general,
+        }
+
+    def _constant(self, emitted: Any, name: str, value: Any) -> Any:
+        made = emitted.described.get(name)
+        if made is None and name == "__warningregistry__":
+            spaces = (vars(m) for m in list(sys.modules.values()) if m is not None)
+            home = next((s for s in spaces if s.get("__warningregistry__") is value), None)
+            if home is None:
+                raise Unstorable("a registry of warnings that belongs to no module")
+            return ["registry", self.ref(home)]
+        if made is None:
+            return self.ref(value)
+        if made[0] == "operation":
+            return ["operation", [made[1], self.code(made[2]), made[3]]]
+        return ["shown", [[self.code(c), self.ref(space), at] for c, space, at in made[1]]]
+
+    def _graph(self, capture: Capture, emitted: Any) -> dict[str, Any]:
+        """What is called: the function of torch.fx, or what Inductor wrote."""
+        statics = []
+        for value in emitted.statics:
+            if id(value) not in self.known:
+                raise Unstorable("no guard knows a tensor that the graph holds")
+            statics.append(self.known[id(value)])
+        direct = direct_caller(emitted.caller)
+        if emitted.graph_kept:
+            code = self._fx(emitted.module)
+        elif direct is not None and not config.verify:
+            code = self._inductor(direct)
+        else:
+            raise Unstorable("what the backend gave has no form that can be kept")
+        resets = capture.graph.resets_in_order()
+        return {
+            **code,
+            "statics": statics,
+            "resets": [[self.ref(setter), [self.ref(a) for a in args]] for setter, args in resets],
+            "quiet": capture.graph.quiet,
+        }
+
+    def _fx(self, module: Any) -> dict[str, Any]:
+        """The source that torch.fx writes for a graph, and the objects it names."""
+        if any(node.op in ("get_attr", "call_module") for node in module.graph.nodes):
+            raise Unstorable("the graph has constants or graphs inside")
+        written = module.graph.python_code("self")
+        used = _names_in(compile(written.src, "<graph>", "exec", dont_inherit=True))
+        names = {n: self._named(value) for n, value in written.globals.items() if n in used}
+        return {"kind": "fx", "code": written.src, "names": names}
+
+    def _inductor(self, direct: Direct) -> dict[str, Any]:
+        made = describe_code(direct)
+        for name, operation in made["extern"].items():
+            if type(operation) is not types.BuiltinFunctionType:
+                raise Unstorable(f"the graph calls {name} of Inductor")
+        self.blobs = {blob_name(data): data for data in made["kernels"].values()}
+        return {
+            "kind": "inductor",
+            "code": made["code"],
+            "kernels": {name: blob_name(data) for name, data in made["kernels"].items()},
+            "extern": {name: self.ref(one) for name, one in made["extern"].items()},
+            "operations": made["operations"],
+            "written": list(direct.written),
+        }
+
+    def _named(self, value: Any) -> Any:
+        if type(value) is types.ModuleType:
+            return ["module", value.__name__]
+        return self.ref(value)
+
+
+_BY_VALUE = frozenset(
+    {"equals", "len", "keys", "no_key", "no_attr", "no_mro_attr", "int", "float", "bool",
+     "unbound", "exists"}
+)  # fmt: skip
+
+
+def _names_in(code: types.CodeType) -> set[str]:
+    """The globals that a code object and those inside it name."""
+    inner = (_names_in(one) for one in code.co_consts if type(one) is types.CodeType)
+    return set(code.co_names).union(*inner)
+
+
+def _core_name(value: Any) -> list[str] | None:
+    """Names of objects of ours that do not know their own."""
+    from suture.runtime import operations
+
+    return ["suture.runtime.operations", "STOP"] if value is operations.STOP else None
+
+
+_LIBRARIES = tuple(
+    str(Path(one).resolve()) + "/"
+    for one in (
+        Path(torch.__file__).parent,
+        Path(_core.__file__).parent,
+        sysconfig.get_path("stdlib"),
+    )
+)
+_OTHERS = str(Path(sysconfig.get_path("purelib")).resolve()) + "/"
+
+
+def _is_versioned(code: types.CodeType) -> bool:
+    """Whether the code is of torch, of suture or of Python's library: the key of the cache names
+    their versions."""
+    file = code.co_filename
+    if file.startswith("<frozen "):
+        return True
+    try:
+        file = str(Path(file).resolve())
+    except OSError:
+        return False
+    if file.startswith(_LIBRARIES[:2]):
+        return True
+    return file.startswith(_LIBRARIES[2]) and not file.startswith(_OTHERS)

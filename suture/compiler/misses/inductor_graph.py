@@ -1,0 +1,116 @@
+"""What Inductor made of a graph for a processor, in a form that runs without Inductor.
+
+Its generated module is cut down to the class that runs the graph and the names this needs. Kernels
+are libraries of their own; operations that are called by name are torch's. Anything else that the
+code asks of Inductor (Triton kernels, constants, partitions) is refused.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from pathlib import Path
+from typing import Any
+
+from suture.runtime.callers import Caller, Direct, Measured
+from suture.runtime.store.literals import Unstorable
+from suture.torch_private import inductor_code
+
+_DROPPED = ("get_args", "benchmark_compiled_module", "recursively_apply_fns")
+_OURS = frozenset({"align", "maybe_profile", "run_intermediate_hooks", "AsyncCompile"})
+_OPERATIONS = frozenset({"aten", "mkldnn", "mkl", "inductor", "prims", "quantized", "_quantized"})
+_MOST_BYTES = 64 << 20
+
+
+def direct_caller(caller: Caller | None) -> Direct | None:
+    """The caller that calls Inductor's code with nothing between, if the graph has one."""
+    if isinstance(caller, Measured):
+        caller = caller.other
+    return caller if isinstance(caller, Direct) else None
+
+
+def describe_code(direct: Direct) -> dict[str, Any]:
+    """The generated code, the contents of its libraries by name, the operations it names."""
+    call = direct.call
+    owner = getattr(call, "__self__", None)
+    if type(owner).__name__ != "Runner" or getattr(owner, "partitions", None):
+        raise Unstorable("Inductor has put something around its code, or cut it in parts")
+    namespace = inspect.unwrap(call).__globals__
+    path = namespace.get("__file__")
+    if type(path) is not str or not path.endswith(".py"):
+        raise Unstorable("Inductor's code has no file")
+    return _cut_down(Path(path).read_text(encoding="utf-8"), namespace)
+
+
+def _cut_down(text: str, namespace: dict[str, Any]) -> dict[str, Any]:
+    kept: list[ast.stmt] = []
+    kernels: dict[str, bytes] = {}
+    for node in ast.parse(text).body:
+        name = _target(node)
+        if isinstance(node, (ast.If, ast.Delete)) or name in (*_DROPPED, "async_compile"):
+            continue
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("torch._inductor"):
+            continue
+        if isinstance(node, ast.Expr) and "async_compile.wait" in ast.unparse(node):
+            continue
+        if isinstance(node, ast.Assign) and "async_compile" in ast.unparse(node.value)[:14]:
+            if not ast.unparse(node.value).startswith("async_compile.cpp_pybinding("):
+                raise Unstorable("the graph has kernels that are not for processors")
+            assert name is not None
+            kernels[name] = _library(namespace.get(name))
+            continue
+        kept.append(node)
+    tree = ast.Module(_needed(kept), [])
+    return {"code": ast.unparse(tree), "kernels": kernels, **_asked_of_torch(tree, kernels)}
+
+
+def _target(node: ast.stmt) -> str | None:
+    """The name that a statement defines."""
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return node.name
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        return node.targets[0].id
+    return None
+
+
+def _needed(body: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements on which `call` depends, imports aside."""
+    wanted, kept = {"call"}, []
+    for node in reversed(body):
+        name = _target(node)
+        if name is not None and name not in wanted:
+            continue
+        if name is not None:
+            wanted |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+        kept.append(node)
+    return kept[::-1]
+
+
+def _library(kernel: Any) -> bytes:
+    path = getattr(getattr(kernel, "__self__", None), "__file__", None)
+    if type(path) is not str:
+        raise Unstorable("a kernel is no library of its own")
+    data = Path(path).read_bytes()
+    if len(data) > _MOST_BYTES:
+        raise Unstorable("a kernel is too large")
+    return data
+
+
+def _asked_of_torch(tree: ast.Module, kernels: dict[str, bytes]) -> dict[str, Any]:
+    """Operations that the code names: of Inductor's table, and of torch.ops."""
+    defined = {name for node in tree.body if (name := _target(node)) is not None} | set(kernels)
+    extern, operations = set(), set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            text = ast.unparse(node)
+            if text.startswith("extern_kernels.") and text.count(".") == 1:
+                extern.add(node.attr)
+            elif text.startswith("torch.ops.") and text.count(".") in (3, 4):
+                if text.split(".")[2] not in _OPERATIONS:
+                    raise Unstorable(f"the graph calls {text}, which is no operation of torch")
+                operations.add(text)
+        elif isinstance(node, ast.Name) and node.id in _OURS and node.id not in defined:
+            raise Unstorable(f"the code calls {node.id} of Inductor")
+    table = inductor_code.extern_kernels()
+    called = {one: getattr(table, one) for one in sorted(extern)}
+    return {"extern": called, "operations": sorted(operations)}

@@ -1,0 +1,39 @@
+"""What stands around a compiled graph that switches modes of torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from suture.torch_private import tensor_parts
+
+
+def around(compiled: Callable[..., Any], resets: list[Any], quiet: bool) -> Callable[..., Any]:
+    """A compiled graph. Should it raise, the modes that it switched are put back (`resets`: setters
+    and their arguments, the last switched first). `quiet`: no `__torch_function__` is asked."""
+    kept = keeping(compiled, resets) if resets else compiled
+    return quietly(kept) if quiet else kept
+
+
+def keeping(compiled: Callable[..., Any], resets: list[Any]) -> Callable[..., Any]:
+    """A compiled graph; should it raise, the modes it switched are put back."""
+
+    def run(*args: Any) -> Any:
+        try:
+            return compiled(*args)
+        except BaseException:
+            for setter, before in resets:
+                setter(*before)
+            raise
+
+    return run
+
+
+def quietly(compiled: Callable[..., Any]) -> Callable[..., Any]:
+    """A compiled graph, run with no `__torch_function__` asked."""
+
+    def run(*args: Any) -> Any:
+        with tensor_parts.DisableTorchFunctionSubclass():
+            return compiled(*args)
+
+    return run

@@ -1,0 +1,113 @@
+"""What must be the same in two processes for one to use what the other compiled.
+
+All of it goes into the name of an entry: another Python, torch, suture, device, configuration or
+setting of torch looks for another entry and finds none.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from suture import _core, config, version
+from suture.runtime.chain import Chain
+from suture.runtime.points import Options
+from suture.runtime.store.fingerprints import code_digest, digest
+from suture.runtime.store.literals import Unstorable
+from suture.torch_private import inductor_code, settings, torchdynamo
+
+FORMAT = 1
+# What else goes into the key: each gives JSON, or None where nothing can be kept.
+ALSO: list[Callable[[], Any]] = []
+# Options that change nothing of what is compiled.
+_UNASKED = frozenset({"cache_dir", "cache_size", "logs", "trace_dir", "repro_dir"})
+_VARIABLES = ("TORCH", "PYTORCH", "CUDA", "NVIDIA_TF32", "OMP_", "MKL_", "ATEN_", "TRITON")
+
+
+def key_of(options: Options, chain: Chain) -> str:
+    """The name under which variants of a point are kept; raises Unstorable where they cannot be."""
+    return digest([FORMAT, _machine(), _settings(), _asked(options), _point(chain)])
+
+
+@functools.cache
+def _machine() -> list[Any]:
+    """What cannot change while the process runs."""
+    return [
+        sys.version,
+        platform.machine(),
+        torch.__version__,
+        torch.version.git_version,
+        version.VERSION,
+        _own_files(),
+        torch.backends.cpu.get_cpu_capability(),
+        _devices(),
+        sorted((k, v) for k, v in os.environ.items() if k.startswith(_VARIABLES)),
+    ]
+
+
+def _own_files() -> str:
+    """suture as it is on disk: two builds of one version are told apart."""
+    root = Path(_core.__file__).parent
+    found = []
+    for folder, _, names in os.walk(root):
+        for name in names:
+            if name.endswith((".py", ".so")):
+                about = os.stat(os.path.join(folder, name))
+                found.append((os.path.join(folder, name), about.st_size, about.st_mtime_ns))
+    return digest(sorted(found))
+
+
+def _devices() -> list[Any]:
+    if not torch.cuda.is_available():
+        return []
+    return [
+        [torch.cuda.get_device_name(i), list(torch.cuda.get_device_capability(i))]
+        for i in range(torch.cuda.device_count())
+    ]
+
+
+def _settings() -> list[Any]:
+    """Options of suture and settings of torch that may be read while compiling."""
+    marks = [ask() for ask in ALSO]
+    if None in marks or torchdynamo.marked_by_programs():
+        raise Unstorable("the program has marked functions in a way that has no name")
+    ours = {name: v for name, v in config.snapshot().items() if name not in _UNASKED}
+    return [ours, marks, settings.compiled_in(), _distributed()]
+
+
+def _distributed() -> list[Any]:
+    if not torch.distributed.is_available() or not torch.distributed.is_initialized():
+        return []
+    return [torch.distributed.get_rank(), torch.distributed.get_world_size()]
+
+
+def _asked(options: Options) -> list[Any]:
+    backend = options.backend
+    if backend.name not in ("eager", "inductor"):
+        raise Unstorable(f"graphs of the backend {backend.name} cannot be kept")
+    changed = inductor_code.changed_settings() if backend.name == "inductor" else []
+    if changed is None or (backend.name == "inductor" and not backend.compiler.is_default()):
+        raise Unstorable("the options of Inductor have no name")
+    if backend.guard_filter_fn is not None or options.shapes is not None or backend.kwargs:
+        raise Unstorable("the options of this compile have no name")
+    return [backend.name, changed, options.fullgraph, options.dynamic]
+
+
+def _point(chain: Chain) -> list[Any]:
+    return [
+        [
+            code_digest(s.code),
+            s.index,
+            list(s.live),
+            s.depth,
+            [s.handling, s.deliver, s.waiting, s.resumed],
+        ]
+        for s in chain
+    ]

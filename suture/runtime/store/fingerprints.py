@@ -1,0 +1,248 @@
+"""What the identity of an object stood for, in a form that another process can compare.
+
+A guard that requires one object lets the compiler take for granted what cannot change as long as it
+is that object: a function's code, a class's bases, a tuple's items. What can change (a module's
+attributes, a dict's items) has guards of its own. A fingerprint says the first; objects of which it
+is not known what identity implies have none, and variants that depend on them are not kept.
+"""
+
+from __future__ import annotations
+
+import collections
+import enum
+import hashlib
+import json
+import sys
+import types
+import weakref
+from typing import Any
+
+import torch
+
+from suture.runtime.store.literals import Unstorable, encode
+from suture.torch_private import tensor_parts
+
+_DIGESTS: weakref.WeakKeyDictionary[types.CodeType, str] = weakref.WeakKeyDictionary()
+_DEPTH = 6  # of tuples in defaults and the like
+_HEAP = 1 << 9
+# Types of C whose objects can change as a whole, so that guards say what they hold.
+_MUTABLE = (dict, list, set, collections.OrderedDict, collections.deque, object)
+_VALUES = (int, float, complex, str, bytes, tuple, frozenset)
+_DESCRIPTORS = (
+    types.WrapperDescriptorType,
+    types.MethodDescriptorType,
+    types.GetSetDescriptorType,
+    types.MemberDescriptorType,
+    types.ClassMethodDescriptorType,
+)
+
+
+def digest(data: Any) -> str:
+    """A short name for JSON data."""
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def code_digest(code: types.CodeType) -> str:
+    """What a code object does, without where it stands in its file."""
+    found = _DIGESTS.get(code)
+    if found is None:
+        found = _DIGESTS[code] = digest(
+            [
+                code.co_code.hex(),
+                [_constant(one) for one in code.co_consts],
+                list(code.co_names),
+                list(code.co_varnames),
+                list(code.co_freevars),
+                list(code.co_cellvars),
+                [code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount],
+                code.co_flags,
+                code.co_name,
+                code.co_qualname,
+                code.co_exceptiontable.hex(),
+            ]
+        )
+    return found
+
+
+def _constant(value: Any) -> Any:
+    if isinstance(value, types.CodeType):
+        return {"code": code_digest(value)}
+    if type(value) is tuple:
+        return {"tuple": [_constant(one) for one in value]}
+    return encode(value)
+
+
+def fingerprint(value: Any, depth: int = 0) -> Any:
+    """JSON that is equal for objects whose identity implies the same; raises Unstorable."""
+    if depth > _DEPTH:
+        raise Unstorable("an object nests too deep")
+    try:
+        return ["value", encode(value)]
+    except Unstorable:
+        pass
+    kind = type(value)
+    if isinstance(value, type):
+        return _class(value)
+    if kind is types.FunctionType:
+        return _function(value, depth)
+    if kind is types.CodeType:
+        return ["code", code_digest(value)]
+    if isinstance(value, types.ModuleType):
+        return ["module", value.__name__, *([] if kind is types.ModuleType else [_class(kind)])]
+    if kind is types.BuiltinFunctionType or kind in _DESCRIPTORS:
+        return _builtin(value, depth)
+    if kind is types.MethodType:
+        return ["method", *_each((value.__func__, value.__self__), depth)]
+    if kind in (staticmethod, classmethod):
+        return [kind.__name__, fingerprint(value.__func__, depth + 1)]
+    if kind is property:
+        return ["property", *_each((value.fget, value.fset, value.fdel), depth)]
+    if kind is types.CellType:
+        return ["cell"]  # what is in it can change, and is guarded
+    if kind is tuple:
+        return ["tuple", *_each(value, depth)]
+    if issubclass(kind, torch.Tensor):
+        return ["tensor", *tensor_facts(value)]
+    return _instance(value, depth)
+
+
+def _each(values: Any, depth: int) -> list[Any]:
+    return [fingerprint(one, depth + 1) for one in values]
+
+
+def _instance(value: Any, depth: int) -> Any:
+    """An object of a class: its class, and the part of it that is a builtin value."""
+    kind = type(value)
+    if isinstance(value, enum.Enum):
+        return ["enum", _class(kind), value.name]
+    if kind is dict:
+        home = globals_name(value)
+        return ["globals", home] if home is not None else ["dict"]
+    base = next(one for one in kind.__mro__ if not one.__flags__ & _HEAP)
+    if base in _VALUES:
+        plain = tuple(tuple.__iter__(value)) if base is tuple else base(value)
+        return ["instance", _class(kind), fingerprint(plain, depth + 1)]
+    if base not in _MUTABLE:
+        raise Unstorable(
+            f"it is not known what the identity of a {kind.__module__}.{kind.__qualname__} implies"
+        )
+    return ["instance", _class(kind)]
+
+
+def globals_name(namespace: dict[str, Any]) -> str | None:
+    """The module whose globals these are, if they are those of a module."""
+    name = namespace.get("__name__")
+    home = sys.modules.get(name) if type(name) is str else None
+    return name if home is not None and vars(home) is namespace else None
+
+
+def _function(value: types.FunctionType, depth: int) -> Any:
+    attributes = {name: _loosely(one, depth) for name, one in value.__dict__.items()}
+    return [
+        "function",
+        value.__module__,
+        value.__qualname__,
+        code_digest(value.__code__),
+        [_loosely(one, depth) for one in value.__defaults__ or ()],
+        {name: _loosely(one, depth) for name, one in (value.__kwdefaults__ or {}).items()},
+        len(value.__closure__ or ()),
+        attributes,
+    ]
+
+
+def _loosely(value: Any, depth: int) -> Any:
+    """What hangs on a function and has guards of its own where it was read: its kind is enough
+    where more is not known."""
+    if depth < 2:
+        try:
+            return fingerprint(value, depth + 1)
+        except Unstorable:
+            pass
+    return ["some", type(value).__module__, type(value).__qualname__]
+
+
+def _builtin(value: Any, depth: int) -> Any:
+    owner = getattr(value, "__self__", None)
+    if isinstance(owner, types.ModuleType):
+        of: Any = ["module", owner.__name__]
+    elif isinstance(owner, type):
+        of = ["class", owner.__module__, owner.__qualname__]
+    elif owner is None:
+        home = getattr(value, "__objclass__", None)
+        of = ["class", home.__module__, home.__qualname__] if home is not None else None
+    elif type(owner).__module__.startswith("pybind11"):
+        of = "pybind11"  # the record of the function itself
+    else:
+        of = fingerprint(owner, depth + 1)
+    name = getattr(value, "__qualname__", value.__name__)
+    return ["builtin", type(value).__name__, getattr(value, "__module__", None), name, of]
+
+
+def _class(value: type) -> Any:
+    """A class: its name and bases, and for those of the program what stands in its body. Whoever
+    changes a class that was looked at here changes what guards look at as well: reads of class
+    attributes are guarded one by one."""
+    found = _CLASSES.get(value)
+    if found is None:
+        found = _CLASSES[value] = ["class", digest(_lines(value))]
+    return found
+
+
+_CLASSES: weakref.WeakKeyDictionary[type, Any] = weakref.WeakKeyDictionary()
+
+
+def _lines(value: type) -> list[Any]:
+    lines = []
+    for base in value.__mro__:
+        line: list[Any] = [base.__module__, base.__qualname__, base.__flags__ & _KEPT_FLAGS]
+        if base.__flags__ & _HEAP and not _is_versioned(base.__module__):
+            line.append(type(base).__qualname__)
+            line.append({name: _in_body(one) for name, one in sorted(base.__dict__.items())})
+        lines.append(line)
+    return lines
+
+
+# Of a type's flags those that say what it is, not what the interpreter has found out about it.
+_KEPT_FLAGS = (1 << 9) | (1 << 10) | (0xFF << 24)
+
+
+def _in_body(value: Any) -> Any:
+    if isinstance(value, (staticmethod, classmethod)):
+        value = value.__func__
+    if isinstance(value, property):
+        return [_in_body(one) for one in (value.fget, value.fset, value.fdel)]
+    if isinstance(value, types.FunctionType):
+        return code_digest(value.__code__)
+    try:
+        return encode(value)
+    except Unstorable:
+        return [type(value).__module__, type(value).__qualname__]
+
+
+def _is_versioned(module: Any) -> bool:
+    """Whether the module's code is that of a release which the key of the cache names."""
+    top = str(module).partition(".")[0]
+    return top in ("torch", "suture") or (top in sys.stdlib_module_names and top != "__main__")
+
+
+def tensor_facts(value: torch.Tensor) -> list[Any]:
+    """What the identity of a tensor implies."""
+    sizes, strides = list(value.shape), list(value.stride())
+    names = sorted(getattr(value, "__dict__", ()))  # of attributes that the program put there
+    return [*compared_facts(value), sizes, strides, value.storage_offset(), value.is_leaf, names]
+
+
+def compared_facts(value: torch.Tensor) -> list[Any]:
+    """What a guard on a tensor compares, sizes and strides aside."""
+    if type(value) not in (torch.Tensor, torch.nn.Parameter):
+        raise Unstorable(f"a tensor of the class {type(value).__qualname__}")
+    if value.layout is not torch.strided:
+        raise Unstorable(f"a tensor of the layout {value.layout}")
+    return [
+        type(value).__name__,
+        str(value.dtype),
+        [value.device.type, value.device.index],
+        [value.requires_grad, value.is_conj(), value.is_neg(), value.is_inference()],
+        str(tensor_parts.dispatch_keys(value)),
+    ]

@@ -1,0 +1,321 @@
+"""From an artefact to a variant of a point, if all that it says is found again in a state.
+
+Each object that the artefact knows is looked for at its place and compared with its fingerprint;
+one object there is one object here, two are two. The guards, on what was found, must hold.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from typing import Any
+
+import torch
+
+from suture import _core
+from suture.bytecode import decode as decode_code
+from suture.runtime import OPERATIONS, VARIANT, placed
+from suture.runtime.callers.direct import without_wrapper
+from suture.runtime.chain import FrameSpec, slot_names
+from suture.runtime.guards import Guards, finish
+from suture.runtime.interpret import AfterFailure, hooks_on_saved
+from suture.runtime.modes import around
+from suture.runtime.points import Variant
+from suture.runtime.predicates import Equals, SameDefaults
+from suture.runtime.sources import Source, pinned, slot
+from suture.runtime.store import files, places
+from suture.runtime.store.fingerprints import compared_facts, fingerprint
+from suture.runtime.store.literals import Unstorable, decode
+from suture.runtime.store.names import named
+from suture.runtime.unit import Unit
+from suture.torch_private import tensor_parts
+from suture.torch_private.inductor_code import load_kernel
+from suture.torch_private.torchdynamo import hide
+
+
+class Unfit(Exception):
+    """Why an artefact is not used for a state."""
+
+
+def install(unit: Unit, point: Any, state: tuple[Any, ...], artefact: dict[str, Any]) -> Variant:
+    """The variant of an artefact, added to its point; raises Unfit if it does not fit the state,
+    or if it is not well formed."""
+    try:
+        made = _Reading(unit, point, state, artefact).variant()
+    except Unfit:
+        raise
+    except (LookupError, Unstorable, files.Unreadable) as error:
+        raise Unfit(str(error)) from error
+    except Exception as error:  # whatever a file says, compiling is always right
+        raise Unfit(f"the entry is not well formed: {error!r}") from error
+    unit.add(point, made)
+    unit.fruitless = -1 if made.ops else unit.fruitless
+    return made
+
+
+class _Reading:
+    """One artefact read against one state."""
+
+    def __init__(self, unit: Unit, point: Any, state: Any, artefact: dict[str, Any]) -> None:
+        self.unit, self.point, self.state, self.artefact = unit, point, state, artefact
+        self.chain = point.data.chain
+        self.slots = [slot(i, name) for i, name in enumerate(slot_names(self.chain))]
+        if len(self.slots) != len(state):
+            raise Unfit("the state has another length")
+        self.objects: dict[int, Any] = {}  # by number
+        self.numbers: dict[int, int] = {}  # of objects, by id
+        self.sources: list[Source] = []
+        self.values: list[Any] = []
+        self.guarded: list[Any] = []  # the object of each guard
+
+    def variant(self) -> Variant:
+        guards = self._guards()
+        program = finish(guards)
+        if not program.check(*self.state):
+            found = program.explain(*self.state)
+            raise Unfit(f"its guards do not hold: {found[1] if found else 'nothing is said'}")
+        self._same_memory()
+        data = self.artefact["variant"]
+        return Variant(
+            self._function(data),
+            data["source"],
+            guards,
+            program,
+            None,
+            len(self.point.data.variants),
+            data["exit"],
+            data["ops"],
+            general=data["general"],
+        )
+
+    # ---- objects
+
+    def bind(self, number: int, value: Any) -> Any:
+        """`value` is what has this number; all that have it are one object, no others are."""
+        if self.objects.setdefault(number, value) is not value:
+            raise Unfit("two objects are where one was")
+        if self.numbers.setdefault(id(value), number) != number:
+            raise Unfit("one object is where two were")
+        return value
+
+    def ref(self, data: Any) -> Any:
+        """The object that a reference means."""
+        kind, inner = data[0], data[1]
+        if kind == "value":
+            return decode(inner)
+        if kind == "guard":
+            return self.guarded[inner]
+        if kind == "globals":
+            return self.bind(data[2], _globals(inner))
+        if kind == "name":
+            found = named(*inner)
+            if fingerprint(found) != data[3]:
+                raise Unfit(f"{inner[0]}.{inner[1]} is not what it was")
+            return self.bind(data[2], found)
+        if kind == "code":
+            return self.code(inner)
+        if kind == "failed":
+            return AfterFailure(self.chain, bool(inner), hooks_on_saved)
+        if kind == "point":
+            return self.unit.point(self._chain(inner[0]), bool(inner[1]), bool(inner[2]))
+        if kind == "shown":
+            return _core.Shown(
+                tuple((self.code(code), self.ref(space), int(at)) for code, space, at in inner)
+            )
+        if kind == "operation":
+            name, code, index = inner
+            return OPERATIONS[name].make(decode_code(self.code(code)).instructions[index])
+        if kind == "module":
+            return sys.modules[inner]
+        if kind == "registry":
+            return self.ref(inner).setdefault("__warningregistry__", {})
+        if kind == "unbound":
+            return (_core.UNBOUND,) * int(inner)
+        raise ValueError(f"no reference is called {kind!r}")
+
+    def code(self, data: Any) -> types.CodeType:
+        """A code object: of a frame of the point, of a guard, or a constant of another one."""
+        kind, inner = data[0], data[1]
+        if kind == "frame":
+            found: Any = self.chain[inner].code
+        elif kind == "guard":
+            found = self.guarded[inner]
+            found = getattr(found, "__code__", found)
+        else:
+            found = self.code(inner).co_consts[data[2]]
+        if type(found) is not types.CodeType:
+            raise ValueError("no code object")
+        return found
+
+    def _chain(self, data: Any) -> tuple[FrameSpec, ...]:
+        return tuple(
+            FrameSpec(self.code(code), index, tuple(live), depth, *map(bool, flags))
+            for code, index, live, depth, flags in data
+        )
+
+    # ---- guards
+
+    def _guards(self) -> Guards:
+        guards = Guards()
+        for entry in self.artefact["guards"]:
+            at, kind, arg, where = entry
+            self._more_places()
+            source = None if at is None else self.sources[at]
+            guards.add(source, kind, self._argument(at, kind, arg))
+            guards.entries[-1].where = tuple(where) if where else None
+            if len(guards.entries) != len(self.guarded):
+                raise ValueError("a guard is there twice")
+        return guards
+
+    def _more_places(self) -> None:
+        """Read the places that the guard needs, up to the last of those it names."""
+        wanted = self.artefact["upto"][len(self.guarded)]
+        for data in self.artefact["places"][len(self.sources) : wanted]:
+            root, step = data
+            if step is None:
+                source, value = self._root(root)
+            else:
+                source = places.below(self.sources[root], step)
+                value = _Late(root, source)
+            self.sources.append(source)
+            self.values.append(value)
+
+    def _root(self, data: Any) -> tuple[Source, Any]:
+        kind, inner = data[0], data[1]
+        if kind == "slot":
+            return self.slots[inner], self.state[inner]
+        value = self.ref(inner)
+        return pinned(value, data[2]), value
+
+    def value(self, at: int) -> Any:
+        """What stands at a place."""
+        found = self.values[at]
+        if type(found) is _Late:
+            found = self.values[at] = places.read(found.source, self.value(found.base))
+        return found
+
+    def _argument(self, at: Any, kind: str, arg: Any) -> Any:
+        """The argument of a guard; `guarded` gets the object that the guard knows, if any."""
+        known = None
+        if kind in ("is", "weak", "type"):
+            known = self.value(at)
+            known = type(known) if kind == "type" else known
+            if fingerprint(known) != arg[1]:
+                raise Unfit(f"{self.sources[at].path()} is not what it was")
+            made = self.bind(arg[0], known)
+        elif kind == "tensor":
+            made = self._tensor(at, arg)
+        elif kind == "same":
+            made = self.sources[arg]
+        elif kind == "distinct":
+            made = tuple(self.sources[one] for one in arg)
+        elif kind == "expr":
+            symbols, code, text = arg
+            made = (
+                tuple((self.sources[s], k, d) for s, k, d in symbols),
+                tuple(code),
+                text,
+            )
+        elif kind == "torch_state":
+            made = (self.ref(arg[0]), decode(arg[1]), arg[2])
+        elif kind == "truth":
+            made = {"equals": Equals, "defaults": SameDefaults}[arg[0]](decode(arg[1]))
+        else:
+            made = decode(arg)
+        self.guarded.append(known)
+        return made
+
+    def _tensor(self, at: int, arg: Any) -> _core.TensorSpec:
+        facts, sizes, strides = arg
+        value = self.value(at)
+        if not isinstance(value, tensor_parts.TensorBase) or compared_facts(value) != facts:
+            raise Unfit(f"{self.sources[at].path()} is another kind of tensor")
+        shape = list(zip(value.shape, sizes)), list(zip(value.stride(), strides))
+        if len(value.shape) != len(sizes) or any(
+            b is not None and a != b for pairs in shape for a, b in pairs
+        ):
+            raise Unfit(f"{self.sources[at].path()} has another shape")
+        return _core.TensorSpec(
+            value,
+            dynamic_sizes=tuple(i for i, n in enumerate(sizes) if n is None),
+            dynamic_strides=tuple(i for i, n in enumerate(strides) if n is None),
+        )
+
+    def _same_memory(self) -> None:
+        """Tensors known by identity share memory with each other just as they did."""
+        groups: dict[int, int] = {}
+        for guard, group in self.artefact["memory"]:
+            key = tensor_parts.storage_key(self.guarded[guard])
+            if groups.setdefault(key, group) != group:
+                raise Unfit("two tensors share their memory that did not")
+        if len(set(groups.values())) != len(groups):
+            raise Unfit("two tensors do not share their memory that did")
+
+    # ---- the function
+
+    def _function(self, data: dict[str, Any]) -> Any:
+        namespace = {name: self.ref(ref) for name, ref in data["names"].items()}
+        graph = data["graph"]
+        if graph is not None:
+            run = self._graph(graph)
+            statics = [self.guarded[one] for one in graph["statics"]]
+            namespace["graph"] = functools.partial(run, *statics) if statics else run
+        name = data["name"]
+        exec(compile(data["source"], f"{VARIANT}{name}>", "exec", dont_inherit=True), namespace)
+        function = namespace.pop(name)
+        code, index = data["stands"]
+        function.__code__ = placed(function.__code__, decode_code(self.code(code)), index)
+        hide(function.__code__)
+        return function
+
+    def _graph(self, data: dict[str, Any]) -> Any:
+        """The graph as its backend has it."""
+        run = self._inductor(data) if data["kind"] == "inductor" else self._fx(data)
+        resets = [(self.ref(s), tuple(map(self.ref, args))) for s, args in data["resets"]]
+        return around(run, resets, bool(data["quiet"]))
+
+    def _inductor(self, data: dict[str, Any]) -> Any:
+        """Inductor's code: its libraries are loaded, the operations it names must be there."""
+        root = files.folder()
+        if root is None:
+            raise Unfit("there is no cache any more")
+        namespace: dict[str, Any] = {
+            name: load_kernel(str(files.blob(root, blob)), blob[:-3])
+            for name, blob in data["kernels"].items()
+        }
+        called = {name: self.ref(ref) for name, ref in data["extern"].items()}
+        namespace["extern_kernels"] = types.SimpleNamespace(**called)
+        for operation in data["operations"]:
+            functools.reduce(getattr, operation.split(".")[2:], torch.ops)
+        exec(compile(data["code"], "<suture inductor>", "exec", dont_inherit=True), namespace)
+        return without_wrapper(namespace["call"], tuple(map(int, data["written"])))
+
+    def _fx(self, data: dict[str, Any]) -> Any:
+        """The function that torch.fx wrote."""
+        namespace = {name: self.ref(ref) for name, ref in data["names"].items()}
+        exec(compile(data["code"], "<suture graph>", "exec", dont_inherit=True), namespace)
+        return types.MethodType(namespace["forward"], _NOTHING)
+
+
+class _Late:
+    """A place that was not read yet."""
+
+    __slots__ = ("base", "source")
+
+    def __init__(self, base: int, source: Source) -> None:
+        self.base, self.source = base, source
+
+
+class _Nothing:
+    """Stands for the module of a graph that has no attributes."""
+
+
+_NOTHING = _Nothing()
+
+
+def _globals(name: str) -> dict[str, Any]:
+    home = sys.modules.get(name)
+    if home is None:
+        raise LookupError(f"the module {name} is not imported")
+    return vars(home)

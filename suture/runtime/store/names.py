@@ -1,0 +1,53 @@
+"""Objects that have a name by which every process finds them."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+_IMPORTED = ("torch", "suture")  # modules that may be imported to find a name
+
+
+def name_of(value: Any) -> list[str] | None:
+    """[module, dotted name] by which `value` is found again, or None."""
+    home = getattr(value, "__module__", None)
+    if type(home) is not str:
+        return None
+    for attribute in ("__qualname__", "__name__"):
+        dotted = getattr(value, attribute, None)
+        if type(dotted) is str and "<" not in dotted:
+            try:
+                if named(home, dotted) is value:
+                    return [home, dotted]
+            except LookupError:
+                continue
+    return None
+
+
+def named(home: str, dotted: str) -> Any:
+    """The object of that name; LookupError if there is none. Only torch and suture are imported
+    for it: importing runs code, and a module of the program is there if the program needs it."""
+    at: Any = sys.modules.get(home)
+    try:
+        if at is None and home.partition(".")[0] in _IMPORTED:
+            at = _imported(home)
+        if at is None:
+            raise LookupError(f"the module {home} is not imported")
+        for part in dotted.split("."):
+            space = vars(at)
+            at = space[part] if part in space else getattr(at, part)
+            if type(at) in (staticmethod, classmethod):
+                at = at.__func__  # the function that has this name
+    except (AttributeError, ImportError, TypeError) as error:
+        raise LookupError(f"there is no {home}.{dotted}") from error
+    return at
+
+
+def _imported(home: str) -> Any:
+    """A module, or a part of a module in C that has no file of its own."""
+    try:
+        return importlib.import_module(home)
+    except ImportError:
+        parent, _, last = home.rpartition(".")
+        return getattr(_imported(parent), last) if parent else None

@@ -1,0 +1,104 @@
+"""Sources as JSON, and what stands at a source in a state.
+
+A place is a list: its root, then a step for each source below it. Reading runs no code of the
+program: attributes are read as `object` reads them, items as the builtin containers do.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from suture.runtime.sources import Source
+from suture.runtime.store.literals import Unstorable, decode, encode
+
+_PLAIN = ("dict", "cell", "type", "code")  # steps without an argument
+_BY_NAME = ("attr", "mro_attr", "kwdefault")
+_BY_NUMBER = ("index", "closure", "default", "key")
+
+
+def step_of(source: Source) -> list[Any]:
+    """The last step of a source as JSON."""
+    kind, arg = source.kind, source.arg
+    if source.stored is not None or (source.base is not None and source.base.stored is not None):
+        raise Unstorable(f"items of a class derived from a builtin one, at {source.path()}")
+    if kind in _PLAIN:
+        return [kind]
+    if (kind in _BY_NAME and type(arg) is str) or (kind in _BY_NUMBER and type(arg) is int):
+        return [kind, arg]
+    if kind == "item":
+        return [kind, encode(arg)]
+    raise Unstorable(f"a place that is reached by {kind}, {source.path()}")
+
+
+def below(base: Source, step: list[Any]) -> Source:
+    """The source that `step_of` wrote, below its base."""
+    kind = step[0]
+    if kind in _PLAIN:
+        return base.child(kind)
+    if kind == "item":
+        return base.item(decode(step[1]))
+    if (kind in _BY_NAME and type(step[1]) is str) or (kind in _BY_NUMBER and type(step[1]) is int):
+        return base.child(kind, step[1])
+    raise ValueError(f"no step of a place is called {kind!r}")
+
+
+def read(source: Source, at: Any) -> Any:
+    """What stands at `source`, whose base is `at`; LookupError if nothing does."""
+    try:
+        return _READERS[source.kind](at, source.arg)
+    except (AttributeError, TypeError, ValueError, IndexError, KeyError) as error:
+        raise LookupError(f"nothing stands at {source.path()}") from error
+
+
+def _attr(at: Any, name: str) -> Any:
+    if isinstance(at, type):
+        return type.__getattribute__(at, name)
+    if isinstance(at, types.ModuleType):
+        return types.ModuleType.__getattribute__(at, name)
+    return object.__getattribute__(at, name)
+
+
+def _item(at: Any, key: Any) -> Any:
+    if not isinstance(at, dict):
+        raise TypeError("no dict")
+    return dict.__getitem__(at, key)
+
+
+def _index(at: Any, number: int) -> Any:
+    for kind in (list, tuple):
+        if isinstance(at, kind):
+            return kind.__getitem__(at, number)  # type: ignore[index]
+    raise TypeError("no list or tuple")
+
+
+def _key(at: Any, number: int) -> Any:
+    if not isinstance(at, dict):
+        raise TypeError("no dict")
+    return list(dict.__iter__(at))[number]
+
+
+def _mro_attr(at: Any, name: str) -> Any:
+    return next(base.__dict__[name] for base in at.__mro__ if name in base.__dict__)
+
+
+def _of_function(at: Any) -> types.FunctionType:
+    if type(at) is not types.FunctionType:
+        raise TypeError("no function")
+    return at
+
+
+_READERS: dict[str, Any] = {
+    "attr": _attr,
+    "dict": lambda at, _: _attr(at, "__dict__"),
+    "item": _item,
+    "index": _index,
+    "key": _key,
+    "cell": lambda at, _: at.cell_contents,
+    "type": lambda at, _: type(at),
+    "code": lambda at, _: _of_function(at).__code__,
+    "closure": lambda at, number: (_of_function(at).__closure__ or ())[number],
+    "default": lambda at, number: (_of_function(at).__defaults__ or ())[number],
+    "kwdefault": lambda at, name: (_of_function(at).__kwdefaults__ or {})[name],
+    "mro_attr": _mro_attr,
+}

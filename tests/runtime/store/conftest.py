@@ -1,0 +1,19 @@
+"""The fixture `cache`: a cache folder of its own for each test."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+import torch
+
+import suture
+from tests.runtime.store.kept import NAME, Cache
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    torch.manual_seed(0)
+    yield Cache(tmp_path, monkeypatch)
+    sys.modules.pop(NAME, None)
+    suture.reset()
