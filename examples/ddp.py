@@ -23,6 +23,13 @@ def main() -> None:
     parser.add_argument("--backend", default="inductor")
     options = parser.parse_args()
     dist.init_process_group("gloo")
+    train(options)
+    dist.barrier()  # nobody goes while another one still talks to it
+    dist.destroy_process_group()
+
+
+def train(options: argparse.Namespace) -> None:
+    """Everything that holds on to the group: gone when the group is destroyed."""
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(16, 64), nn.GELU(), nn.Linear(64, 16))
     ddp = DistributedDataParallel(model)
@@ -38,7 +45,6 @@ def main() -> None:
             print(f"step {number} loss {loss.item():.4f}")
     if dist.get_rank() == 0:
         print(f"graphs {suture.stats().graphs}")
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":

@@ -25,6 +25,13 @@ def main() -> None:
     parser.add_argument("--backend", default="inductor")
     options = parser.parse_args()
     dist.init_process_group("gloo")
+    train(options)
+    dist.barrier()  # nobody goes while another one still talks to it
+    dist.destroy_process_group()
+
+
+def train(options: argparse.Namespace) -> None:
+    """Everything that holds on to the group: gone when the group is destroyed."""
     mesh = init_device_mesh("cpu", (dist.get_world_size(),))
     torch.manual_seed(0)
     model = nn.Sequential(
@@ -44,7 +51,6 @@ def main() -> None:
             print(f"step {number} loss {loss.item():.4f}")
     if dist.get_rank() == 0:
         print(f"graphs {suture.stats().graphs}")
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":

@@ -45,7 +45,10 @@ def compile_module(module: torch.nn.Module, call: Callable[..., Any], again: Any
         "_suture_compiled": call,
         "_suture_again": staticmethod(again),
     }
-    if cls.__eq__ is object.__eq__ and cls.__hash__ is object.__hash__:
+    compares = any(
+        ("__eq__" in vars(kind) or "__hash__" in vars(kind)) for kind in cls.__mro__[:-1]
+    )
+    if not compares:
         body["__eq__"] = _is_same_module
         body["__hash__"] = lambda self: hash(module)
     made_class = types.new_class(cls.__name__, (cls,), {}, lambda namespace: namespace.update(body))
@@ -87,7 +90,7 @@ def _late_attribute(made: Any, name: str) -> Any:
     if type(kind._suture_original) is not kind._suture_class:
         _follow_class(made)
         return getattr(made, name)
-    return super(kind, made).__getattr__(name)  # type: ignore[misc]
+    return super(kind, made).__getattr__(name)
 
 
 def _is_same_module(made: Any, other: object) -> Any:

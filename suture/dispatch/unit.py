@@ -41,6 +41,7 @@ from suture.hook import (
     slot_names,
     where,
 )
+from suture.rules import sharded
 from suture.torch_private import thread_state
 from suture.torch_private.torchdynamo import hide
 
@@ -245,7 +246,7 @@ class Unit:
         if torch_state.user_modes() or builtins_replaced():
             self._tell_watched(point, data)
             return data.interpreting
-        if len(data.variants) >= data.full_at:
+        if len(data.variants) >= data.full_at or sharded.is_call(data.chain, state):
             return data.interpreting
         heard = agreement.missed(self, point, data, state)
         if heard is not None:
