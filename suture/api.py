@@ -17,9 +17,8 @@ from suture import _core, backends, config, rules, stance
 from suture.backends.interrupts import outside_imports
 from suture.compiled_module import compile_module, compiled_of
 from suture.errors import UserError
-from suture.rules import sharded
+from suture.runtime import sharded, torch_state
 from suture.runtime import stats as stats_
-from suture.runtime import torch_state
 from suture.runtime.builtins_check import builtins_replaced
 from suture.runtime.points import Options, PointData, Variant
 from suture.runtime.stats import Stats

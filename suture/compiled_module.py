@@ -45,8 +45,10 @@ def compile_module(module: torch.nn.Module, call: Callable[..., Any], again: Any
         "_suture_compiled": call,
         "_suture_again": staticmethod(again),
     }
-    slots: Any = cls
-    if slots.__eq__ is object.__eq__ and slots.__hash__ is object.__hash__:
+    compares = any(
+        ("__eq__" in vars(kind) or "__hash__" in vars(kind)) for kind in cls.__mro__[:-1]
+    )
+    if not compares:
         body["__eq__"] = _is_same_module
         body["__hash__"] = lambda self: hash(module)
     made_class = types.new_class(cls.__name__, (cls,), {}, lambda namespace: namespace.update(body))

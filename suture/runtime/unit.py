@@ -14,7 +14,7 @@ from typing import Any
 
 from suture import _core, config, stance, switches
 from suture.bytecode import decode
-from suture.runtime import agreement, torch_state
+from suture.runtime import agreement, sharded, torch_state
 from suture.runtime.binding import copy_function, follow
 from suture.runtime.branches import Branches
 from suture.runtime.builtins_check import builtins_replaced
@@ -123,7 +123,7 @@ class Unit:
                 data.watched = True
                 self.compiler.tell_watched(point)
             return data.interpreting
-        if len(data.variants) >= data.full_at:
+        if len(data.variants) >= data.full_at or sharded.is_call(data.chain, state):
             return data.interpreting
         heard = agreement.missed(self, point, data, state)
         if heard is not None:

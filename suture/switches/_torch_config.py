@@ -53,7 +53,7 @@ _LOGS = "set SUTURE_LOGS, or suture.set_logs(...)"
 INSTEAD: dict[str, str] = {
     **dict.fromkeys(
         [
-            "optimize_ddp_lazy_compile", "compiled_autograd",
+            "optimize_ddp", "optimize_ddp_lazy_compile", "compiled_autograd",
             "compiled_autograd_kwargs_override", "cudagraph_backend_keep_input_mutation",
             "cudagraph_backend_support_input_mutation", "numpy_default_float",
             "numpy_default_complex", "numpy_default_int", "use_numpy_random_stream",

@@ -13,6 +13,7 @@ from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
+import suture
 from tests.distributed.models import Blocks, train, whole
 
 # ---- FSDP2
@@ -56,6 +57,22 @@ def fsdp_mixed_precision_and_checkpoints(side: Any) -> Any:
     found = train(side, model, model)
     found["state"] = {name: whole(value) for name, value in model.state_dict().items()}
     return found
+
+
+def fsdp_module_compile(side: Any) -> Any:
+    """block.compile(), then fully_shard; suture is what torch.compile means under install()."""
+    model = Blocks()
+    if side.name == "suture":
+        suture.install()
+    try:
+        for block in model.blocks:
+            if side.name != "plain":
+                block.compile(backend=side.backend)
+            fully_shard(block)
+        fully_shard(model)
+        return train(side, model, model)
+    finally:
+        suture.uninstall()
 
 
 def fsdp_torch_modules(side: Any) -> Any:

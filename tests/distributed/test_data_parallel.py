@@ -13,6 +13,7 @@ FSDP = (
     "fsdp_compiled_after",
     "fsdp_whole",
     "fsdp_mixed_precision_and_checkpoints",
+    "fsdp_module_compile",
     "fsdp_torch_modules",
     "fsdp_methods",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 from typing import Any
 
-from suture.bytecode import Code
+from suture.bytecode import Code, Instruction
 
 _LINES: dict[tuple[int, int | None], tuple[Any, str]] = {}
 
@@ -31,3 +31,8 @@ def loop_slots(code: Code) -> frozenset[int]:
         for inst in code.instructions
         if inst.op == "STORE_FAST" and code.in_loop(inst.index)
     )
+
+
+def raises_again(inst: Instruction) -> bool:
+    """Whether the instruction raises an exception anew that has passed this frame already."""
+    return inst.op == "RERAISE" or (inst.op == "RAISE_VARARGS" and inst.val == 0)

@@ -17,7 +17,7 @@ from suture.compiler.capture import Again, Capture, Exit, Interpret, Return, Run
 from suture.compiler.core import Frame, Handling, Mark, Modes, Pending, Region, Trace, Value
 from suture.compiler.graph import sizes_from_zero
 from suture.compiler.interpreter.ending import Restart, Stopped, Uncaught, all_guards, needs_sizes
-from suture.compiler.interpreter.lines import line_text, loop_slots
+from suture.compiler.interpreter.lines import line_text, loop_slots, raises_again
 from suture.compiler.interpreter.opcodes.table import HANDLERS
 from suture.compiler.language.dropped import close_at_end, close_dropped, leave_frames
 from suture.compiler.language.exceptions import Ambient
@@ -421,7 +421,7 @@ def unwind(trace: Trace, exc: Value, floor: int) -> bool:
         frame = trace.frames[depth - 1]
         inner = depth == len(trace.frames)
         inst = frame.code.instructions[frame.ip if inner else frame.ip - 1]
-        if not inner or not _raises_again(inst):
+        if not inner or not raises_again(inst):
             passed.append((frame.code.code, frame.fn.globals, inst.lasti))
         if inst.handler is not None:
             _note_passed(trace, exc, passed)
@@ -483,11 +483,6 @@ def realize_stack(trace: Trace, value: Any) -> Value | None:
 
 def _no_stack(*_: Any) -> None:
     return None
-
-
-def _raises_again(inst: Instruction) -> bool:
-    """Whether the instruction raises an exception anew that has passed this frame already."""
-    return inst.op == "RERAISE" or (inst.op == "RAISE_VARARGS" and inst.val == 0)
 
 
 def _call_step(frame: Frame) -> int:

@@ -15,7 +15,7 @@ from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Dict, Function, Object
 from suture.compiler.outside.identity import is_same
 from suture.compiler.outside.namespaces import load_global
-from suture.rules import sharded
+from suture.runtime import sharded
 from suture.torch_private import distributed_parts, tensor_parts
 
 _HOOKS = ("_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_forward_pre_hooks")

@@ -10,6 +10,8 @@ from __future__ import annotations
 from types import CodeType, FunctionType
 from typing import Any
 
+from suture.torch_private import distributed_parts, tensor_parts
+
 _CODES: dict[int, CodeType] = {}
 
 
@@ -28,3 +30,17 @@ def compile_forward(module: Any) -> CodeType | None:
 def is_compiled(code: CodeType) -> bool:
     """Whether a frame of torch with this code is compiled."""
     return id(code) in _CODES
+
+
+def is_call(chain: Any, state: tuple[Any, ...]) -> bool:
+    """Whether a frame that starts is the call of a sharded module, as `Module.compile` compiles it:
+    Python runs its hooks there too, and forward is compiled below."""
+    code = chain[0].code
+    if len(chain) > 1 or chain[0].index or code is not tensor_parts.module_call.__code__:
+        return False
+    module = state[1]
+    for table in ("_forward_pre_hooks", "_forward_hooks"):
+        if any(map(distributed_parts.skipped_by_fsdp, getattr(module, table, {}).values())):
+            compile_forward(module)
+            return True
+    return False

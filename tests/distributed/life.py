@@ -1,0 +1,66 @@
+"""Groups that come and go in one rank: run as `life.py RANK OUT`."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import sys
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+import suture
+
+
+def _scaled(x: torch.Tensor) -> torch.Tensor:
+    x = x * dist.get_world_size()
+    dist.all_reduce(x)
+    return x
+
+
+def _in_a_child(queue: Any) -> None:
+    f = suture.compile(lambda x: x.sin() + 1, backend="aot_eager")
+    queue.put(torch.allclose(f(torch.ones(3)), torch.ones(3).sin() + 1))
+
+
+def _start(rank: int, world: int, port: int) -> None:
+    dist.init_process_group(
+        "gloo",
+        init_method=f"tcp://127.0.0.1:{port}",
+        rank=rank,
+        world_size=world,
+        timeout=timedelta(seconds=30),
+    )
+
+
+def main() -> None:
+    rank, out = int(sys.argv[1]), sys.argv[2]
+    port = int(os.environ["MASTER_PORT"])
+    torch.set_num_threads(1)
+    call = suture.compile(_scaled, backend="aot_eager")
+    told: dict[str, Any] = {"values": []}
+    _start(rank, 2, port)
+    told["values"].append(call(torch.ones(1)).item())
+    told["values"].append(call(torch.ones(1)).item())
+    told["before"] = suture.stats().graphs
+    dist.destroy_process_group()
+    _start(0, 1, port + 1 + rank)  # each rank is alone now
+    told["values"].append(call(torch.ones(1)).item())
+    told["after"] = suture.stats().graphs
+    dist.destroy_process_group()
+    for method in ("fork", "spawn"):
+        context = multiprocessing.get_context(method)
+        queue = context.Queue()
+        child = context.Process(target=_in_a_child, args=(queue,))
+        child.start()
+        told[method] = queue.get(timeout=60)
+        child.join(20)
+    with open(out, "w") as file:
+        json.dump(told, file)
+
+
+if __name__ == "__main__":
+    main()
