@@ -64,7 +64,7 @@ def tail_getitem(trace: Trace, obj: Value, key: Value) -> Value | None:
     return abstract.call_type_method(trace, obj, "__getitem__", [key], {})
 
 
-def dict_subscript(trace: Trace, obj: Any, storage: Dict, key: Any) -> Value | None:
+def dict_subscript(trace: Trace, obj: Any, storage: Dict, key: Value) -> Value | None:
     """What dict.__getitem__ gives for an object of a class that may define __missing__."""
     missing = abstract.type_lookup(trace, obj.cls, "__missing__")
     if not isinstance(missing, types.FunctionType):
@@ -87,7 +87,7 @@ def _constant_getitem(trace: Trace, obj: Value, key: Value) -> Value | None:
     return abstract.fold(trace, operator.getitem, [obj, key], {})
 
 
-def _class_getitem(trace: Trace, obj: Class, key: Any) -> Any:
+def _class_getitem(trace: Trace, obj: Class, key: Value) -> Any:
     meta = type(obj.value)
     getter = abstract.type_lookup(trace, meta, "__getitem__") if meta is not type else MISSING
     if getter is not MISSING:

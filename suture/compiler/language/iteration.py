@@ -114,7 +114,7 @@ def _constant_iterator(trace: Trace, value: Any) -> Value | None:
 
 
 @implements(abstract.advance)
-def advance_iterator(trace: Trace, iterator: Any) -> Any:
+def advance_iterator(trace: Trace, iterator: Value) -> Any:
     if isinstance(iterator, (Iterator, Generator)):
         return iterator.advance(trace)
     if isinstance(iterator, Object):

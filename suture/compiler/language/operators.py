@@ -255,7 +255,7 @@ def overrides_method(trace: Trace, kinds: tuple[type, type], method: str) -> boo
 
 
 @implements(abstract.special_method)
-def special_method(trace: Trace, obj: Any, method: str, other: Any) -> Any:
+def special_method(trace: Trace, obj: Any, method: str, other: Value) -> Any:
     own = find_method(type(obj), method)
     if own is not None:
         result = own(obj, trace, other)
@@ -283,7 +283,7 @@ def special_method(trace: Trace, obj: Any, method: str, other: Any) -> Any:
     return result
 
 
-def _other_special(trace: Trace, obj: Any, method: str, other: Any) -> Value | None:
+def _other_special(trace: Trace, obj: Any, method: str, other: Value) -> Value | None:
     """The same for an object that has a model of another kind: one of `typing` is asked now,
     for the rest Python knows more than the model does."""
     if isinstance(obj, Tensor):
@@ -305,7 +305,7 @@ def _other_special(trace: Trace, obj: Any, method: str, other: Any) -> Value | N
     raise Break(objects.UNKNOWN_OPERATOR, operator=method, operands=operands)
 
 
-def _constant_special(trace: Trace, obj: Any, method: str, other: Any) -> Value | None:
+def _constant_special(trace: Trace, obj: Any, method: str, other: Value) -> Value | None:
     """A constant against something that is no constant: sequences can be repeated."""
     if isinstance(obj.constant(), int) and method == "__mul__":
         return None

@@ -90,11 +90,11 @@ class History:
 
     # ---- what is told before the first trace
 
-    def bind(self, module: Any) -> None:
+    def bind(self, module: object) -> None:
         """This is compiled for `module` alone; None: for any."""
         self._bound = weakref.ref(module) if module is not None else None
 
-    def is_for(self, module: Any) -> bool:
+    def is_for(self, module: object) -> bool:
         """Whether this is compiled for one module alone, and it is `module`."""
         return self._bound is not None and self._bound() is module
 

@@ -215,7 +215,7 @@ def dict_delitem(self: Dict, trace: Trace, key: object) -> Value:
 
 
 @method(Dict, "pop")
-def dict_pop(self: Dict, trace: Trace, key: Any, default: object = None) -> Any:
+def dict_pop(self: Dict, trace: Trace, key: Value, default: object = None) -> Any:
     found = self.get(trace, key)
     if found is None:
         return default if default is not None else abstract.raise_with(trace, KeyError, [key])
@@ -298,7 +298,7 @@ def dict_update(self: Dict, trace: Trace, /, *args: Value, **kwargs: Value) -> V
 
 
 @method(Dict, "__or__")
-def dict_or(self: Dict, trace: Trace, other: Any) -> Value | None:
+def dict_or(self: Dict, trace: Trace, other: Value) -> Value | None:
     if not issubclass(other.python_type(), dict):
         return Constant(NotImplemented)
     merged = run_method(trace, self, "copy")
@@ -324,7 +324,7 @@ def dict_ior(self: Dict, trace: Trace, other: Value) -> Value:
 
 
 @method(Dict, "move_to_end")
-def dict_move_to_end(self: Dict, trace: Trace, key: Any, last: Any = None) -> Value:
+def dict_move_to_end(self: Dict, trace: Trace, key: Value, last: Any = None) -> Value:
     if self.get(trace, key) is None:
         return abstract.raise_with(trace, KeyError, [key])
     at = key_of(trace, self, key).hash_key(trace)

@@ -84,7 +84,7 @@ def dict_view_contains(self: DictView, trace: Trace, item: Value) -> Value | Non
 
 
 @method(DictView, "isdisjoint")
-def dict_view_isdisjoint(self: DictView, trace: Trace, other: Any) -> Value | None:
+def dict_view_isdisjoint(self: DictView, trace: Trace, other: Value) -> Value | None:
     return run_method(trace, self._set(trace), "isdisjoint", other)
 
 

@@ -43,7 +43,7 @@ class Cell(Mutable):
         self.write_back(emit, name)
         return name
 
-    def begin(self, emit: Any) -> str:
+    def begin(self, emit: Emitter) -> str:
         """The cell, still empty."""
         return str(emit.begin(self, f"{emit.constant(types.CellType, 'Cell')}()"))
 

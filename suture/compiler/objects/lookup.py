@@ -72,7 +72,7 @@ def answers_in_c(obj: Any, name: str) -> bool:
     return name not in getattr(obj, "attrs", ())
 
 
-def is_builtin_method(method: Any, name: str) -> bool:
+def is_builtin_method(method: object, name: str) -> bool:
     """Whether this is a builtin type's own `name`, and not another method that stands in for it:
     `__setattr__ = dict.__setitem__`."""
     return type(method) is types.WrapperDescriptorType and method.__name__ == name

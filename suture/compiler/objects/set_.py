@@ -117,7 +117,7 @@ class Set(Container):
         item = key_of(trace, self, item)
         self._put(hashed(trace, item, SET_ELEMENT), item)
 
-    def _put(self, key: Any, item: Any) -> None:
+    def _put(self, key: Any, item: object) -> None:
         self.entries.setdefault(key, item)
         if self.table is not MOVED:
             self.table.add(key)
@@ -314,7 +314,7 @@ def set_issuperset(self: Set, trace: Trace, other: Value) -> Value:
 
 
 @method(Set, "isdisjoint")
-def set_isdisjoint(self: Set, trace: Trace, other: Any) -> Value:
+def set_isdisjoint(self: Set, trace: Trace, other: Value) -> Value:
     if not abstract.is_settled(trace, other):
         keys = (
             hashed(trace, key_of(trace, self, i), SET_ELEMENT) for i in abstract.each(trace, other)

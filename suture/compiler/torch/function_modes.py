@@ -166,7 +166,7 @@ class _Recorder(TorchFunctionMode):
         self.recorded: Any = None
 
     def __torch_function__(
-        self, func: Any, types: Any, args: Sequence[Value] = (), kwargs: Any = None
+        self, func: object, types: Any, args: Sequence[Any] = (), kwargs: Any = None
     ) -> Any:
         if self.recorded is None:
             self.recorded = (func, args, kwargs is None)

@@ -31,7 +31,7 @@ class _Recorder(torch.Tensor):
 
     @classmethod
     def __torch_function__(
-        cls, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None
+        cls, func: object, types: Any, args: Sequence[Any] = (), kwargs: Any = None
     ) -> Any:
         _Recorder.recorded = (func, args, kwargs is None)
         return None

@@ -71,7 +71,9 @@ def build_string(trace: Trace, inst: Instruction, *parts: Value) -> Value:
 
 
 @op("BUILD_SLICE")
-def build_slice(trace: Trace, inst: Any, start: object, stop: object, step: object = None) -> Value:
+def build_slice(
+    trace: Trace, inst: Instruction, start: object, stop: object, step: object = None
+) -> Value:
     return Slice(start, stop, step or Constant(None))
 
 
@@ -148,13 +150,15 @@ def unpack_ex(trace: Trace, inst: Instruction, value: Value) -> Any:
 
 
 @op("FORMAT_VALUE", run="format_value")
-def format_value(trace: Trace, inst: Any, value: object, spec: object = None) -> Value | None:
+def format_value(
+    trace: Trace, inst: Instruction, value: object, spec: object = None
+) -> Value | None:
     conversion, _ = inst.val
     return conversions.format_value(trace, value, conversion, spec)
 
 
 @op("CONVERT_VALUE", run="convert_value")
-def convert_value(trace: Trace, inst: Any, value: Value) -> Any:
+def convert_value(trace: Trace, inst: Instruction, value: Value) -> Any:
     return abstract.convert_value(trace, value, inst.val)
 
 

@@ -13,7 +13,7 @@ from suture.compiler.outside.namespaces import frame_annotations
 
 
 @op("CALL", run="call")
-def call(trace: Trace, inst: Any, *parts: object) -> Any:
+def call(trace: Trace, inst: Instruction, *parts: object) -> Any:
     fn, args = callable_of(parts)
     names = inst.val
     kwargs = {}

@@ -92,7 +92,7 @@ def for_iter(trace: Trace, frame: Any, inst: Any) -> None:
 
 
 @op("BEFORE_WITH", raw=True, run="before_with")
-def before_with(trace: Trace, frame: Any, inst: Instruction) -> None:
+def before_with(trace: Trace, frame: Frame, inst: Instruction) -> None:
     manager = frame.stack[-1]
     enter, leave = with_methods(trace, manager)
     entered = abstract.tail_call(trace, enter, [], {})
@@ -105,7 +105,7 @@ def before_with(trace: Trace, frame: Any, inst: Instruction) -> None:
 
 
 @op("WITH_EXCEPT_START", raw=True, run="with_except_start")
-def with_except_start(trace: Trace, frame: Any, inst: Instruction) -> None:
+def with_except_start(trace: Trace, frame: Frame, inst: Instruction) -> None:
     exc = frame.stack[-1]
     told = [type_of(trace, exc), exc, abstract.traceback_of(trace, exc)]
     if inst.val:

@@ -55,7 +55,7 @@ def stopiteration_error(trace: Trace, inst: Instruction, exc: Value) -> Any:
 
 
 @op("ASYNC_GEN_WRAP")
-def async_gen_wrap(trace: Trace, inst: Any, value: Any) -> Any:
+def async_gen_wrap(trace: Trace, inst: Instruction, value: Any) -> Any:
     """CPython wraps and yields in one go."""
     return yield_outermost(trace, trace.frames[-1])
 

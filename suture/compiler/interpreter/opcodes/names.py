@@ -131,7 +131,7 @@ def load_closure(trace: Trace, frame: Frame, inst: Instruction) -> None:
 
 
 @op("LOAD_DEREF", raw=True)
-def load_deref(trace: Trace, frame: Any, inst: Any) -> None:
+def load_deref(trace: Trace, frame: Frame, inst: Instruction) -> None:
     value = abstract.load_cell(trace, frame_cell(trace, frame, inst.val))
     if value is None:
         _unbound_cell(trace, frame, inst.val)

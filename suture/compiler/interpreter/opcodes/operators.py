@@ -103,7 +103,7 @@ def unary_not(trace: Trace, inst: Instruction, value: Value) -> Value:
 
 
 @op("TO_BOOL", run="bool")
-def to_bool(trace: Trace, inst: Any, value: Value) -> Value:
+def to_bool(trace: Trace, inst: Instruction, value: Value) -> Value:
     return abstract.to_bool(trace, value)
 
 
