@@ -31,10 +31,17 @@ def words(does: Callable[[Any], object]) -> Callable[[type], str]:
 
 
 def _full_name(cls: type) -> str:
-    """The name of a class with its module, unless that is Python's own or the program itself."""
-    if not cls.__flags__ & _MADE_AT_RUN_TIME or cls.__module__ in ("builtins", "__main__"):
+    """The name of a class with its module, unless that is Python's own or the program itself. The
+    class itself is not asked: its metaclass may answer otherwise, or refuse."""
+    if not _FLAGS(cls) & _MADE_AT_RUN_TIME:
         return type_name(cls)
-    return f"{cls.__module__}.{cls.__qualname__}"
+    module = _MODULE_OF(cls)
+    if not isinstance(module, str) or module in ("builtins", "__main__"):
+        return str(_QUALIFIED_NAME_OF(cls))
+    return f"{module}.{_QUALIFIED_NAME_OF(cls)}"
 
 
+_FLAGS, _MODULE_OF, _QUALIFIED_NAME_OF = (
+    vars(type)[name].__get__ for name in ("__flags__", "__module__", "__qualname__")
+)
 _MADE_AT_RUN_TIME = 1 << 9  # Py_TPFLAGS_HEAPTYPE: others have the whole name in C

@@ -232,7 +232,7 @@ class _Reach:
             return all(self.value(v) for v in itertools.islice(inner, _FEW))
         if issubclass(kind, (torch.Tensor, types.GeneratorType)):
             return False
-        if kind.__module__ == "numpy" and kind.__name__ == "ndarray":
+        if _MODULE_OF(kind) == "numpy" and kind.__name__ == "ndarray":
             return self.arrays
         if issubclass(kind, functools.partial):
             return self.value((value.func, value.args, value.keywords))
@@ -242,11 +242,11 @@ class _Reach:
             called = find_in_mro(kind, "__call__")
             if not issubclass(type(called), types.FunctionType) or not self.value(called):
                 return False
-        return _is_foreign(kind.__module__) or self._object(value)
+        return _is_foreign(_MODULE_OF(kind)) or self._object(value)
 
     def _iterator(self, value: object) -> bool:
         """The iterators of Python itself say what is left."""
-        if type(value).__module__ != "builtins":
+        if _MODULE_OF(type(value)) != "builtins":
             return False
         try:
             return self.value(value.__reduce__()[1])
@@ -255,7 +255,7 @@ class _Reach:
 
     def _object(self, value: object) -> bool:
         kind = type(value)
-        if _is_torch(kind.__module__) and not issubclass(kind, torch.nn.Module):
+        if _is_torch(_MODULE_OF(kind)) and not issubclass(kind, torch.nn.Module):
             return False
         if hides_dict(kind):
             return False
@@ -273,9 +273,9 @@ class _Reach:
     def _class(self, cls: type) -> bool:
         if issubclass(cls, (torch.Tensor, torch.nn.Module)):
             return True  # asked about, in isinstance
-        if _is_torch(cls.__module__):
+        if _is_torch(_MODULE_OF(cls)):
             return False
-        if _is_foreign(cls.__module__):
+        if _is_foreign(_MODULE_OF(cls)):
             return True
         self.objects.append(cls)
         if getattr(cls, "__mro__", None) is None:
@@ -380,6 +380,10 @@ def _name_of(module: types.ModuleType) -> Any:
     """The name of a module, which has none before it is initialized."""
     contents = types.ModuleType.__getattribute__(module, "__dict__")
     return (contents or {}).get("__name__")
+
+
+# Where a class comes from, without asking its metaclass, which is the program's.
+_MODULE_OF = vars(type)["__module__"].__get__
 
 
 def _is_torch(module: object) -> bool:
