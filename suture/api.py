@@ -15,7 +15,7 @@ import torch
 from suture import _core, backends, config, rules, stance
 from suture.compiled_module import compile_module, compiled_of
 from suture.compiler.guards.configure import configure_core
-from suture.compiler.models import handler_of
+from suture.compiler.models import model_of
 from suture.compiler.pipeline import compile_point
 from suture.dispatch import Options, Stats, Unit
 from suture.dispatch import stats as stats_
@@ -141,7 +141,7 @@ def _compile(model: Any, *, settings: Options) -> Any:
         return _compile_class(model, settings)
     if isinstance(model, types.MethodType):
         owner = model.__self__ if isinstance(model.__self__, torch.nn.Module) else None
-        if owner is None and handler_of(model.__func__) is not None:
+        if owner is None and model_of(model.__func__) is not None:
             return _compile_function(_calling(model), settings)  # Function.apply: not looked into
         made = _compile_function(_plain(model.__func__), settings, owner)
         return types.MethodType(made, model.__self__)

@@ -15,7 +15,7 @@ from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.exceptions import native_exception
-from suture.compiler.models import handles, special
+from suture.compiler.models import handles
 from suture.compiler.objects import (
     Class,
     Function,
@@ -99,7 +99,7 @@ class _SaysTheSame:
         return self.parts == (typing.get_origin(other), other.__args__)
 
 
-@special("signature")
+@handles("signature")
 def _signature(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
@@ -151,7 +151,7 @@ def _cells(code: types.CodeType) -> tuple[Any, ...]:
     return tuple(types.CellType() for _ in code.co_freevars)
 
 
-@special("dataclass_fields")
+@handles("dataclass_fields")
 def _fields(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:

@@ -18,7 +18,7 @@ from suture.breaks import Break, objects, readable, tensors
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace
-from suture.compiler.models import handler_of
+from suture.compiler.models import model_of
 from suture.compiler.objects import (
     Builtin,
     Cell,
@@ -363,7 +363,7 @@ def _builtin(trace: Trace, value: object, source: Source) -> Value:
     ):
         return _bound_tensor_method(trace, value, source)
     if source is not None:
-        if type(value) in BOUND and is_bound(value) and handler_of(value) is None:
+        if type(value) in BOUND and is_bound(value) and model_of(value) is None:
             return bound_builtin(trace, value, source)
         abstract.fix(trace, source, value)
     return Builtin(value, source if source is not None else pin(trace, value))

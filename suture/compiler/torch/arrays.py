@@ -15,7 +15,7 @@ from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.graph import arrays as nodes
 from suture.compiler.language.conversions import wrap_known
-from suture.compiler.models import handles, special
+from suture.compiler.models import handles
 from suture.compiler.objects import (
     Builtin,
     Class,
@@ -32,7 +32,6 @@ from suture.compiler.objects.array import Array, ArrayMethod, numpy_dtype
 from suture.compiler.outside.inputs import note_sizes, tensor_plan, wrap_number
 from suture.compiler.outside.wrapping import WRAPPERS
 from suture.compiler.sources import Source
-from suture.compiler.torch.tensor_methods import method
 from suture.dynamic import NO_MARKS
 
 _REDUCTIONS = frozenset(["sum", "prod", "max", "min", "mean", "amax", "amin", "argmax", "argmin"])
@@ -359,7 +358,7 @@ def _numpy_name(real: object) -> str | None:
     return None
 
 
-@method("numpy")
+@handles("Tensor.numpy")
 def _to_numpy(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
     value = tensor.value
     plain = not args and not kwargs and not value.requires_grad and value.device.type == "cpu"
@@ -368,7 +367,7 @@ def _to_numpy(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str,
     return Array(abstract.add_node(trace, "call_method", "detach", [tensor], {}))
 
 
-@special("from_numpy")
+@handles("from_numpy")
 def _from_numpy(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:

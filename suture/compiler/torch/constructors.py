@@ -9,14 +9,13 @@ import torch
 from suture.breaks import Break, calls, tensors
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
-from suture.compiler.models import handles, special
+from suture.compiler.models import handles
 from suture.compiler.objects import Constant, List, Size, Symbol, Tensor, Tuple
 from suture.compiler.objects.array import Array
-from suture.compiler.torch.tensor_methods import method
 from suture.torch_private import operators
 
 
-@special("make_tensor")
+@handles("make_tensor")
 def _make_tensor(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
     data = args[0] if args else kwargs.get("data", kwargs.get("obj"))
     if data is not None and not isinstance(data, (Tensor, Array)) and holds_tensor(trace, data):
@@ -31,7 +30,7 @@ def _make_tensor(trace: Trace, target: Any, args: list[Value], kwargs: dict[str,
     return abstract.call_torch(trace, target, args, kwargs)
 
 
-@method("new_tensor")
+@handles("Tensor.new_tensor")
 def _new_tensor(trace: Trace, tensor: Tensor, args: list[Value], kwargs: Any) -> Value | None:
     """torch.tensor with the dtype and the device of a tensor, where no others are given."""
     data = args[0] if args else kwargs.get("data")
@@ -171,7 +170,7 @@ def _is_dependent(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> 
     return abstract.inline(trace, abstract.wrap(trace, real, None), args, kwargs)
 
 
-@special("tensor_class")
+@handles("tensor_class")
 def _tensor_class(
     trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:

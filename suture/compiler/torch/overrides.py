@@ -24,7 +24,7 @@ from suture.compiler.abstract import implements
 from suture.compiler.core import Identity, Trace, Value
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.language.operators import BINARY, COMPARE, IN_PLACE, UNARY, overrides_method
-from suture.compiler.models import handles, special
+from suture.compiler.models import handles
 from suture.compiler.objects import (
     Builtin,
     Class,
@@ -479,7 +479,7 @@ def _disabled_function(trace: Trace, args: list[Value], kwargs: dict[str, Value]
     return with_functions(trace, False, lambda: abstract.tail_call(trace, func, rest, pairs))
 
 
-@special("has_torch_function")
+@handles("has_torch_function")
 def _has_torch_function(
     trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:

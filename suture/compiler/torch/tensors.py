@@ -19,6 +19,7 @@ from suture.compiler.core import Trace
 from suture.compiler.graph import OpFailed
 from suture.compiler.language.attributes import MISSING, no_attribute
 from suture.compiler.language.operators import COMPARE, IN_PLACE
+from suture.compiler.models import model_named
 from suture.compiler.objects import (
     Constant,
     Dict,
@@ -50,7 +51,7 @@ from suture.compiler.torch.symbols import (
     symbol_compare,
     unbacked_decision,
 )
-from suture.compiler.torch.tensor_methods import METHODS, set_attribute
+from suture.compiler.torch.tensor_methods import set_attribute
 from suture.compiler.torch.wrappers import base_call, hides_method, wrapper_attribute
 from suture.torch_private import autograd_parts, operators, tensor_parts
 from suture.torch_private.tensor_parts import is_traceable_wrapper_subclass
@@ -330,8 +331,9 @@ def autograd_attribute(trace: Trace, tensor: Tensor, name: str) -> Value | None:
 def method_of_refused(
     trace: Trace, tensor: Any, name: str, args: list[Any], kwargs: dict[str, Value]
 ) -> Value:
-    if name.startswith("sparse_resize_"):
-        return METHODS[name](trace, tensor, args, kwargs)
+    model = model_named(f"Tensor.{name}") if name.startswith("sparse_resize_") else None
+    if model is not None:
+        return model(trace, tensor, args, kwargs)
     raise tensor.why()
 
 
@@ -374,7 +376,7 @@ def tensor_method(
     if "from" in kwargs and not args:  # a reserved word, which no graph's source can hold
         args = [kwargs["from"]]
         kwargs = {k: v for k, v in kwargs.items() if k != "from"}
-    own = METHODS.get(name)
+    own = model_named("Tensor." + name)
     if own is not None:
         return own(trace, tensor, args, kwargs)
     if name in _NUMBERS:
