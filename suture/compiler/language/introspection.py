@@ -28,7 +28,8 @@ from suture.compiler.objects import (
     is_literal,
 )
 from suture.compiler.objects.frozen import FORMS, Frozen
-from suture.compiler.outside.wrapping import opaque, wraps
+from suture.compiler.objects.wraps import wraps
+from suture.compiler.outside.wrapping import opaque
 
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 

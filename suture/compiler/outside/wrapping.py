@@ -7,7 +7,6 @@ import enum
 import types
 import typing
 import weakref
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -49,15 +48,13 @@ from suture.compiler.objects.lookup import RawItem, hides_dict, qualname_of, rea
 from suture.compiler.objects.real_iterators import is_builtin_iterator, wrap_iterator
 from suture.compiler.objects.sequence import MOST_GUARDED
 from suture.compiler.objects.weakref import WeakProxy, WeakReference, shows_target
+from suture.compiler.objects.wraps import WRAPPERS, Wrap, wraps
 from suture.compiler.outside.growth import is_restless
 from suture.compiler.outside.identity import is_general, stays_same
 from suture.compiler.outside.inputs import wrap_number
 from suture.compiler.outside.namespaces import move_globals
 from suture.compiler.sources import Source, pinned
 from suture.torch_private import operators
-
-Wrap = Callable[[Any, Any, Any], Value]
-WRAPPERS: dict[type, Wrap] = {}
 
 _FUNCTION_LIKE = (
     types.BuiltinFunctionType,
@@ -68,17 +65,6 @@ _FUNCTION_LIKE = (
     types.GetSetDescriptorType,
     types.MemberDescriptorType,
 )
-
-
-def wraps(*kinds: type) -> Callable[[Wrap], Wrap]:
-    """Register how objects of exactly these types become variables."""
-
-    def register(fn: Wrap) -> Wrap:
-        for kind in kinds:
-            WRAPPERS[kind] = fn
-        return fn
-
-    return register
 
 
 @implements(abstract.pinned)

@@ -20,8 +20,8 @@ from suture.compiler.objects import (
     Partial,
     Proxy,
 )
+from suture.compiler.objects.wraps import wraps
 from suture.compiler.outside.identity import stays_same
-from suture.compiler.outside.wrapping import wraps
 from suture.compiler.sources import Source
 
 

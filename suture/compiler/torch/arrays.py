@@ -29,8 +29,8 @@ from suture.compiler.objects import (
     Tuple,
 )
 from suture.compiler.objects.array import Array, ArrayMethod, numpy_dtype
+from suture.compiler.objects.wraps import WRAPPERS
 from suture.compiler.outside.inputs import note_sizes, tensor_plan, wrap_number
-from suture.compiler.outside.wrapping import WRAPPERS
 from suture.compiler.sources import Source
 from suture.dynamic import NO_MARKS
 

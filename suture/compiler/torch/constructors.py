@@ -36,7 +36,10 @@ def _new_tensor(trace: Trace, tensor: Tensor, args: list[Value], kwargs: Any) ->
     data = args[0] if args else kwargs.get("data")
     if data is None or isinstance(data, Tensor) or not _holds_symbol(trace, data):
         return abstract.add_node(trace, "call_method", "new_tensor", [tensor, *args], kwargs)
-    named = {"dtype": Constant(tensor.value.dtype), "device": Constant(tensor.value.device)}
+    named: dict[str, Value] = {
+        "dtype": Constant(tensor.value.dtype),
+        "device": Constant(tensor.value.device),
+    }
     named |= {k: v for k, v in kwargs.items() if not _is_none(v)}
     return _make_tensor(trace, torch.tensor, args, named)
 
@@ -150,7 +153,8 @@ def _stacked(trace: Trace, data: object, dtype: torch.dtype) -> Value | None:
 
 @handles(operators.shape_as_tensor)
 def _shape_as_tensor(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    cpu, (of,) = {"device": Constant(torch.device("cpu"))}, args
+    cpu: dict[str, Value] = {"device": Constant(torch.device("cpu"))}
+    (of,) = args
     return _make_tensor(
         trace, torch.tensor, [List(list(abstract.tensor_shape(trace, of).items))], cpu
     )
@@ -177,7 +181,7 @@ def _tensor_class(
     """The old constructors: torch.Tensor(2, 3), torch.LongTensor([1, 2])."""
     dtype = getattr(target, "dtype", None)
     dtype = dtype if isinstance(dtype, torch.dtype) else torch.get_default_dtype()
-    named = {"dtype": Constant(dtype)}
+    named: dict[str, Value] = {"dtype": Constant(dtype)}
     if not kwargs and getattr(target, "is_cuda", False) is not True:
         if not args:
             return abstract.call_torch(trace, torch.empty, [Constant(0)], named)

@@ -146,7 +146,7 @@ def _fresh(trace: Trace, body: Body, nodes: list[torch.fx.Node]) -> Any:
 
 
 @handles(torch.cond)
-def _public_cond(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
+def _public_cond(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     """The function of the user: where it is refused, Python makes the whole call."""
     if len(args) + len(kwargs) == 3:
         kwargs = {**kwargs, "operands": Tuple([])}

@@ -39,7 +39,8 @@ from suture.compiler.objects import (
 from suture.compiler.objects.held import RealIdentity
 from suture.compiler.objects.methods import method
 from suture.compiler.objects.torch_switch import FunctionSwitch, Switch, leave, state_behind
-from suture.compiler.outside.wrapping import Equals, wraps
+from suture.compiler.objects.wraps import wraps
+from suture.compiler.outside.wrapping import Equals
 from suture.compiler.sources import Source
 from suture.compiler.torch.function_modes import ask_mode, mode_operator, modes_see
 from suture.compiler.torch.subclasses import DISABLED, OWN_FUNCTION, PLAIN, as_class, defined_in
