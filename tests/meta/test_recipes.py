@@ -28,8 +28,8 @@ THINGS = (
     "An event",
 )
 BLOCK = re.compile(
-    r"^(?P<fence>`{3,})\w+ (?P<path>\S+)(?: below=\"(?P<below>[^\"]*)\")?\n"
-    r"(?P<text>.*?)^(?P=fence)$",
+    r"^`(?P<path>[\w./]+)`(?:, below `(?P<below>[^`]*)`)?:\n\n"
+    r"(?P<fence>`{3,})\w+\n(?P<text>.*?)^(?P=fence)$",
     re.DOTALL | re.MULTILINE,
 )
 COMMAND = re.compile(r"^    python -m (pytest .+)$", re.MULTILINE)
