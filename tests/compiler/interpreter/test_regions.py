@@ -173,12 +173,12 @@ def test_a_break_three_calls_deep_makes_one_graph_of_the_rest():
 def test_the_instruction_that_breaks_is_the_one_python_runs():
     def fn(x):
         y = x.sin()
-        if y.sum() > 0:
+        if y.sum():
             return y.cos()
         return y.neg()
 
     first, second = regions(fn, X)
-    assert first.ops == ["sin", "sum", "gt"]
+    assert first.ops == ["sin", "sum"]
     assert isinstance(first.exit, Run)
     assert first.exit.inst.op.startswith("POP_JUMP_IF") or first.exit.inst.op == "TO_BOOL"
     assert first.exit.reason.number == "GB0170"
