@@ -47,7 +47,6 @@ from suture.compiler.objects import (
     List,
     Map,
     Method,
-    Module,
     Object,
     Opaque,
     Raise,
@@ -261,8 +260,8 @@ def _implicit_super(trace: Trace) -> tuple[Any, Any]:
 @handles(id)
 def _id(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     (of,) = args
-    if isinstance(of, (Class, Module, Function)):
-        return Constant(id(of.real()))
+    if isinstance(of, Function) and of.source is not None:
+        abstract.fix(trace, of.source, of.fn)  # its code alone would let another one come in
     if type(of) is Constant and is_single(of.value):
         return Constant(id(of.value))
     return Address(of)
