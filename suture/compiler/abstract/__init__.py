@@ -134,6 +134,7 @@ from suture.compiler.abstract.outside import (
     known_number,
     pinned,
     realize,
+    stay_apart,
     wrap,
     wrap_cell,
 )
@@ -317,6 +318,7 @@ __all__ = [
     "special_methods",
     "special_override",
     "specialise",
+    "stay_apart",
     "super_attribute",
     "symbol_method",
     "symbol_not",
