@@ -158,9 +158,9 @@ def _is_modelled(fn: Any) -> bool:
     if home not in _MODELLED and home not in sys.stdlib_module_names:
         return False
     _load()
-    from suture.compiler.models import handler_of
+    from suture.compiler.models import model_of
 
-    return handler_of(fn) is not None
+    return model_of(fn) is not None
 
 
 _MODELLED = frozenset({"torch", "numpy", "suture"})

@@ -32,6 +32,22 @@ class Graphs:
     def __len__(self) -> int:
         return len(self.modules)
 
+    def ops(self) -> list[list[str]]:
+        """The operations of each graph, in order, by name: functions, methods and modules."""
+        return [operations(module.graph) for module in self.modules]
+
+
+def operations(graph: torch.fx.Graph) -> list[str]:
+    """The names of a graph's operations: `torch.sin`, `x.sin()` and `aten.sin` are "sin",
+    `aten.sum.dim_IntList` is "sum.dim_IntList". What only reads an attribute is none."""
+    calls = ("call_function", "call_method", "call_module")
+    return [_operation_name(node.target) for node in graph.nodes if node.op in calls]
+
+
+def _operation_name(target: Any) -> str:
+    name = target if isinstance(target, str) else target.__name__
+    return str(name).removesuffix(".default")
+
 
 class Outcome:
     """What one call did: result or exception, stdout, RNG state, inputs afterwards."""
@@ -66,6 +82,7 @@ def check(
     breaks: Any = (),
     recompiles: int | None = 0,
     interpreted: int | None = 0,
+    ops: list[list[str]] | None = None,
     calls: int = 2,
     backend: Any = None,
     grads: bool = True,
@@ -75,8 +92,9 @@ def check(
 ) -> Graphs:
     """Call `fn` plainly and compiled, on copies; compare results, types, identity with inputs,
     inputs, stdout, exceptions, RNG state and gradients. Then require `graphs` graphs, the break
-    numbers `breaks` in order, and that further calls compile nothing (None: any). `make` makes the
-    arguments of each call anew, for those that cannot be copied."""
+    numbers `breaks` in order, and that further calls compile nothing (None: any). `ops` are the
+    operations of each graph in order (see `operations`); they say how many graphs there are.
+    `make` makes the arguments of each call anew, for those that cannot be copied."""
     kwargs = kwargs or {}
     copies = (lambda: (_made(make), {})) if make is not None else (lambda: _copies(args, kwargs))
     suture.reset()
@@ -104,6 +122,10 @@ def check(
             f"{e.number} {e.message} ({e.where.function}:{e.where.line})" for e in seen
         )
         assert numbers == tuple(breaks), f"breaks {numbers}, expected {tuple(breaks)}: {told}"
+    if ops is not None:
+        assert backend is None, "a backend of the test's own keeps the graphs itself"
+        assert recorder.ops() == ops, f"operations {recorder.ops()}, expected {ops}"
+        graphs = len(ops)
     if graphs is not None and backend is None:
         assert len(recorder) == graphs, (
             f"{len(recorder)} graphs, expected {graphs}; breaks {numbers}"

@@ -178,11 +178,20 @@ def _disagreements(entry: BreakType, page: Page) -> list[str]:
     ]
     if entry.status is Status.BREAK and page.runs and entry.number not in page.breaks:
         found.append(f"{entry.number}: its page's program does not break with that number")
+    if page.runs and page.graphs is None and _states_graphs(entry, page):
+        found.append(f"{entry.number}: its page does not say how many graphs its program becomes")
+    if page.fixed is None:
+        found.append(f"{entry.number}: its page does not say that its fixed program is captured")
     if entry.status is Status.CAPTURED and (page.breaks or page.graphs != 1):
         found.append(f"{entry.number}: its page's program is not one graph without a break")
     if entry.status is Status.ERROR and not page.raises:
         found.append(f"{entry.number}: its page does not say what eager raises")
     return found
+
+
+def _states_graphs(entry: BreakType, page: Page) -> bool:
+    """Whether a page must state its graphs: its program breaks or raises, on every machine."""
+    return entry.status in (Status.BREAK, Status.ERROR) and page.needs != "cuda"
 
 
 def _count(text: str) -> int | None:

@@ -1,66 +1,67 @@
-"""Which callables have a handler of their own.
+"""Models: what a call does, for the callables that are neither traced nor nodes of the graph.
 
-`@handles(len)` registers by identity: the handler gets (trace, args, kwargs), values all, and gives
-the result. `@special("graph_break")` registers under the name a rule's verdict carries.
+There is one decorator and one table. What `handles` is given says what the model is found by, and
+what it takes:
+
+    len, any callable       this very object                         trace, args, kwargs
+    a code object           every function with this code            trace, function, args, kwargs
+    "graph_break", a name   every callable that a rule gives it to   trace, callable, args, kwargs
+    "Tensor.backward"       this method of tensors                   trace, tensor, args, kwargs
+
+args and kwargs are abstract values, and so is the result. Files with models are found
+(`compiler/rooms.py`). Methods of Python's own types stand with the type (`objects/methods.py`).
 """
 
 from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from typing import Any
-
-from suture.bytecode import Code
+from typing import Any, TypeVar
 
 Handler = Callable[..., Any]
+H = TypeVar("H", bound=Handler)
 
-# id -> (object, handler); the object is kept so that its id stays its own.
-_HANDLED: dict[int, tuple[Any, Handler]] = {}
-SPECIAL: dict[str, Handler] = {}
-_BY_CODE: dict[int, tuple[Any, Handler]] = {}
+# By id, or by name; the object is kept so that its id stays its own.
+_MODELS: dict[int | str, tuple[object, Handler]] = {}
 
 
-def handles(*callables: Any) -> Callable[[Handler], Handler]:
-    """Register a handler for these callables: fn(trace, args, kwargs)."""
+def handles(*targets: Any) -> Callable[[H], H]:
+    """Register the decorated function as the model of these callables, codes or names."""
 
-    def register(fn: Handler) -> Handler:
-        for target in callables:
-            if id(target) in _HANDLED:
-                raise KeyError(f"{target!r} is handled already")
-            _HANDLED[id(target)] = (target, fn)
+    def register(fn: H) -> H:
+        for target in targets:
+            key = target if isinstance(target, str) else id(target)
+            if key in _MODELS:
+                raise KeyError(f"{target!r} has a model already: {_MODELS[key][1].__qualname__}")
+            _check_parameters(target, fn)
+            _MODELS[key] = (target, fn)
         return fn
 
     return register
 
 
-def special(*names: str) -> Callable[[Handler], Handler]:
-    """Register a handler under names that verdicts carry: fn(trace, target, args, kwargs)."""
-
-    def register(fn: Handler) -> Handler:
-        for name in names:
-            if name in SPECIAL:
-                raise KeyError(f"{name} is handled already")
-            SPECIAL[name] = fn
-        return fn
-
-    return register
+def _check_parameters(target: object, fn: Handler) -> None:
+    """A model that takes other things than its target says would fail at the first call only."""
+    if not isinstance(fn, types.FunctionType):
+        return
+    given = fn.__code__.co_argcount - len(fn.__defaults__ or ())
+    wanted = 4 if isinstance(target, (str, types.CodeType)) else 3
+    if given != wanted:
+        raise TypeError(f"the model of {target!r} takes {wanted} arguments, not {given}")
 
 
-def handles_code(code: types.CodeType) -> Callable[[Handler], Handler]:
-    """Register a handler for every function with this code: fn(trace, function, args, kwargs)."""
-
-    def register(fn: Handler) -> Handler:
-        _BY_CODE[id(code)] = (code, fn)
-        return fn
-
-    return register
-
-
-def handler_of_code(code: Code) -> Handler | None:
-    found = _BY_CODE.get(id(code))
+def model_of(target: object) -> Handler | None:
+    """The model of this very callable, or of the functions with this code; None if it has none."""
+    found = _MODELS.get(id(target))
     return found[1] if found is not None else None
 
 
-def handler_of(target: object) -> Handler | None:
-    found = _HANDLED.get(id(target))
+def model_named(name: str) -> Handler | None:
+    """The model that a rule's verdict names, or None."""
+    found = _MODELS.get(name)
     return found[1] if found is not None else None
+
+
+def names() -> list[str]:
+    """The names that have a model."""
+    return [key for key in _MODELS if isinstance(key, str)]

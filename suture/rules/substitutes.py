@@ -1,16 +1,20 @@
 """Substitutes: a Python function that is traced in place of one that cannot be.
 
-`substitute(original)` files one; suture's own stand in `polyfills/`, one file per module, and
-are imported when an object of that module is asked about for the first time.
+`substitute(original)` files one; suture's own stand in `polyfills/` and are imported when an
+object of their module is asked about for the first time: those of itertools in `itertools.py` and
+in the files whose names begin with `itertools_`.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
+import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from suture.rules import polyfills
 from suture.rules.errors import ConflictingMarks
 from suture.rules.verdict import place_of
 from suture.rules.wrapped import canonical, home
@@ -27,24 +31,6 @@ class Substitute:
     name: str
     where: str
 
-
-# Module of an original -> files of polyfills. C helpers of a module count for the module.
-FILES: dict[str, tuple[str, ...]] = {
-    "builtins": ("builtins",),
-    "itertools": ("itertools", "combinatorics"),
-    "functools": ("functools",),
-    "_functools": ("functools",),
-    "operator": ("operator",),
-    "_operator": ("operator",),
-    "heapq": ("heapq",),
-    "_heapq": ("heapq",),
-    "bisect": ("bisect",),
-    "_bisect": ("bisect",),
-    "math": ("math",),
-    "copy": ("copy",),
-    "collections": ("collections",),
-    "_collections": ("collections",),
-}
 
 _table: dict[int, Substitute] = {}
 _loaded: set[str] = set()
@@ -74,20 +60,30 @@ def add(original: Any, replacement: Callable[..., Any]) -> None:
 def substitute_of(obj: Any) -> Substitute | None:
     """The substitute filed for `obj`, or None."""
     module = home(obj)
-    for file in FILES.get(module, ()):
-        if file not in _loaded:
-            load(file)
+    if module not in _loaded:
+        load(module)
     return _table.get(id(obj))
 
 
-def load(file: str) -> None:
-    """Import one file of polyfills, if there is one."""
-    _loaded.add(file)
-    importlib.import_module(f"suture.rules.polyfills.{file}")
+def load(module: str) -> None:
+    """Import the polyfills for a module, if there are any. C helpers, such as _functools, count
+    for the module that they help."""
+    _loaded.add(module)
+    for file in files().get(module.lstrip("_"), ()):
+        importlib.import_module(f"{polyfills.__name__}.{file}")
+
+
+@functools.cache
+def files() -> dict[str, list[str]]:
+    """The files of polyfills, by the module that they are for."""
+    found: dict[str, list[str]] = {}
+    for file in pkgutil.iter_modules(polyfills.__path__):
+        found.setdefault(file.name.partition("_")[0], []).append(file.name)
+    return found
 
 
 def all_substitutes() -> list[Substitute]:
     """Every substitute, suture's own polyfills loaded first."""
-    for file in sorted({file for files in FILES.values() for file in files} - _loaded):
-        load(file)
+    for module in files():
+        load(module)
     return list(_table.values())

@@ -20,7 +20,7 @@ class Kind(enum.Enum):
     IN_GRAPH = "in graph"  # one node
     RUN = "run"  # Python runs it: a graph break
     CONSTANT = "constant"  # fold it now, if its arguments are constants
-    SPECIAL = "special"  # the calls room has a handler under Verdict.name
+    SPECIAL = "special"  # a model is filed under Verdict.name (compiler/models.py)
 
     def __repr__(self) -> str:
         return self.name

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suture.rules.polyfills import combinatorics
 from suture.rules.polyfills import itertools as polyfills
+from suture.rules.polyfills import itertools_combinatorics as combinatorics
 
 from .compare import Watched, outcome, same
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
+from pathlib import Path
 
 import pytest
 
-from suture.rules import packages
+from suture.rules import packages, polyfills
 from suture.rules.errors import ConflictingRules, UnknownName
 from suture.rules.rows import MISSING, NamedTable, Row, split_name, table_rows
-from suture.rules.substitutes import FILES, all_substitutes
+from suture.rules.substitutes import all_substitutes, files
 from suture.rules.verdict import IN_GRAPH, INLINE, RUN, Kind
+from suture.rules.wrapped import home
 
 WHERE = "here.py:1"
 
@@ -86,8 +88,15 @@ def test_every_polyfill_stands_for_something():
     assert len(found) >= 60
     for each in found:
         assert each.replacement.__module__.startswith("suture.rules.polyfills."), each
-    files = {name for names in FILES.values() for name in names}
-    assert {each.replacement.__module__.rpartition(".")[2] for each in found} >= files
+    written = {path.stem for path in Path(polyfills.__file__).parent.glob("[!_]*.py")}
+    assert {each.replacement.__module__.rpartition(".")[2] for each in found} >= written
+    assert {name for names in files().values() for name in names} == written
+
+
+def test_polyfills_are_found_by_the_module_of_what_they_stand_for():
+    for each in all_substitutes():
+        module = home(each.original).lstrip("_")
+        assert each.replacement.__module__.rpartition(".")[2] in files()[module], each
 
 
 def test_a_row_is_found_by_its_parts():

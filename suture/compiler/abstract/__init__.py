@@ -104,6 +104,7 @@ from suture.compiler.abstract.outside import (
     known_number,
     pinned,
     realize,
+    stay_apart,
     wrap,
     wrap_cell,
 )
@@ -254,6 +255,7 @@ __all__ = [
     "special_methods",
     "special_override",
     "specialise",
+    "stay_apart",
     "symbol_not",
     "symbol_to_bool",
     "symbol_truth",

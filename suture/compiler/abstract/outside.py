@@ -37,6 +37,11 @@ def realize(trace: Trace, lazy: object) -> Value | None:
 
 
 @declared
+def stay_apart(trace: Trace, left: Value, right: Value) -> None:
+    """Two objects from outside were asked whether they are one: they must stay two."""
+
+
+@declared
 def wrap(trace: Trace, value: object, source: Source | None) -> Any:
     """The value of a real object that is read at `source`, with its guards. The same object always
     gives the same value."""

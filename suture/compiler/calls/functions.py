@@ -23,7 +23,7 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING, find_in_mro
 from suture.compiler.language.exceptions import native_exception
 from suture.compiler.language.items import dict_subscript
-from suture.compiler.models import SPECIAL, handler_of, handler_of_code
+from suture.compiler.models import model_named, model_of
 from suture.compiler.objects import (
     Builtin,
     CalledIterator,
@@ -104,13 +104,13 @@ def call_function(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]
     real = fn.fn
     if looks_at_locals(real) and not trace.region.whole:
         raise Break(python.FRAME_ACCESS, call=f"{real.__qualname__}()")
-    handler = handler_of(real)
+    handler = model_of(real)
     if handler is not None:
         return abstract.handle(trace, handler, real, args, kwargs)
     overridden = abstract.call_override(trace, real, fn, args, kwargs)
     if overridden is not None:
         return overridden
-    by_code = handler_of_code(real.__code__)
+    by_code = model_of(real.__code__)
     if by_code is not None:
         return by_code(trace, fn, args, kwargs)
     verdict = rules.lookup(real)
@@ -125,7 +125,7 @@ def by_verdict(
 ) -> Any:
     kind, target = verdict.kind, verdict.target
     if kind is rules.SPECIAL:
-        handler = SPECIAL.get(verdict.name)
+        handler = model_named(verdict.name)
         if handler is not None:
             return handler(trace, real, args, kwargs)
         kind = rules.INLINE if target is not None else verdict.otherwise
@@ -264,10 +264,10 @@ def call_builtin(trace: Trace, fn: Builtin, args: list[Any], kwargs: dict[str, A
     if isinstance(real, types.MethodWrapperType):  # bound to its object
         args = [abstract.wrap(trace, real.__self__, None), *args]
         real = find_in_mro(real.__objclass__, real.__name__)  # a derived class may differ
-    handler = handler_of(real)
+    handler = model_of(real)
     if handler is None and isinstance(getattr(real, "__self__", None), type):
         # a class method in C, taken off its class: each time it is another object
-        handler = handler_of(find_in_mro(real.__self__, real.__name__))
+        handler = model_of(find_in_mro(real.__self__, real.__name__))
         args = [abstract.wrap(trace, real.__self__, None), *args] if handler is not None else args
     if handler is not None:
         return abstract.handle(trace, handler, real, args, kwargs)

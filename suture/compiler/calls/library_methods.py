@@ -21,7 +21,7 @@ from suture.compiler.language.attributes import has_attr, tail_getattr
 from suture.compiler.language.classes import make_instance
 from suture.compiler.language.exceptions import NoTraceback, handled_now, type_of
 from suture.compiler.language.items import set_item
-from suture.compiler.models import handles, handles_code, special
+from suture.compiler.models import handles
 from suture.compiler.objects import (
     Builtin,
     CallIterator,
@@ -241,7 +241,7 @@ def _get_ident(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Val
     return Volatile(_thread.get_ident, [])
 
 
-@special("builtin_type")
+@handles("builtin_type")
 def _builtin_type(trace: Trace, target: Any, args: Any, kwargs: Any) -> Value | None:
     return make_instance(trace, abstract.wrap(trace, target, None), args, kwargs)
 
@@ -299,7 +299,7 @@ class SameAnswer:
 def _generic(value: object) -> None: ...
 
 
-@handles_code(_generic.dispatch.__code__)
+@handles(_generic.dispatch.__code__)
 def _dispatch(trace: Trace, fn: Any, args: Any, kwargs: dict[str, Value]) -> Value | None:
     """Which implementation a generic function has for a class."""
     if fn.source is None or not isinstance(args[0], Class) or abstract.has_visible_effects(trace):

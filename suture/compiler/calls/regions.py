@@ -9,11 +9,11 @@ from suture.breaks import Break, higher_order
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.conversions import wrap_known
-from suture.compiler.models import handles, special
+from suture.compiler.models import handles
 from suture.compiler.objects import Function, Object, Tensor
 
 
-@special("compile_region")
+@handles("compile_region")
 def _region(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
@@ -21,14 +21,14 @@ def _region(
     return abstract.tail_call(trace, args[0], args[1:], kwargs)
 
 
-@special("higher_order.invoke_subgraph")
+@handles("higher_order.invoke_subgraph")
 def _invoke_subgraph(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     raise Break(higher_order.INVOKE_SUBGRAPH)
 
 
-@special("mark_nonstrict")
+@handles("mark_nonstrict")
 def _mark_nonstrict(
     trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
@@ -63,7 +63,7 @@ def _now(trace: Trace, value: Value) -> Value | None:
     return abstract.constant_value(trace, value)
 
 
-@special("compile")
+@handles("compile")
 def _compile(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
@@ -84,7 +84,7 @@ def _decorate(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Valu
     return args[0]
 
 
-@special("nonstrict_trace")
+@handles("nonstrict_trace")
 def _nonstrict(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:

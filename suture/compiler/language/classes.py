@@ -16,7 +16,7 @@ from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING, find_in_mro
 from suture.compiler.language.iteration import elements_of
-from suture.compiler.models import handler_of
+from suture.compiler.models import model_of
 from suture.compiler.objects import (
     Class,
     Constant,
@@ -37,7 +37,7 @@ from suture.rules.wrapped import home
 @implements(instance.call_class)
 def call_class(trace: Trace, cls: Class, args: list[Any], kwargs: dict[str, Any]) -> Any:
     real = cls.value
-    handler = handler_of(real)
+    handler = model_of(real)
     if handler is not None:
         return abstract.handle(trace, handler, real, args, kwargs)
     meta_call = (

@@ -15,7 +15,7 @@ from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.exceptions import native_exception
-from suture.compiler.models import handles, special
+from suture.compiler.models import handles
 from suture.compiler.objects import (
     Class,
     Constant,
@@ -30,7 +30,8 @@ from suture.compiler.objects import (
     is_literal,
 )
 from suture.compiler.objects.frozen import FORMS, Frozen
-from suture.compiler.outside.wrapping import opaque, wraps
+from suture.compiler.objects.wraps import wraps
+from suture.compiler.outside.wrapping import opaque
 from suture.runtime.sources import Source
 
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
@@ -102,7 +103,7 @@ class _SaysTheSame:
         return self.parts == (typing.get_origin(other), other.__args__)
 
 
-@special("signature")
+@handles("signature")
 def _signature(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
@@ -167,7 +168,7 @@ def _cells(code: types.CodeType) -> tuple[Any, ...]:
     return tuple(types.CellType() for _ in code.co_freevars)
 
 
-@special("dataclass_fields")
+@handles("dataclass_fields")
 def _fields(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:

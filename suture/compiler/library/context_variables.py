@@ -21,7 +21,7 @@ from suture.compiler.objects.generator import MadeByPython
 from suture.compiler.objects.held import Held
 from suture.compiler.objects.methods import find_method, method
 from suture.compiler.objects.sequence import BuiltinMethod
-from suture.compiler.outside.wrapping import wraps
+from suture.compiler.objects.wraps import wraps
 from suture.compiler.torch.modes import set_mode
 from suture.runtime.sources import Source
 

@@ -13,12 +13,12 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import has_attr
 from suture.compiler.language.iteration import elements_of
-from suture.compiler.models import special
+from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Symbol, Tensor
 from suture.torch_private import operators
 
 
-@special("graph_break")
+@handles("graph_break")
 def _graph_break(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
@@ -26,7 +26,7 @@ def _graph_break(
     raise Break(calls.GRAPH_BREAK_CALL, reason=str(abstract.constant_value(trace, given)))
 
 
-@special("skip_frame")
+@handles("skip_frame")
 def _skip_frame(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
@@ -38,7 +38,7 @@ def _skip_frame(
     )
 
 
-@special("initialise_lazy_module")
+@handles("initialise_lazy_module")
 def _initialise_lazy_module(
     trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
@@ -53,7 +53,7 @@ def _initialise_lazy_module(
     )
 
 
-@special("is_compiling")
+@handles("is_compiling")
 def _is_compiling(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
@@ -76,28 +76,28 @@ def _asks_for_nested(trace: Trace) -> bool:
     return not any(getattr(t, "requires_grad", False) for t in given)
 
 
-@special("is_exporting", "is_other_tracing")
+@handles("is_exporting", "is_other_tracing")
 def _false(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     return Constant(False)
 
 
-@special("no_tracing_state", "foreign_setting")
+@handles("no_tracing_state", "foreign_setting")
 def _none(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     return Constant(None)
 
 
-@special("is_tensor")
+@handles("is_tensor")
 def _is_tensor(trace: Trace, target: Any, args: Any, kwargs: dict[str, Value]) -> Value:
     if target.__name__ == "is_tensor_like" and not isinstance(args[0], Tensor):
         return Constant(hasattr(args[0].python_type(), "__torch_function__"))
     return Constant(isinstance(args[0], Tensor))
 
 
-@special("is_tensor_like")
+@handles("is_tensor_like")
 def _is_tensor_like(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
@@ -105,21 +105,21 @@ def _is_tensor_like(
     return Constant(isinstance(of, Tensor) or has_attr(trace, of, "__torch_function__"))
 
 
-@special("is_storage")
+@handles("is_storage")
 def _is_storage(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     return Constant(False)
 
 
-@special("numel")
+@handles("numel")
 def _numel(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     return abstract.tensor_method(trace, args[0], "numel", [], {})
 
 
-@special("size")
+@handles("size")
 def _size(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
@@ -128,7 +128,7 @@ def _size(
     return Size(elements_of(trace, args[0]) if args else [])
 
 
-@special("check")
+@handles("check")
 def _check(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     at = 1 if target.__name__.endswith("_with") else 0  # behind the type of the error
     cond = args[at] if len(args) > at else kwargs.get("cond", kwargs.get("condition"))
@@ -139,7 +139,7 @@ def _check(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value
     return abstract.inline(trace, abstract.wrap(trace, target, None), args, kwargs)  # which raises
 
 
-@special("expect_true")
+@handles("expect_true")
 def _expect_true(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
@@ -154,14 +154,14 @@ def _expect_true(
     return Constant(True)
 
 
-@special("annotate")
+@handles("annotate")
 def _annotate(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     return args[1]
 
 
-@special("mark_tensor")
+@handles("mark_tensor")
 def _mark_tensor(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:

@@ -8,7 +8,7 @@ from typing import Any
 
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
-from suture.compiler.models import special
+from suture.compiler.models import handles
 from suture.compiler.objects import Constant
 from suture.rules import breaks_are_errors, error_on_graph_break
 
@@ -24,7 +24,7 @@ class Strictness:
         self.known = False
 
 
-@special("switch_strictness")
+@handles("switch_strictness")
 def _switch(
     trace: Trace, target: Callable[..., Any], args: Sequence[Value], kwargs: dict[str, Value]
 ) -> Value:
@@ -40,7 +40,7 @@ def _switch(
     return Constant(before)
 
 
-@special("error_on_graph_break")
+@handles("error_on_graph_break")
 def _torchs(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:

@@ -16,7 +16,7 @@ from suture.breaks import Break
 from suture.compiler import abstract
 from suture.compiler.calls import unmodelled
 from suture.compiler.core import Trace, Value
-from suture.compiler.models import special
+from suture.compiler.models import handles
 from suture.compiler.objects import Cell, Class, Constant
 from suture.rules import lookup
 from suture.runtime import is_variant
@@ -63,7 +63,7 @@ class Told:
         return bool(warnings.defaultaction == "error")  # type: ignore[attr-defined]
 
 
-@special("warn")
+@handles("warn")
 def _warn(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:

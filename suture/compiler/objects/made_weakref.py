@@ -11,7 +11,7 @@ from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.core import Trace
 from suture.compiler.emitting import Emitter
-from suture.compiler.models import special
+from suture.compiler.models import handles
 from suture.compiler.objects import Value
 
 
@@ -42,7 +42,7 @@ class MadeReference(Value):
         return f"{emit.constant(weakref.ref, 'ref')}({emit.value(self.to)})"
 
 
-@special("weakref")
+@handles("weakref")
 def _make(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:

@@ -27,6 +27,8 @@ def key_of(trace: Trace, container: Any, key: Any) -> Any:
     """The key to look for: an id, or one in a tuple, as a number where the container may hold
     numbers already. Among ids alone, which object each is of says which are equal."""
     kind = type(key)
+    if container.entries:
+        _stay_apart(trace, container, key.owner if kind is Address else key)
     if kind is Address or (kind is Tuple and holds_address(key)):
         if container.source is not None or any(map(may_be_id, container.entries)):
             return as_numbers(trace, key)
@@ -36,6 +38,17 @@ def key_of(trace: Trace, container: Any, key: Any) -> Any:
         operation = "looking for a number among ids"
         raise Break(objects.UNKNOWN_OBJECT, operation=operation, object=container.describe())
     return key
+
+
+def _stay_apart(trace: Trace, container: Any, owner: Any) -> None:
+    """Keys that are told apart by identity must be other objects at the next call too."""
+    if owner.source is None or isinstance(owner, (Constant, Tuple)):
+        return
+    for held in container.entries.values():
+        other = held[0] if type(held) is tuple else held
+        other = other.owner if type(other) is Address else other
+        if type(other) is type(owner) and other.identity() != owner.identity():
+            abstract.stay_apart(trace, owner, other)
 
 
 def holds_address(key: Any) -> bool:

@@ -14,7 +14,7 @@ import torch
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
-from suture.compiler.objects import Method, Mutable, Opaque, Raise, Symbol
+from suture.compiler.objects import Function, Method, Mutable, Opaque, Raise, Symbol
 from suture.compiler.objects.made_weakref import MadeReference
 from suture.compiler.objects.weakref import WeakReference
 from suture.runtime.sources import Source
@@ -40,9 +40,13 @@ def is_same(trace: Trace, left: Any, right: Any) -> bool:
         if left.python_type() is right.python_type() is bool:  # there are only two of them
             return bool(abstract.truth(trace, left) is abstract.truth(trace, right))
     one = bool(left.identity() == right.identity())
-    if not one and isinstance(left, Mutable) and isinstance(right, Mutable):
-        _stay_apart(trace, left, right)
+    if not one and isinstance(left, _FROM_OUTSIDE) and isinstance(right, _FROM_OUTSIDE):
+        stay_apart(trace, left, right)
     return one
+
+
+# Values of which a guard may hold less than which object it is.
+_FROM_OUTSIDE = (Mutable, Function)
 
 
 def _same_reference(trace: Trace, real: WeakReference, made: MadeReference) -> bool:
@@ -52,8 +56,8 @@ def _same_reference(trace: Trace, real: WeakReference, made: MadeReference) -> b
     return plain and is_same(trace, real.call(trace, [], {}), made.to)
 
 
-def _stay_apart(trace: Trace, left: Value, right: Value) -> None:
-    """Two objects from outside were asked whether they are one: they must stay two."""
+@implements(abstract.stay_apart)
+def stay_apart(trace: Trace, left: Value, right: Value) -> None:
     if left.source is None or right.source is None or type(left) is not type(right):
         return
     if not (is_fixed(trace, left.source) and is_fixed(trace, right.source)):

@@ -7,7 +7,6 @@ import enum
 import types
 import typing
 import weakref
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -18,7 +17,7 @@ from suture.breaks import Break, objects, tensors
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace
-from suture.compiler.models import handler_of
+from suture.compiler.models import model_of
 from suture.compiler.objects import (
     Builtin,
     Cell,
@@ -49,6 +48,7 @@ from suture.compiler.objects.lookup import RawItem, hides_dict, qualname_of, rea
 from suture.compiler.objects.real_iterators import is_builtin_iterator, wrap_iterator
 from suture.compiler.objects.sequence import MOST_GUARDED
 from suture.compiler.objects.weakref import WeakProxy, WeakReference, shows_target
+from suture.compiler.objects.wraps import NAMED_WRAPPERS, WRAPPERS, Wrap, wraps
 from suture.compiler.outside.growth import is_unstable
 from suture.compiler.outside.identity import is_general, stays_same
 from suture.compiler.outside.inputs import wrap_number
@@ -56,9 +56,6 @@ from suture.compiler.outside.namespaces import move_globals
 from suture.runtime.predicates import Equals
 from suture.runtime.sources import Source, pinned
 from suture.torch_private import operators
-
-Wrap = Callable[[Any, Any, Any], Value]
-WRAPPERS: dict[type, Wrap] = {}
 
 _FUNCTION_LIKE = (
     types.BuiltinFunctionType,
@@ -69,30 +66,6 @@ _FUNCTION_LIKE = (
     types.GetSetDescriptorType,
     types.MemberDescriptorType,
 )
-
-
-def wraps(*kinds: type) -> Callable[[Wrap], Wrap]:
-    """Register how objects of exactly these types are wrapped."""
-
-    def register(fn: Wrap) -> Wrap:
-        for kind in kinds:
-            WRAPPERS[kind] = fn
-        return fn
-
-    return register
-
-
-def wraps_named(*names: str) -> Callable[[Wrap], Wrap]:
-    """The same for types by their dotted names, whose modules are not imported for that."""
-
-    def register(fn: Wrap) -> Wrap:
-        NAMED_WRAPPERS.update(dict.fromkeys(names, fn))
-        return fn
-
-    return register
-
-
-NAMED_WRAPPERS: dict[str, Wrap] = {}
 
 
 @implements(abstract.pinned)
@@ -371,7 +344,7 @@ def _builtin(trace: Trace, value: object, source: Source | None) -> Value:
     ):
         return _bound_tensor_method(trace, value, source)
     if source is not None:
-        if type(value) in BOUND and is_bound(value) and handler_of(value) is None:
+        if type(value) in BOUND and is_bound(value) and model_of(value) is None:
             return bound_builtin(trace, value, source)
         abstract.fix(trace, source, value)
     return Builtin(value, source if source is not None else pin(trace, value))

@@ -9,7 +9,7 @@ from typing import Any
 
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
-from suture.compiler.models import handler_of
+from suture.compiler.models import model_of
 from suture.compiler.objects import (
     Builtin,
     Dict,
@@ -20,8 +20,8 @@ from suture.compiler.objects import (
     Partial,
     Proxy,
 )
+from suture.compiler.objects.wraps import wraps
 from suture.compiler.outside.identity import stays_same
-from suture.compiler.outside.wrapping import wraps
 from suture.runtime.predicates import SameDefaults
 from suture.runtime.sources import Source
 
@@ -45,7 +45,7 @@ def _function(trace: Trace, value: Any, source: Source | None) -> Value:
 def _method(trace: Trace, value: Any, source: Source | None) -> Value:
     if source is None:
         source = abstract.pinned(trace, value)
-    if handler_of(value) is not None:
+    if model_of(value) is not None:
         abstract.fix(trace, source, value)
         return Builtin(value, source)
     trace.guards.add(source, "type", types.MethodType)

@@ -10,8 +10,9 @@ from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.objects import GrowingList, GrowingTuple, Lazy, Size, Tuple
+from suture.compiler.objects.wraps import wraps
 from suture.compiler.outside.growth import is_unstable, unstable_value
-from suture.compiler.outside.wrapping import opaque, wraps
+from suture.compiler.outside.wrapping import opaque
 from suture.runtime.sources import Source
 
 _MOST_ITEMS = 200_000  # a longer sequence is only passed around

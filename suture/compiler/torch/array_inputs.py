@@ -18,8 +18,8 @@ from suture.compiler.objects import (
     Tensor,
 )
 from suture.compiler.objects.array import Array
+from suture.compiler.objects.wraps import WRAPPERS
 from suture.compiler.outside.inputs import note_sizes, tensor_plan, wrap_number
-from suture.compiler.outside.wrapping import WRAPPERS
 from suture.compiler.torch.arrays import is_number, tensor_over
 from suture.dynamic import NO_MARKS
 from suture.runtime.sources import Source

@@ -10,7 +10,7 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
 from suture.compiler.objects import Class, Constant, List, Object, Tuple
 from suture.compiler.objects.array import Array, numpy_dtype
-from suture.compiler.outside.wrapping import WRAPPERS
+from suture.compiler.objects.wraps import WRAPPERS
 from suture.runtime.sources import Source
 
 _QUESTIONS = (

@@ -16,7 +16,7 @@ from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.graph import arrays as nodes
 from suture.compiler.language.conversions import wrap_known
-from suture.compiler.models import special
+from suture.compiler.models import handles
 from suture.compiler.objects import (
     Class,
     Constant,
@@ -28,8 +28,7 @@ from suture.compiler.objects import (
     array,
 )
 from suture.compiler.objects.array import Array, ArrayMethod, numpy_dtype
-from suture.compiler.outside.wrapping import WRAPPERS
-from suture.compiler.torch.tensor_methods import method
+from suture.compiler.objects.wraps import WRAPPERS
 
 _REDUCTIONS = frozenset(["sum", "prod", "max", "min", "mean", "amax", "amin", "argmax", "argmin"])
 _MADE = frozenset(
@@ -354,7 +353,7 @@ def _numpy_name(real: object) -> str | None:
     return None
 
 
-@method("numpy")
+@handles("Tensor.numpy")
 def _to_numpy(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
     value = tensor.value
     plain = not args and not kwargs and not value.requires_grad and value.device.type == "cpu"
@@ -363,7 +362,7 @@ def _to_numpy(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str,
     return Array(abstract.add_node(trace, "call_method", "detach", [tensor], {}))
 
 
-@special("from_numpy")
+@handles("from_numpy")
 def _from_numpy(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:

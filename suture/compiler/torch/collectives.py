@@ -15,10 +15,10 @@ import torch
 from suture.breaks import Break, calls, contexts, distributed, objects
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
-from suture.compiler.models import handles, special
+from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Function, List, Tensor, Tuple
 from suture.compiler.objects.frozen import Frozen
-from suture.compiler.outside.wrapping import wraps_named
+from suture.compiler.objects.wraps import wraps_named
 from suture.runtime.sources import Source
 from suture.torch_private import autograd_parts, distributed_parts
 
@@ -62,7 +62,7 @@ def _group(trace: Trace, value: Any, source: Source | None) -> Value:
     return Group(value, source)
 
 
-@special("group_fact")
+@handles("group_fact")
 def _fact(trace: Trace, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """get_rank() and the like: a number as long as the groups are those that they are now."""
     state = distributed_parts.groups_made

@@ -9,14 +9,13 @@ import torch
 from suture.breaks import Break, calls, tensors
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
-from suture.compiler.models import handles, special
+from suture.compiler.models import handles
 from suture.compiler.objects import Constant, List, Size, Symbol, Tensor, Tuple
 from suture.compiler.objects.array import Array
-from suture.compiler.torch.tensor_methods import method
 from suture.torch_private import operators
 
 
-@special("make_tensor")
+@handles("make_tensor")
 def _make_tensor(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
     data = args[0] if args else kwargs.get("data", kwargs.get("obj"))
     if data is not None and not isinstance(data, (Tensor, Array)) and holds_tensor(trace, data):
@@ -31,13 +30,16 @@ def _make_tensor(trace: Trace, target: Any, args: list[Value], kwargs: dict[str,
     return abstract.call_torch(trace, target, args, kwargs)
 
 
-@method("new_tensor")
+@handles("Tensor.new_tensor")
 def _new_tensor(trace: Trace, tensor: Tensor, args: list[Value], kwargs: Any) -> Value | None:
     """torch.tensor with the dtype and the device of a tensor, where no others are given."""
     data = args[0] if args else kwargs.get("data")
     if data is None or isinstance(data, Tensor) or not _holds_symbol(trace, data):
         return abstract.add_node(trace, "call_method", "new_tensor", [tensor, *args], kwargs)
-    named = {"dtype": Constant(tensor.value.dtype), "device": Constant(tensor.value.device)}
+    named: dict[str, Value] = {
+        "dtype": Constant(tensor.value.dtype),
+        "device": Constant(tensor.value.device),
+    }
     named |= {k: v for k, v in kwargs.items() if not _is_none(v)}
     return _make_tensor(trace, torch.tensor, args, named)
 
@@ -151,7 +153,8 @@ def _stacked(trace: Trace, data: object, dtype: torch.dtype) -> Value | None:
 
 @handles(operators.shape_as_tensor)
 def _shape_as_tensor(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    cpu, (of,) = {"device": Constant(torch.device("cpu"))}, args
+    cpu: dict[str, Value] = {"device": Constant(torch.device("cpu"))}
+    (of,) = args
     return _make_tensor(
         trace, torch.tensor, [List(list(abstract.tensor_shape(trace, of).items))], cpu
     )
@@ -171,14 +174,14 @@ def _is_dependent(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> 
     return abstract.inline(trace, abstract.wrap(trace, real, None), args, kwargs)
 
 
-@special("tensor_class")
+@handles("tensor_class")
 def _tensor_class(
     trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
     """The old constructors: torch.Tensor(2, 3), torch.LongTensor([1, 2])."""
     dtype = getattr(target, "dtype", None)
     dtype = dtype if isinstance(dtype, torch.dtype) else torch.get_default_dtype()
-    named = {"dtype": Constant(dtype)}
+    named: dict[str, Value] = {"dtype": Constant(dtype)}
     if not kwargs and getattr(target, "is_cuda", False) is not True:
         if not args:
             return abstract.call_torch(trace, torch.empty, [Constant(0)], named)

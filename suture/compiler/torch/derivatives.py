@@ -15,7 +15,7 @@ from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.graph import OpFailed
 from suture.compiler.graph.derivatives import Reached, saving
-from suture.compiler.models import special
+from suture.compiler.models import handles
 from suture.compiler.objects import Tensor, Tuple
 from suture.compiler.torch.subclasses import PLAIN
 from suture.torch_private import tensor_parts
@@ -51,7 +51,7 @@ def guard_reached(trace: Trace, found: Reached, inputs: list[Any]) -> None:
             trace.guards.add(tensor.source.attr("_backward_hooks"), "is", None)
 
 
-@special("autograd_grad")
+@handles("autograd_grad")
 def _grad(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:

@@ -7,12 +7,12 @@ from torch.distributions.utils import lazy_property
 
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
-from suture.compiler.models import handles, handles_code
+from suture.compiler.models import handles
 from suture.compiler.objects import Size
 from suture.torch_private import operators
 
 
-@handles_code(lazy_property.__get__.__code__)
+@handles(lazy_property.__get__.__code__)
 def _lazy_property(
     trace: Trace, function: Value, args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:

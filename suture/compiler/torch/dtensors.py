@@ -14,10 +14,10 @@ from typing import Any
 from suture.breaks import Break, calls, objects
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
-from suture.compiler.models import special
+from suture.compiler.models import handles
 from suture.compiler.objects import Tensor
 from suture.compiler.objects.frozen import Frozen, frozen_result
-from suture.compiler.outside.wrapping import wraps_named
+from suture.compiler.objects.wraps import wraps_named
 from suture.compiler.torch.wrappers import is_wrapper_class, meet_wrapper
 from suture.runtime.predicates import Equals
 from suture.runtime.sources import Source
@@ -99,7 +99,7 @@ def _spec(trace: Trace, value: Any, source: Source | None) -> Value:
 # ---- operations
 
 
-@special("placement")
+@handles("placement")
 def _make_placement(trace: Trace, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Value:
     """`Shard(0)`: an object that never changes and compares by value; the variant holds one."""
     given = [abstract.constant_value(trace, a) for a in args]
@@ -108,7 +108,7 @@ def _make_placement(trace: Trace, target: Any, args: list[Any], kwargs: dict[str
     return made
 
 
-@special("dtensor")
+@handles("dtensor")
 def _crossing(trace: Trace, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """from_local, to_local, redistribute, full_tensor: a node that knows mesh and placements."""
     name = target.__name__

@@ -11,14 +11,14 @@ from suture.breaks import Break, higher_order
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.graph import OpFailed
-from suture.compiler.models import special
+from suture.compiler.models import handles
 from suture.compiler.objects import Tensor, Tuple
 from suture.compiler.torch import trees
 from suture.compiler.torch.bodies import Body, trace_body
 from suture.compiler.torch.tensors import op_failure
 
 
-@special("higher_order.flex_attention")
+@handles("higher_order.flex_attention")
 def _flex_attention(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
     if len(args) < 7 or kwargs:
         raise _refuse("called in an unusual way")

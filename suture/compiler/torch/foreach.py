@@ -13,7 +13,7 @@ from suture import rules
 from suture.breaks import Break, calls
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
-from suture.compiler.models import handles, special
+from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Dict, List, Tensor, TensorMethod, Tuple
 from suture.torch_private import operators
 
@@ -59,7 +59,7 @@ def _file_fused(real: Any) -> None:
     handles(real)(handler)
 
 
-@special("group_tensors")
+@handles("group_tensors")
 def _group_tensors(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Lists of tensors, sorted into groups of one device and dtype each, in torch's own order."""
     if kwargs or len(args) != 2:

@@ -22,7 +22,7 @@ from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.classes import make_instance
-from suture.compiler.models import special
+from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Dict, Lazy, Object, Tensor, Tuple
 from suture.compiler.objects.torch_switch import FunctionSwitch
 from suture.torch_private import tensor_parts, thread_state
@@ -196,7 +196,7 @@ def _constructors() -> frozenset[Any]:
     return frozenset(device_constructors())
 
 
-@special("torch_function_stack")
+@handles("torch_function_stack")
 def _torch_function_stack(
     trace: Trace, target: Any, args: Any, kwargs: dict[str, Value]
 ) -> Value | None:
@@ -220,7 +220,7 @@ def _torch_function_stack(
     return abstract.known(trace, target(*[abstract.constant_value(trace, a) for a in args]))
 
 
-@special("torch_function_mode")
+@handles("torch_function_mode")
 def _torch_function_mode(
     trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:

@@ -14,7 +14,7 @@ from suture.breaks import Break, calls, higher_order
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.graph import OpFailed
-from suture.compiler.models import handles, special
+from suture.compiler.models import handles
 from suture.compiler.objects import (
     Constant,
     GraphValue,
@@ -146,14 +146,14 @@ def _fresh(trace: Trace, body: Body, nodes: list[torch.fx.Node]) -> Any:
 
 
 @handles(torch.cond)
-def _public_cond(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
+def _public_cond(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     """The function of the user: where it is refused, Python makes the whole call."""
     if len(args) + len(kwargs) == 3:
         kwargs = {**kwargs, "operands": Tuple([])}
     return _cond(trace, torch.ops.higher_order.cond, args, kwargs)
 
 
-@special("higher_order.cond")
+@handles("higher_order.cond")
 def _cond(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     pred, true_fn, false_fn, operands = _named(args, kwargs, "pred true_fn false_fn operands")
     if isinstance(pred, Constant) or (isinstance(pred, Symbol) and not _from_data(trace, pred)):
@@ -196,7 +196,7 @@ def _alike(a: list[Any], b: list[Any]) -> bool:
     )
 
 
-@special("higher_order.while_loop")
+@handles("higher_order.while_loop")
 def _while_loop(
     trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
@@ -219,7 +219,7 @@ def _while_loop(
     return trees.build(trace, shape, list(abstract.unpack(trace, flat)))
 
 
-@special("higher_order.map_impl")
+@handles("higher_order.map_impl")
 def _map(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
@@ -242,7 +242,7 @@ def _map(
     return trees.build(trace, body.result, list(abstract.unpack(trace, flat)))
 
 
-@special("higher_order.scan")
+@handles("higher_order.scan")
 def _scan(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
@@ -273,7 +273,7 @@ def _stacked(row: torch.Tensor, length: Any) -> torch.Tensor:
     return rows.clone(memory_format=torch.contiguous_format)
 
 
-@special("checkpoint")
+@handles("checkpoint")
 def _checkpoint(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
@@ -365,7 +365,7 @@ def _made_function(trace: Trace, variable: MadeFunction) -> Any:
 _CHANGEABLE = (List, Set, type(None))
 
 
-@special("higher_order.associative_scan")
+@handles("higher_order.associative_scan")
 def _associative_scan(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
@@ -402,7 +402,7 @@ for _name in ("map", "scan", "associative_scan", "while_loop"):
     _public(_name)
 
 
-@special("higher_order.wrap")
+@handles("higher_order.wrap")
 def _wrap(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
@@ -410,7 +410,7 @@ def _wrap(
     return _around(trace, target, args, kwargs, {})
 
 
-@special("higher_order.base_hop")
+@handles("higher_order.base_hop")
 def _marked(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
@@ -437,7 +437,7 @@ def _around(
     return trees.build(trace, body.result, list(abstract.unpack(trace, flat)))
 
 
-@special(
+@handles(
     "higher_order.hints_wrapper",
     "higher_order.strict_mode",
 )

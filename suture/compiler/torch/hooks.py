@@ -16,7 +16,7 @@ from torch.utils.hooks import RemovableHandle
 from suture.breaks import Break, autograd
 from suture.compiler.core import Mutable, Trace, Value
 from suture.compiler.emitting import Emitter
-from suture.compiler.models import special
+from suture.compiler.models import handles
 from suture.compiler.objects import BuiltinMethod, Constant, Tensor
 from suture.compiler.objects.methods import method
 from suture.compiler.torch import trees
@@ -90,7 +90,7 @@ def _on_leaf(trace: Trace, method: str, args: Any, kwargs: Any) -> Handle | None
     return handle
 
 
-@special("register_hook")
+@handles("register_hook")
 def _register_hook(trace: Trace, target: Any, args: Any, kwargs: Any) -> Value:
     tensor = args[0]
     refused = Break(autograd.TENSOR_HOOK, tensor=tensor.describe(), method=target.__name__)

@@ -19,7 +19,7 @@ from suture.breaks import Break, calls, contexts
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.classes import make_instance
-from suture.compiler.models import handles, special
+from suture.compiler.models import handles
 from suture.compiler.objects import Constant
 from suture.compiler.torch.function_modes import default_device
 from suture.torch_private import settings, thread_state
@@ -68,7 +68,7 @@ def change_autocast_nesting(by: int) -> int:
     return level
 
 
-@special("autocast_state")
+@handles("autocast_state")
 def _autocast_state(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
     values = tuple(abstract.constant_value(trace, a) for a in args)
     if kwargs:
@@ -96,7 +96,7 @@ def _set_default_dtype(trace: Trace, args: list[Value], kwargs: dict[str, Value]
     raise Break(contexts.MODE_UNSUPPORTED, mode="torch.set_default_dtype")
 
 
-@special("set_grad_enabled")
+@handles("set_grad_enabled")
 def _set_grad_enabled(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
@@ -114,19 +114,19 @@ for _setter, _getter in settings.pairs(settings.ATTENTION):
     handles(_setter)(_sdp_switch(_setter, _getter))
 
 
-@special("grad_mode")
+@handles("grad_mode")
 def _grad_mode(trace: Trace, target: Any, args: Any, kwargs: Any) -> Value | None:
     if not isinstance(target, type):
         raise Break(calls.C_FUNCTION, function=target.__name__)
     return make_instance(trace, abstract.wrap(trace, target, None), args, kwargs)
 
 
-@special("autocast")
+@handles("autocast")
 def _autocast(trace: Trace, target: Any, args: Any, kwargs: Any) -> Value | None:
     return make_instance(trace, abstract.wrap(trace, target, None), args, kwargs)
 
 
-@special("profiler")
+@handles("profiler")
 def _profiler(
     trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
@@ -149,21 +149,21 @@ def _annotations(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> V
     return make_instance(trace, abstract.wrap(trace, contextlib.nullcontext, None), [], {})
 
 
-@special("is_grad_enabled")
+@handles("is_grad_enabled")
 def _is_grad_enabled(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     return Constant(torch.is_grad_enabled())
 
 
-@special("is_inference_mode_enabled")
+@handles("is_inference_mode_enabled")
 def _is_inference(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     return Constant(torch.is_inference_mode_enabled())
 
 
-@special("default_device")
+@handles("default_device")
 def _read_state(trace: Trace, target: Any, args: Any, kwargs: dict[str, Value]) -> Value | None:
     name = target.__name__
     if target is torch.get_default_device:

@@ -13,10 +13,9 @@ import torch
 from suture.breaks import Break, tensors
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
-from suture.compiler.models import special
+from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Tensor, is_literal
 from suture.compiler.outside.aliasing import offset_of
-from suture.compiler.torch.tensor_methods import method
 from suture.torch_private.tensor_parts import (
     is_traceable_wrapper_subclass,
     is_view,
@@ -24,7 +23,7 @@ from suture.torch_private.tensor_parts import (
 )
 
 
-@method("storage_offset")
+@handles("Tensor.storage_offset")
 def _storage_offset(
     trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
@@ -41,7 +40,7 @@ def _storage_offset(
     return Constant(found)
 
 
-@method("_is_view")
+@handles("Tensor._is_view")
 def _is_view(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Guards of tensors do not ask it either, since operations do not."""
     if tensor.source is None or tensor.example is None:
@@ -51,7 +50,7 @@ def _is_view(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, 
     return Constant(known)
 
 
-@method("is_set_to")
+@handles("Tensor.is_set_to")
 def _is_set_to(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Which tensors share memory is no fact that a graph has."""
     raise _unknown(tensor)
@@ -75,17 +74,17 @@ def _as_strided(
 
 
 _OFFSET_AT = {torch.as_strided_scatter: 4}
-special("as_strided")(_as_strided)
+handles("as_strided")(_as_strided)
 
 
-@method("as_strided")
+@handles("Tensor.as_strided")
 def _as_strided_method(
     trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
     return _as_strided(trace, torch.as_strided, [tensor, *args], kwargs)
 
 
-@method("as_strided_scatter")
+@handles("Tensor.as_strided_scatter")
 def _scatter_method(
     trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:

@@ -23,7 +23,7 @@ from suture.compiler.abstract import implements
 from suture.compiler.core import Identity, Trace, Value
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.language.operators import BINARY, COMPARE, IN_PLACE, UNARY, overrides_method
-from suture.compiler.models import handles, special
+from suture.compiler.models import handles
 from suture.compiler.objects import (
     Builtin,
     Class,
@@ -39,7 +39,7 @@ from suture.compiler.objects import (
 from suture.compiler.objects.held import RealIdentity
 from suture.compiler.objects.methods import method
 from suture.compiler.objects.torch_switch import FunctionSwitch, Switch, leave, state_behind
-from suture.compiler.outside.wrapping import wraps
+from suture.compiler.objects.wraps import wraps
 from suture.compiler.torch.function_modes import call_function_mode, mode_operator, modes_see
 from suture.compiler.torch.operator_functions import (
     function_asked,
@@ -420,7 +420,7 @@ def _disabled_function(trace: Trace, args: list[Value], kwargs: dict[str, Value]
     return with_functions(trace, False, lambda: abstract.tail_call(trace, func, rest, pairs))
 
 
-@special("has_torch_function")
+@handles("has_torch_function")
 def _has_torch_function(
     trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:

@@ -10,7 +10,7 @@ import torch.utils.checkpoint
 from suture.breaks import Break, calls
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
-from suture.compiler.models import handles, handles_code, special
+from suture.compiler.models import handles
 from suture.compiler.objects import Constant
 from suture.compiler.torch.modes import set_mode
 from suture.torch_private import settings, tensor_parts, thread_state
@@ -48,7 +48,7 @@ def set_deterministic(state: tuple[bool, bool]) -> None:
     thread_state.set_deterministic_algorithms(state[0], warn_only=state[1])
 
 
-@special("deterministic")
+@handles("deterministic")
 def _deterministic(trace: Trace, target: Any, args: Any, kwargs: dict[str, Value]) -> Value | None:
     if target is not torch.use_deterministic_algorithms:
         return abstract.known(trace, target(*[abstract.constant_value(trace, a) for a in args]))
@@ -114,7 +114,7 @@ for _block in (
     torch.utils.checkpoint.set_checkpoint_early_stop,
     tensor_parts.nonbracketed_mutation,
 ):
-    handles_code(_block.__wrapped__.__code__)(_inline)
+    handles(_block.__wrapped__.__code__)(_inline)
 for _function in (
     torch.backends.cudnn.set_flags,
     torch.backends.mkldnn.set_flags,
@@ -122,4 +122,4 @@ for _function in (
     torch.backends.ContextProp.__get__,
     torch.backends.ContextProp.__set__,
 ):
-    handles_code(_function.__code__)(_inline)
+    handles(_function.__code__)(_inline)

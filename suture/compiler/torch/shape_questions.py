@@ -9,14 +9,14 @@ import torch
 from suture.breaks import Break, calls
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
-from suture.compiler.models import special
+from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Symbol, Tensor, is_literal
 from suture.compiler.objects.sequence import Sequence
 from suture.compiler.torch.symbols import unbacked_decision
 from suture.torch_private import symbolic_shapes
 
 
-@special("symbolic_shape")
+@handles("symbolic_shape")
 def _symbolic_shape(
     trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:

@@ -18,9 +18,9 @@ from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING, class_source, is_data_descriptor
 from suture.compiler.language.operators import BINARY, COMPARE, IN_PLACE, UNARY
+from suture.compiler.models import handles
 from suture.compiler.objects import Class, List, Object, Tensor, Tuple
 from suture.compiler.torch.function_modes import mode_operator
-from suture.compiler.torch.tensor_methods import method
 from suture.torch_private import tensor_parts
 
 PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
@@ -253,7 +253,7 @@ def _class_of(values: list[Any]) -> type | None:
     return found
 
 
-@method("as_subclass")
+@handles("Tensor.as_subclass")
 def _as_subclass(
     trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:

@@ -14,6 +14,7 @@ from suture.compiler.abstract import implements
 from suture.compiler.calls.functions import rule_of
 from suture.compiler.core import Trace
 from suture.compiler.language.attributes import MISSING, no_attribute
+from suture.compiler.models import model_named
 from suture.compiler.objects import (
     Constant,
     Object,
@@ -30,7 +31,7 @@ from suture.compiler.objects.tensor import KNOWN_METHODS, KNOWN_PROPERTIES, Base
 from suture.compiler.torch.derivatives import fact_of_history
 from suture.compiler.torch.overrides import override_of_method
 from suture.compiler.torch.subclasses import PLAIN, subclass_attribute
-from suture.compiler.torch.tensor_methods import METHODS, set_attribute
+from suture.compiler.torch.tensor_methods import set_attribute
 from suture.compiler.torch.tensors import (
     NUMBERS,
     add_node,
@@ -145,8 +146,9 @@ def autograd_attribute(trace: Trace, tensor: Tensor, name: str) -> Value | None:
 def method_of_refused(
     trace: Trace, tensor: Any, name: str, args: list[Any], kwargs: dict[str, Value]
 ) -> Value:
-    if name.startswith("sparse_resize_"):
-        return METHODS[name](trace, tensor, args, kwargs)
+    model = model_named(f"Tensor.{name}") if name.startswith("sparse_resize_") else None
+    if model is not None:
+        return model(trace, tensor, args, kwargs)
     raise tensor.why()
 
 
@@ -189,7 +191,7 @@ def tensor_method(
     if "from" in kwargs and not args:  # a reserved word, which no graph's source can hold
         args = [kwargs["from"]]
         kwargs = {k: v for k, v in kwargs.items() if k != "from"}
-    own = METHODS.get(name)
+    own = model_named("Tensor." + name)
     if own is not None:
         return own(trace, tensor, args, kwargs)
     if name in NUMBERS:

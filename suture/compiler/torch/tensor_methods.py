@@ -11,31 +11,19 @@ from suture.breaks import Break, tensor_methods, tensors
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.graph.reshaped import keep_shape
+from suture.compiler.models import handles
 from suture.compiler.objects import Class, Constant, Size, Tensor
 from suture.compiler.objects.tensor_parameter import SwitchedLeaf
 from suture.compiler.torch.parameters import make_leaf_in_place
 from suture.torch_private import autograd_parts
 
-METHODS: dict[str, Callable[..., Any]] = {}
 
-
-def method(*names: str) -> Callable[[Any], Any]:
-    """Register fn(tx, tensor, args, kwargs) for methods of tensors."""
-
-    def register(fn: Any) -> Any:
-        for name in names:
-            METHODS[name] = fn
-        return fn
-
-    return register
-
-
-@method("backward")
+@handles("Tensor.backward")
 def _backward(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
     raise Break(tensors.BACKWARD_CALL, call=f"{tensor.describe()}.backward()")
 
 
-@method("retain_grad")
+@handles("Tensor.retain_grad")
 def _retain_grad(
     trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
@@ -44,7 +32,7 @@ def _retain_grad(
     raise Break(tensor_methods.RETAIN_GRAD, tensor=tensor.describe())
 
 
-@method("requires_grad_")
+@handles("Tensor.requires_grad_")
 def _requires_grad(
     trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
@@ -90,7 +78,7 @@ def _switch(trace: Trace, tensor: Tensor, given: Any) -> bool:
     return True
 
 
-@method("new")
+@handles("Tensor.new")
 def _new(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Any:
     """A size says the shape, a plain tuple the numbers: graphs know only plain tuples."""
     if len(args) == 1 and isinstance(args[0], Size):
@@ -98,7 +86,7 @@ def _new(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Valu
     return abstract.add_node(trace, "call_method", "new", [tensor, *args], kwargs)
 
 
-@method("type")
+@handles("Tensor.type")
 def _type(
     trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
@@ -109,7 +97,7 @@ def _type(
     return abstract.add_node(trace, "call_method", "type", [tensor, *args], kwargs)
 
 
-@method("resize_")
+@handles("Tensor.resize_")
 def _resize(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
     raise Break(tensor_methods.RESIZE, tensor=tensor.describe())
 
@@ -129,7 +117,7 @@ def _reshape_in_place(name: str) -> Callable[..., Any]:
 for _name in (
     "as_strided_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"
 ):  # fmt: skip
-    METHODS[_name] = _reshape_in_place(_name)
+    handles(f"Tensor.{_name}")(_reshape_in_place(_name))
 
 
 def _left_to_python(entry: Any) -> Callable[..., Any]:
@@ -141,15 +129,16 @@ def _left_to_python(entry: Any) -> Callable[..., Any]:
     return refuse
 
 
-METHODS |= {
-    "resize_as_": _left_to_python(tensor_methods.RESIZE_AS),
-    "set_": _left_to_python(tensor_methods.SET),
-    "sparse_resize_": _left_to_python(tensor_methods.SPARSE_RESIZE),
-    "sparse_resize_and_clear_": _left_to_python(tensor_methods.SPARSE_CLEAR),
-}
+for _name, _entry in (
+    ("resize_as_", tensor_methods.RESIZE_AS),
+    ("set_", tensor_methods.SET),
+    ("sparse_resize_", tensor_methods.SPARSE_RESIZE),
+    ("sparse_resize_and_clear_", tensor_methods.SPARSE_CLEAR),
+):
+    handles(f"Tensor.{_name}")(_left_to_python(_entry))
 
 
-@method("__deepcopy__")
+@handles("Tensor.__deepcopy__")
 def _deepcopy(
     trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
@@ -161,12 +150,26 @@ def _deepcopy(
     return abstract.add_node(trace, "call_method", "clone", [tensor], {})
 
 
-@method("storage", "untyped_storage", "_typed_storage", "data_ptr", "storage_type", "is_shared")
+@handles(
+    "Tensor.storage",
+    "Tensor.untyped_storage",
+    "Tensor._typed_storage",
+    "Tensor.data_ptr",
+    "Tensor.storage_type",
+    "Tensor.is_shared",
+)
 def _storage(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
     raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute="storage")
 
 
-@method("__dir__", "__reduce_ex__", "__reduce__", "__setstate__", "__dlpack__", "share_memory_")
+@handles(
+    "Tensor.__dir__",
+    "Tensor.__reduce_ex__",
+    "Tensor.__reduce__",
+    "Tensor.__setstate__",
+    "Tensor.__dlpack__",
+    "Tensor.share_memory_",
+)
 def _object_method(
     trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:

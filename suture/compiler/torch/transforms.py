@@ -12,7 +12,7 @@ from suture.breaks import Break, functorch
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
-from suture.compiler.models import handles, special
+from suture.compiler.models import handles, model_named
 from suture.compiler.objects import Constant, Tuple
 from suture.compiler.torch import trees
 from suture.compiler.torch.bodies import call_held, trace_body
@@ -107,21 +107,22 @@ def _refuse(transform: str, reason: str) -> Break:
     return Break(functorch.TRANSFORM_REFUSED, transform=transform, reason=reason)
 
 
-@special("func_transform")
+@handles("func_transform")
 def _func_transform(
     trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
-    handler = _HANDLERS.get(target.__name__)
+    handler = model_named(f"func_transform.{target.__name__}")
     if handler is None:
         raise _refuse(target.__name__, "it has no form in a graph")
     return handler(trace, target, args, kwargs)
 
 
-@special("functorch", "func_nesting", "func_interpreter")
+@handles("func_nesting", "func_interpreter")
 def _functorch(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
     raise _refuse(target.__name__, "a step of a transform on its own")
 
 
+@handles("func_transform.vmap_impl")
 def _vmap(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
@@ -170,6 +171,7 @@ def _row(value: torch.Tensor, dim: int) -> torch.Tensor:
     return value.new_empty(shape).requires_grad_(value.requires_grad)
 
 
+@handles("func_transform.grad_impl")
 def _grad(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
@@ -190,6 +192,7 @@ def _grad_and_value(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -
     return _grad(trace, torch.func.grad_and_value, args, kwargs)
 
 
+@handles("func_transform.jvp")
 def _jvp(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
@@ -223,6 +226,7 @@ class _FirstArguments(Value):
         return abstract.tail_call(trace, self.fn, args[: self.count], kwargs)
 
 
+@handles("func_transform.vjp")
 def _vjp(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
@@ -293,6 +297,7 @@ class Jacobian(Value):
         return f"{emit.constant(self.maker, self.maker.__name__)}({emit.value(self.fn)}{options})"
 
 
+@handles("func_transform.jacrev", "func_transform.jacfwd", "func_transform.hessian")
 def _jacobian(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
@@ -300,14 +305,3 @@ def _jacobian(
     if len(args) > 1:
         options["argnums"] = abstract.constant_value(trace, args[1])
     return Jacobian(target, args[0], options)
-
-
-_HANDLERS: dict[str, Any] = {
-    "vmap_impl": _vmap,
-    "grad_impl": _grad,
-    "jvp": _jvp,
-    "vjp": _vjp,
-    "jacrev": _jacobian,
-    "jacfwd": _jacobian,
-    "hessian": _jacobian,
-}
