@@ -30,11 +30,6 @@ def method(*names: str) -> Callable[[Any], Any]:
     return register
 
 
-@method("backward")
-def _backward(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    raise Break(tensors.BACKWARD_CALL, call=f"{tensor.describe()}.backward()")
-
-
 @method("retain_grad")
 def _retain_grad(
     trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
