@@ -23,7 +23,9 @@ def choose(
     its inputs as they were while tracing; `chosen` is told if the operations are run one by one."""
     caller = _through_backend(situation, heard)
     symbolic = symbolic_inputs(fakes) if plain is not None else None
-    if plain is None or symbolic is None or not isinstance(caller, Direct) or caller.writes:
+    if plain is None or symbolic is None:
+        return caller
+    if not isinstance(caller, Training) and (not isinstance(caller, Direct) or caller.writes):
         return caller
     return Measured(caller, plain.forward, symbolic, chosen)
 

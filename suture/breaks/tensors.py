@@ -140,17 +140,16 @@ BACKWARD_CALL = define(
     title="backward() in compiled code",
     message="{call} runs the autograd engine",
     explanation=(
-        "The engine walks the graph of real tensors and writes into the `.grad` of the leaves. The "
-        "forward computation before it becomes one graph, the engine runs its compiled backward, "
-        "and capture goes on behind the call. torch.autograd.grad() is part of the graph, unless "
-        "it goes through what was computed before, or uses up a graph that is needed later."
+        "The engine goes through what was computed before the region, meets hooks of leaves, or "
+        "uses up a history with which a tensor leaves the region. The forward computation becomes "
+        "one graph, the engine runs its compiled backward, and capture goes on behind the call. "
+        "Elsewhere backward() and torch.autograd.grad() are part of the graph."
     ),
     hints=(
+        "Return tensors of the forward pass detached: their history is used up by backward().",
         "Compile the forward pass and the loss, and call backward() outside.",
-        "torch.autograd.grad and torch.func.grad compute gradients inside the graph; return the "
-        "loss detached, or call with retain_graph=True.",
     ),
-    note="tracing the engine's work into the graph",
+    note="tracing hooks of leaves, and parts of autograd's graph from before the region",
 )
 
 NUMPY_UNSUPPORTED = define(

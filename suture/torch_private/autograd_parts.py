@@ -14,10 +14,14 @@ NAMES = Topic(
         "SingleLevelFunction": "torch.autograd.function._SingleLevelFunction",
         "data_of": "torch._C._autograd._get_data_attr",
         "engine": "torch.autograd.Variable._execution_engine",
+        "process_groups": "torch.distributed.distributed_c10d._world",
         "set_version_counter": "torch._C._autograd._unsafe_set_version_counter",
         "preserve_version_counter": "torch.autograd._unsafe_preserve_version_counter",
     },
 )
+
+
+DEFAULT_GROUP = "_default_pg"  # of `process_groups`: None where this process stands alone
 
 
 def __getattr__(name: str) -> Any:

@@ -20,6 +20,7 @@ from suture.compiler.emit.draws import write_draws
 from suture.compiler.emit.hoist import hoist
 from suture.compiler.emit.leave import Leaving
 from suture.compiler.emit.parameters import parameters_of
+from suture.compiler.emit.spent import write_spent
 from suture.compiler.emit.writer import Writer
 from suture.compiler.objects import MadeByPython
 from suture.runtime import VARIANT, AfterFailure, Chain, placed, set_context, slot_names
@@ -146,6 +147,7 @@ def _graph(
     ]
     if not (writer.outputs or builder.writes_inputs() or builder.must_run()):
         return None, [], _attempt(writer, chain, numbers, False, checks) if numbers else []
+    spent = write_spent(writer, builder)
     _refuse_spent(writer, builder)
     module = builder.finish(writer.outputs)
     inputs = builder.inputs  # parameters and buffers first
@@ -173,7 +175,8 @@ def _graph(
     comment += f" on these and {held} tensors of modules" if held else ""
     writes = not capture.checks and builder.writes()
     call = f"        {left} = {call}{comment}" if names else f"        {call}{comment}"
-    return module, inputs, [*made, *_attempt(writer, chain, [*numbers, call], writes, checks)]
+    lines = _attempt(writer, chain, [*numbers, call], writes, checks)
+    return module, inputs, [*made, *lines, *spent]
 
 
 def _refuse_spent(writer: Writer, builder: Any) -> None:

@@ -187,6 +187,12 @@ class Writer:
             self.outputs.append(node)
         return name
 
+    def replace_output(self, node: torch.fx.Node, other: torch.fx.Node) -> str:
+        """Let the graph return another node in the place of this one, under its name."""
+        self.outputs[self.outputs.index(node)] = other
+        name = self._output_names[other] = self._output_names.pop(node)
+        return name
+
     def made_input(self, node: torch.fx.Node) -> str:
         """The name of an input of the graph that the variant makes itself."""
         name = self.made_inputs.get(node)

@@ -34,6 +34,7 @@ class Derivatives:
     def __init__(self) -> None:
         self.positions: set[Any] = set()
         self.hooked: list[torch.Tensor] = []
+        self.losses: dict[Any, Any] = {}  # values of which backward() was called -> the call
         self._before: set[Any] = set()  # nodes of autograd that made the inputs of the region
         self._spent: dict[Any, Any] = {}  # nodes whose saved tensors are gone -> the call
         self._leaves: list[tuple[torch.Tensor, Any]] = []  # that stay inside, and their calls
@@ -59,6 +60,12 @@ class Derivatives:
         found.outside = bool(met - asked) or (bool(met) and len(inputs) > 1)
         return found
 
+    def reach_leaves(self, output: torch.Tensor) -> Reached:
+        """What is gone through from `output` to all leaves."""
+        nodes = _above([_edge(output)[0]])
+        leaves = [n.variable for n in nodes if hasattr(n, "variable")]
+        return Reached(nodes, leaves, bool(self._before.intersection(nodes)))
+
     def spend(self, nodes: list[Any], position: Any) -> None:
         """The call at `position` has taken a derivative, which has freed what `nodes` had saved."""
         self.positions.add(position)
@@ -68,6 +75,12 @@ class Derivatives:
         """A leaf that the call at `position` made, and that may not leave the region."""
         self._spent[_edge(leaf)[0]] = position
         self._leaves.append((leaf, position))
+
+    def is_spent_loss(self, value: Any) -> bool:
+        """Whether a value is one number, of which backward() was called, and that has used up what
+        a second time would need."""
+        found = self.losses.get(id(value))
+        return found is not None and value.numel() == 1 and found[1] in self._spent.values()
 
     def spent_by(self, values: Iterable[Any]) -> Any:
         """The call that has used up, or made, what a tensor among `values` needs for its own

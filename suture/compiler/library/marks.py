@@ -23,7 +23,16 @@ def _graph_break(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     given = args[0] if args else kwargs.get("msg", Constant(""))
+    if trace.graph.derivatives.losses and _is_of_optimizers(trace):
+        return Constant(None)
     raise Break(calls.GRAPH_BREAK_CALL, reason=str(abstract.constant_value(trace, given)))
+
+
+def _is_of_optimizers(trace: Trace) -> bool:
+    """Whether torch's optimizers ask for the break, around a step. They do so for compilers that
+    take the step for part of a graph with a derivative to come. A graph that has run backward()
+    itself has none, and they say that it needs no break."""
+    return trace.frames[-1].fn.globals.get("__name__") == "torch.optim.optimizer"
 
 
 @handles("skip_frame")

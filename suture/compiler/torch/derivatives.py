@@ -71,8 +71,8 @@ def _grad(
     given.apply_defaults()
     options = {k: _option(trace, v) for k, v in given.arguments.items() if k not in _TENSORS}
     outputs, inputs, grads = (_listed(trace, given.arguments[name]) for name in _TENSORS)
-    plain = all(_is_plain(t) for t in (*(outputs or ()), *(inputs or ())))
-    fits = all(_is_plain(t) or _is_none(t) for t in grads or ())
+    plain = all(is_plain(t) for t in (*(outputs or ()), *(inputs or ())))
+    fits = all(is_plain(t) or _is_none(t) for t in grads or ())
     if not outputs or not inputs or not plain or not fits or options.pop("is_grads_batched"):
         raise refused
     return _differentiate(trace, (outputs, inputs, grads), options, position, refused)
@@ -134,7 +134,8 @@ def _is_none(value: Any) -> bool:
     return bool(value.is_constant()) and value.constant() is None
 
 
-def _is_plain(value: object) -> bool:
+def is_plain(value: object) -> bool:
+    """Whether a value is a tensor of no class of its own that can have a derivative."""
     if not isinstance(value, Tensor) or value.cls not in PLAIN:
         return False
     return bool(value.value.requires_grad or value.value.dtype.is_floating_point)

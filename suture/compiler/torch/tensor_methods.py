@@ -18,11 +18,6 @@ from suture.compiler.torch.parameters import make_leaf_in_place
 from suture.torch_private import autograd_parts
 
 
-@handles("Tensor.backward")
-def _backward(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    raise Break(tensors.BACKWARD_CALL, call=f"{tensor.describe()}.backward()")
-
-
 @handles("Tensor.retain_grad")
 def _retain_grad(
     trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]

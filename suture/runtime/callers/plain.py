@@ -2,11 +2,13 @@
 made of them.
 
 Legal for graphs of a few operations of torch's own that change nothing, so that they can be run
-twice (`backends.small`), and whose results need no derivative. The first call decides: it runs both
-ways a few times on the inputs it got, and gives the result of the way that is kept. So no program
-sees the results of one variant alternate between two roundings: inputs of the same sizes are always
-computed by the same code. With symbolic sizes the operations are run one by one only up to a
-multiple of the sizes that were measured.
+twice (`backends.small`). Where results get a derivative, autograd follows the operations as it does
+without a compiler; the forward side alone is measured then, since the backward graph is compiled
+when it is first needed. The first call decides: it runs both ways a few times on the inputs it got,
+and gives the result of the way that is kept. So no program sees the results of one variant
+alternate between two roundings: inputs of the same sizes are always computed by the same code. With
+symbolic sizes the operations are run one by one only up to a multiple of the sizes that were
+measured.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from typing import Any
 import torch
 
 from suture.runtime.callers.caller import Caller, Run
+from suture.runtime.checks import hooks_on_saved
 
 _TURNS = 5  # of each way; the best one counts
 _GAIN = 0.95  # what the plain way must stay below, of the other way's time
@@ -49,7 +52,7 @@ class Measured(Caller):
     def _decide(self, args: tuple[Any, ...]) -> Any:
         other, plain = self.other, self.plain
         out = other.run(*args)  # compiles kernels, and is then itself the shortest way
-        if _capturing(args):
+        if _capturing(args) or hooks_on_saved():  # somebody looks at each run
             return out
         theirs = _seconds(other.run, args)
         ours = _seconds(plain, args)

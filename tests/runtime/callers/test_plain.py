@@ -83,10 +83,37 @@ def test_what_changes_something_or_is_long_is_not_run_twice(fn):
 
 
 @pytest.mark.usefixtures("slow_backend")
-def test_derivatives_are_left_to_the_backend():
-    compiled = suture.compile(lambda w: w * 2)
+def test_derivatives_are_those_of_the_operations():
+    def fn(x, w):
+        return (x * w).sin() + 1, x.sum()
+
+    compiled, grads = suture.compile(fn), []
+    for call in (fn, compiled, compiled):
+        x, w = torch.linspace(0, 1, 5), torch.full((5,), 2.0, requires_grad=True)
+        out, rest = call(x, w)
+        assert out.requires_grad and not rest.requires_grad
+        (first,) = torch.autograd.grad(out.sum(), w, create_graph=True)
+        grads.append((first.detach(), *torch.autograd.grad(first.sum(), w)))
+    assert way(compiled) == "plain"
+    torch.testing.assert_close(grads[1:], [grads[0]] * 2, rtol=0, atol=0)
+
+
+def test_a_backend_that_is_faster_keeps_derivatives(monkeypatch):
+    monkeypatch.setattr(plain, "_GAIN", 0.0)
+    compiled = suture.compile(lambda w: w * 2, isolate_recompiles=True)
     compiled(torch.ones(2, requires_grad=True))
     assert way(compiled) == "training"
+
+
+@pytest.mark.usefixtures("slow_backend")
+def test_hooks_on_saved_tensors_see_one_run():
+    from torch.autograd.graph import saved_tensors_hooks
+
+    packed = []
+    compiled = suture.compile(lambda w: w.exp() * 2, isolate_recompiles=True)
+    with saved_tensors_hooks(lambda t: packed.append(1) or t, lambda t: t):
+        compiled(torch.ones(2, requires_grad=True))
+    assert len(packed) == 1
 
 
 @pytest.mark.usefixtures("slow_backend")

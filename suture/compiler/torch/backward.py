@@ -1,0 +1,210 @@
+"""`loss.backward()` inside of a region: part of the graph, where the engine stays among what the
+region computed and the leaves that it reads.
+
+The gradients are a node of torch.autograd.grad, and what the engine does with them at a leaf
+follows: into a `.grad` that is there they are added in place; where there is none the leaf gets one
+with memory of its own, laid out as the leaf is. Who else would see the engine run is guarded not to
+be there: hooks of leaves, and process groups, whose reducers wait for gradients unseen.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from typing import Any
+
+import torch
+
+from suture.breaks import Break, tensors
+from suture.compiler import abstract
+from suture.compiler.core import Trace, Value
+from suture.compiler.graph import OpFailed
+from suture.compiler.graph.derivatives import saving
+from suture.compiler.models import handles
+from suture.compiler.objects import Constant, Tensor
+from suture.compiler.torch.derivatives import guard_reached, is_plain
+from suture.compiler.torch.hooks import keep_hook
+from suture.runtime.sources import pinned
+from suture.torch_private import autograd_parts, tensor_parts, thread_state
+
+_SIGNATURE = inspect.signature(torch.Tensor.backward)
+_HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
+
+
+@handles("Tensor.backward")
+def _backward(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    refused = Break(tensors.BACKWARD_CALL, call=f"{tensor.describe()}.backward()")
+    frame = trace.frames[-1]
+    position = (frame.code.code, frame.ip)
+    if position in trace.region.plan.by_python or _is_watched(trace):
+        raise refused
+    try:
+        given = _SIGNATURE.bind(tensor, *args, **kwargs)
+    except TypeError:
+        raise refused from None
+    given.apply_defaults()
+    options = given.arguments
+    keeps = _known(options["retain_graph"])
+    if _known(options["create_graph"]) is not False or _known(options["inputs"]) is not None:
+        raise refused
+    if keeps not in (None, False, True):
+        raise refused
+    start = options["gradient"]
+    start = None if _known(start) is None else start
+    if not is_plain(tensor) or tensor.value.grad_fn is None:
+        raise refused
+    if start is None and tensor.value.numel() != 1:
+        raise refused  # Python says what is wrong
+    if start is not None and not _is_gradient_of(start, tensor):
+        raise refused
+    _run(trace, tensor, start, bool(keeps), position, refused)
+    return Constant(None)
+
+
+def _is_watched(trace: Trace) -> bool:
+    """Whether more than tensors decides what the engine does, or sees it run."""
+    if trace.modes.function_modes or len(trace.graph.levels.stack) > 1 or trace.modes.transforms:
+        return True
+    groups = autograd_parts.process_groups
+    if groups and getattr(groups, autograd_parts.DEFAULT_GROUP, None) is not None:
+        return True
+    return bool(thread_state.is_any_autocast_enabled())
+
+
+def _known(value: Any) -> Any:
+    """A default, or a constant of the program; else a value that is none of those asked for."""
+    if not isinstance(value, Value):
+        return value
+    return value.constant() if value.is_constant() else value
+
+
+def _is_gradient_of(start: Any, tensor: Tensor) -> bool:
+    if not isinstance(start, Tensor) or not is_plain(start) or start.value.requires_grad:
+        return False
+    same = tuple(start.value.shape) == tuple(tensor.value.shape)
+    return same and start.value.dtype == tensor.value.dtype
+
+
+def _run(
+    trace: Trace, loss: Tensor, start: Tensor | None, keeps: bool, position: Any, refused: Break
+) -> None:
+    derivatives = trace.graph.derivatives
+    with trace.graph.fake:
+        found = derivatives.reach_leaves(loss.value)
+    leaves = [_leaf(trace, fake) for fake in found.leaves]
+    if found.outside or not leaves or any(leaf is None for leaf in leaves):
+        raise refused
+    before = [abstract.tensor_attribute(trace, leaf, "grad") for leaf in leaves]
+    if not all(_takes(leaf, grad) for leaf, grad in zip(leaves, before)):
+        raise refused
+    freed = [] if keeps else saving(found.run)
+    nodes = tuple(abstract.proxy(trace, leaf) for leaf in leaves)
+    grads = (abstract.proxy(trace, start),) if start is not None else None
+    options = {"retain_graph": keeps, "allow_unused": True}
+    try:
+        node, made = trace.graph.call(
+            "call_function",
+            torch.autograd.grad,
+            ((abstract.proxy(trace, loss),), nodes, grads),
+            options,
+        )
+    except OpFailed:
+        raise refused from None
+    if not all(_fits(leaf, value) for leaf, value in zip(leaves, made)):
+        raise refused
+    _guard(trace, found, leaves)
+    derivatives.spend(freed, position)
+    derivatives.losses[id(loss.value)] = (loss.value, position)
+    shown = _shown(trace)
+    for number, (leaf, grad, value) in enumerate(zip(leaves, before, made)):
+        if value is not None:
+            new = abstract.from_value(trace, trace.graph.getitem(node, number, value), value)
+            _accumulate(trace, leaf, grad, new, shown[tensor_parts.storage_key(value)] > 1)
+
+
+def _leaf(trace: Trace, fake: torch.Tensor) -> Any:
+    """The value of a leaf that the region reads; None for one that it made, or that has hooks."""
+    for entry in trace.graph.inputs:
+        if entry.node.meta["val"] is not fake:
+            continue
+        known = trace.outside.known.get(id(entry.example))
+        plain = not entry.made and entry.convert is None and entry.source is not None
+        if not plain or known is None or type(known[1]) is not Tensor:
+            return None
+        if any(getattr(entry.example, name, None) is not None for name in _HOOKS):
+            return None
+        if _gets_hook(trace, known[1]):
+            return None
+        return known[1] if known[1].value is fake and _is_dense(fake) else None
+    return None
+
+
+def _gets_hook(trace: Trace, leaf: Tensor) -> bool:
+    """Whether the region has set a hook on a leaf: that is done when it ends."""
+    return any(fn is keep_hook and args[0].leaf is leaf for fn, args, _ in trace.effects.calls)
+
+
+def _is_dense(tensor: torch.Tensor) -> bool:
+    """Whether the numbers of a tensor lie side by side, in whatever order, and sizes are known."""
+    expected = 1
+    if not all(type(n) is int for n in (*tensor.shape, *tensor.stride())):
+        return False
+    for stride, size in sorted(zip(tensor.stride(), tensor.shape)):
+        if size != 1 and stride != expected:
+            return False
+        expected *= size
+    return True
+
+
+def _takes(leaf: Tensor, grad: Any) -> bool:
+    """Whether what stands in `.grad` is nothing, or a plain tensor that can be added to."""
+    if grad.is_constant():
+        return grad.constant() is None
+    plain = isinstance(grad, Tensor) and is_plain(grad) and not grad.value.requires_grad
+    return bool(plain and grad.value.dtype == leaf.value.dtype)
+
+
+def _fits(leaf: Tensor, value: Any) -> bool:
+    """Whether a gradient is one that a graph can put into `.grad`, or none."""
+    if value is None:
+        return True
+    return bool(value.layout is torch.strided and value.dtype == leaf.value.dtype)
+
+
+def _guard(trace: Trace, found: Any, leaves: list[Any]) -> None:
+    guard_reached(trace, found, [])
+    for leaf in leaves:
+        for name in _HOOKS:
+            trace.guards.add(leaf.source.attr(name), "is", None)
+    groups = autograd_parts.process_groups
+    if groups:
+        source = pinned(groups, "torch.distributed's groups").attr(autograd_parts.DEFAULT_GROUP)
+        trace.guards.add(source, "is", None)
+
+
+def _accumulate(trace: Trace, leaf: Tensor, grad: Any, new: Any, shared: bool) -> None:
+    """What the engine does with the gradient of a leaf. `shared`: other tensors show its memory."""
+    if isinstance(grad, Tensor):
+        abstract.add_node(trace, "call_method", "add_", [grad, new], {})
+        return
+    if shared or not _is_laid_out(leaf.value, new.value):
+        own = abstract.call_torch(trace, torch.empty_like, [leaf], {})
+        new = abstract.add_node(trace, "call_method", "copy_", [own, new], {})
+    abstract.tensor_set_attribute(trace, leaf, "grad", new)
+
+
+def _is_laid_out(leaf: torch.Tensor, grad: torch.Tensor) -> bool:
+    """Whether the numbers of a gradient lie as those of its leaf do."""
+    strides = zip(grad.stride(), leaf.stride(), leaf.shape)
+    return all(mine == theirs for mine, theirs, size in strides if size != 1)
+
+
+def _shown(trace: Trace) -> Counter[int]:
+    """How many tensors of the graph show each memory."""
+    found: dict[int, torch.Tensor] = {}
+    for node in trace.graph.graph.nodes:
+        value = node.meta.get("example_value")
+        for one in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(one, torch.Tensor) and one.layout is torch.strided:
+                found[id(one)] = one
+    return Counter(tensor_parts.storage_key(one) for one in found.values())

@@ -1,0 +1,40 @@
+"""A tensor whose history is used up: a loss of which a graph has run backward()."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+
+_TWICE = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after"
+    " they have already been freed). Saved intermediate values of the graph are freed when you call"
+    " .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the"
+    " graph a second time or if you need to access saved tensors after calling backward."
+)
+
+
+class _Spent(torch.autograd.Function):
+    """Gives a tensor with a history that cannot be gone through."""
+
+    @staticmethod
+    def forward(ctx: Any, leaf: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+        return torch.empty_like(like)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        raise RuntimeError(_TWICE)
+
+
+@functools.cache
+def _leaf() -> torch.Tensor:
+    return torch.zeros((), requires_grad=True)
+
+
+def spent(number: torch.Tensor) -> torch.Tensor:
+    """A tensor on the same memory whose history is used up."""
+    with torch.enable_grad():
+        made: torch.Tensor = _Spent.apply(_leaf(), number)
+    made.data = number
+    return made
