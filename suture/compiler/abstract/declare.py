@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -14,9 +15,15 @@ _UNBOUND: dict[str, Callable[..., Any]] = {}
 
 
 def declared(fn: F) -> F:
-    """Declare an operation. It has no body until a room implements it."""
-    _UNBOUND[fn.__name__] = fn
-    return fn
+    """Declare an operation. It has no body until a room implements it: whoever has taken the
+    declaration itself, with `from ... import name`, and calls it, is told so."""
+
+    @functools.wraps(fn)
+    def without_body(*args: Any, **kwargs: Any) -> Any:
+        raise TypeError(f"{fn.__name__} is only declared: call it through {fn.__module__}")
+
+    _UNBOUND[fn.__name__] = without_body
+    return cast(F, without_body)
 
 
 def implements(declaration: Callable[..., Any]) -> Callable[[F], F]:

@@ -24,6 +24,7 @@ from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Tensor
 from suture.compiler.torch.derivatives import guard_reached, is_plain
 from suture.compiler.torch.hooks import keep_hook
+from suture.compiler.torch.tensor_attributes import tensor_attribute
 from suture.runtime.sources import pinned
 from suture.torch_private import autograd_parts, tensor_parts, thread_state
 
@@ -94,7 +95,7 @@ def _run(
     leaves = [_leaf(trace, fake) for fake in found.leaves]
     if found.outside or not leaves or any(leaf is None for leaf in leaves):
         raise refused
-    before = [abstract.tensor_attribute(trace, leaf, "grad") for leaf in leaves]
+    before = [tensor_attribute(trace, leaf, "grad") for leaf in leaves]
     if not all(_takes(leaf, grad) for leaf, grad in zip(leaves, before)):
         raise refused
     freed = [] if keeps else saving(found.run)

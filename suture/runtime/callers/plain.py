@@ -21,7 +21,7 @@ from typing import Any
 import torch
 
 from suture.runtime.callers.caller import Caller, Run
-from suture.runtime.checks import hooks_on_saved
+from suture.runtime.interpret import hooks_on_saved
 
 _TURNS = 5  # of each way; the best one counts
 _GAIN = 0.95  # what the plain way must stay below, of the other way's time
