@@ -66,7 +66,7 @@ def usual(make_optimizer, make_schedule=None):
 def test_clipping_the_norm_of_gradients_is_part_of_a_graph(backend):
     numbers, graphs, counts = train(usual(lambda p: torch.optim.SGD(p, lr=0.1)), backend=backend)
     assert "GB0177" not in numbers, numbers
-    assert graphs in (0, 3), graphs
+    assert graphs in (0, 1), graphs  # loss, backward, clipping and step are one graph
     assert counts[1:] == [counts[1]] * 4, counts
 
 
@@ -89,7 +89,7 @@ def test_a_step_that_a_scheduler_has_wrapped_is_compiled(foreach):
         ),
         turns=6,
     )
-    assert graphs >= 4, (graphs, numbers)  # loss, clipping, the steps with and without state
+    assert graphs == 2, (graphs, numbers)  # the steps with and without state
     assert counts[3:] == [counts[3]] * 3, counts
 
 
