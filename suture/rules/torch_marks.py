@@ -10,7 +10,7 @@ from typing import Any
 
 from suture.rules.mark_table import describe, run_frames_of
 from suture.rules.verdict import CONSTANT, IN_GRAPH, INLINE, RUN, SPECIAL, Origin, Verdict, place_of
-from suture.rules.wrapped import has_code
+from suture.rules.wrapped import has_code, is_torchs_own_limit
 from suture.torch_private import distributed_parts, torchdynamo
 
 
@@ -28,7 +28,8 @@ def _by_attribute(obj: Any) -> Verdict | None:
     attributes = getattr(obj, "__dict__", None)
     if not attributes:
         return None
-    if attributes.get("_torchdynamo_disable") and not _copied(obj, attributes):
+    disabled = attributes.get("_torchdynamo_disable") and not _copied(obj, attributes)
+    if disabled and not is_torchs_own_limit(attributes.get("_torchdynamo_orig_callable")):
         message = attributes.get("_torchdynamo_disable_msg")
         inside = attributes.get("_torchdynamo_orig_callable")
         if attributes.get("_torchdynamo_disable_recursive") is False and has_code(inside):

@@ -62,9 +62,17 @@ def _compiled(obj: Any) -> tuple[Any, str] | None:
     attributes = getattr(obj, "__dict__", None)
     if not attributes or "_torchdynamo_orig_callable" not in attributes:
         return None
-    if attributes.get("_torchdynamo_disable"):
+    original = attributes["_torchdynamo_orig_callable"]
+    if attributes.get("_torchdynamo_disable") and not is_torchs_own_limit(original):
         return None  # a mark, which the rules on marks speak about
-    return attributes["_torchdynamo_orig_callable"], "torch.compile"
+    return original, "torch.compile"
+
+
+def is_torchs_own_limit(original: Any) -> bool:
+    """Whether a disabled function is one that torch itself disables, once torch.compile was used in
+    the process, because TorchDynamo cannot trace it: optimizers make their state there."""
+    home = getattr(original, "__module__", None) or ""
+    return home.startswith("torch.optim.") and getattr(original, "__name__", "") == "_init_group"
 
 
 def _scripted(obj: Any) -> tuple[Any, str] | None:

@@ -339,7 +339,8 @@ def test_a_checkpoint_that_writes_to_buffers_is_left_to_python():
         def forward(self, x):
             return C.checkpoint(lambda z: self.norm(z).relu(), x, use_reentrant=False)
 
-    check(Normed(), torch.randn(3, 4, requires_grad=True), breaks=["GB0067"])
+    # Python runs it again in the backward, plainly: so it does the first time.
+    check(Normed(), torch.randn(3, 4, requires_grad=True), graphs=0, breaks=["GB0067"])
 
 
 def test_a_level_of_a_transform_on_its_own_is_left_to_python():

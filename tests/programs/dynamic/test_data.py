@@ -75,7 +75,7 @@ def test_a_decision_breaks_at_the_decision_and_names_both_lines():
     first = fn.__code__.co_firstlineno
     assert (record.number, record.line) == ("GB2010", first + 3)
     assert (
-        f'item > 4 depends on data: item comes from File "{__file__}", line {first + 1}'
+        f'n > 4 depends on data: item comes from File "{__file__}", line {first + 1}'
         in record.reason
     )
     assert not suture.stats().interpreted
