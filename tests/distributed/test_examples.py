@@ -23,7 +23,7 @@ def printed(script: str, *options: str) -> list[str]:
     asked += ["--master-port", str(launch.free_port()), str(EXAMPLES / script), *options]
     for _ in range(2):
         done = subprocess.run(
-            asked, env=launch.environment(), capture_output=True, text=True, timeout=150
+            asked,
             env=launch.environment(),
             capture_output=True,
             text=True,
