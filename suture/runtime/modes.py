@@ -8,11 +8,14 @@ from typing import Any
 from suture.torch_private import tensor_parts
 
 
-def around(compiled: Callable[..., Any], resets: list[Any], quiet: bool) -> Callable[..., Any]:
+def around(
+    compiled: Callable[..., Any], resets: list[Any], torch_function_off: bool
+) -> Callable[..., Any]:
     """A compiled graph. Should it raise, the modes that it switched are put back (`resets`: setters
-    and their arguments, the last switched first). `quiet`: no `__torch_function__` is asked."""
+    and their arguments, the last switched first). `torch_function_off`: it
+    runs without `__torch_function__`."""
     kept = keeping(compiled, resets) if resets else compiled
-    return quietly(kept) if quiet else kept
+    return without_torch_function(kept) if torch_function_off else kept
 
 
 def keeping(compiled: Callable[..., Any], resets: list[Any]) -> Callable[..., Any]:
@@ -29,8 +32,8 @@ def keeping(compiled: Callable[..., Any], resets: list[Any]) -> Callable[..., An
     return run
 
 
-def quietly(compiled: Callable[..., Any]) -> Callable[..., Any]:
-    """A compiled graph, run with no `__torch_function__` asked."""
+def without_torch_function(compiled: Callable[..., Any]) -> Callable[..., Any]:
+    """A compiled graph, run without `__torch_function__`."""
 
     def run(*args: Any) -> Any:
         with tensor_parts.DisableTorchFunctionSubclass():

@@ -301,7 +301,7 @@ class _Describing:
             **code,
             "statics": statics,
             "resets": [[self.ref(setter), [self.ref(a) for a in args]] for setter, args in resets],
-            "quiet": capture.graph.quiet,
+            "torch_function_off": capture.graph.torch_function_off,
         }
 
     def _fx(self, module: Any) -> dict[str, Any]:

@@ -273,7 +273,7 @@ class _Reading:
         """The graph as its backend has it."""
         run = self._inductor(data) if data["kind"] == "inductor" else self._fx(data)
         resets = [(self.ref(s), tuple(map(self.ref, args))) for s, args in data["resets"]]
-        return around(run, resets, bool(data["quiet"]))
+        return around(run, resets, bool(data["torch_function_off"]))
 
     def _inductor(self, data: dict[str, Any]) -> Any:
         """Inductor's code: its libraries are loaded, the operations it names must be there."""
