@@ -24,9 +24,10 @@ class BuildWithGuide(build_py):
     def run(self) -> None:
         super().run()
         if not self.editable_mode:
-            target = Path(self.build_lib) / "suture" / "site" / "guide"
+            target = Path(self.build_lib) / "suture" / "tools" / "site" / "guide"
             shutil.copytree(ROOT / "docs" / "guide", target, dirs_exist_ok=True)
-            shutil.copy(ROOT / "docs" / "trace-schema.md", target)
+            for name in ("trace-schema.md", "cache.md"):
+                shutil.copy(ROOT / "docs" / name, target)
 
 
 setup(

@@ -218,6 +218,7 @@ __all__ = [
     "ConstraintViolation",
     "InternalError",
     "InvalidBackend",
+    "RanksDiffer",
     "RecompileError",
     "RecompileLimitExceeded",
     "SutureError",

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from suture import errors, events
-from suture.breaks import Break, Kind
+from suture.breaks import Break, Kind, tensors
 from suture.breaks.registry import Status
 from suture.bytecode import CANONICAL
 from suture.compiler.capture import Capture, Interpret, Return, Run
@@ -101,8 +101,9 @@ def broke(unit: Any, point: Any, capture: Capture, reason: Break) -> None:
     exit = capture.exit
     stack = stack_of(capture.frames, exit.inside if isinstance(exit, (Run, Interpret)) else [])
     reason = in_users_words(reason, stack[0], slot_words(point.data.chain))
-    # What eager raises too is the program's own error: Python runs the operation and raises it.
-    own = reason.type.status is Status.ERROR
+    # What eager raises too is the program's own error: Python runs the operation and raises it. A
+    # fake kernel that raises may be wrong: whoever asked for the answer runs the program and sees.
+    own = reason.type.status is Status.ERROR and reason.type is not tensors.FAKE_FAILED
     raised = unit.forbids_breaks(capture.strictness.now) and not own
     events.emit(
         events.Broke(

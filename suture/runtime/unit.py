@@ -14,6 +14,7 @@ from typing import Any
 
 from suture import _core, config, stance, switches
 from suture.bytecode import decode
+from suture.errors import InternalError, SutureError
 from suture.runtime import agreement, sharded, torch_state
 from suture.runtime.binding import copy_function, follow
 from suture.runtime.branches import Branches
@@ -125,10 +126,17 @@ class Unit:
             return data.interpreting
         if len(data.variants) >= data.full_at or sharded.is_call(data.chain, state):
             return data.interpreting
-        heard = agreement.missed(self, point, data, state)
-        if heard is not None:
-            return agreement.together(self, point, data, state, heard)
-        return self.answer(point, data, state)
+        try:
+            heard = agreement.missed(self, point, data, state)
+            if heard is not None:
+                return agreement.together(self, point, data, state, heard)
+            return self.answer(point, data, state)
+        except SutureError as error:
+            if not isinstance(error, InternalError):
+                # It leaves suture here: no frames of ours between the program's. A bare `raise`
+                # adds none for this one.
+                error.__traceback__ = None
+            raise
 
     def answer(self, point: Any, data: PointData, state: tuple[Any, ...]) -> Any:
         """What runs where no variant fits: another unit's, one that is compiled now, or the

@@ -17,6 +17,7 @@ MADE = {
     "InvalidBackend": lambda: errors.InvalidBackend("no"),
     "RecompileError": lambda: errors.RecompileError("no"),
     "RecompileLimitExceeded": lambda: errors.RecompileLimitExceeded("no"),
+    "RanksDiffer": lambda: errors.RanksDiffer("no"),
     "UserError": lambda: errors.UserError("no"),
     "ConstraintViolation": lambda: errors.ConstraintViolation("no"),
     "InternalError": lambda: errors.InternalError("no"),

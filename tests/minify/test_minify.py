@@ -34,7 +34,7 @@ def program(x, y):
 def script(tmp_path):
     namespace = {}
     exec(BACKEND, namespace)
-    with suture.config.patch(repro_dir=str(tmp_path)):
+    with suture.config.patch(repro_dir=str(tmp_path), raise_backend_errors=True):
         with pytest.raises(suture.exc.BackendFailed):
             suture.compile(program, backend="no_tan")(torch.randn(8, 16), torch.randn(16))
     (found,) = tmp_path.glob("graph_*.py")

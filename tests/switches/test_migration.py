@@ -353,8 +353,9 @@ def _():
     def failing(gm, inputs):
         raise ValueError("no")
 
-    with pytest.raises(torch._dynamo.exc.BackendCompilerFailed):
-        torch.compile(lambda x: x + 1, backend=failing)(X)
+    with suture.config.patch(raise_backend_errors=True):
+        with pytest.raises(torch._dynamo.exc.BackendCompilerFailed):
+            torch.compile(lambda x: x + 1, backend=failing)(X)
 
 
 CHECKS["`config.disable`"] = knob_tests.test_disable_runs_plainly_inside_the_patch_only
@@ -374,10 +375,10 @@ CHECKS["`config.error_on_recompile`"] = knob_tests.test_error_on_recompile
 @row("`config.suppress_errors`")
 def _():
     seen = []
-    with suture.config.patch(suppress_errors=False):
+    with suture.config.patch(raise_backend_errors=True):
 
         def backend(gm, inputs):
-            seen.append(suture.config.suppress_errors)
+            seen.append(not suture.config.raise_backend_errors)
             return gm.forward
 
         for knob in (True, False):

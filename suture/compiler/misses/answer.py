@@ -59,8 +59,6 @@ def answer(unit: Unit, point: Any, state: tuple[Any, ...], compile: Compile) -> 
                 return functools.partial(must_raise, data.chain, otherwise=error)
             if data.chain[0].index:
                 return Throwing(data.chain, error)
-            if not isinstance(error, errors.InternalError):
-                error.__traceback__ = None  # no frames of ours between the program's
             raise
         finally:
             COMPILING.on = False

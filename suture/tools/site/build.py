@@ -23,7 +23,7 @@ from suture.tools.site import examples, markdown, reference
 
 STATIC = Path(__file__).parent / "static"
 _INSTALLED = Path(__file__).parent / "guide"  # a wheel brings the guide along (see setup.py)
-_DOCS = Path(__file__).parents[2] / "docs"
+_DOCS = Path(__file__).parents[3] / "docs"
 GUIDE = _INSTALLED if _INSTALLED.is_dir() else _DOCS / "guide"
 # The pages of the guide in the order they are read, by what a reader wants.
 SECTIONS: dict[str, tuple[str, ...]] = {
@@ -33,9 +33,12 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "nonstrict-trace", "custom-operators",
     ),
     "Compiling again": ("recompilation", "dynamic_shapes", "guards"),
-    "Speed and trouble": ("performance", "troubleshooting", "command-line", "testing"),
-    "Reference": ("options", "api", "how-it-works", "trace-schema"),
+    "Speed and trouble": (
+        "performance", "cuda-graphs", "distributed", "troubleshooting", "command-line", "testing",
+    ),
+    "Reference": ("options", "api", "versions", "how-it-works", "cache", "trace-schema"),
 }  # fmt: skip
+BESIDE = ("trace-schema.md", "cache.md")  # pages of the site that lie beside the guide
 MADE: dict[str, Callable[[], str]] = {"options": reference.options, "api": reference.api}
 
 
@@ -106,7 +109,7 @@ def _write(target: Path, name: str, template: str, **context: Any) -> Path:
 
 def guide_pages() -> dict[str, str]:
     """The pages of the guide by name, in the order they are read."""
-    paths = [*sorted(GUIDE.glob("*.md")), *GUIDE.parent.glob("trace-schema.md")]
+    paths = [*sorted(GUIDE.glob("*.md")), *(p for n in BESIDE for p in GUIDE.parent.glob(n))]
     found = {path.stem: path.read_text(encoding="utf-8") for path in paths}
     if found:
         found |= {name: make() for name, make in MADE.items()}

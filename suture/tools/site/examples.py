@@ -15,7 +15,7 @@ from typing import Any
 PATIENCE = 180.0  # seconds for one example
 # Addresses of pages on the machine that builds lead nowhere for a reader.
 _ADDRESS = re.compile(r"file://[^\s\"\\]*/(GB\d{4})\.md")
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[3]
 
 
 class Worker:

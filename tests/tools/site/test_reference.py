@@ -39,6 +39,7 @@ def test_the_menu_has_every_page_once():
     pages = [name for _, rows in menu(guide_pages()) for name, _ in rows]
     assert sorted(pages) == sorted(guide_pages())
     assert {"tutorial", "performance", "troubleshooting", "options", "api", "faq"} <= set(pages)
+    assert "More" not in dict(menu(guide_pages()))
     assert next(iter(SECTIONS)) == "Start"
 
 
@@ -49,6 +50,6 @@ def test_a_wheel_brings_the_guide(tmp_path):
         cwd=ROOT, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    names = {path.name for path in (tmp_path / "suture" / "site" / "guide").rglob("*")}
-    assert {"tutorial.md", "trace-schema.md", "break-in-a-loop.svg"} <= names
-    assert (tmp_path / "suture" / "site" / "templates" / "index.html.j2").exists()
+    names = {path.name for path in (tmp_path / "suture" / "tools" / "site" / "guide").rglob("*")}
+    assert {"tutorial.md", "trace-schema.md", "cache.md", "break-in-a-loop.svg"} <= names
+    assert (tmp_path / "suture" / "tools" / "site" / "templates" / "index.html.j2").exists()
