@@ -162,9 +162,10 @@ def described_marks() -> list[list[str]] | None:
     """All marks and rules of the program by name, in order; None if one of them says that a result
     never changes: that is known of this process only."""
     found = []
+    if any(mark.name == "assume_constant_result" for _, mark in _marks.values()):
+        return None
+    # Code may outlive its function. Its mark then says who runs its frames, nothing of results.
     for ref, mark in [*_marks.values(), *_codes.values()]:
-        if mark.name == "assume_constant_result":
-            return None
         target = describe(mark.target) if mark.target is not None else ""
         found.append([describe(ref()), mark.name, str(mark.recursive), target])
     packages = [[name, rule.kind.value] for name, rule in _user_packages.rules.items()]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Callable
 from typing import Any
 
 from suture import _core, config, stance, switches
@@ -44,3 +46,32 @@ def instead(unit: Any, point: Any, state: tuple[Any, ...], compiling: bool) -> V
         return kept
     forbidden = stance.current() != "default" or config.error_on_recompile
     return kept if forbidden or compiling or switches.disabled() else None
+
+
+def watch(
+    seen: Any, unit: Any, point: Any, variant: Variant, drop: Callable[[Any, Variant], None]
+) -> None:
+    """Let a variant tell how the branch goes that it ends with, if the branch may be expected to go
+    one way later. When that is steady the variant is put aside, and the next call makes one that
+    expects the branch to go so again."""
+    if not _may_expect(unit, point.data, seen.position):
+        return
+    variant.ends_at = seen.position
+    ref, own, branches = weakref.ref(point), weakref.ref(variant), unit.branches
+
+    def tell(truth: bool) -> None:
+        at, ending = ref(), own()
+        if not branches.saw(seen.position, truth) or at is None or ending is None:
+            return
+        if ending in at.data.variants and branches.may_put_aside():
+            drop(at, ending)
+            at.data.put_aside.append(ending)
+
+    seen.tell = tell
+
+
+def _may_expect(unit: Any, data: PointData, position: Any) -> bool:
+    history = data.history  # None while the compiler was not asked: nothing has failed yet
+    if unit.options.fullgraph or (history and position in history.plan().unexpected):
+        return False
+    return position not in unit.branches.expected()

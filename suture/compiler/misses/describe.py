@@ -22,6 +22,7 @@ from suture.compiler.misses.inductor_graph import describe_code, direct_caller
 from suture.runtime import AfterFailure
 from suture.runtime.callers import Direct
 from suture.runtime.chain import Chain, where
+from suture.runtime.checks import Watch
 from suture.runtime.guards import Guard
 from suture.runtime.predicates import Equals, SameDefaults
 from suture.runtime.sources import Source
@@ -104,6 +105,8 @@ class _Describing:
             return ["code", self.code(value)]
         if type(value) is AfterFailure:
             return ["failed", value.writes]
+        if type(value) is Watch:
+            return ["watch", [self.code(value.position[0]), value.position[1]]]
         if type(value) is _core.Point:
             data = value.data
             return ["point", [self._chain(data.chain), data.interpret_only, data.raises]]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from suture.compiler.capture import Capture
-from suture.compiler.misses.history import history_of
-from suture.compiler.misses.unexpected import forget_after, watch, without_expecting
-from suture.runtime.points import PointData, Variant
+from suture.compiler.misses.unexpected import forget_after, without_expecting
+from suture.runtime.points import Variant
+from suture.runtime.put_aside import watch
 from suture.runtime.unit import Unit, drop
 
 
@@ -37,13 +37,6 @@ def install(unit: Unit, point: Any, capture: Capture, emitted: Any, program: Any
             known = (capture.checks, point, variant, drop, unit.branches)
             emitted.checks.tell = forget_after(*known)
             emitted.checks.other = without_expecting(*known)
-    if emitted.watch is not None and _may_expect(unit, point.data, emitted.watch.position):
-        watch(emitted.watch, point, variant, drop, unit.branches)
+    if emitted.watch is not None:
+        watch(emitted.watch, unit, point, variant, drop)
     return variant
-
-
-def _may_expect(unit: Unit, data: PointData, position: Any) -> bool:
-    """Whether a branch that a variant ends with may be expected to go one way later."""
-    if unit.options.fullgraph or position in history_of(unit, data).plan().unexpected:
-        return False
-    return position not in unit.branches.expected()

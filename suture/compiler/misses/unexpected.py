@@ -65,20 +65,3 @@ def without_expecting(checks: Any, point: Any, variant: Any, drop: Drop, branche
         return other_point(at, state)
 
     return other
-
-
-def watch(seen: Any, point: Any, variant: Any, drop: Drop, branches: Branches) -> None:
-    """Let a variant tell how the branch goes that it ends with. When that is steady it is put
-    aside, and the next call makes one that expects the branch to go so again."""
-    variant.ends_at = seen.position
-    ref, own = weakref.ref(point), weakref.ref(variant)
-
-    def tell(truth: bool) -> None:
-        at, ending = ref(), own()
-        if not branches.saw(seen.position, truth) or at is None or ending is None:
-            return
-        if ending in at.data.variants and branches.may_put_aside():
-            drop(at, ending)
-            at.data.put_aside.append(ending)
-
-    seen.tell = tell

@@ -18,17 +18,19 @@ from suture.bytecode import decode as decode_code
 from suture.runtime import OPERATIONS, VARIANT, placed
 from suture.runtime.callers.direct import without_wrapper
 from suture.runtime.chain import FrameSpec, slot_names
+from suture.runtime.checks import Watch
 from suture.runtime.guards import Guards, finish
 from suture.runtime.interpret import AfterFailure, hooks_on_saved
 from suture.runtime.modes import around
 from suture.runtime.points import Variant
 from suture.runtime.predicates import Equals, SameDefaults
+from suture.runtime.put_aside import watch
 from suture.runtime.sources import Source, pinned, slot
 from suture.runtime.store import files, places
 from suture.runtime.store.fingerprints import compared_facts, fingerprint
 from suture.runtime.store.literals import Unstorable, decode
 from suture.runtime.store.names import named
-from suture.runtime.unit import Unit
+from suture.runtime.unit import Unit, drop
 from suture.torch_private import tensor_parts
 from suture.torch_private.inductor_code import load_kernel
 from suture.torch_private.torchdynamo import hide
@@ -42,7 +44,8 @@ def install(unit: Unit, point: Any, state: tuple[Any, ...], artefact: dict[str, 
     """The variant of an artefact, added to its point; raises Unfit if it does not fit the state,
     or if it is not well formed."""
     try:
-        made = _Reading(unit, point, state, artefact).variant()
+        reading = _Reading(unit, point, state, artefact)
+        made = reading.variant()
     except Unfit:
         raise
     except (LookupError, Unstorable, files.Unreadable) as error:
@@ -51,6 +54,8 @@ def install(unit: Unit, point: Any, state: tuple[Any, ...], artefact: dict[str, 
         raise Unfit(f"the entry is not well formed: {error!r}") from error
     unit.add(point, made)
     unit.fruitless = -1 if made.ops else unit.fruitless
+    if reading.watch is not None:
+        watch(reading.watch, unit, point, made, drop)
     return made
 
 
@@ -68,6 +73,7 @@ class _Reading:
         self.sources: list[Source] = []
         self.values: list[Any] = []
         self.guarded: list[Any] = []  # the object of each guard
+        self.watch: Watch | None = None  # of the branch on data that the variant ends with
 
     def variant(self) -> Variant:
         guards = self._guards()
@@ -117,6 +123,9 @@ class _Reading:
             return self.code(inner)
         if kind == "failed":
             return AfterFailure(self.chain, bool(inner), hooks_on_saved)
+        if kind == "watch":
+            self.watch = Watch((self.code(inner[0]), int(inner[1])))
+            return self.watch
         if kind == "point":
             return self.unit.point(self._chain(inner[0]), bool(inner[1]), bool(inner[2]))
         if kind == "shown":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 import pytest
@@ -17,3 +18,4 @@ def cache(tmp_path, monkeypatch):
     yield Cache(tmp_path, monkeypatch)
     sys.modules.pop(NAME, None)
     suture.reset()
+    gc.collect()  # functions of the program that have marks

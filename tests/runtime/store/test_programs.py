@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
+import suture
+
 ROOT = Path(__file__).parents[3]
 X = torch.arange(6.0).reshape(2, 3)
 
@@ -74,6 +76,16 @@ def test_what_one_process_kept_another_uses(cache, name):
     assert (used > 0, more) == (True, 0), cache.lines
 
 
+def test_a_branch_that_another_process_kept_is_learned(cache):
+    program = (
+        "def fn(x):\n    y = x * 2\n    if y.sum() > 1e6:\n        y = y + 1\n    return y.sin()\n"
+    )
+    calls = [(X + n,) for n in range(suture.config.speculate_after + 2)]
+    assert cache.run(program, calls[0]) == (0, 2)
+    assert cache.run(program, *calls) == (2, 0)
+    assert any("expects something of data" in line for line in cache.lines), cache.lines
+
+
 def test_symbolic_sizes(cache):
     program = "def fn(x):\n    return x.sum(0) * x.shape[0]\n"
     calls = [(torch.ones(n, 3),) for n in (2, 5, 7)]
@@ -94,8 +106,6 @@ def test_derivatives(cache):
 
     def run():
         x = X.clone().requires_grad_()
-        import suture
-
         suture.reset()
         module = cache.load(program)
         with suture.config.patch(cache_dir=str(cache.folder)), cache.told():
