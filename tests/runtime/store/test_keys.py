@@ -3,10 +3,13 @@ makes no difference."""
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 import torch
 
 import suture
+from suture.rules.mark_table import described_marks
 from suture.runtime.store import environment
 
 X = torch.arange(6.0).reshape(2, 3)
@@ -207,6 +210,18 @@ def test_results_that_are_assumed_constant_are_of_one_process(cache):
     used, kept = cache.run(program, (X,), prepare=mark)
     assert (used, kept) == (0, 0)
     assert any("has no name" in line for line in cache.lines)
+
+
+def test_a_mark_ends_with_its_function_even_if_the_code_is_still_known():
+    def now():
+        return 3
+
+    suture.assume_constant_result(now)
+    code = now.__code__
+    assert described_marks() is None
+    del now
+    gc.collect()
+    assert described_marks() is not None, code
 
 
 def test_a_function_of_torch_that_the_program_replaced(cache, monkeypatch):
