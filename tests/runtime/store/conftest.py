@@ -9,12 +9,13 @@ import pytest
 import torch
 
 import suture
-from tests.runtime.store.kept import NAME, Cache
+from tests.runtime.store.kept import NAME, Cache, own_marks_only
 
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     torch.manual_seed(0)
+    own_marks_only(monkeypatch)
     yield Cache(tmp_path, monkeypatch)
     sys.modules.pop(NAME, None)
     suture.reset()

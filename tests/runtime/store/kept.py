@@ -12,6 +12,8 @@ from contextlib import contextmanager
 import torch
 
 import suture
+from suture.rules import mark_table
+from suture.torch_private import torchdynamo
 
 NAME = "kept_program"
 
@@ -76,3 +78,10 @@ class Cache:
 
     def files(self):
         return sorted(self.folder.glob("??/*/*.variant"))
+
+
+def own_marks_only(monkeypatch) -> None:
+    """Functions that other tests of this process have marked are not marks of the program."""
+    for table in ("_marks", "_codes"):
+        monkeypatch.setattr(mark_table, table, {})
+    monkeypatch.setattr(torchdynamo, "marked_by_programs", lambda: False)

@@ -9,6 +9,12 @@ import torch
 
 import suture
 from suture.tools.cli import main
+from tests.runtime.store.kept import own_marks_only
+
+
+@pytest.fixture(autouse=True)
+def own_marks(monkeypatch):
+    own_marks_only(monkeypatch)
 
 
 @pytest.fixture
