@@ -112,7 +112,7 @@ UNSUPPORTED_CALLABLE = define(
         "Call a plain Python function instead, with the object as an argument.",
         "Make the call before the compiled function and pass the result in.",
     ),
-    note="a model in suture.calls for this type of callable",
+    note="a model in suture.compiler.library for this type of callable",
 )
 
 INLINE_DEPTH = define(

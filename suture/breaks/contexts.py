@@ -17,7 +17,7 @@ UNKNOWN_MANAGER = define(
         "Enter the context manager around the call of the compiled function.",
         "Write it with contextlib.contextmanager: those are captured.",
     ),
-    note="a model in suture.variables for this context manager",
+    note="a model in suture.compiler.objects for this context manager",
 )
 
 MODE_UNSUPPORTED = define(

@@ -16,7 +16,7 @@ UNKNOWN_ATTRIBUTE = define(
         "Read the attribute before the compiled function and pass the value in.",
         "Keep the value in a plain Python attribute.",
     ),
-    note="a model in suture.variables for this type",
+    note="a model in suture.compiler.objects for this type",
 )
 
 UNKNOWN_OPERATOR = define(
@@ -31,7 +31,7 @@ UNKNOWN_OPERATOR = define(
         "Do the computation before the compiled function and pass the result in.",
         "Use plain numbers, strings or tensors.",
     ),
-    note="a model in suture.variables for these types",
+    note="a model in suture.compiler.objects for these types",
 )
 
 UNKNOWN_SUBSCRIPT = define(
@@ -46,7 +46,7 @@ UNKNOWN_SUBSCRIPT = define(
         "Copy what is needed into a list or a dict before the compiled function.",
         "Pass the item itself as an argument.",
     ),
-    note="a model in suture.variables for this type",
+    note="a model in suture.compiler.objects for this type",
 )
 
 UNKNOWN_OBJECT = define(
@@ -62,7 +62,7 @@ UNKNOWN_OBJECT = define(
         "Take out what is needed before the compiled function.",
         "Put the operation into a function wrapped with suture.disable, if it must stay.",
     ),
-    note="a model in suture.variables for this type",
+    note="a model in suture.compiler.objects for this type",
 )
 
 MUTATION_OF_UNKNOWN = define(
@@ -156,7 +156,7 @@ UNKNOWN_METHOD = define(
         "Make the call before the compiled function and pass the result in.",
         "Use a type of plain Python, or one that suture has a model of.",
     ),
-    note="a model in suture.variables for this type",
+    note="a model in suture.compiler.objects for this type",
 )
 
 DELETE_THROUGH_SUPER = captured(
