@@ -66,7 +66,7 @@ PyObject *suture_code_watched(PyCodeObject *code);
 /* 0, or -1 with an error set. */
 int suture_sites_init(void);
 extern PyMethodDef suture_site_methods[];
-extern PyMethodDef suture_gauge_methods[];
+extern PyMethodDef suture_state_word_methods[];
 extern PyMethodDef suture_around_methods[];
 
 /* enter.c */

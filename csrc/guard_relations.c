@@ -89,7 +89,7 @@ guard_parse_states(Program *program, PyObject *items)
         state->function = Py_NewRef(PyTuple_GET_ITEM(item, 0));
         state->expected = Py_NewRef(PyTuple_GET_ITEM(item, 1));
         state->id = -1;
-        state->gauge = guard_find_gauge(state->function);
+        state->word = guard_find_state_word(state->function);
         if (PyCFunction_CheckExact(state->function) &&
             PyCFunction_GET_FLAGS(state->function) == METH_NOARGS) {
             state->direct = PyCFunction_GET_FUNCTION(state->function);
@@ -129,16 +129,16 @@ ask_state(Run *run, const TorchState *state)
     return result;
 }
 
-/* Whether the state is as expected: the gauge beside it is the same as when it last was, or the
+/* Whether the state is as expected: its state word is what it was when that last held, or the
    function says so. */
 static int
 state_holds(Run *run, TorchState *state)
 {
-    if (!state->gauge) {
+    if (!state->word) {
         return ask_state(run, state);
     }
     uint64_t words[2];
-    guard_read_gauge(state->gauge, words);
+    guard_read_state_word(state->word, words);
     if (LIKELY(state->known && words[0] == state->words[0] && words[1] == state->words[1])) {
         return 1;
     }

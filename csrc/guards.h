@@ -129,16 +129,16 @@ typedef struct {
     PyObject *function;
 } Expression;
 
-typedef struct Gauge Gauge;
+typedef struct StateWord StateWord;
 
 typedef struct {
-    PyObject *function; /* owned */
-    PyObject *expected; /* owned */
-    PyCFunction direct; /* METH_NOARGS implementation, or NULL */
-    PyObject *self;     /* borrowed from `function` */
-    const Gauge *gauge; /* says the same without Python, or NULL */
-    uint64_t words[2];  /* the gauge when `function` last answered `expected` */
-    bool known;         /* whether it has */
+    PyObject *function;    /* owned */
+    PyObject *expected;    /* owned */
+    PyCFunction direct;    /* METH_NOARGS implementation, or NULL */
+    PyObject *self;        /* borrowed from `function` */
+    const StateWord *word; /* says the same without Python, or NULL */
+    uint64_t words[2];     /* the word when `function` last answered `expected` */
+    bool known;            /* whether it has */
     int id;
 } TorchState;
 
@@ -235,9 +235,9 @@ int guard_parse_distinct(Program *program, PyObject *items);
 int guard_parse_states(Program *program, PyObject *items);
 int guard_run_states(Run *run);
 
-/* gauges.c */
-const Gauge *guard_find_gauge(const PyObject *function);
-void guard_read_gauge(const Gauge *gauge, uint64_t words[2]);
+/* state_words.c */
+const StateWord *guard_find_state_word(const PyObject *function);
+void guard_read_state_word(const StateWord *word, uint64_t words[2]);
 int guard_run_identities(Run *run);
 
 /* guard_tensor.c */

@@ -345,10 +345,10 @@ class GuardProgram:
     def time(self, turns: int, *state: Any) -> float:
         """Nanoseconds per check."""
 
-def gauge(function: Callable[[], Any], library: str, symbol: str, kind: str, /) -> bool:
+def state_word(function: Callable[[], Any], library: str, symbol: str, kind: str, /) -> bool:
     """Say that a symbol of a loaded library tells the same as `function`, without Python. Guards of
-    programs made later (`torch_state`) ask `function` only where the gauge moved. False if there is
-    no such symbol: then `function` is asked each time.
+    programs made later (`torch_state`) call `function` only where the word changed. False if
+    there is no such symbol: then `function` is called each time.
 
     kind: what the symbol is: a function of no arguments that returns "bool", "int8", "int64" or the
     address of two words ("words at"), or two words that each thread has ("words of thread").

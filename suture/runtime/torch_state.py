@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from suture.runtime import gauges
+from suture.runtime import state_words
 from suture.torch_private import fake_tensors, thread_state
 
 READERS: tuple[Any, ...] = (
@@ -21,7 +21,7 @@ READERS: tuple[Any, ...] = (
     thread_state.get_deterministic_algorithms,
     thread_state.functorch_level,
 )
-gauges.install()
+state_words.install()
 
 
 def guard(guards: Any, modes: list[Any]) -> None:
