@@ -168,8 +168,8 @@ extern PyMethodDef suture_choice_methods[];
 int suture_begin_compiled(suture_thread *thread);
 extern PyMethodDef suture_outermost_methods[];
 
-/* shown.c */
-extern PyTypeObject suture_shown_type;
+/* synthetic_frames.c */
+extern PyTypeObject suture_synthetic_frames_type;
 
 /* hook.c */
 extern PyMethodDef suture_hook_methods[];

@@ -72,7 +72,7 @@ static int
 add_types(PyObject *module)
 {
     PyTypeObject *types[] = {&suture_point_type, &suture_jump_type, &suture_leave_type,
-                             &suture_compiled_type, &suture_shown_type};
+                             &suture_compiled_type, &suture_synthetic_frames_type};
     for (size_t i = 0; i < Py_ARRAY_LENGTH(types); i++) {
         if (PyModule_AddType(module, types[i]) < 0) {
             return -1;

@@ -68,13 +68,15 @@ def handling(
     """Like run(fn, ...), with `exc` as the exception being handled."""
 
 @final
-class Shown:
-    """Calls what it is given, with the other arguments, while the stack shows frames at `places`
+class SyntheticFrames:
+    """Calls what it is given, with the other arguments, while the stack shows frames at `positions`
     ((code, globals, offset), outermost first) instead of what runs in the trampoline. Who looks at
     the callers (warnings, logging, `sys._getframe`) finds the program's own; they have no locals.
     """
 
-    def __new__(cls, places: tuple[tuple[CodeType, dict[str, Any], int], ...]) -> Shown: ...
+    def __new__(
+        cls, positions: tuple[tuple[CodeType, dict[str, Any], int], ...]
+    ) -> SyntheticFrames: ...
     def __call__(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any: ...
 
 # Points and what variants answer.

@@ -61,9 +61,9 @@ def _run(
         offset, slots, stack, function, exc, handled = _place(spec, part, value, error, depth > 0)
         if handled is None:
             handled = _handled_outside(chain[depth + 1 :], state)
-        shown = _core.Shown(_callers(chain[depth + 1 :], state))
+        frames = _core.SyntheticFrames(_callers(chain[depth + 1 :], state))
         try:
-            value = shown(_core.enter, function, offset, slots, stack, exc, handled)
+            value = frames(_core.enter, function, offset, slots, stack, exc, handled)
             error = None
         except BaseException as raised:
             _core.strip_traceback(raised, _run.__code__)
@@ -75,12 +75,12 @@ def _run(
 
 def _callers(chain: Chain, state: tuple[Any, ...]) -> tuple[Any, ...]:
     """Where these frames stand, outermost first: they wait for the one that is run."""
-    places = []
+    positions = []
     for spec in chain:
         at = decode(spec.code).instructions[max(spec.index - 1, 0)].lasti
-        places.append((spec.code, state[0].__globals__, at))
+        positions.append((spec.code, state[0].__globals__, at))
         state = state[spec.size :]
-    return tuple(reversed(places))
+    return tuple(reversed(positions))
 
 
 def hooks_on_saved() -> bool:

@@ -283,7 +283,7 @@ class _Describing:
             return self.ref(value)
         if made[0] == "operation":
             return ["operation", [made[1], self.code(made[2]), made[3]]]
-        return ["shown", [[self.code(c), self.ref(space), at] for c, space, at in made[1]]]
+        return ["frames", [[self.code(c), self.ref(space), at] for c, space, at in made[1]]]
 
     def _graph(self, capture: Capture, emitted: Any) -> dict[str, Any]:
         """What is called: the function of torch.fx, or what Inductor wrote."""

@@ -116,11 +116,11 @@ def _run(
     _guard(trace, found, leaves)
     derivatives.spend(freed, position)
     derivatives.losses[id(loss.value)] = (loss.value, position)
-    shown = _shown(trace)
+    uses = _uses_of_storages(trace)
     for number, (leaf, grad, value) in enumerate(zip(leaves, before, made)):
         if value is not None:
             new = abstract.from_value(trace, trace.graph.getitem(node, number, value), value)
-            _accumulate(trace, leaf, grad, new, shown[tensor_parts.storage_key(value)] > 1)
+            _accumulate(trace, leaf, grad, new, uses[tensor_parts.storage_key(value)] > 1)
 
 
 def _leaf(trace: Trace, fake: torch.Tensor) -> Any:
@@ -200,7 +200,7 @@ def _is_laid_out(leaf: torch.Tensor, grad: torch.Tensor) -> bool:
     return all(mine == theirs for mine, theirs, size in strides if size != 1)
 
 
-def _shown(trace: Trace) -> Counter[int]:
+def _uses_of_storages(trace: Trace) -> Counter[int]:
     """How many tensors of the graph show each memory."""
     found: dict[int, torch.Tensor] = {}
     for node in trace.graph.graph.nodes:

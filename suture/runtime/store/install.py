@@ -128,8 +128,8 @@ class _Reading:
             return self.watch
         if kind == "point":
             return self.unit.point(self._chain(inner[0]), bool(inner[1]), bool(inner[2]))
-        if kind == "shown":
-            return _core.Shown(
+        if kind == "frames":
+            return _core.SyntheticFrames(
                 tuple((self.code(code), self.ref(space), int(at)) for code, space, at in inner)
             )
         if kind == "operation":
