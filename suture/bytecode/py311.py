@@ -5,7 +5,7 @@ from __future__ import annotations
 from .common import COMMON, COMPARE, format_value, function_attributes
 from .decoder import Rule, Walk, backward, forward, keyword_names, meaning, name, plain, prefix
 
-# Of a callable and the NULL beside it on the stack, which one is deeper.
+# Of a callable and the NULL next to it on the stack, which one is deeper.
 NULL_FIRST = True
 
 # Which method of a manager `with` looks for first.

@@ -6,7 +6,7 @@ from .common import COMMON, COMPARE, format_value, function_attributes
 from .decoder import Rule, Walk, drop, forward, keyword_names, meaning, name, plain
 from .py311 import load_global
 
-# Of a callable and the NULL beside it on the stack, which one is deeper.
+# Of a callable and the NULL next to it on the stack, which one is deeper.
 NULL_FIRST = True
 
 # Which method of a manager `with` looks for first.

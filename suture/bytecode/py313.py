@@ -6,7 +6,7 @@ from . import py312
 from .common import COMPARE, CONVERSIONS, FUNCTION_ATTRIBUTES
 from .decoder import Rule, Walk, forward, meaning, plain
 
-# Of a callable and the NULL beside it on the stack, which one is deeper.
+# Of a callable and the NULL next to it on the stack, which one is deeper.
 NULL_FIRST = False
 
 # Which method of a manager `with` looks for first.

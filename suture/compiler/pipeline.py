@@ -21,7 +21,7 @@ from suture.compiler.graph import is_scalar, keeps_address, put_asserts, sizes_f
 from suture.compiler.graph.fake_failures import unlogged_failures
 from suture.compiler.interpreter.run import is_overworked, new_trace, run_region
 from suture.compiler.misses import answer as misses
-from suture.compiler.misses import beside, keep, limits
+from suture.compiler.misses import compare_eager, keep, limits
 from suture.compiler.misses import install as installing
 from suture.compiler.misses.answer import tell_watched
 from suture.compiler.misses.history import history_of
@@ -196,8 +196,8 @@ def install(miss: Miss, capture: Capture, emitted: Any) -> Variant:
         if choose is not None:
             capture.guards.entries = guard_filter.kept(choose, capture.guards.entries, miss.state)
         program = finish(capture.guards)
-    if config.verify and beside.can_run_twice(miss.data, capture, emitted.parameters):
-        emitted.function = beside.Beside(emitted, name, config.strict)
+    if config.verify and compare_eager.can_run_twice(miss.data, capture, emitted.parameters):
+        emitted.function = compare_eager.ComparedVariant(emitted, name, config.strict)
     stored = keep.described(miss.unit, miss.point, miss.state, capture, emitted)
     variant = installing.install(miss.unit, miss.point, capture, emitted, program)
     keep.write(miss.point, stored)

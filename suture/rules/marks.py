@@ -107,7 +107,7 @@ def _hook_switch() -> Callable[[bool], bool]:
 def allow_in_graph(fn: Any) -> Any:
     """`fn` is one node of the graph; its body is seen by nobody before the backend.
 
-    It must take and return tensors, or containers of them, and have no effect beside that.
+    It must take and return tensors, or containers of them, and have no effect besides that.
     Takes a list or tuple of functions too.
     """
     if isinstance(fn, (list, tuple)):

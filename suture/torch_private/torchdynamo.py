@@ -12,7 +12,7 @@ from suture.torch_private.table import Topic, is_missing, loaded
 
 NAMES = Topic(
     __name__,
-    "working beside TorchDynamo in one process",
+    "working with TorchDynamo in one process",
     "2.11-2.15",
     {
         "FrameAction": "torch._C._dynamo.eval_frame._FrameAction",

@@ -184,7 +184,7 @@ class Set(Container):
 
     # ---- methods of the real type
 
-    def _beside(self, trace: Trace, other: object) -> dict[Any, Any]:
+    def _operand_items(self, trace: Trace, other: object) -> dict[Any, Any]:
         found = operand_of(trace, other).entries
         refuse_mixed((self.entries, found))
         return found
@@ -316,13 +316,13 @@ def set_init(self: Set, trace: Trace, items: Any = None) -> Value:
 
 @method(Set, "issubset")
 def set_issubset(self: Set, trace: Trace, other: Value) -> Value:
-    right = self._beside(trace, other)
+    right = self._operand_items(trace, other)
     return Constant(all(k in right for k in self.entries))
 
 
 @method(Set, "issuperset")
 def set_issuperset(self: Set, trace: Trace, other: Value) -> Value:
-    right = self._beside(trace, other)
+    right = self._operand_items(trace, other)
     return Constant(all(k in self.entries for k in right))
 
 
@@ -333,7 +333,7 @@ def set_isdisjoint(self: Set, trace: Trace, other: Value) -> Value:
             hashed(trace, key_of(trace, self, i), SET_ELEMENT) for i in abstract.each(trace, other)
         )
         return Constant(all(key not in self.entries for key in keys))
-    right = self._beside(trace, other)
+    right = self._operand_items(trace, other)
     return Constant(not any(k in right for k in self.entries))
 
 
