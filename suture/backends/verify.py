@@ -1,8 +1,8 @@
 """config.verify: what a backend made of a graph, compared with the graph run as it is.
 
 For its first calls a compiled graph is run twice, once operation by operation on copies of its
-inputs. Results and inputs that were written to are compared; the first difference is reported with the
-operation and the user's line it comes from.
+inputs. Results and inputs that were written to are compared; the first difference is reported with
+the operation and the user's line it comes from.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class PointData:
     interpret_only: bool = False
     raises: bool = False  # the program raises here
     variants: list[Variant] = field(default_factory=list)
-    put_aside: list[Variant] = field(default_factory=list)  # end at branches that are expected
+    fallbacks: list[Variant] = field(default_factory=list)  # end at branches that are expected
     reasons: list[str] = field(default_factory=list)
     given_up: bool = False
     offered: bool = False  # a function that compiled code called; nobody asked to compile it

@@ -20,9 +20,9 @@ from suture.runtime.binding import copy_function, follow
 from suture.runtime.branches import Branches
 from suture.runtime.builtins_check import builtins_replaced
 from suture.runtime.chain import Chain, chain_key, entry_chain, resumed_chain, where
+from suture.runtime.fallbacks import fallback_for
 from suture.runtime.family import family_of
 from suture.runtime.points import Compiler, Options, PointData, Variant
-from suture.runtime.put_aside import instead
 from suture.torch_private import thread_state
 from suture.torch_private.graph_modules import forget_source
 from suture.torch_private.torchdynamo import hide
@@ -111,8 +111,8 @@ class Unit:
     def on_miss(self, point: Any, state: tuple[Any, ...]) -> Any:
         """What takes a state that fits no variant of the point."""
         data = point.data
-        if data.put_aside:
-            kept = instead(self, point, state, _is_compiling())
+        if data.fallbacks:
+            kept = fallback_for(self, point, state, _is_compiling())
             if kept is not None:
                 return kept.function
         if data.interpret_only or data.given_up or _is_compiling() or switches.disabled():
@@ -196,7 +196,7 @@ class Unit:
         for point in self.points.values():
             for variant in list(point.data.variants):
                 drop(point, variant)
-            point.data.put_aside.clear()
+            point.data.fallbacks.clear()
             point.data.reasons.clear()
             point.data.given_up = False
             point.data.full_at = math.inf
@@ -229,8 +229,8 @@ def _forget_with(obj: Any, point: Any, variant: Variant) -> None:
         at = ref()
         if at is not None and variant in at.data.variants:
             drop(at, variant)
-        elif at is not None and variant in at.data.put_aside:
-            at.data.put_aside.remove(variant)
+        elif at is not None and variant in at.data.fallbacks:
+            at.data.fallbacks.remove(variant)
 
     weakref.finalize(obj, forget).atexit = False
 

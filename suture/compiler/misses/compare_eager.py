@@ -2,8 +2,8 @@
 
 For its first calls a variant that runs a function from its start to its end is run twice: first
 the function itself on copies of the arguments, then the variant. Results and what became of the
-arguments are compared; the first difference is reported with the operation and the line it comes from.
-A function that changes something else than its arguments is not run twice.
+arguments are compared; the first difference is reported with the operation and the line it comes
+from. A function that changes something else than its arguments is not run twice.
 """
 
 from __future__ import annotations

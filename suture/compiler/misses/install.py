@@ -6,8 +6,8 @@ from typing import Any
 
 from suture.compiler.capture import Capture
 from suture.compiler.misses.unexpected import forget_after, without_expecting
+from suture.runtime.fallbacks import watch
 from suture.runtime.points import Variant
-from suture.runtime.put_aside import watch
 from suture.runtime.unit import Unit, drop
 
 

@@ -19,12 +19,12 @@ from suture.runtime import OPERATIONS, VARIANT, placed
 from suture.runtime.callers.direct import without_wrapper
 from suture.runtime.chain import FrameSpec, slot_names
 from suture.runtime.checks import Watch
+from suture.runtime.fallbacks import watch
 from suture.runtime.guards import Guards, finish
 from suture.runtime.interpret import AfterFailure, hooks_on_saved
 from suture.runtime.modes import around
 from suture.runtime.points import Variant
 from suture.runtime.predicates import Equals, SameDefaults
-from suture.runtime.put_aside import watch
 from suture.runtime.sources import Source, pinned, slot
 from suture.runtime.store import files, places
 from suture.runtime.store.fingerprints import compared_facts, fingerprint
