@@ -259,22 +259,22 @@ class Mark(NamedTuple):
 
 
 class Progress:
-    """How far the interpreter is. `step` counts the instructions of the region's own frames;
-    `mark` is what had happened when the current one began; `floor` is the number of frames below
-    the one that must return before the loop does; `last_step` is where the plan says to stop;
-    `tired` says why the region should end at the next chance; `work` counts all instructions,
+    """How far the interpreter is. `step` counts the instructions of the region's own frames; `mark`
+    is what had happened when the current one began; `base_depth` is the number of frames below the
+    one that must return before the loop does; `last_step` is where the plan says to stop;
+    `limit_reached` is why the region should end as soon as it can; `work` counts all instructions,
     those of nested calls too, and `allowed` is how many may be traced before what was captured is
     weighed against them; `decided` counts the branches at a position that were expected to go as
     before."""
 
     __slots__ = (
-        "allowance", "allowed", "decided", "floor", "jumps_back", "last_step", "loop_turns", "mark",
-        "passed", "result", "step", "tired", "watch", "work",
+        "allowance", "allowed", "base_depth", "decided", "jumps_back", "last_step", "limit_reached",
+        "loop_turns", "mark", "passed", "result", "step", "watch", "work",
     )  # fmt: skip
 
     def __init__(self, last_step: int, allowance: float) -> None:
         self.step = 0
-        self.floor = 0
+        self.base_depth = 0
         self.mark = Mark(0, 0, 0)
         self.passed = 0
         self.result: Any = None
@@ -282,7 +282,7 @@ class Progress:
         self.decided: dict[Any, int] = {}
         self.jumps_back: dict[tuple[int, int], int] = {}
         self.loop_turns: dict[tuple[int, int], int] = {}
-        self.tired: Break | None = None
+        self.limit_reached: Break | None = None
         self.work = 0
         self.allowed = self.allowance = allowance
         self.watch: Callable[[Trace, Frame, Any], None] | None = None

@@ -358,9 +358,9 @@ def _unsettled(miss: Miss, reason: str, tries: int) -> Uncompiled:
 def _left_to_python(miss: Miss) -> Uncompiled:
     """Plain Python that takes long: it runs as it is, now and later."""
     assert miss.trace is not None
-    assert miss.trace.progress.tired is not None
+    assert miss.trace.progress.limit_reached is not None
     function, file, line = where(miss.data.chain)
-    reason = miss.trace.progress.tired
+    reason = miss.trace.progress.limit_reached
     place = events.Where(function, file, line or 0)
     events.emit(events.Interpreted(place, str(reason), reason.number, point=miss.point.name))
     note_in_vain(miss.data, miss.state)

@@ -52,8 +52,8 @@ def watch(
     seen: Any, unit: Any, point: Any, variant: Variant, drop: Callable[[Any, Variant], None]
 ) -> None:
     """Let a variant tell how the branch goes that it ends with, if the branch may be expected to go
-    one way later. When that is steady the variant is made a fallback, and the next call makes one that
-    expects the branch to go so again."""
+    one way later. When that is steady the variant is made a fallback, and the next call makes one
+    that expects the branch to go so again."""
     if not _may_expect(unit, point.data, seen.position):
         return
     variant.ends_at = seen.position

@@ -74,12 +74,9 @@ def test_arguments_and_result_pass():
 def test_warnings_come_from_the_line_of_the_frame():
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        through_a_point(
-            core.SyntheticFrames(positions(outer, inner)), lambda: warnings.warn("a", stacklevel=2)
-        )
-        through_a_point(
-            core.SyntheticFrames(positions(outer, inner)), lambda: warnings.warn("b", stacklevel=3)
-        )
+        frames = core.SyntheticFrames(positions(outer, inner))
+        through_a_point(frames, lambda: warnings.warn("a", stacklevel=2))
+        through_a_point(frames, lambda: warnings.warn("b", stacklevel=3))
     assert [(w.filename, w.lineno) for w in told] == [(__file__, LINE + 2), (__file__, LINE + 6)]
 
 

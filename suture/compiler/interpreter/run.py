@@ -262,14 +262,14 @@ def _now(trace: Trace) -> Mark:
 
 
 @implements(abstract.loop)
-def run_frames(trace: Trace, floor: int) -> Any:
-    saved, trace.progress.floor = trace.progress.floor, floor
+def run_frames(trace: Trace, base_depth: int) -> Any:
+    saved, trace.progress.base_depth = trace.progress.base_depth, base_depth
     frames = trace.frames
     try:
         while True:
             frame = frames[-1]
             inst = frame.code.instructions[frame.ip]
-            if floor == 0:
+            if base_depth == 0:
                 trace.progress.step += 1
                 trace.progress.mark = _now(trace)
                 trace.progress.passed = len(trace.effects.passed)
@@ -284,7 +284,7 @@ def run_frames(trace: Trace, floor: int) -> Any:
             try:
                 execute(trace, frame, inst)
             except Raised as raised:
-                if not unwind(trace, raised.exception, floor):
+                if not unwind(trace, raised.exception, base_depth):
                     raise
             if frame.ip <= inst.index:
                 _turn(trace, frame)
@@ -295,18 +295,18 @@ def run_frames(trace: Trace, floor: int) -> Any:
             if result is not None:
                 return result
     finally:
-        trace.progress.floor = saved
+        trace.progress.base_depth = saved
 
 
 def _drop(trace: Trace, inst: Instruction, result: Any) -> None:
     """Close the generators that the instruction, or the end of the region, has dropped."""
     try:
-        if result is not None and trace.progress.floor == 0:
+        if result is not None and trace.progress.base_depth == 0:
             close_at_end(trace, result)
         else:
             close_dropped(trace)
     except Break as reason:
-        if trace.progress.floor:
+        if trace.progress.base_depth:
             raise
         run = HANDLERS[inst.op].run
         exit = Run(inst, run, reason) if run else Interpret(False, reason)
@@ -319,21 +319,24 @@ def _turn(trace: Trace, frame: Frame) -> None:
     key = (id(frame), frame.ip)
     turns = trace.progress.jumps_back[key] = trace.progress.jumps_back.get(key, 0) + 1
     if turns > config.unroll_limit:
-        trace.progress.tired = Break(internal.UNROLL_LIMIT, count=str(config.unroll_limit))
+        trace.progress.limit_reached = Break(internal.UNROLL_LIMIT, count=str(config.unroll_limit))
 
 
 def _weigh(trace: Trace) -> None:
     """Much has been traced: more than what was captured is worth?"""
     trace.progress.allowed = trace.progress.allowance + _PER_OPERATION * trace.graph.ops
     if trace.progress.work > trace.progress.allowed:
-        trace.progress.tired = Break(
+        trace.progress.limit_reached = Break(
             internal.TRACE_LIMIT, count=str(trace.progress.work), operations=str(trace.graph.ops)
         )
 
 
 def is_overworked(trace: Trace) -> bool:
     """Whether the region ended because tracing it took too much."""
-    return trace.progress.tired is not None and trace.progress.tired.type is internal.TRACE_LIMIT
+    return (
+        trace.progress.limit_reached is not None
+        and trace.progress.limit_reached.type is internal.TRACE_LIMIT
+    )
 
 
 def execute(trace: Trace, frame: Frame, inst: Instruction) -> None:
@@ -346,8 +349,8 @@ def execute(trace: Trace, frame: Frame, inst: Instruction) -> None:
         if inst.op in ("CHECK_EG_MATCH", "PREP_RERAISE_STAR"):
             raise Break(python.STAR_EXCEPT, types=frame.stack[-1].describe())
         raise Break(python.UNKNOWN_INSTRUCTION, opcode=inst.op)
-    if trace.progress.tired is not None and (handler.run or trace.progress.floor):
-        raise trace.progress.tired
+    if trace.progress.limit_reached is not None and (handler.run or trace.progress.base_depth):
+        raise trace.progress.limit_reached
     if handler.raw:
         handler.fn(trace, frame, inst)
         return
@@ -363,7 +366,7 @@ def execute(trace: Trace, frame: Frame, inst: Instruction) -> None:
         return
     kind = type(out)
     if kind is Pending:
-        if trace.progress.floor == 0:
+        if trace.progress.base_depth == 0:
             out.frame.call = (trace.progress.step, tuple(out.frame.locals))
         trace.frames.append(out.frame)
     elif kind is tuple:
@@ -376,9 +379,9 @@ def execute(trace: Trace, frame: Frame, inst: Instruction) -> None:
 def finish_call(trace: Trace, result: object) -> Any:
     if type(result) is not Pending:
         return result
-    floor = len(trace.frames)
+    base_depth = len(trace.frames)
     trace.frames.append(result.frame)
-    return run_frames(trace, floor)
+    return run_frames(trace, base_depth)
 
 
 @implements(abstract.pending)
@@ -403,9 +406,9 @@ def leave_frame(trace: Trace, frame: Frame, value: Value) -> None:
         return
     if frame.deliver is not None:
         value = frame.deliver
-    if len(trace.frames) - 1 == trace.progress.floor:
+    if len(trace.frames) - 1 == trace.progress.base_depth:
         trace.progress.result = value
-        if trace.progress.floor == 0:
+        if trace.progress.base_depth == 0:
             return  # the outermost frame stays, for its line
         trace.frames.pop()
         return
@@ -414,10 +417,10 @@ def leave_frame(trace: Trace, frame: Frame, value: Value) -> None:
 
 
 @implements(abstract.unwind)
-def unwind(trace: Trace, exc: Value, floor: int) -> bool:
+def unwind(trace: Trace, exc: Value, base_depth: int) -> bool:
     depth = len(trace.frames)
     passed = []
-    while depth > floor:
+    while depth > base_depth:
         frame = trace.frames[depth - 1]
         inner = depth == len(trace.frames)
         inst = frame.code.instructions[frame.ip if inner else frame.ip - 1]
@@ -428,10 +431,10 @@ def unwind(trace: Trace, exc: Value, floor: int) -> bool:
             _handle(trace, frame, inst, exc, depth)
             return True
         depth -= 1
-    if floor == 0:
+    if base_depth == 0:
         raise Uncaught from None
     _note_passed(trace, exc, passed)
-    leave_frames(trace, floor)
+    leave_frames(trace, base_depth)
     return False
 
 

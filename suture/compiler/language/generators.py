@@ -76,15 +76,15 @@ def resume(trace: Trace, gen: Generator, sent: Any, exc: Any) -> tuple[str, Any]
     if gen.started and not delivered:
         frame.stack.append(sent)
     gen.started = True
-    floor = len(trace.frames)
+    base_depth = len(trace.frames)
     trace.frames.append(frame)
     saved, trace.handling.making = trace.handling.making, gen.position
     try:
         if exc is not None:
             if frame.code.handled(frame.ip):  # what its caller handles is no context
                 abstract.with_context(trace, exc)
-            _throw_into(trace, frame, exc, floor, gen)
-        return abstract.loop(trace, floor)
+            _throw_into(trace, frame, exc, base_depth, gen)
+        return abstract.loop(trace, base_depth)
     except Raised as raised:
         error = stopiteration_error(trace, raised.exception, frame)
         raise raised if error is raised.exception else Raised(error) from None
@@ -116,11 +116,11 @@ def _throw_inside(trace: Trace, gen: Generator, frame: Frame, exc: Value) -> tup
     return kind, got
 
 
-def _throw_into(trace: Trace, frame: Frame, exc: Value, floor: int, gen: Generator) -> None:
+def _throw_into(trace: Trace, frame: Frame, exc: Value, base_depth: int, gen: Generator) -> None:
     """An exception at the yield the generator is suspended at. What was sent stays on the
     stack, where the handler of a `yield from` expects it; others cut the stack anyway."""
     frame.ip -= 1
-    if not abstract.unwind(trace, exc, floor):
+    if not abstract.unwind(trace, exc, base_depth):
         raise Raised(exc)
 
 
