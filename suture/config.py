@@ -160,7 +160,7 @@ small_graph_seconds: Annotated[
         minimum=0.0,
     ),
 ] = 20.0
-fruitless_limit: Annotated[
+empty_region_limit: Annotated[
     int,
     Option(
         "After how many regions without a single tensor operation what gets no tensor is left to"

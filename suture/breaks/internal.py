@@ -97,7 +97,7 @@ NO_OPERATIONS = define(
     ),
     hints=(
         "Compile the function that works with tensors, not the program around it.",
-        "Raise suture.config.fruitless_limit if the tensors come late.",
+        "Raise suture.config.empty_region_limit if the tensors come late.",
     ),
     kind=Kind.RESOURCE_LIMIT,
 )

@@ -45,7 +45,7 @@ class Unit:
         self.family.join(self, module)
         self.points: dict[Any, Any] = {}
         self.overworked = 0  # regions that ended because tracing them took too much
-        self.fruitless = 0  # regions without an operation; -1 once there was one with some
+        self.empty_regions = 0  # regions without an operation; -1 once there was one with some
         self.spent_on_small_graphs = 0.0  # seconds, by the backend, behind breaks
         self.called = False  # under a stance that does not compile the first call
         self.twins: dict[Any, Unit] = {}  # the same with other backends
@@ -189,7 +189,7 @@ class Unit:
     def clear(self) -> None:
         """Forget everything compiled."""
         self.overworked = 0
-        self.fruitless = 0
+        self.empty_regions = 0
         self.branches = Branches()
         self.spent_on_small_graphs = 0.0
         self.called = self.own is not None

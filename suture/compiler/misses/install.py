@@ -27,9 +27,9 @@ def install(unit: Unit, point: Any, capture: Capture, emitted: Any, program: Any
         general=capture.general,
     )
     if capture.graph.ops:
-        unit.fruitless = -1
-    elif unit.fruitless >= 0:
-        unit.fruitless += 1
+        unit.empty_regions = -1
+    elif unit.empty_regions >= 0:
+        unit.empty_regions += 1
     unit.add(point, variant)
     if emitted.checks is not None:
         variant.own = True

@@ -53,7 +53,7 @@ def install(unit: Unit, point: Any, state: tuple[Any, ...], artefact: dict[str, 
     except Exception as error:  # whatever a file says, compiling is always right
         raise Unfit(f"the entry is not well formed: {error!r}") from error
     unit.add(point, made)
-    unit.fruitless = -1 if made.ops else unit.fruitless
+    unit.empty_regions = -1 if made.ops else unit.empty_regions
     if reading.watch is not None:
         watch(reading.watch, unit, point, made, drop)
     return made
