@@ -46,7 +46,7 @@ class PointData:
     fallbacks: list[Variant] = field(default_factory=list)  # end at branches that are expected
     reasons: list[str] = field(default_factory=list)
     given_up: bool = False
-    offered: bool = False  # a function that compiled code called; nobody asked to compile it
+    implicit: bool = False  # a function that compiled code called; not compiled by request
     full_at: float = math.inf  # with so many variants there may be no more
     called: bool = False
     elsewhere: str = ""  # why other ranks compile, where this one would not

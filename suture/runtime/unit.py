@@ -51,7 +51,7 @@ class Unit:
         self.twins: dict[Any, Unit] = {}  # the same with other backends
         self.own: Unit | None = None  # whose twin this is
         self.branches = Branches()
-        self.plain: dict[int, Any] = {}  # code that was offered and has nothing to capture
+        self.plain: dict[int, Any] = {}  # implicit code that has nothing to capture
         ALL.add(self)
 
     # ---- points
@@ -71,13 +71,13 @@ class Unit:
         """The point at the start of a function."""
         return self.point(entry_chain(code), decode(code).is_generator)
 
-    def offered(self, code: Any) -> Any:
+    def implicit_entry(self, code: Any) -> Any:
         """The same for a function that starts below compiled code; None: it runs plainly."""
         if id(code) in self.plain:
             return None
         known = len(self.points)
         point = self.entry(code)
-        point.data.offered = len(self.points) > known or point.data.offered
+        point.data.implicit = len(self.points) > known or point.data.implicit
         return point
 
     def resumed(self, code: Any, offset: int) -> Any:

@@ -21,12 +21,12 @@ _LEAST_TRACED = 2_000
 
 
 def worth_compiling(unit: Unit, data: PointData, capture: Capture, state: tuple[Any, ...]) -> bool:
-    """False for a function that was only offered, or a generator that is resumed in a loop and
-    yields there, which got no tensor and did nothing with one, and for one that was offered,
+    """False for an implicit function, or a generator that is resumed in a loop and
+    yields there, which got no tensor and did nothing with one, and for an implicit one that
     broke and can meet none: it runs plainly from now on."""
     spec = data.chain[-1]
     resumed = spec.resumed and decode(spec.code).in_loop(spec.index)
-    if not (data.offered or resumed):
+    if not (data.implicit or resumed):
         return True
     code = spec.code
     if isinstance(capture.exit, Run) and not resumed:
