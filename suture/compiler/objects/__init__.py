@@ -16,7 +16,6 @@ from suture.compiler.objects.dict_view import DictView
 from suture.compiler.objects.function import Builtin, Cell, Function, MadeFunction, Method, Partial
 from suture.compiler.objects.generator import Generator, MadeByPython
 from suture.compiler.objects.growing import GrowingDeque, GrowingList, GrowingSet, GrowingTuple
-from suture.compiler.objects.held import Held, RealIdentity
 from suture.compiler.objects.instance import (
     DELETED,
     Class,
@@ -41,6 +40,7 @@ from suture.compiler.objects.iterator import (
 )
 from suture.compiler.objects.list_ import List
 from suture.compiler.objects.proxy import Proxy
+from suture.compiler.objects.real_object import RealIdentity, RealObject
 from suture.compiler.objects.refused import Refused
 from suture.compiler.objects.sequence import BuiltinMethod, Container, Sequence
 from suture.compiler.objects.set_ import MOVED, Set
@@ -83,7 +83,6 @@ __all__ = [
     "GrowingList",
     "GrowingSet",
     "GrowingTuple",
-    "Held",
     "Identity",
     "IndexIterator",
     "Iterator",
@@ -105,6 +104,7 @@ __all__ = [
     "Raised",
     "RangeIterator",
     "RealIdentity",
+    "RealObject",
     "Refused",
     "Sequence",
     "SequenceIterator",

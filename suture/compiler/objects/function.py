@@ -13,7 +13,7 @@ from suture.compiler.core import Mutable, Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.dict_ import Dict
-from suture.compiler.objects.held import Held, Pair, RealIdentity
+from suture.compiler.objects.real_object import Pair, RealIdentity, RealObject
 from suture.compiler.objects.tuple_ import Tuple
 from suture.runtime.sources import Source
 
@@ -468,7 +468,7 @@ class Partial(Mutable):
         return name
 
 
-class Builtin(Held):
+class Builtin(RealObject):
     """Any other callable or object known by identity: C functions, descriptors, modules."""
 
     __slots__ = ()

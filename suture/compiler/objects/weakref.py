@@ -8,11 +8,11 @@ from typing import Any
 
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
-from suture.compiler.objects.held import Held
 from suture.compiler.objects.instance import Opaque
+from suture.compiler.objects.real_object import RealObject
 
 
-class WeakReference(Held):
+class WeakReference(RealObject):
     """A weakref.ref without a callback that can be asked what it refers to."""
 
     __slots__ = ()

@@ -36,8 +36,8 @@ from suture.compiler.objects import (
     Tuple,
     tensor,
 )
-from suture.compiler.objects.held import RealIdentity
 from suture.compiler.objects.methods import method
+from suture.compiler.objects.real_object import RealIdentity
 from suture.compiler.objects.torch_switch import FunctionSwitch, Switch, leave, state_behind
 from suture.compiler.objects.wraps import wraps
 from suture.compiler.torch.function_modes import call_function_mode, mode_operator, modes_see

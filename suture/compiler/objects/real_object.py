@@ -1,4 +1,4 @@
-"""Objects that exist and are told apart by identity."""
+"""Objects that exist while tracing; identity tells them apart."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Pair:
         return hash((self.a, self.b))
 
 
-class Held(Value):
+class RealObject(Value):
     """The value of a real object, `value`."""
 
     __slots__ = ("value",)
