@@ -246,7 +246,7 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
         capture.graph.floats_as_data()
     static = [i for i, entry in enumerate(emitted.inputs) if keeps_address(entry)]
     small = _is_small_and_behind_a_break(miss, capture)
-    as_it_is = plan.uncompiled or (small and _spent_enough(miss, capture))
+    as_it_is = plan.uncompiled or (small and _over_small_graph_time(miss, capture))
     began = time.perf_counter()
     try:
         with capture.graph.compiling(), sizes_from_zero(plan.from_zero):
@@ -273,7 +273,7 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
         _log.warning("%s: %s; the graph runs uncompiled", point.name, failed)
         return Retry(plan.having(uncompiled=True), f"{failed}; the graph runs uncompiled")
     if small:
-        miss.unit.spent_on_small_graphs += time.perf_counter() - began
+        miss.unit.small_graph_time += time.perf_counter() - began
     made = compiled
     if config.verify:
         compiled = backends.verified(compiled, module, point.name, config.strict)
@@ -293,13 +293,13 @@ def _is_small_and_behind_a_break(miss: Miss, capture: Capture) -> bool:
     return not entry and capture.graph.ops <= _SMALL and not miss.unit.options.fullgraph
 
 
-def _spent_enough(miss: Miss, capture: Capture) -> bool:
+def _over_small_graph_time(miss: Miss, capture: Capture) -> bool:
     """Whether the backend has taken longer for small graphs of this function than their operations
     are likely to: then they are run as they are."""
-    spent = miss.unit.spent_on_small_graphs
-    if spent <= config.small_graph_seconds:
+    seconds = miss.unit.small_graph_time
+    if seconds <= config.small_graph_seconds:
         return False
-    text = f"small graphs of this function took {spent:.1f} s to compile (small_graph_seconds)"
+    text = f"small graphs of this function took {seconds:.1f} s to compile (small_graph_seconds)"
     events.emit(events.RunPlainly(capture.graph.ops, text, point=miss.point.name))
     return True
 

@@ -46,7 +46,7 @@ class Unit:
         self.points: dict[Any, Any] = {}
         self.overworked = 0  # regions that ended because tracing them took too much
         self.empty_regions = 0  # regions without an operation; -1 once there was one with some
-        self.spent_on_small_graphs = 0.0  # seconds, by the backend, behind breaks
+        self.small_graph_time = 0.0  # seconds, by the backend, behind breaks
         self.called = False  # under a stance that does not compile the first call
         self.twins: dict[Any, Unit] = {}  # the same with other backends
         self.own: Unit | None = None  # whose twin this is
@@ -191,7 +191,7 @@ class Unit:
         self.overworked = 0
         self.empty_regions = 0
         self.branches = Branches()
-        self.spent_on_small_graphs = 0.0
+        self.small_graph_time = 0.0
         self.called = self.own is not None
         for point in self.points.values():
             for variant in list(point.data.variants):

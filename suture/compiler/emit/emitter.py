@@ -17,10 +17,10 @@ from suture.backends import Caller
 from suture.compiler.capture import Capture, Interpret, Run
 from suture.compiler.emit.checks import CheckLines
 from suture.compiler.emit.draws import write_draws
+from suture.compiler.emit.freed_graph import write_freed
 from suture.compiler.emit.hoist import hoist
 from suture.compiler.emit.leave import Leaving
 from suture.compiler.emit.parameters import parameters_of
-from suture.compiler.emit.spent import write_spent
 from suture.compiler.emit.writer import Writer
 from suture.compiler.objects import MadeByPython
 from suture.runtime import VARIANT, AfterFailure, Chain, placed, set_context, slot_names
@@ -147,8 +147,8 @@ def _graph(
     ]
     if not (writer.outputs or builder.writes_inputs() or builder.must_run()):
         return None, [], _attempt(writer, chain, numbers, False, checks) if numbers else []
-    spent = write_spent(writer, builder)
-    _refuse_spent(writer, builder)
+    freed = write_freed(writer, builder)
+    _refuse_freed(writer, builder)
     module = builder.finish(writer.outputs)
     inputs = builder.inputs  # parameters and buffers first
     args = []
@@ -176,14 +176,14 @@ def _graph(
     writes = not capture.checks and builder.writes()
     call = f"        {left} = {call}{comment}" if names else f"        {call}{comment}"
     lines = _attempt(writer, chain, [*numbers, call], writes, checks)
-    return module, inputs, [*made, *lines, *spent]
+    return module, inputs, [*made, *lines, *freed]
 
 
-def _refuse_spent(writer: Writer, builder: Any) -> None:
+def _refuse_freed(writer: Writer, builder: Any) -> None:
     """A tensor whose derivative the region has used up is left to autograd itself: compilers would
     compute its backward when they compile, which is no longer possible."""
     nodes = (*writer.outputs, *(entry.node for entry in builder.inputs))
-    position = builder.derivatives.spent_by(node.meta.get("example_value") for node in nodes)
+    position = builder.derivatives.freed_by(node.meta.get("example_value") for node in nodes)
     if position is not None:
         raise MadeByPython(position, "a tensor whose derivative is used up, or a leaf")
 

@@ -114,7 +114,7 @@ def _run(
     if not all(_fits(leaf, value) for leaf, value in zip(leaves, made)):
         raise refused
     _guard(trace, found, leaves)
-    derivatives.spend(freed, position)
+    derivatives.note_freed(freed, position)
     derivatives.losses[id(loss.value)] = (loss.value, position)
     uses = _uses_of_storages(trace)
     for number, (leaf, grad, value) in enumerate(zip(leaves, before, made)):

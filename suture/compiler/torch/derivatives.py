@@ -101,7 +101,7 @@ def _differentiate(
     except OpFailed:
         raise refused from None
     guard_reached(trace, found, inputs)
-    derivatives.spend(freed, position)
+    derivatives.note_freed(freed, position)
     same = [t for t in (*outputs, *inputs, *(grads or ())) if isinstance(t, Tensor)]
     return Tuple([_result(trace, node, i, value, same) for i, value in enumerate(made)])
 
