@@ -46,15 +46,15 @@ _SMALL = 24  # operations of a graph
 @dataclass(slots=True)
 class Miss:
     """A state for which a point has no variant, while it is being compiled. `modes` are those of
-    torch functions that were active. `told`: the break of the region was told, under a plan that
-    is `without_data` or not; None: nothing was told yet."""
+    torch functions that were active. `reported`: the break of the region was reported, under a plan
+    that is `without_data` or not; None: it was not yet."""
 
     unit: Unit
     point: Any
     data: PointData
     state: tuple[Any, ...]
     modes: list[Any]
-    told: bool | None = None
+    reported: bool | None = None
     watch: Any = None  # a `messages.watch.Watch` of the trace, if there is one
     trace: Trace | None = None  # of the try that goes on
     in_vain: bool = False  # long, without an operation, where no tensor can be met
@@ -135,8 +135,8 @@ def finish_capture(miss: Miss, plan: Plan, capture: Capture) -> Variant | Uncomp
     name = point.name
     if unit.options.fullgraph and capture.initializes:
         return THIS_CALL_PLAINLY
-    untold = miss.told is not plan.without_data
-    if untold and not limits.worth_compiling(unit, data, capture, miss.state):
+    unreported = miss.reported is not plan.without_data
+    if unreported and not limits.worth_compiling(unit, data, capture, miss.state):
         return INTERPRET
     try:
         with events.phase("emit", name):
@@ -144,11 +144,11 @@ def finish_capture(miss: Miss, plan: Plan, capture: Capture) -> Variant | Uncomp
     except MadeByPython as wanted:
         reason = f"{wanted.what} leaves the region: Python makes it"
         return Retry(plan.leaving(frozenset({wanted.position})), reason)
-    except RecursionError:  # too deep to be written down: the break is told all the same
+    except RecursionError:  # too deep to be written down: the break is reported all the same
         tell(unit, point, data, capture)
         raise
-    if untold:
-        miss.told = plan.without_data
+    if unreported:
+        miss.reported = plan.without_data
         messages.traced(point, data, capture, miss.watch)
         tell(unit, point, data, capture)
     torch_state.guard(capture.guards, miss.modes)
@@ -396,7 +396,7 @@ def _missing(data: PointData, point: Any, error: MissingName) -> None:
 
 
 def _fault(data: PointData, point: Any, error: Exception) -> None:
-    """Something unforeseen: the frame runs in the interpreter, and the fault is told."""
+    """Something unforeseen: the frame runs in the interpreter, and the fault is reported."""
     function, file, line = where(data.chain)
     text = f"{type(error).__name__}: {error}"
     reason = Break(internal.INTERNAL_FAULT, error=text, phase="compile", where=f"{file}:{line}")

@@ -99,7 +99,7 @@ class AfterFailure:
         self.chain = chain
         self.writes = writes
         self.watched = watched
-        self.told = False
+        self.reported = False
 
     def __call__(self, exc: BaseException, *state: Any) -> Any:
         if isinstance(exc, SutureError):
@@ -116,10 +116,10 @@ class AfterFailure:
             )
         return interpret(self.chain, state, exc)
 
-    def tell(self, exc: BaseException) -> None:
+    def report(self, exc: BaseException) -> None:
         """Say once that the program went on where the graph raised."""
-        if not self.told:
-            self.told = True
+        if not self.reported:
+            self.reported = True
             function, file, line = where(self.chain)
             text = "%s (%s:%s): a graph raised %s, and the program, run by the interpreter, went on"
             _log.warning(text, function, file, line, repr(exc), exc_info=exc)
@@ -133,7 +133,7 @@ def _again(failure: AfterFailure, exc: BaseException, state: tuple[Any, ...]) ->
         return interpret(chain, state)
     _, value, error = _run(chain, len(chain), state, None)
     if error is None:
-        failure.tell(exc)
+        failure.report(exc)
         return value
     try:
         raise error

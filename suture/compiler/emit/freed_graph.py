@@ -24,7 +24,5 @@ def write_freed(writer: Writer, builder: Any) -> list[str]:
             continue
         plain, _ = builder.call("call_method", "detach", (node,), {})
         name = writer.replace_output(node, plain)
-        lines.append(
-            f"    {name} = {writer.constant(with_freed_graph, 'with_freed_graph')}({name})"
-        )
+        lines.append(f"    {name} = {writer.constant(with_freed_graph, 'freed')}({name})")
     return lines

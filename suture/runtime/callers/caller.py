@@ -46,7 +46,7 @@ class Caller:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.told = ""  # more than `kind` says, once it is known
+        self.description = ""  # more than `kind` says, once it is known
         self._followers: list[Callable[[Run], None]] = []
 
     def __call__(self, *args: Any) -> Any:
@@ -54,7 +54,7 @@ class Caller:
 
     def describe(self) -> str:
         """Which way it is, for people."""
-        return self.told or f"{self.kind}: {self.why}"
+        return self.description or f"{self.kind}: {self.why}"
 
     def follow(self, put: Callable[[Run], None]) -> None:
         """`put` gets what is to be called, now and when it becomes another one."""
