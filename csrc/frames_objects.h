@@ -35,7 +35,7 @@ slot_init(suture_frame *frame, int i, PyObject *value)
     frame->localsplus[i] = value;
 }
 
-/* Puts `value` (stolen, may be NULL) in the place of what slot i holds. */
+/* Puts `value` (stolen, may be NULL) into slot i, for what that holds. */
 static inline void
 slot_replace(suture_frame *frame, int i, PyObject *value)
 {

@@ -41,7 +41,7 @@ slot_init(suture_frame *frame, int i, PyObject *value)
     frame->localsplus[i] = value == NULL ? PyStackRef_NULL : PyStackRef_FromPyObjectSteal(value);
 }
 
-/* Puts `value` (stolen, may be NULL) in the place of what slot i holds. */
+/* Puts `value` (stolen, may be NULL) into slot i, for what that holds. */
 static inline void
 slot_replace(suture_frame *frame, int i, PyObject *value)
 {
@@ -50,13 +50,13 @@ slot_replace(suture_frame *frame, int i, PyObject *value)
     PyStackRef_XCLOSE(old);
 }
 
-/* A walk over the code, to find out where one place of the stack holds an offset. */
+/* A walk over the code, to find out where one entry of the stack holds an offset. */
 typedef struct {
     PyCodeObject *code;
     const unsigned char *bytes; /* the code's units, as the compiler made them */
     int units;
-    int place;   /* position on the stack that is asked for */
-    int *depths; /* of the stack on entry of each unit, while the place is the offset; else 0 */
+    int entry;   /* index of the stack that is asked for */
+    int *depths; /* of the stack on entry of each unit, while the entry is the offset; else 0 */
     int *work;   /* units whose depth is known and from which the walk has to go on */
     int waiting; /* how many of them */
 } offset_walk;
@@ -64,7 +64,7 @@ typedef struct {
 static void
 walk_to(offset_walk *walk, int unit, int depth)
 {
-    if (depth > walk->place && walk->depths[unit] == 0) {
+    if (depth > walk->entry && walk->depths[unit] == 0) {
         walk->depths[unit] = depth;
         walk->work[walk->waiting++] = unit;
     }
@@ -133,19 +133,19 @@ walk_handlers(offset_walk *walk, int unit)
     const unsigned char *end = at + PyBytes_GET_SIZE(table);
     while (at < end) {
         table_entry entry = table_next(&at);
-        int begins = unit < 0 && entry.lasti && entry.depth == walk->place;
-        int goes_on = entry.start <= unit && unit < entry.end && entry.depth > walk->place;
+        int begins = unit < 0 && entry.lasti && entry.depth == walk->entry;
+        int goes_on = entry.start <= unit && unit < entry.end && entry.depth > walk->entry;
         if (begins || goes_on) {
             walk_to(walk, entry.target, entry.depth + entry.lasti + 1);
         }
     }
 }
 
-/* 1 if the stack of a frame that stands at `unit` has at `place` the offset of an instruction that
- * raised, which the interpreter keeps as an integer; 0 if not; -1 with an error set. Such a value
- * appears where a handler begins, and is there until the stack is cut below it. */
+/* 1 if the stack of a frame that stands at `unit` has at index `at` the offset of an instruction
+ * that raised, which the interpreter keeps as an integer; 0 if not; -1 with an error set. Such a
+ * value appears where a handler begins, and is there until the stack is cut below it. */
 static int
-is_offset(PyCodeObject *code, int unit, int place)
+is_offset(PyCodeObject *code, int unit, int at)
 {
     if (PyBytes_GET_SIZE(code->co_exceptiontable) == 0) {
         return 0;
@@ -159,7 +159,7 @@ is_offset(PyCodeObject *code, int unit, int place)
         return -1;
     }
     const unsigned char *data = (unsigned char *)PyBytes_AS_STRING(bytes);
-    offset_walk walk = {code, data, units, place, room, room + units, 0};
+    offset_walk walk = {code, data, units, at, room, room + units, 0};
     walk_handlers(&walk, -1);
     while (walk.waiting > 0) {
         int next = walk.work[--walk.waiting];
@@ -175,8 +175,8 @@ is_offset(PyCodeObject *code, int unit, int place)
     return found;
 }
 
-/* Which places of the stack (a tuple) of a frame that goes on at `unit` hold such an offset: *marks
- * is one byte a place, new memory, NULL where none does. 0, or -1 with an error set. */
+/* Which entries of the stack (a tuple) of a frame that goes on at `unit` hold such an offset:
+ * *marks is one byte per entry, new memory, NULL where none does. 0, or -1 with an error set. */
 static int
 mark_offsets(PyCodeObject *code, int unit, PyObject *stack, unsigned char **marks)
 {

@@ -183,16 +183,16 @@ typedef struct {
 } Run;
 
 /* Where in a description we are, innermost first, for error messages. */
-typedef struct Place {
-    const struct Place *outer;
+typedef struct Path {
+    const struct Path *outer;
     const char *part;
     Py_ssize_t index;
-} Place;
+} Path;
 
 /* guard_parse.c */
-int guard_wrong(const Place *place, const char *message, PyObject *what);
-int guard_parse_id(const Place *place, PyObject *item, int *out);
-int guard_find_label(const Program *program, const Place *place, PyObject *item);
+int guard_wrong(const Path *path, const char *message, PyObject *what);
+int guard_parse_id(const Path *path, PyObject *item, int *out);
+int guard_find_label(const Program *program, const Path *path, PyObject *item);
 int guard_parse(Program *program, PyObject *nodes, PyObject *same, PyObject *distinct,
                 PyObject *exprs, PyObject *states);
 

@@ -1,7 +1,7 @@
 """The core in C: frames entered anywhere, points, jumps, compiled functions, guard programs.
 
-Words used below. A *slot* is one of a frame's `co_nlocalsplus` places: locals, other cells, free
-variables, in that order; cell slots hold cell objects. *Locals* is a tuple with one value per
+Words used below. A *slot* is one of a frame's `co_nlocalsplus` variables: locals, other cells,
+free variables, in that order; cell slots hold cell objects. *Locals* is a tuple with one value per
 slot, *stack* a tuple of the value stack, bottom first; `UNBOUND` stands for NULL in both. An
 *offset* counts bytes of `co_code`. A *state* is the flat tuple of values at a point; it starts
 with the function of the innermost frame. A *variant* is a callable that takes the state
@@ -83,7 +83,7 @@ class SyntheticFrames:
 
 @final
 class Point:
-    """A place where a frame can be entered, with its variants.
+    """Where a frame can be entered, with its variants.
 
     Dispatch tries the variant that hit last, then the most recent first, general ones at the end.
     If none fits, `on_miss(point, state)` answers a callable that is called with the state.
@@ -291,7 +291,7 @@ EXPR_OPS: Final[dict[str, int]]
 class GuardProgram:
     """Guards on a state, run without the interpreter.
 
-    A wrong description raises ValueError with the place.
+    A wrong description raises ValueError that says where.
     A node is (accessor, argument, checks, children[, label[, id]]); a check is (kind[, argument[,
     id]]). Ids number readable guards; without one a node reports its first check's. Labels are
     ints by which `same`, `distinct` and `exprs` refer to nodes.

@@ -355,7 +355,7 @@ class Outside:
 
 
 class Numbers:
-    """Numbers that are symbols: their places, and those that the variant draws."""
+    """Numbers that are symbols: their sources, and those that the variant draws."""
 
     __slots__ = ("arrays_written", "draws", "number_sources")
 

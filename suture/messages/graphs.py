@@ -73,7 +73,7 @@ def lines(graph: torch.fx.Graph) -> tuple[tuple[str, int], ...]:
     found = (
         place_of_node(node) for node in graph.nodes if node.op not in ("placeholder", "output")
     )
-    return tuple(dict.fromkeys(place for place in found if place[1]))
+    return tuple(dict.fromkeys(location for location in found if location[1]))
 
 
 def text(graph: torch.fx.Graph, name: str = "graph") -> str:

@@ -34,11 +34,11 @@ from suture.rules.verdict import (
     Origin,
     Step,
     Verdict,
-    place,
+    location,
 )
 
 _log = logging.getLogger("suture.rules")
-_HERE = place(0)
+_HERE = location(0)
 Rule = Callable[[Any], "Verdict | None"]
 
 _cache: dict[int, tuple[Callable[[], Any], Verdict]] = {}

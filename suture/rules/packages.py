@@ -12,7 +12,7 @@ import os
 import sys
 from dataclasses import dataclass
 
-from suture.rules.verdict import INLINE, RUN, Kind, Origin, Verdict, place
+from suture.rules.verdict import INLINE, RUN, Kind, Origin, Verdict, location
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,13 @@ to_run = PackageTable()
 
 
 def _inline(names: str, *, because: str, but_not: tuple[str, ...] = ()) -> None:
-    where = place()
+    where = location()
     for name in names.split():
         to_inline.rules[name] = PackageRule(INLINE, name, because, where, but_not)
 
 
 def _run(names: str, *, because: str, origin: Origin = Origin.PACKAGE) -> None:
-    where = place()
+    where = location()
     for name in names.split():
         to_run.rules[name] = PackageRule(RUN, name, because, where, origin=origin)
 
@@ -214,4 +214,4 @@ def _library_folder() -> str:
     return os.path.dirname(os.__file__) + os.sep
 
 
-_STDLIB_AT = place(0)
+_STDLIB_AT = location(0)

@@ -8,9 +8,9 @@ import types
 import warnings
 from typing import Any
 
-from suture.rules.verdict import SPECIAL, Origin, Verdict, place
+from suture.rules.verdict import SPECIAL, Origin, Verdict, location
 
-_HERE = place(0)
+_HERE = location(0)
 _LRU = type(functools.lru_cache(lambda: None))
 _warned: set[str] = set()
 

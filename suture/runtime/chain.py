@@ -36,7 +36,7 @@ class FrameSpec:
         return 1 + len(self.live) + self.depth + self.handling + self.deliver
 
     def stack_slot(self, i: int) -> int:
-        """Where the value at place `i` of the stack stands in the frame's part of the state."""
+        """Where the value at index `i` of the stack stands in the frame's part of the state."""
         return 1 + len(self.live) + i
 
     def key(self) -> tuple[object, ...]:

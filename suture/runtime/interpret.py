@@ -28,7 +28,7 @@ def interpret(chain: Chain, state: tuple[Any, ...], error: BaseException | None 
     if chain[0].index == 0 and decode(chain[0].code).is_generator:
         return call_from_slots(state[0], state[1:])
     state, value, error = _run(chain, len(chain) - 1, state, error)
-    return _leave(chain[-1], _place(chain[-1], state, value, error, len(chain) > 1))
+    return _leave(chain[-1], _leave_arguments(chain[-1], state, value, error, len(chain) > 1))
 
 
 def must_raise(chain: Chain, *state: Any, otherwise: BaseException | None = None) -> Any:
@@ -58,7 +58,9 @@ def _run(
     value: Any = None
     for depth, spec in enumerate(chain[:count]):
         part, state = state[: spec.size], state[spec.size :]
-        offset, slots, stack, function, exc, handled = _place(spec, part, value, error, depth > 0)
+        offset, slots, stack, function, exc, handled = _leave_arguments(
+            spec, part, value, error, depth > 0
+        )
         if handled is None:
             handled = _handled_outside(chain[depth + 1 :], state)
         frames = _core.SyntheticFrames(_callers(chain[depth + 1 :], state))
@@ -169,11 +171,11 @@ def call_plainly(function: Any, *slots: Any) -> Any:
         _core.set_hook_active(active)
 
 
-def _leave(spec: FrameSpec, place: tuple[Any, ...]) -> Any:
+def _leave(spec: FrameSpec, arguments: tuple[Any, ...]) -> Any:
     """To the core: a fresh frame of the function, or the generator's frame that is there."""
     if not spec.resumed:
-        return _core.leave(*place)
-    offset, slots, stack, _, exc, handled = place
+        return _core.leave(*arguments)
+    offset, slots, stack, _, exc, handled = arguments
     if spec.handling or not decode(spec.code).handled(spec.index):
         return _core.leave(offset, slots, stack, None, exc, handled)
     return _core.leave(offset, slots, stack, None, exc)
@@ -189,7 +191,7 @@ def _handled_outside(chain: Chain, state: tuple[Any, ...]) -> Any:
     return None
 
 
-def _place(
+def _leave_arguments(
     spec: FrameSpec, part: tuple[Any, ...], value: Any, error: BaseException | None, waiting: bool
 ) -> tuple[Any, ...]:
     """What `_core.leave` needs to know of one frame."""

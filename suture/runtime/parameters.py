@@ -16,23 +16,23 @@ PARAMETERS = "parameters"  # the name of the reader in a variant
 
 
 class Parameters:
-    """Called with the modules at `owners` (sources of arguments), gives the tensors at `places`.
+    """Called with the modules at `owners` (sources of arguments), gives the tensors at `sources`.
 
     `bind`, if set, is called with the modules and their tensors when they come in again.
     """
 
-    __slots__ = ("_read", "_seen", "bind", "owners", "places")
+    __slots__ = ("_read", "_seen", "bind", "owners", "sources")
 
-    def __init__(self, owners: tuple[Any, ...], places: tuple[Any, ...], read: Any) -> None:
+    def __init__(self, owners: tuple[Any, ...], sources: tuple[Any, ...], read: Any) -> None:
         self.owners = owners
-        self.places = places
+        self.sources = sources
         self._read = read
         self._seen: dict[int, tuple[Any, int]] = {}  # by id of the first module: how often
         self.bind: Callable[[tuple[Any, ...], tuple[Any, ...]], None] | None = None
 
     def copy(self) -> Parameters:
-        """Another reader of the same places, which has seen no module."""
-        return Parameters(self.owners, self.places, self._read)
+        """Another reader of the same sources, which has seen no module."""
+        return Parameters(self.owners, self.sources, self._read)
 
     def __call__(self, *modules: torch.nn.Module) -> tuple[Any, ...]:
         found: tuple[Any, ...] = self._read(*modules)

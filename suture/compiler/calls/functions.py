@@ -235,12 +235,12 @@ def _bind_keywords(
     trace: Trace, fn: Any, kwargs: dict[str, Value], slots: Any, names: Any, extra: Any
 ) -> bool:
     code = fn.code
-    places = {
+    indices = {
         names[i]: i
         for i in range(code.co_posonlyargcount, code.co_argcount + code.co_kwonlyargcount)
     }
     for name, value in kwargs.items():
-        i = places.get(name)
+        i = indices.get(name)
         if i is not None:
             if slots[i] is not None:
                 return False

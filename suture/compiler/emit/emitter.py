@@ -23,7 +23,7 @@ from suture.compiler.emit.leave import Leaving
 from suture.compiler.emit.parameters import parameters_of
 from suture.compiler.emit.writer import Writer
 from suture.compiler.objects import MadeByPython
-from suture.runtime import VARIANT, AfterFailure, Chain, placed, set_context, slot_names
+from suture.runtime import VARIANT, AfterFailure, Chain, relocated, set_context, slot_names
 from suture.runtime.checks import Watch
 from suture.runtime.interpret import hooks_on_saved
 from suture.runtime.parameters import PARAMETERS, Parameters
@@ -96,7 +96,7 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     source = "\n".join([head, *body]) + "\n"
     function = _compile(source, name, writer.namespace)
     index = caller.ip if caller is capture.frames[-1] else caller.ip - 1
-    function.__code__ = placed(function.__code__, caller.code, index)
+    function.__code__ = relocated(function.__code__, caller.code, index)
     hide(function.__code__)
     parameters = writer.namespace.get(PARAMETERS)
     namespace, handler = writer.namespace, checks.handler

@@ -216,23 +216,23 @@ def _leave_call(trace: Trace, reason: Break) -> None:
     found = tensor_free_frame(trace, depth)
     if found is None or reason.type.leaves is Leaves.YIELD:
         return
-    place, whole = found
+    index, whole = found
     at = [(f.code, f.ip - 1) for f in trace.frames[:-1]]
     at.append((trace.frames[-1].code, trace.frames[-1].ip))
     rest = f"the interpreter runs the rest of a call, which meets no tensor: {reason}"
     if whole:
-        caller = trace.frames[place - 1]
+        caller = trace.frames[index - 1]
         inst = caller.code.instructions[caller.ip - 1]
         operation = HANDLERS[inst.op].run
         if operation is not None:
-            exit: Any = Run(inst, operation, reason, at[place:])
+            exit: Any = Run(inst, operation, reason, at[index:])
             why = f"Python makes the whole call, which meets no tensor: {reason}"
-            raise Restart(_call_step(trace.frames[place]), exit, why)
-    elif place + 1 < depth:
-        exit = Interpret(False, reason, at[place + 1 :])
-        raise Restart(_call_step(trace.frames[place + 1]), exit, rest)
+            raise Restart(_call_step(trace.frames[index]), exit, why)
+    elif index + 1 < depth:
+        exit = Interpret(False, reason, at[index + 1 :])
+        raise Restart(_call_step(trace.frames[index + 1]), exit, rest)
     else:
-        raise Restart(trace.progress.step, Interpret(False, reason, at[place + 1 :]), rest)
+        raise Restart(trace.progress.step, Interpret(False, reason, at[index + 1 :]), rest)
 
 
 @implements(abstract.exit_at)

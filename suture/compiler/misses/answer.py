@@ -102,8 +102,8 @@ def tell_watched(point: Any) -> None:
 
 def _tell(point: Any, reason: Break) -> None:
     function, file, line = where(point.data.chain)
-    place = events.Where(function, file, line or 0)
-    events.emit(events.Interpreted(place, str(reason), reason.number, point=point.name))
+    location = events.Where(function, file, line or 0)
+    events.emit(events.Interpreted(location, str(reason), reason.number, point=point.name))
 
 
 def _may_compile(unit: Unit, data: PointData, state: tuple[Any, ...]) -> bool:

@@ -26,7 +26,7 @@ from suture.runtime.checks import Watch
 from suture.runtime.guards import Guard
 from suture.runtime.predicates import Equals, SameDefaults
 from suture.runtime.sources import Source
-from suture.runtime.store import places
+from suture.runtime.store import source_paths
 from suture.runtime.store.files import blob_name
 from suture.runtime.store.fingerprints import compared_facts, fingerprint, globals_name
 from suture.runtime.store.literals import Unstorable, encode
@@ -59,8 +59,8 @@ class _Describing:
         self.numbers: dict[int, int] = {}  # of objects, by id
         self.numbered: list[Any] = []
         self.keep: list[Any] = []  # so that ids stay their own
-        self.places: list[Any] = []
-        self.place_of: dict[int, int] = {}
+        self.sources: list[Any] = []
+        self.source_index: dict[int, int] = {}
         self.values: dict[int, Any] = {}
         self.guards: list[Any] = []
         self.upto: list[int] = []
@@ -79,7 +79,7 @@ class _Describing:
         variant = self._variant(capture, emitted)
         return {
             "guards": self.guards,
-            "places": self.places,
+            "sources": self.sources,
             "upto": self.upto,
             "memory": self._memory(),
             "variant": variant,
@@ -122,7 +122,9 @@ class _Describing:
                 raise Unstorable(f"it calls {found[0]}.{found[1]}, which is part of the compiler")
             return ["name", found, self.number(value), fingerprint(value)]
         kind = type(value)
-        raise Unstorable(f"no place is known of an object of {kind.__module__}.{kind.__qualname__}")
+        raise Unstorable(
+            f"no source is known of an object of {kind.__module__}.{kind.__qualname__}"
+        )
 
     def _file_code(self, code: types.CodeType, ref: Any) -> None:
         if id(code) in self.codes:
@@ -152,41 +154,41 @@ class _Describing:
 
     # ---- guards
 
-    def place(self, source: Source) -> int:
-        """The number of a place; what stands there is read on the way."""
-        found = self.place_of.get(id(source))
+    def number_of(self, source: Source) -> int:
+        """The number of a source; its value is read on the way."""
+        found = self.source_index.get(id(source))
         if found is not None:
             return found
         if source.base is not None:
-            base = self.place(source.base)
-            entry: Any = [base, places.step_of(source)]
+            base = self.number_of(source.base)
+            entry: Any = [base, source_paths.step_of(source)]
         elif source.kind == "slot":
             entry = [["slot", source.arg], None]
-            self.values[len(self.places)] = self.state[source.arg]
+            self.values[len(self.sources)] = self.state[source.arg]
         else:
             entry = [["const", self.ref(source.arg), source.name], None]
-            self.values[len(self.places)] = source.arg
-        self.places.append(entry)
+            self.values[len(self.sources)] = source.arg
+        self.sources.append(entry)
         self.keep.append(source)
-        made = self.place_of[id(source)] = len(self.places) - 1
+        made = self.source_index[id(source)] = len(self.sources) - 1
         return made
 
     def value(self, at: int, source: Source) -> Any:
         if at not in self.values:
             base = source.base
             assert base is not None  # roots have their values
-            self.values[at] = places.read(source, self.value(self.place(base), base))
+            self.values[at] = source_paths.read(source, self.value(self.number_of(base), base))
         return self.values[at]
 
     def _guard(self, guard: Guard) -> None:
-        at = None if guard.source is None else self.place(guard.source)
+        at = None if guard.source is None else self.number_of(guard.source)
         try:
             arg = self._argument(at, guard)
         except (Unstorable, LookupError) as error:
             raise Unstorable(f"{guard.text()}: {error}") from error
         where = list(guard.where) if guard.where else None
         self.guards.append([at, guard.kind, arg, where])
-        self.upto.append(len(self.places))
+        self.upto.append(len(self.sources))
 
     def _argument(self, at: int | None, guard: Guard) -> Any:
         kind, arg = guard.kind, guard.arg
@@ -202,12 +204,12 @@ class _Describing:
         if kind == "tensor":
             return self._tensor(at, guard)
         if kind == "same":
-            return self.place(arg)
+            return self.number_of(arg)
         if kind == "distinct":
-            return [self.place(one) for one in arg]
+            return [self.number_of(one) for one in arg]
         if kind == "expr":
             symbols, code, text = arg
-            return [[[self.place(s), k, d] for s, k, d in symbols], list(code), text]
+            return [[[self.number_of(s), k, d] for s, k, d in symbols], list(code), text]
         if kind == "torch_state":
             return [self.ref(arg[0]), encode(arg[1]), arg[2]]
         if kind == "truth" and type(arg) is Equals:
@@ -224,7 +226,7 @@ class _Describing:
         assert guard.source is not None
         found = self.value(at, guard.source)
         if (type(found) if guard.kind == "type" else found) is not arg:
-            raise Unstorable("reading the place again finds another object")
+            raise Unstorable("reading the source again finds another object")
 
     def _tensor(self, at: int | None, guard: Guard) -> Any:
         assert at is not None

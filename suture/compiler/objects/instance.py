@@ -308,8 +308,8 @@ class Raise(Mutable):
             emit.line(f"{name}.{attr} = {emit.value(value)}")
         for code, namespace, at in self.traceback:
             add = emit.constant(_core.add_traceback, "add_traceback")
-            place = f"{emit.constant(code, 'code')}, {emit.constant(namespace, 'globals')}, {at}"
-            emit.line(f"{add}({name}, {place})")
+            position = f"{emit.constant(code, 'code')}, {emit.constant(namespace, 'globals')}, {at}"
+            emit.line(f"{add}({name}, {position})")
         return name
 
 

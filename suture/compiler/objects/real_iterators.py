@@ -1,7 +1,7 @@
 """Iterators that exist already: a loop that broke goes on with one, and programs pass them in.
 
 The first time a point sees an iterator, what is left of it is unrolled under a guard on where it
-stands. When the point meets it at another place (a break in every turn), it stays opaque: its
+stands. When the point meets it at another index (a break in every turn), it stays opaque: its
 body is then compiled once and Python asks for each next element.
 """
 

@@ -52,10 +52,10 @@ def _guard_storages(trace: Trace, tensors: list[Tensor]) -> None:
     storages = [storage_of(t.example) for t in tensors]
     firsts: dict[int, Any] = {}
     for tensor, storage in zip(tensors, storages):
-        place = tensor.source.call(storage_of)
-        first = firsts.setdefault(id(storage), place)
-        if first is not place:
-            trace.guards.add(first, "same", place)
+        storage_source = tensor.source.call(storage_of)
+        first = firsts.setdefault(id(storage), storage_source)
+        if first is not storage_source:
+            trace.guards.add(first, "same", storage_source)
     written = {id(s) for t, s in zip(tensors, storages) if was_written(t.value)}
     shared = [
         t

@@ -174,13 +174,13 @@ def _decision_on(trace: Trace, symbol: Symbol, text: str) -> Break:
         (s for s in symbolic_shapes.expression(symbol.value).free_symbols if s in known),
         key=str,
     )
-    places = [
+    origins_text = [
         f'{name} comes from File "{at[0]}", line {at[1]}'
         for name, at in (known[s] for s in used)
         if at
     ]
     subject = ", ".join(known[s][0] for s in used) or "a number"
-    origin = ", ".join(places) or "a tensor"
+    origin = ", ".join(origins_text) or "a tensor"
     return Break(control_flow.UNBACKED_DECISION, expression=f"{subject} {text}", origin=origin)
 
 
@@ -200,7 +200,7 @@ def unbacked_decision(trace: Trace, error: Any) -> Break:
     origins = trace.graph.origins
     used = sorted((s for s in error.cond.free_symbols if s in origins), key=str)
     names = {s: origins[s][0] for s in used}
-    places = [
+    origins_text = [
         f'{name} comes from File "{at[0]}", line {at[1]}'
         for name, at in (origins[s] for s in used)
         if at
@@ -208,7 +208,7 @@ def unbacked_decision(trace: Trace, error: Any) -> Break:
     from suture.compiler.guards.shapes import expression_text
 
     expression = expression_text(error.cond, names)
-    origin = ", ".join(places) or "a size marked unbacked"
+    origin = ", ".join(origins_text) or "a size marked unbacked"
     return Break(control_flow.UNBACKED_DECISION, expression=expression, origin=origin)
 
 

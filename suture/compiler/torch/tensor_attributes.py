@@ -126,9 +126,9 @@ def _instance_attribute_of_tensor(trace: Trace, tensor: Tensor, name: str) -> Va
 
 def autograd_attribute(trace: Trace, tensor: Tensor, name: str) -> Value | None:
     if name == "grad" and tensor.example is not None and tensor.example.is_leaf:
-        place = tensor.source.attr("grad")
-        trace.outside.loose.add(id(place))  # each backward may make a new one
-        return abstract.wrap(trace, tensor.example.grad, place)
+        source = tensor.source.attr("grad")
+        trace.outside.loose.add(id(source))  # each backward may make a new one
+        return abstract.wrap(trace, tensor.example.grad, source)
     if name in ("grad", "_grad") and tensor.example is None and not tensor.value.requires_grad:
         return Constant(None)
     if name == "grad_fn" and (not tensor.value.requires_grad or tensor.value.is_leaf):

@@ -17,8 +17,8 @@ from suture.compiler.torch.subclasses import is_subclass
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """The place of the i-th graph value in a structure; the class of a tensor that the graph does
-    not know."""
+    """Where the graph value number `index` is in a structure; the class of a tensor that the graph
+    does not know."""
 
     index: int
     cls: type | None = None

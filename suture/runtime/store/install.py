@@ -1,6 +1,6 @@
 """From an artefact to a variant of a point, if all that it says is found again in a state.
 
-Each object that the artefact knows is looked for at its place and compared with its fingerprint;
+Each object that the artefact knows is looked for at its source and compared with its fingerprint;
 one object there is one object here, two are two. The guards, on what was found, must hold.
 """
 
@@ -15,7 +15,7 @@ import torch
 
 from suture import _core
 from suture.bytecode import decode as decode_code
-from suture.runtime import OPERATIONS, VARIANT, placed
+from suture.runtime import OPERATIONS, VARIANT, relocated
 from suture.runtime.callers.direct import without_wrapper
 from suture.runtime.chain import FrameSpec, slot_names
 from suture.runtime.checks import Watch
@@ -26,7 +26,7 @@ from suture.runtime.modes import around
 from suture.runtime.points import Variant
 from suture.runtime.predicates import Equals, SameDefaults
 from suture.runtime.sources import Source, pinned, slot
-from suture.runtime.store import files, places
+from suture.runtime.store import files, source_paths
 from suture.runtime.store.fingerprints import compared_facts, fingerprint
 from suture.runtime.store.literals import Unstorable, decode
 from suture.runtime.store.names import named
@@ -169,7 +169,7 @@ class _Reading:
         guards = Guards()
         for entry in self.artefact["guards"]:
             at, kind, arg, where = entry
-            self._more_places()
+            self._more_sources()
             source = None if at is None else self.sources[at]
             guards.add(source, kind, self._argument(at, kind, arg))
             guards.entries[-1].where = tuple(where) if where else None
@@ -177,15 +177,15 @@ class _Reading:
                 raise ValueError("a guard is there twice")
         return guards
 
-    def _more_places(self) -> None:
-        """Read the places that the guard needs, up to the last of those it names."""
+    def _more_sources(self) -> None:
+        """Read the sources that the guard needs, up to the last of those it names."""
         wanted = self.artefact["upto"][len(self.guarded)]
-        for data in self.artefact["places"][len(self.sources) : wanted]:
+        for data in self.artefact["sources"][len(self.sources) : wanted]:
             root, step = data
             if step is None:
                 source, value = self._root(root)
             else:
-                source = places.below(self.sources[root], step)
+                source = source_paths.below(self.sources[root], step)
                 value = _Late(root, source)
             self.sources.append(source)
             self.values.append(value)
@@ -198,10 +198,10 @@ class _Reading:
         return pinned(value, data[2]), value
 
     def value(self, at: int) -> Any:
-        """What stands at a place."""
+        """The value at a source."""
         found = self.values[at]
         if type(found) is _Late:
-            found = self.values[at] = places.read(found.source, self.value(found.base))
+            found = self.values[at] = source_paths.read(found.source, self.value(found.base))
         return found
 
     def _argument(self, at: Any, kind: str, arg: Any) -> Any:
@@ -274,7 +274,7 @@ class _Reading:
         exec(compile(data["source"], f"{VARIANT}{name}>", "exec", dont_inherit=True), namespace)
         function = namespace.pop(name)
         code, index = data["stands"]
-        function.__code__ = placed(function.__code__, decode_code(self.code(code)), index)
+        function.__code__ = relocated(function.__code__, decode_code(self.code(code)), index)
         hide(function.__code__)
         return function
 
@@ -308,7 +308,7 @@ class _Reading:
 
 
 class _Late:
-    """A place that was not read yet."""
+    """A source that was not read yet."""
 
     __slots__ = ("base", "source")
 

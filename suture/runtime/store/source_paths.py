@@ -1,7 +1,7 @@
-"""Sources as JSON, and what stands at a source in a state.
+"""Sources as JSON, and the value at a source in a state.
 
-A place is a list: its root, then a step for each source below it. Reading runs no code of the
-program: attributes are read as `object` reads them, items as the builtin containers do.
+A source is stored as a list: its root, then a step for each source below it. Reading runs no code
+of the program: attributes are read as `object` reads them, items as the builtin containers do.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def step_of(source: Source) -> list[Any]:
         return [kind, arg]
     if kind == "item":
         return [kind, encode(arg)]
-    raise Unstorable(f"a place that is reached by {kind}, {source.path()}")
+    raise Unstorable(f"a source that is reached by {kind}, {source.path()}")
 
 
 def below(base: Source, step: list[Any]) -> Source:
@@ -40,7 +40,7 @@ def below(base: Source, step: list[Any]) -> Source:
         return base.item(decode(step[1]))
     if (kind in _BY_NAME and type(step[1]) is str) or (kind in _BY_NUMBER and type(step[1]) is int):
         return base.child(kind, step[1])
-    raise ValueError(f"no step of a place is called {kind!r}")
+    raise ValueError(f"no step of a source is called {kind!r}")
 
 
 def read(source: Source, at: Any) -> Any:
