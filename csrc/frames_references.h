@@ -141,7 +141,7 @@ walk_handlers(offset_walk *walk, int unit)
     }
 }
 
-/* 1 if the stack of a frame that stands at `unit` has at index `at` the offset of an instruction
+/* 1 if the stack of a frame that is at `unit` has at index `at` the offset of an instruction
  * that raised, which the interpreter keeps as an integer; 0 if not; -1 with an error set. Such a
  * value appears where a handler begins, and is there until the stack is cut below it. */
 static int

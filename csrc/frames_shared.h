@@ -293,7 +293,7 @@ suture_frame_answer(PyThreadState *Py_UNUSED(tstate), suture_frame *Py_UNUSED(fr
 
 /* A frame is answered by letting it run just the RETURN_VALUE that ends the small code object,
  * which has no locals: the interpreter then clears and pops the frame itself. For an error it
- * stands at the beginning of the code that makes a cell: such a frame counts as one that is still
+ * is at the beginning of the code that makes a cell: such a frame counts as one that is still
  * being made, and gets no entry in the traceback. */
 int
 suture_code_can_answer(PyCodeObject *code)

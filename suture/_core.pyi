@@ -222,7 +222,7 @@ def set_generator_callback(
     """`callback(code, function, offset)` is asked once per code object, offset and context when a
     generator is resumed behind the instruction at `offset`. The state at its Point is (function,
     *all slots, *stack), the value sent on top; its variants must end in a leave() without a
-    function. What they raise is raised where the generator stands."""
+    function. What they raise is raised where the generator is."""
 
 def outermost_calls() -> int:
     """How many outermost calls of compiled code have begun in this process: within one of them it
@@ -301,7 +301,7 @@ class GuardProgram:
                 a dict | ("index", i) storage of a list or tuple | ("cell", None) | ("type", None) |
                 ("getitem", key) | ("key", i) i-th key of a dict | ("call", function) |
                 ("closure", i) ("default", i) ("kwdefault", name) ("code", None) of a function |
-                ("mro_attr", name) class attribute as it stands in the MRO.
+                ("mro_attr", name) class attribute as it is in the MRO.
     Checks:     ("is", object) | ("weak", object) identity, not kept alive; its death is the
                 program's | ("type", T) exact | ("equals", constant) exact type and value, floats by
                 bits, other objects by identity | ("len", n) | ("keys", tuple) in order |

@@ -25,7 +25,7 @@ class Instruction:
     """One canonical instruction. Never changed once ``decode`` has returned it.
 
     op           canonical name, a key of ``CANONICAL``
-    arg          the argument as it stands in the bytecode (0 where there is none)
+    arg          the argument as it is in the bytecode (0 where there is none)
     val          what the argument means; ``CANONICAL`` says what that is for each instruction
     index        its place in ``Code.instructions``
     offset       byte offset at which a frame is entered to run it from its beginning, with prefixes

@@ -13,7 +13,7 @@ EXIT_FIRST = False
 
 
 def load_global(walk: Walk, arg: int) -> None:
-    """Bit 0 of the argument asks for a NULL below the value."""
+    """Bit 0 of the argument: with a NULL below the value."""
     if arg & 1:
         walk.emit("PUSH_NULL", 0)
     walk.emit("LOAD_GLOBAL", arg, walk.names[arg >> 1])

@@ -43,12 +43,12 @@ INTRINSICS_2 = (
 
 
 def load_attr(walk: Walk, arg: int) -> None:
-    """Bit 0 of the argument asks for a pair, to be called."""
+    """Bit 0 of the argument: with a pair, to be called."""
     walk.emit("LOAD_METHOD" if arg & 1 else "LOAD_ATTR", arg, walk.names[arg >> 1])
 
 
 def load_super_attr(walk: Walk, arg: int) -> None:
-    """Bit 0 asks for a pair; bit 1 says that super had its two arguments in the source."""
+    """Bit 0: with a pair; bit 1 says that super had its two arguments in the source."""
     walk.emit("LOAD_SUPER_METHOD" if arg & 1 else "LOAD_SUPER_ATTR", arg, walk.names[arg >> 2])
 
 

@@ -5,7 +5,7 @@ A value stands for one Python object while its program is traced. What it knows 
 either give the exact abstract result, raise `Raised` (the program raises here), or raise
 `Break` (Python must run this operation), and a `Break` is raised before anything changed.
 
-The three stand in one file because each is part of what the others are: a frame holds values, a
+The three are in one file because each is part of what the others are: a frame holds values, a
 trace holds frames, and a value's slots are given the trace.
 """
 
@@ -234,7 +234,7 @@ class Pending(Value):
 
     It stands for a value in results alone: those of `call`, `getattr` and other operations that may
     end in a call. The interpreter runs the frame and pushes what it returns; who needs the value
-    itself asks `abstract.finish`.
+    itself calls `abstract.finish`.
     """
 
     __slots__ = ("frame",)

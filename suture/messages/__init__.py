@@ -72,7 +72,7 @@ def stack_of(frames: list[Any], inside: list[Any]) -> tuple[events.Where, ...]:
 
 
 def point_location(data: Any) -> events.Where:
-    """Where a point stands."""
+    """Where a point is."""
     function, file, line = where(data.chain)
     return events.Where(function, file, line or 0)
 

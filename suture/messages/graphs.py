@@ -1,7 +1,7 @@
 """A graph for people: as Python with the user's lines as comments, and as plain data.
 
 Nodes carry the stack trace of the user's program in the form that `traceback` prints; its last
-entry is the line the operation stands on.
+entry is the line the operation is on.
 """
 
 from __future__ import annotations

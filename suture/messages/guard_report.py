@@ -95,7 +95,7 @@ def _entries(data: Any, variant: Any) -> list[GuardEntry]:
 
 
 def _owner(entries: Sequence[Any]) -> type | None:
-    """The class of self, where a guard asks for it."""
+    """The class of self, where a guard tests it."""
     for guard in entries:
         source = guard.source
         if guard.kind == "type" and source.kind == "slot" and source.name == "self":

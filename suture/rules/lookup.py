@@ -113,7 +113,7 @@ def lookup_frame(code: types.CodeType, globals: Mapping[str, Any]) -> Verdict:
 
 
 def clear_cache() -> None:
-    """Forget every verdict; the next lookup asks the chain again."""
+    """Forget every verdict; the next lookup goes through the chain again."""
     _cache.clear()
 
 

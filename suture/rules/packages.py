@@ -131,7 +131,7 @@ _inline(
     " torch.utils._python_dispatch torch.utils._content_store torch.utils._typing_utils"
     " torch.fx._pytree torch.fx.traceback torch.fx._symbolic_trace torch.fx.graph_module"
     " torch.fx.experimental.proxy_tensor torch.fx.passes.shape_prop",
-    because="helpers that stand between a program and its operations",
+    because="helpers that are between a program and its operations",
 )
 _inline(
     "torch.amp.autocast_mode torch.cuda.amp.autocast_mode torch.autograd.function"
@@ -197,7 +197,7 @@ _run(
 def standard_library(module: str, file: str = "") -> PackageRule | None:
     """The rule on Python's own library as a whole, if `module` is part of it.
 
-    `file`, if known, is where the code stands: a module of the user may have a name that the
+    `file`, if known, is where the code is: a module of the user may have a name that the
     library has too.
     """
     top = module.partition(".")[0]

@@ -1,6 +1,6 @@
 """Substitutes: a Python function that is traced in place of one that cannot be.
 
-`substitute(original)` files one; suture's own stand in `polyfills/` and are imported when an
+`substitute(original)` files one; suture's own are in `polyfills/` and are imported when an
 object of their module is asked about for the first time: those of itertools in `itertools.py` and
 in the files whose names begin with `itertools_`.
 """

@@ -27,7 +27,7 @@ class Kind(enum.Enum):
 
 
 class Origin(enum.Enum):
-    """Which part of the chain of rules gave a verdict. Control flow asks this; the text of
+    """Which part of the chain of rules gave a verdict. Control flow uses this; the text of
     `Verdict.rule` is for people. A verdict on a callable that wraps another one has the origin of
     the verdict on the callable inside."""
 
@@ -112,7 +112,7 @@ class Step:
 
 
 def location(depth: int = 1) -> str:
-    """ "file:line" of the caller `depth` frames above the function that asks."""
+    """ "file:line" of the caller `depth` frames above the function that calls this."""
     frame = sys._getframe(depth + 1)
     return f"{shorten(frame.f_code.co_filename)}:{frame.f_lineno}"
 

@@ -163,7 +163,7 @@ def home(obj: Any) -> str:
     """The module whose code runs when `obj` is called; "" if nobody knows.
 
     For a function that is where its code was compiled, not `__module__`: `functools.wraps`
-    copies the latter from the function inside. For an object it is where its class stands.
+    copies the latter from the function inside. For an object it is where its class is.
     """
     if has_code(obj):
         module = getattr(obj, "__globals__", {}).get("__name__")

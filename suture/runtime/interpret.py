@@ -76,7 +76,7 @@ def _run(
 
 
 def _callers(chain: Chain, state: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Where these frames stand, outermost first: they wait for the one that is run."""
+    """Where these frames are, outermost first: they wait for the one that is run."""
     positions = []
     for spec in chain:
         at = decode(spec.code).instructions[max(spec.index - 1, 0)].lasti

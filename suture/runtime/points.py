@@ -1,4 +1,4 @@
-"""What stands at a point, and what the user asked of `compile`: plain data."""
+"""What is at a point, and what the user asked of `compile`: plain data."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Options:
 
 
 class Compiler(Protocol):
-    """What a unit asks of the compiler. The runtime imports nothing of it: `api` hands in an
+    """What a unit calls of the compiler. The runtime imports nothing of it: `api` hands in an
     object that loads it when it is first asked."""
 
     def answer(self, unit: Any, point: Any, state: tuple[Any, ...]) -> Callable[..., Any]:

@@ -66,7 +66,7 @@ def holds_tensors(value: Any) -> bool:
 @contextlib.contextmanager
 def without_function_modes() -> Iterator[list[Any]]:
     """No mode of torch functions is active in the block, which gets those that were, outermost
-    first: a trace asks them itself, and a graph has asked them."""
+    first: a trace reads them itself, and a graph has read them."""
     count = thread_state.function_stack_length()
     modes = [thread_state.function_stack_pop() for _ in range(count)][::-1]
     try:

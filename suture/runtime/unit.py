@@ -85,7 +85,7 @@ class Unit:
         return None if id(code) in self.plain else self.point(resumed_chain(code, offset))
 
     def points_in(self, code: Any) -> list[Any]:
-        """The points of the frames of one code object, however deep they stand in calls."""
+        """The points of the frames of one code object, however deep they are in calls."""
         return [p for p in list(self.points.values()) if p.data.chain[-1].code is code]
 
     def with_backend(self, backend: Any) -> Unit:

@@ -65,7 +65,7 @@ def config_entries(module: str) -> dict[str, Any]:
 
 
 def unset() -> Any:
-    """What stands in an entry of `config_entries` for a value that nobody has set."""
+    """What is in an entry of `config_entries` for a value that nobody has set."""
     return loaded("torch.utils._config_module")._UNSET_SENTINEL
 
 

@@ -1,6 +1,6 @@
 """What Python does for any object: the operations that every room uses, declared.
 
-As in a header of C, a function here has a signature and says what it does; its body stands in the
+As in a header of C, a function here has a signature and says what it does; its body is in the
 room that knows how, under `@implements(abstract.name)`, and takes the place of the declaration when
 that room is imported. So a value can ask for an attribute, a call or an item of any other value
 without knowing its room, and imports go one way. Call them as `abstract.name(trace, ...)`.

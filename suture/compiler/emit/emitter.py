@@ -47,12 +47,14 @@ class Emitted:
     caller: Caller | None = None  # the way into the graph
     watch: Watch | None = None  # is told how the branch on data goes that the variant ends with
     name: str = ""
-    stands: tuple[Any, int] | None = None  # the code object and the instruction it stands for
+    replaces: tuple[Any, int] | None = (
+        None  # the code object and the instruction where its region starts
+    )
     described: dict[str, Any] = field(default_factory=dict)  # constants made here, by name
     graph_kept: bool = False  # what is called is the graph module's own function, nothing around it
 
     def set_graph(self, compiled: Any) -> None:
-        """Let the variant call the compiled graph. What the graph always gets stands before the
+        """Let the variant call the compiled graph. What the graph always gets is before the
         arguments already: hundreds of parameters cost a call next to nothing then."""
         namespace, statics = self.namespace, self.statics  # the examples are not kept
 
@@ -102,7 +104,7 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     namespace, handler = writer.namespace, checks.handler
     made = Emitted(function, source, module, inputs, namespace, statics, handler, parameters)
     made.watch = leaving.watch
-    made.name, made.stands, made.described = name, (caller.code.code, index), writer.described
+    made.name, made.replaces, made.described = name, (caller.code.code, index), writer.described
     return made
 
 
@@ -206,7 +208,7 @@ def _attempt(
 
 
 def _read(writer: Writer, source: Source) -> str:
-    """A source as an expression that stands before everything else in the body."""
+    """A source as an expression that is before everything else in the body."""
     kind = source.kind
     if kind == "slot":
         return writer.params[source.arg]

@@ -218,7 +218,7 @@ class Leaving:
         interpret: bool = False,
         raises: bool = False,
     ) -> str:
-        """A jump to the point where the innermost frame stands at `index` with `stack`."""
+        """A jump to the point where the innermost frame is at `index` with `stack`."""
         specs, state = [], []
         for depth, frame in enumerate(reversed(frames)):
             inner = depth == 0

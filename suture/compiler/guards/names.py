@@ -68,7 +68,7 @@ def called_module(chain: Chain, owner: type | None) -> type | None:
 
 
 def location_of(chain: Chain, owner: type | None) -> Where:
-    """Where a point stands; for the call of a module, its forward."""
+    """Where a point is; for the call of a module, its forward."""
     function, file, line = where(chain)
     forward = getattr(called_module(chain, owner), "forward", None)
     code = getattr(inspect.unwrap(forward), "__code__", None) if forward is not None else None

@@ -11,7 +11,7 @@ from suture.compiler import abstract
 from suture.compiler.core import Handling, Modes, Numbers, Outside, Progress, Region, Trace, Value
 from suture.compiler.objects import Generator, Raised
 
-_OWN_REFERENCES = 2  # that of the table of waiting generators, and the argument that asks
+_OWN_REFERENCES = 2  # that of the table of waiting generators, and the argument of the caller
 _CONTAINERS = (list, tuple, dict, set, frozenset)
 # The trace itself refers to every generator; what values and frames refer to is asked.
 _OF_TRACE = (Trace, Handling, Outside, Progress, Region, Modes, Numbers)

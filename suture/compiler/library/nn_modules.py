@@ -103,7 +103,7 @@ def _refuse_moving_hooks(trace: Trace, module: Object) -> None:
 
 
 def _is_plain(trace: Trace, module: Object) -> bool:
-    """No hooks, not compiled on its own: what Module._call_impl asks first."""
+    """No hooks, not compiled on its own: what Module._call_impl tests first."""
     compiled = instance_value(trace, module, "_compiled_call_impl")
     if compiled is MISSING:
         compiled = abstract.getattr(trace, module, "_compiled_call_impl")

@@ -254,7 +254,7 @@ class _Describing:
     # ---- the variant
 
     def _variant(self, capture: Capture, emitted: Any) -> dict[str, Any]:
-        code, index = emitted.stands
+        code, index = emitted.replaces
         used = _names_in(emitted.function.__code__)
         names = {
             name: self._constant(emitted, name, value)
@@ -265,7 +265,7 @@ class _Describing:
         return {
             "name": emitted.name,
             "source": emitted.source,
-            "stands": [self.code(code), index],
+            "replaces": [self.code(code), index],
             "names": names,
             "graph": None if emitted.module is None else self._graph(capture, emitted),
             "exit": type(capture.exit).__name__,

@@ -44,7 +44,7 @@ class History:
 
     def __init__(self, dynamic: bool | None, resumed: bool = False) -> None:
         self._plan = Plan(dynamic=dynamic)
-        self._resumed = resumed  # the point stands inside of a function
+        self._resumed = resumed  # the point is inside of a function
         self._bound: Any = None  # gives the one module that this is compiled for, if there is one
         self._numbers: dict[str, Any] = {}
         self._sizes: dict[tuple[str, int], tuple[int, ...]] = {}
@@ -99,11 +99,11 @@ class History:
         return self._bound is not None and self._bound() is module
 
     def changes(self, path: str) -> None:
-        """What stands at `path` changes: a number there is a symbol from the start."""
+        """What is at `path` changes: a number there is a symbol from the start."""
         self._changing.add(path)
 
     def is_run_as_loop(self, iterator: str) -> None:
-        """The point stands behind the instruction that takes an element from the iterator at this
+        """The point is behind the instruction that takes an element from the iterator at this
         path: the loop is not unrolled."""
         self._iterator_indices[iterator] = ""
 

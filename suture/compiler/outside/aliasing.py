@@ -1,7 +1,7 @@
-"""Which inputs are one object, and which must not become one.
+"""Which inputs are one object, and which must not be one.
 
 Objects that were told apart while tracing are assumed to be different at every call: where the
-region changes one of them, or asks whether two are one, another call may not pass one object twice.
+region changes one of them, or compares two by identity, another call may not pass one object twice.
 """
 
 from __future__ import annotations

@@ -233,7 +233,7 @@ def looks_at_locals(fn: object) -> bool:
     """Whether a function, or one that it wraps, reads the local variables of frames: of those that
     call it, which a variant does not have."""
     for _ in range(_WRAPPERS):
-        if type(fn) is not types.FunctionType:  # asks no object of the program for its class
+        if type(fn) is not types.FunctionType:  # reads `__class__` of no object of the program
             return False
         if "f_locals" in fn.__code__.co_names:
             return True

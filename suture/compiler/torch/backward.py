@@ -158,7 +158,7 @@ def _is_dense(tensor: torch.Tensor) -> bool:
 
 
 def _takes(leaf: Tensor, grad: Any) -> bool:
-    """Whether what stands in `.grad` is nothing, or a plain tensor that can be added to."""
+    """Whether what is in `.grad` is nothing, or a plain tensor that can be added to."""
     if grad.is_constant():
         return grad.constant() is None
     plain = isinstance(grad, Tensor) and is_plain(grad) and not grad.value.requires_grad

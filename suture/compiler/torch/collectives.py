@@ -23,7 +23,7 @@ from suture.runtime.sources import Source
 from suture.torch_private import autograd_parts, distributed_parts
 
 # By name: the function of torch that does the same with a functional collective and a copy, and
-# where `op` and `group` stand among the positional arguments.
+# where `op` and `group` are among the positional arguments.
 _IN_PLACE: dict[str, tuple[str, int | None, int]] = {
     "all_reduce": ("all_reduce_inplace", 1, 2),
     "all_gather": ("all_gather_inplace", None, 2),

@@ -23,7 +23,7 @@ def _toward_root(heap: list[Any], top: int, index: int) -> None:
 def _toward_leaves(heap: list[Any], top: int) -> None:
     """Fill the hole at `top` with smaller children down to a leaf, then let the item rise.
 
-    This asks for fewer comparisons than stopping on the way down, and is what heapq does.
+    This takes fewer comparisons than stopping on the way down, and is what heapq does.
     """
     item = heap[top]
     index = top

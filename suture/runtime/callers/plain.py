@@ -58,12 +58,12 @@ class Measured(Caller):
         ours = _seconds(plain, args)
         if ours is None or theirs is None or ours >= _GAIN * theirs:
             self.description = other.describe()
-            self.become(other.run)
+            self.switch_to(other.run)
             return other.run(*args)
         self.description = (
             f"plain: one by one in {ours * 1e6:.1f} us, through the backend in {theirs * 1e6:.1f}"
         )
-        self.become(_up_to(plain, other.run, self.symbolic, args) if self.symbolic else plain)
+        self.switch_to(_up_to(plain, other.run, self.symbolic, args) if self.symbolic else plain)
         self.chosen(self.description)
         return plain(*args)
 

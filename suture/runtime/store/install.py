@@ -273,7 +273,7 @@ class _Reading:
         name = data["name"]
         exec(compile(data["source"], f"{VARIANT}{name}>", "exec", dont_inherit=True), namespace)
         function = namespace.pop(name)
-        code, index = data["stands"]
+        code, index = data["replaces"]
         function.__code__ = relocated(function.__code__, decode_code(self.code(code)), index)
         hide(function.__code__)
         return function

@@ -44,11 +44,11 @@ def below(base: Source, step: list[Any]) -> Source:
 
 
 def read(source: Source, at: Any) -> Any:
-    """What stands at `source`, whose base is `at`; LookupError if nothing does."""
+    """What is at `source`, whose base is `at`; LookupError if nothing is there."""
     try:
         return _READERS[source.kind](at, source.arg)
     except (AttributeError, TypeError, ValueError, IndexError, KeyError) as error:
-        raise LookupError(f"nothing stands at {source.path()}") from error
+        raise LookupError(f"nothing is at {source.path()}") from error
 
 
 def _attr(at: Any, name: str) -> Any:

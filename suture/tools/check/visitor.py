@@ -148,7 +148,7 @@ class Walker(ast.NodeVisitor):
 
     def _decide(self, test: ast.expr, number: str) -> None:
         if isinstance(test, ast.BoolOp):
-            self._decide(test.values[-1], number)  # the others are looked at where they stand
+            self._decide(test.values[-1], number)  # the others are looked at where they are
             return
         kind = None if id(test) in self._expected else self.types.of(test)
         if kind == TENSOR:

@@ -34,7 +34,7 @@ def graph(nodes: Sequence[Node], title: str) -> Markup:
 
 
 def _ranks(nodes: Sequence[Node]) -> dict[str, int]:
-    """How far down each value stands: below everything it is made from; inputs just above use."""
+    """How far down each value is: below everything it is made from; inputs just above use."""
     ranks: dict[str, int] = {}
     for node in nodes:
         above = [ranks[one] for one in node.inputs if one in ranks]

@@ -119,14 +119,14 @@ def compare_op(trace: Trace, inst: Instruction, left: Value, right: Value) -> Va
 
 @op("COMPARE_TEST", run="compare_test")
 def compare_test(trace: Trace, inst: Instruction, left: Value, right: Value) -> Value:
-    """A comparison and its truth. Where a branch follows, that one asks: a tensor there is decided
-    by as it is where branches ask themselves, and is not made a number of the graph first."""
-    told = abstract.compare(trace, inst.val, left, right)
+    """A comparison and its truth. A tensor that a branch follows on is decided as at any branch on
+    a tensor, and is not made a number of the graph first."""
+    result = abstract.compare(trace, inst.val, left, right)
     frame = trace.frames[-1]
     branch = frame.code.instructions[inst.index + 1]
-    if isinstance(told, Tensor) and branch.op in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"):
-        return Constant(truth_at_branch(trace, frame, branch, told))
-    return abstract.to_bool(trace, told)
+    if isinstance(result, Tensor) and branch.op in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"):
+        return Constant(truth_at_branch(trace, frame, branch, result))
+    return abstract.to_bool(trace, result)
 
 
 @op("IS_OP", run="is")
