@@ -210,8 +210,8 @@ class GraphBuilder:
             with torch.inference_mode(self.inference):  # it was there before the mode was switched
                 return self._fake_tensor(tensor, source, dims)
         if tensor_parts.is_traceable_wrapper_subclass(tensor) and dims is not None:
-            name = TorchName(source.path())
-            return self.fake.from_tensor(tensor, symbolic_context=dims, source=name)
+            origin = TorchName(source.path())
+            return self.fake.from_tensor(tensor, symbolic_context=dims, source=origin)
         if tensor_parts.is_traceable_wrapper_subclass(tensor) or _views_a_wrapper(tensor):
             return self.fake.from_tensor(tensor, static_shapes=True)
         context = dims if dims is not None else symbolic_shapes.static_context(tensor)

@@ -111,8 +111,8 @@ class History:
         """Take over what another history of the same point has seen, where this one has not."""
         for path, number in other._numbers.items():
             self._numbers.setdefault(path, number)
-        for path, shape in other._sizes.items():
-            self._sizes.setdefault(path, shape)
+        for size, shape in other._sizes.items():
+            self._sizes.setdefault(size, shape)
         for key, moving in other._moving.items():
             self._moving.setdefault(key, set()).update(moving)
         self._changing |= other._changing
