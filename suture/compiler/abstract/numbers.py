@@ -24,18 +24,3 @@ def computed_number(trace: Trace, real: object, args: list[Any]) -> Value:
 def specialise(trace: Trace, symbol: Value) -> Any:
     """The value of a symbol, guarded to stay that; Break if it comes from data, or if too many
     values have been guarded here, as in a loop that numbers its results."""
-
-
-@declared
-def symbol_not(trace: Trace, symbol: Value) -> Value:
-    """`not symbol`, as a symbol where torch has one, else guarded."""
-
-
-@declared
-def symbol_to_bool(trace: Trace, symbol: Value) -> Value:
-    """`bool(symbol)`, as a symbol where torch has one, else guarded."""
-
-
-@declared
-def symbol_truth(trace: Trace, symbol: Value) -> bool:
-    """The truth of a symbol now, guarded to stay that; Break if it comes from data."""

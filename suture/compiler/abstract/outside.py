@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import types
 from typing import Any
 
 from suture.compiler.abstract.declare import declared
@@ -37,16 +36,6 @@ def realize(trace: Trace, lazy: object) -> Value | None:
 
 
 @declared
-def stay_apart(trace: Trace, left: Value, right: Value) -> None:
-    """Two objects from outside were asked whether they are one: they must stay two."""
-
-
-@declared
 def wrap(trace: Trace, value: object, source: Source | None) -> Any:
     """The value of a real object that is read at `source`, with its guards. The same object always
     gives the same value."""
-
-
-@declared
-def wrap_cell(trace: Trace, cell: types.CellType, source: Source | None) -> Value:
-    """The value of a closure cell; its contents are looked at when they are read."""

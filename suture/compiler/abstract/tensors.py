@@ -87,16 +87,6 @@ def refuse_tensor(trace: Trace, value: torch.Tensor, source: Source | None, kind
 
 
 @declared
-def tensor_contains(trace: Trace, tensor: Value, item: object) -> Value:
-    """`item in tensor`: a comparison and `any`, as nodes."""
-
-
-@declared
-def tensor_getitem(trace: Trace, tensor: Value, key: Value) -> Value:
-    """`tensor[key]` as nodes; a key of symbols selects without specialising them."""
-
-
-@declared
 def tensor_length(trace: Trace, tensor: Value) -> Value:
     """`len(tensor)`: its first size, a constant or a symbol; TypeError of the program for none."""
 
@@ -121,16 +111,6 @@ def tensor_rows(trace: Trace, tensor: Value) -> list[Any]:
 
 
 @declared
-def tensor_set_attribute(trace: Trace, tensor: Value, name: str, value: Value) -> None:
-    """`tensor.name = value`: data and grad by their setters, others kept with the value."""
-
-
-@declared
-def tensor_setitem(trace: Trace, tensor: Value, key: Value, value: Value) -> None:
-    """`tensor[key] = value` as a node that writes."""
-
-
-@declared
 def tensor_shape(trace: Trace, tensor: Value) -> Any:
     """The sizes of a tensor as a torch.Size value; those that are symbols stay symbols."""
 
@@ -143,12 +123,6 @@ def tensor_to_number(trace: Trace, tensor: Value, method: str) -> Value | None:
 @declared
 def torch_attribute(trace: Trace, tensor: Value, name: str) -> Value:
     """An attribute as torch.Tensor has it, whatever the class of the tensor says."""
-
-
-@declared
-def truth_from_data(trace: Trace, tensor: Value) -> Value | None:
-    """The truth of a tensor as a symbol, for a graph that must be whole; None if it cannot be.
-    A branch on it is a break all the same."""
 
 
 @declared

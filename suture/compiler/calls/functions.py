@@ -34,7 +34,11 @@ from suture.compiler.objects import (
     MadeFunction,
     Raised,
     Tuple,
+    builtin,
+    constant,
+    function,
 )
+from suture.compiler.objects import array as array_values
 from suture.compiler.objects.kept import is_finite_iterator, refuse_callbacks
 from suture.compiler.objects.methods import find_method
 from suture.compiler.outside.namespaces import looks_at_locals
@@ -97,7 +101,7 @@ def call_type_method(
 # ---- Python functions
 
 
-@implements(abstract.call_function)
+@implements(function.call_function)
 def call_function(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if type(fn) is MadeFunction:
         return inline(trace, fn, args, kwargs)
@@ -162,7 +166,7 @@ def by_verdict(
         if isinstance(real, types.FunctionType):
             return inline(trace, fn, args, kwargs)
     if verdict.origin is rules.Origin.NUMPY:
-        done = abstract.call_numpy(trace, real, args, kwargs)
+        done = array_values.call_numpy(trace, real, args, kwargs)
         if done is not None:
             return done
     raise unmodelled.reason(real, verdict, args)
@@ -255,7 +259,7 @@ def _bind_keywords(
 # ---- everything else that is known by identity
 
 
-@implements(abstract.call_builtin)
+@implements(builtin.call_builtin)
 def call_builtin(trace: Trace, fn: Builtin, args: list[Any], kwargs: dict[str, Any]) -> Any:
     real = fn.value
     overridden = abstract.call_override(trace, real, fn, args, kwargs)
@@ -325,7 +329,7 @@ def builtin_method(trace: Trace, method: Any, obj: Any, name: str, args: Any, kw
     return method(obj, trace, *args, **kwargs)
 
 
-@implements(abstract.constant_method)
+@implements(constant.constant_method)
 def constant_method(
     trace: Trace, owner: Value, name: str, args: list[Any], kwargs: dict[str, Value]
 ) -> Value | None:

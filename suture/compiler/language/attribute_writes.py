@@ -27,6 +27,7 @@ from suture.compiler.objects import (
     Object,
     Raise,
     instance,
+    real_object,
 )
 from suture.compiler.objects.descriptor import is_property
 from suture.compiler.objects.lookup import (
@@ -150,7 +151,7 @@ def plain_delete_attribute(trace: Trace, obj: Any, name: str) -> None:
         obj.attrs.pop(name, None)
 
 
-@implements(abstract.object_set_attribute)
+@implements(real_object.object_set_attribute)
 def object_set_attribute(
     trace: Trace, variable: Value, value: object, name: str, new: Value
 ) -> None:

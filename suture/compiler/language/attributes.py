@@ -30,6 +30,7 @@ from suture.compiler.objects import (
     Raised,
     Tuple,
     instance,
+    real_object,
 )
 from suture.compiler.objects.descriptor import is_property
 from suture.compiler.objects.lookup import (
@@ -381,7 +382,7 @@ def instance_value(trace: Trace, obj: Any, name: str) -> Any:
 # ---- super, modules, other real objects
 
 
-@implements(abstract.object_attribute)
+@implements(real_object.object_attribute)
 def object_attribute(trace: Trace, variable: Any, value: object, name: str) -> Value | None:
     try:
         found = getattr(value, name)

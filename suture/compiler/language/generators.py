@@ -38,8 +38,8 @@ def advance_generator(trace: Trace, gen: Generator, sent: Value) -> Any:
     return value if kind == "yield" else END
 
 
-@implements(abstract.generator_send)
-def generator_send(trace: Trace, gen: Generator, value: Value) -> Value:
+@implements(generator.send_to_generator)
+def send_to_generator(trace: Trace, gen: Generator, value: Value) -> Value:
     kind, got = resume(trace, gen, value, None)
     if kind == "yield":
         return got
@@ -103,7 +103,7 @@ def _throw_inside(trace: Trace, gen: Generator, frame: Frame, exc: Value) -> tup
     gen.running = True
     try:
         if issubclass(exc.python_type(), GeneratorExit):
-            generator_close(trace, inner)
+            close_generator(trace, inner)
             return "raise", exc
         kind, got = resume(trace, inner, Constant(None), exc)
     except Raised as raised:
@@ -189,8 +189,8 @@ def _delegated_turn(trace: Trace, receiver: Value, value: Value) -> tuple[str, A
     return ("return", Constant(None)) if item is END else ("yield", item)
 
 
-@implements(abstract.generator_close)
-def generator_close(trace: Trace, gen: Generator) -> Any:
+@implements(generator.close_generator)
+def close_generator(trace: Trace, gen: Generator) -> Any:
     if gen.frame is None:
         return Constant(None)
     if not gen.started:
@@ -208,8 +208,8 @@ def generator_close(trace: Trace, gen: Generator) -> Any:
     return Constant(None)
 
 
-@implements(abstract.generator_throw)
-def generator_throw(trace: Trace, gen: Generator, args: list[Any]) -> Value:
+@implements(generator.throw_into_generator)
+def throw_into_generator(trace: Trace, gen: Generator, args: list[Any]) -> Value:
     given = args[1] if len(args) > 1 and not args[1].is_constant() else args[0]
     made = isinstance(given, Class) and abstract.type_lookup(trace, given.value, "__new__")
     if isinstance(given, Opaque) or isinstance(made, (types.FunctionType, staticmethod)):

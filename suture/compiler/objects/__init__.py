@@ -2,6 +2,8 @@
 
 from suture.compiler.core import NULL, Identity, Lazy, Mutable, Null, Raised, Value
 from suture.compiler.objects.address import Address
+from suture.compiler.objects.builtin import Builtin
+from suture.compiler.objects.cell import Cell
 from suture.compiler.objects.composed_iterators import CallIterator, Enumerate, Filter, Map, Zip
 from suture.compiler.objects.constant import (
     Constant,
@@ -13,7 +15,7 @@ from suture.compiler.objects.constant import (
 from suture.compiler.objects.deque import Deque
 from suture.compiler.objects.dict_ import Dict
 from suture.compiler.objects.dict_view import DictView
-from suture.compiler.objects.function import Builtin, Cell, Function, MadeFunction, Method, Partial
+from suture.compiler.objects.function import Function, MadeFunction, Method
 from suture.compiler.objects.generator import Generator, MadeByPython
 from suture.compiler.objects.growing import GrowingDeque, GrowingList, GrowingSet, GrowingTuple
 from suture.compiler.objects.instance import (
@@ -39,6 +41,7 @@ from suture.compiler.objects.iterator import (
     SetIterator,
 )
 from suture.compiler.objects.list_ import List
+from suture.compiler.objects.partial import Partial
 from suture.compiler.objects.proxy import Proxy
 from suture.compiler.objects.real_object import RealIdentity, RealObject
 from suture.compiler.objects.refused import Refused

@@ -97,7 +97,7 @@ def array_getitem(self: Array, trace: Trace, key: Value) -> Value:
 
 @method(Array, "__setitem__")
 def array_setitem(self: Array, trace: Trace, key: Value, value: Value) -> Value:
-    return abstract.array_setitem(trace, self, key, value)
+    return array_store(trace, self, key, value)
 
 
 @method(Array, "__len__")
@@ -181,3 +181,20 @@ def array_method(
 def array_operator(trace: Trace, name: str, *operands: Value) -> Value:
     """An operator with an array among its operands, as a node with the dtype that NumPy would give;
     None if the operands are not for the graph."""
+
+
+@declared
+def array_store(trace: Trace, array: Value, key: Value, value: Value) -> Value:
+    """`array[key] = value` as a node; gives None as the program sees it. Break for arrays from
+    outside, which may share memory."""
+
+
+@declared
+def call_numpy(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    """A function of NumPy: its result as an array of the graph, or folded; None if it has nothing
+    to do with arrays."""
+
+
+@declared
+def number_in(trace: Trace, array: Value) -> Value:
+    """A scalar of NumPy as the number of Python that it holds."""

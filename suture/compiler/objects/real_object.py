@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from suture.compiler.core import Value
+from suture.compiler.abstract import declared
+from suture.compiler.core import Trace, Value
 from suture.runtime.sources import Source
 
 
@@ -57,3 +58,18 @@ class RealObject(Value):
 
     def identity(self) -> Hashable:
         return RealIdentity(self.value)
+
+
+# ---- declared here, as in `abstract`: other rooms have the bodies
+
+
+@declared
+def object_attribute(trace: Trace, variable: object, value: object, name: str) -> Value:
+    """An attribute of a real object that is known by identity (function, C object)."""
+
+
+@declared
+def object_set_attribute(
+    trace: Trace, variable: Value, value: object, name: str, new: Value
+) -> None:
+    """Set an attribute of a real object that is known by identity: Break, since others see it."""

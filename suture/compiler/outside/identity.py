@@ -14,7 +14,7 @@ import torch
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
-from suture.compiler.objects import Function, Method, Mutable, Opaque, Raise, Symbol
+from suture.compiler.objects import Function, Method, Mutable, Opaque, Raise, Symbol, set_
 from suture.compiler.objects.made_weakref import MadeReference
 from suture.compiler.objects.weakref import WeakReference
 from suture.runtime.sources import Source
@@ -56,7 +56,7 @@ def _same_reference(trace: Trace, real: WeakReference, made: MadeReference) -> b
     return plain and is_same(trace, real.call(trace, [], {}), made.to)
 
 
-@implements(abstract.stay_apart)
+@implements(set_.stay_apart)
 def stay_apart(trace: Trace, left: Value, right: Value) -> None:
     if left.source is None or right.source is None or type(left) is not type(right):
         return

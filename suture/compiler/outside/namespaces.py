@@ -12,6 +12,7 @@ from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Frame, Trace, Value
 from suture.compiler.objects import Cell, Constant, Dict, Lazy, Raise, Raised, instance
+from suture.compiler.objects import cell as cells
 from suture.compiler.objects.lookup import MISSING, find_in_mro, is_data_descriptor
 from suture.compiler.objects.methods import run_method
 
@@ -142,7 +143,7 @@ def frame_cell(trace: Trace, frame: Frame, slot: int) -> Cell:
     cell = frame.locals[slot]
     if type(cell) is Lazy:
         if isinstance(cell.value, types.CellType):
-            cell = abstract.wrap_cell(trace, cell.value, cell.source)
+            cell = cells.wrap_cell(trace, cell.value, cell.source)
         else:
             cell = abstract.realize(trace, cell)
         frame.locals[slot] = cell
@@ -152,7 +153,7 @@ def frame_cell(trace: Trace, frame: Frame, slot: int) -> Cell:
     return made
 
 
-@implements(abstract.load_cell)
+@implements(cells.load_cell)
 def load_cell(trace: Trace, cell: Cell) -> Any:
     if type(cell.contents) is Lazy:
         cell.contents = abstract.realize(trace, cell.contents)

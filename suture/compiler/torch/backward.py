@@ -22,6 +22,7 @@ from suture.compiler.graph import OpFailed
 from suture.compiler.graph.derivatives import saving
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Tensor
+from suture.compiler.objects import tensor as tensor_values
 from suture.compiler.torch.derivatives import guard_reached, is_plain
 from suture.compiler.torch.hooks import keep_hook
 from suture.compiler.torch.tensor_attributes import tensor_attribute
@@ -191,7 +192,7 @@ def _accumulate(trace: Trace, leaf: Tensor, grad: Any, new: Any, shared: bool) -
     if shared or not _is_laid_out(leaf.value, new.value):
         own = abstract.call_torch(trace, torch.empty_like, [leaf], {})
         new = abstract.add_node(trace, "call_method", "copy_", [own, new], {})
-    abstract.tensor_set_attribute(trace, leaf, "grad", new)
+    tensor_values.tensor_set_attribute(trace, leaf, "grad", new)
 
 
 def _is_laid_out(leaf: torch.Tensor, grad: torch.Tensor) -> bool:

@@ -36,6 +36,7 @@ from suture.compiler.objects import (
     Tuple,
     tensor,
 )
+from suture.compiler.objects import tensor as tensor_values
 from suture.compiler.objects.methods import method
 from suture.compiler.objects.real_object import RealIdentity
 from suture.compiler.objects.torch_switch import FunctionSwitch, Switch, leave, state_behind
@@ -182,7 +183,7 @@ def _call_field(trace: Trace, real: Any, args: list[Any]) -> Value | None:
     if real.__name__ == "__get__":
         return abstract.torch_attribute(trace, args[0], field.__name__)
     if real.__name__ == "__set__" and len(args) == 2:
-        abstract.tensor_set_attribute(trace, args[0], field.__name__, args[1])
+        tensor_values.tensor_set_attribute(trace, args[0], field.__name__, args[1])
         return Constant(None)
     return None
 

@@ -27,6 +27,7 @@ from suture.compiler.objects import (
     refused,
     tensor,
 )
+from suture.compiler.objects import tensor as tensor_values
 from suture.compiler.objects.tensor import KNOWN_METHODS, KNOWN_PROPERTIES, BaseMethod
 from suture.compiler.torch.derivatives import fact_of_history
 from suture.compiler.torch.overrides import override_of_method
@@ -152,7 +153,7 @@ def method_of_refused(
     raise tensor.why()
 
 
-@implements(abstract.tensor_set_attribute)
+@implements(tensor_values.tensor_set_attribute)
 def tensor_set_attribute(trace: Trace, tensor: Tensor, name: str, value: Value) -> None:
     set_attribute(trace, tensor, name, value)
 
