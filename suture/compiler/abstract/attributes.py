@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from suture.compiler.abstract.declare import declared
@@ -37,7 +36,7 @@ def instance_dict(trace: Trace, obj: Value) -> Any:
 
 
 @declared
-def method(trace: Trace, fn: Callable[..., Any], owner: Value) -> Value:
+def method(trace: Trace, fn: Value, owner: Value) -> Value:
     """The bound method of `owner` whose function is `fn`."""
 
 

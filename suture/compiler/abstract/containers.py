@@ -29,7 +29,7 @@ def each(trace: Trace, value: object) -> Any:
 
 
 @declared
-def getitem(trace: Trace, obj: object, key: Value) -> Value | None:
+def getitem(trace: Trace, obj: object, key: Value) -> Value:
     """`obj[key]`."""
 
 
@@ -85,5 +85,5 @@ def set_item(trace: Trace, obj: Value, key: Value, value: Value) -> None:
 
 
 @dispatched
-def tail_getitem(trace: Trace, obj: Value, key: Value) -> Value | None:
+def tail_getitem(trace: Trace, obj: Value, key: Value) -> Value:
     """`obj[key]`. May leave a frame, where the class is the program's."""

@@ -8,11 +8,12 @@ from typing import Any
 from suture.breaks import Break
 from suture.bytecode import Code
 from suture.compiler.abstract.declare import declared
+from suture.compiler.capture import Exit
 from suture.compiler.core import Frame, Pending, Trace, Value
 
 
 @declared
-def exit_at(trace: Trace, reason: Break) -> Value:
+def exit_at(trace: Trace, reason: Break) -> Exit:
     """Leave before the instruction that runs now: Python runs it."""
 
 

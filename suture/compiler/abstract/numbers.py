@@ -9,13 +9,13 @@ from suture.compiler.core import Trace, Value
 
 
 @declared
-def compare_drawn(trace: Trace, symbol: str, left: Value, right: object) -> Value:
+def compare_drawn(trace: Trace, symbol: str, left: Value, right: object) -> Value | None:
     """Comparing a number that will be drawn with a constant: the outcome, if it can have only
     one; else None."""
 
 
 @declared
-def computed_number(trace: Trace, real: object, args: list[Any]) -> Value:
+def computed_number(trace: Trace, real: object, args: list[Any]) -> Value | None:
     """What a pure function makes of floats that change: a number of its own, which the variant
     computes at each call, or a truth that is guarded. None if it is something else."""
 

@@ -14,7 +14,7 @@ def binary(trace: Trace, name: str, left: object, right: Value) -> Value:
 
 
 @declared
-def builtin_part(trace: Trace, obj: object) -> Value:
+def builtin_part(trace: Trace, obj: Value) -> Value:
     """A list, tuple, dict... behind an object of a derived class, or behind a constant."""
 
 
@@ -40,7 +40,7 @@ def format_value(trace: Trace, value: object, spec: Value | None) -> Any:
 
 
 @dispatched
-def hash_of(trace: Trace, value: Value) -> Value | None:
+def hash_of(trace: Trace, value: Value) -> Value:
     """`hash(value)`, for what is known well enough."""
 
 

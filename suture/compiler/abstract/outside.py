@@ -20,7 +20,7 @@ def is_fixed(trace: Trace, source: Source) -> bool:
 
 
 @declared
-def known_number(trace: Trace, tensor: Value) -> Value | None:
+def known_number(trace: Trace, tensor: Value) -> int | float | complex | bool | None:
     """The number in a tensor that follows from such buffers, which are guarded, or from the
     operations that made it; or None."""
 
@@ -31,7 +31,7 @@ def pinned(trace: Trace, obj: object, name: str = "") -> Source:
 
 
 @declared
-def realize(trace: Trace, lazy: object) -> Value | None:
+def realize(trace: Trace, lazy: object) -> Any:
     """Look at a value inside a container, or in a local: None if that is unbound."""
 
 

@@ -33,9 +33,7 @@ def device_block(trace: Trace, device: torch.device, name: str) -> Value:
 
 
 @declared
-def fake_input(
-    trace: Trace, value: torch.Tensor, source: Source | None, dims: object
-) -> torch.Tensor:
+def fake_input(trace: Trace, value: torch.Tensor, source: Source, dims: object) -> torch.Tensor:
     """The fake tensor of a real one read at `source`; `dims` says which sizes are symbols."""
 
 
@@ -82,7 +80,7 @@ def proxy(trace: Trace, variable: object) -> Any:
 
 
 @declared
-def refuse_tensor(trace: Trace, value: torch.Tensor, source: Source | None, kind: type) -> None:
+def refuse_tensor(trace: Trace, value: torch.Tensor, source: Source, kind: type) -> None:
     """Break if a tensor of this class and layout cannot be an input of a graph."""
 
 
@@ -116,7 +114,7 @@ def tensor_shape(trace: Trace, tensor: Value) -> Any:
 
 
 @declared
-def tensor_to_number(trace: Trace, tensor: Value, method: str) -> Value | None:
+def tensor_to_number(trace: Trace, tensor: Value, method: str) -> Value:
     """`.item()`, `int()`, `float()`, `bool()`: a symbolic number, where torch can make one."""
 
 
@@ -126,5 +124,5 @@ def torch_attribute(trace: Trace, tensor: Value, name: str) -> Value:
 
 
 @declared
-def wrap_tensor(trace: Trace, value: torch.Tensor, source: Source | None) -> Value:
+def wrap_tensor(trace: Trace, value: torch.Tensor, source: Source) -> Value:
     """A tensor that comes from outside becomes an input of the graph."""

@@ -236,7 +236,7 @@ def _leave_call(trace: Trace, reason: Break) -> None:
 
 
 @implements(abstract.exit_at)
-def exit_at(trace: Trace, reason: Break) -> Any:
+def exit_at(trace: Trace, reason: Break) -> Exit:
     frame = trace.frames[min(trace.progress.mark.depth, len(trace.frames)) - 1]
     inst = frame.code.instructions[frame.ip]
     match reason.type.leaves:

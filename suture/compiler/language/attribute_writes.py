@@ -52,7 +52,7 @@ def del_attr(trace: Trace, obj: Value, name: str) -> None:
 
 
 @implements(instance.instance_set_attribute)
-def instance_set_attribute(trace: Trace, obj: Value, name: str, value: Value) -> None:
+def instance_set_attribute(trace: Trace, obj: Object | Raise, name: str, value: Value) -> None:
     cls = obj.python_type()
     setter = type_lookup(trace, cls, "__setattr__")
     if setter is torch.nn.Module.__setattr__ and not nn_special(trace, obj, name, value):
@@ -107,7 +107,7 @@ def _takes_attributes(cls: type) -> bool:
 
 
 @implements(instance.instance_delete_attribute)
-def instance_delete_attribute(trace: Trace, obj: Value, name: str) -> None:
+def instance_delete_attribute(trace: Trace, obj: Object | Raise, name: str) -> None:
     cls = obj.python_type()
     deleter = type_lookup(trace, cls, "__delattr__")
     if not is_builtin_method(deleter, "__delattr__"):

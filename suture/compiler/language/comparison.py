@@ -129,7 +129,7 @@ def _compared_part(trace: Trace, obj: Value, method: str) -> Any:
 
 
 @implements(abstract.builtin_part)
-def builtin_part(trace: Trace, obj: object) -> Any:
+def builtin_part(trace: Trace, obj: Value) -> Value:
     if isinstance(obj, Object) and obj.storage is not None:
         return builtin_part(trace, obj.storage)
     if type(obj) is Constant and type(obj.value) is tuple:

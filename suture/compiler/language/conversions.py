@@ -79,7 +79,7 @@ def number_of(trace: Trace, value: Value, kind: type, method: str) -> Any:
 
 
 @implements(abstract.number_of, Object)
-def _number_of_object(trace: Trace, value: Object, kind: type, method: str) -> Value | None:
+def _number_of_object(trace: Trace, value: Object, kind: type, method: str) -> Any:
     """int(), float() or complex() of an object: the methods of its class, then its own value."""
     methods = (method, "__float__", "__index__") if kind is complex else (method, "__index__")
     known = False
@@ -337,7 +337,7 @@ def _text_of_method(trace: Trace, value: object, name: str) -> Any:
 
 
 @implements(abstract.convert_value, Raise)
-def _exception_text(trace: Trace, value: Raise, how: str) -> Value | None:
+def _exception_text(trace: Trace, value: Raise, how: str) -> Any:
     """Of an exception made while tracing."""
     if how == "ascii":
         return ascii_of(trace, value)
@@ -361,7 +361,7 @@ def _exception_text(trace: Trace, value: Raise, how: str) -> Value | None:
 
 
 @implements(abstract.format_value)
-def format_value(trace: Trace, value: Any, spec: Any) -> Any:
+def format_value(trace: Trace, value: Any, spec: Value | None) -> Any:
     if not value.is_constant() and (spec is None or abstract.constant_value(trace, spec) == ""):
         return abstract.convert_value(trace, value, "str")
     known = abstract.constant_value(trace, value)

@@ -33,7 +33,7 @@ def advance_in_loop(trace: Trace, frame: Frame, iterator: Value) -> Any:
 
 
 @implements(generator.advance_generator)
-def advance_generator(trace: Trace, gen: Generator, sent: Value) -> Any:
+def advance_generator(trace: Trace, gen: Generator, sent: Value) -> Value:
     kind, value = resume(trace, gen, sent, None)
     return value if kind == "yield" else END
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import types
+from collections.abc import Hashable
 from typing import Any
 
 from suture._core import type_name
@@ -66,7 +67,7 @@ class Hashed:
 
 
 @implements(abstract.hash_of)
-def hash_of(trace: Trace, value: Value) -> Value | None:
+def hash_of(trace: Trace, value: Value) -> Value:
     if value.is_constant():
         return abstract.fold(trace, hash, [value], {})
     raw = _hasher(trace, value)
@@ -95,13 +96,13 @@ def _hash_by_identity(trace: Trace, value: Value) -> Value:
 
 
 @implements(abstract.hash_of, Class, Builtin, Function)
-def _hash_of_callable(trace: Trace, value: Value) -> Value | None:
+def _hash_of_callable(trace: Trace, value: Value) -> Value:
     _hasher(trace, value)
     return _hash_by_identity(trace, value)
 
 
 @implements(abstract.hash_of, Tuple)
-def _hash_of_tuple(trace: Trace, value: Tuple) -> Value | None:
+def _hash_of_tuple(trace: Trace, value: Tuple) -> Value:
     if value.is_constant():
         return abstract.fold(trace, hash, [value], {})
     items = [
@@ -111,7 +112,7 @@ def _hash_of_tuple(trace: Trace, value: Tuple) -> Value | None:
 
 
 @implements(abstract.hash_of, Object)
-def _hash_of_object(trace: Trace, value: Object) -> Value | None:
+def _hash_of_object(trace: Trace, value: Object) -> Value:
     raw = _hasher(trace, value)
     if isinstance(raw, types.FunctionType):
         given = abstract.finish(trace, abstract.call_type_method(trace, value, "__hash__", [], {}))
@@ -126,7 +127,7 @@ def _hash_of_object(trace: Trace, value: Object) -> Value | None:
 
 
 @implements(instance.object_hash_key)
-def object_hash_key(trace: Trace, obj: Object) -> Any:
+def object_hash_key(trace: Trace, obj: Object) -> Hashable:
     raw = abstract.type_lookup(trace, obj.cls, "__hash__")
     if raw is None:
         return abstract.raise_(trace, TypeError, f"unhashable type: '{type_name(obj.cls)}'")

@@ -37,12 +37,12 @@ def _only_computes(fn: types.FunctionType) -> bool:
 
 
 @implements(abstract.getitem)
-def get_item(trace: Trace, obj: Value, key: Value) -> Value | None:
+def get_item(trace: Trace, obj: Value, key: Value) -> Value:
     return abstract.finish(trace, abstract.tail_getitem(trace, obj, key))
 
 
 @implements(abstract.tail_getitem)
-def _tail_getitem(trace: Trace, obj: Value, key: Value) -> Value | None:
+def _tail_getitem(trace: Trace, obj: Value, key: Value) -> Value:
     if obj.is_constant() and type(obj) is not Tuple:
         return _constant_getitem(trace, obj, key)
     own = find_method(type(obj), "__getitem__")
@@ -55,7 +55,7 @@ def _tail_getitem(trace: Trace, obj: Value, key: Value) -> Value | None:
 
 
 @implements(abstract.tail_getitem, Opaque)
-def _opaque_getitem(trace: Trace, obj: Opaque, key: Value) -> Value | None:
+def _opaque_getitem(trace: Trace, obj: Opaque, key: Value) -> Value:
     raise Break(objects.UNKNOWN_SUBSCRIPT, object=obj.describe(), key=key.describe())
 
 
@@ -72,7 +72,7 @@ def dict_subscript(trace: Trace, obj: Any, storage: Dict, key: Value) -> Value |
     )
 
 
-def _constant_getitem(trace: Trace, obj: Value, key: Value) -> Value | None:
+def _constant_getitem(trace: Trace, obj: Value, key: Value) -> Value:
     if isinstance(key, (Object, Tensor)) and isinstance(obj.constant(), _SEQUENCES):
         if isinstance(key, Tensor) or has_index(trace, key):
             key = Constant(abstract.integer(trace, key))
@@ -83,7 +83,7 @@ def _constant_getitem(trace: Trace, obj: Value, key: Value) -> Value | None:
 
 
 @implements(abstract.tail_getitem, Class)
-def _class_getitem(trace: Trace, obj: Class, key: Value) -> Any:
+def _class_getitem(trace: Trace, obj: Class, key: Value) -> Value:
     meta = type(obj.value)
     getter = abstract.type_lookup(trace, meta, "__getitem__") if meta is not type else MISSING
     if getter is not MISSING:
@@ -124,7 +124,7 @@ def _item_method(
 
 
 @implements(abstract.contains)
-def _contains(trace: Trace, container: Any, item: Any) -> Value | None:
+def _contains(trace: Trace, container: Any, item: Any) -> Value:
     if container.is_constant() and item.is_constant():
         return abstract.fold(trace, operator.contains, [container, item], {})
     if container.is_constant() and not isinstance(container.constant(), (str, bytes)):
@@ -147,7 +147,7 @@ def _contains(trace: Trace, container: Any, item: Any) -> Value | None:
 
 
 @implements(abstract.contains, Opaque)
-def _opaque_contains(trace: Trace, container: Opaque, item: Value) -> Value | None:
+def _opaque_contains(trace: Trace, container: Opaque, item: Value) -> Value:
     operands = f"{item.describe()}, {container.describe()}"
     raise Break(objects.UNKNOWN_OPERATOR, operator="in", operands=operands)
 
@@ -226,7 +226,7 @@ def _slice_end(trace: Trace, part: Value) -> Any:
 
 
 @implements(abstract.length)
-def length_of(trace: Trace, obj: Value) -> Value | None:
+def length_of(trace: Trace, obj: Value) -> Value:
     if obj.is_constant():
         return abstract.fold(trace, len, [obj], {})
     own = find_method(type(obj), "__len__")
@@ -239,7 +239,7 @@ def length_of(trace: Trace, obj: Value) -> Value | None:
 
 
 @implements(abstract.length, Object)
-def _object_length(trace: Trace, obj: Object) -> Value | None:
+def _object_length(trace: Trace, obj: Object) -> Value:
     if isinstance(obj.storage, Constant):
         if not isinstance(abstract.type_lookup(trace, obj.cls, "__len__"), types.FunctionType):
             return abstract.length(trace, obj.storage)

@@ -49,7 +49,7 @@ def item_source(of: Dict, key: Any) -> Source:
 
 
 @implements(abstract.iterate)
-def _iterate(trace: Trace, value: Any) -> Any:
+def _iterate(trace: Trace, value: Any) -> Value:
     own = find_method(type(value), "__iter__")
     if own is not None:
         return own(value, trace)
@@ -67,7 +67,7 @@ def _iterate_iterator(trace: Trace, value: Value) -> Value:
 
 
 @implements(abstract.iterate, Object)
-def _iterate_object(trace: Trace, value: Object) -> Any:
+def _iterate_object(trace: Trace, value: Object) -> Value:
     own = find_method(type(value), "__iter__")
     if own is not None:
         return own(value, trace)
@@ -83,7 +83,7 @@ def _iterate_object(trace: Trace, value: Object) -> Any:
 
 
 @implements(abstract.iterate, Class)
-def _iterate_class(trace: Trace, value: Class) -> Any:
+def _iterate_class(trace: Trace, value: Class) -> Value:
     meta = value.python_type()
     if abstract.type_lookup(trace, meta, "__iter__") is MISSING:
         return abstract.raise_(trace, TypeError, f"'{type_name(meta)}' object is not iterable")
@@ -101,7 +101,7 @@ def _is_c_iterator(trace: Trace, cls: type) -> bool:
     )
 
 
-def _made_iterator(trace: Trace, value: Value) -> Value | None:
+def _made_iterator(trace: Trace, value: Value) -> Value:
     """What the program's own __iter__ gives."""
     made = abstract.finish(trace, abstract.call_type_method(trace, value, "__iter__", [], {}))
     if not hasattr(made.python_type(), "__next__"):
@@ -111,7 +111,7 @@ def _made_iterator(trace: Trace, value: Value) -> Value | None:
 
 
 @implements(abstract.iterate, Constant)
-def _iterate_constant(trace: Trace, value: Constant) -> Value | None:
+def _iterate_constant(trace: Trace, value: Constant) -> Value:
     real = value.constant()
     if type(real) is range:
         return RangeIterator(real)
@@ -123,17 +123,17 @@ def _iterate_constant(trace: Trace, value: Constant) -> Value | None:
 
 
 @implements(abstract.advance)
-def _advance(trace: Trace, iterator: Value) -> Any:
+def _advance(trace: Trace, iterator: Value) -> Value:
     raise Break(control_flow.UNKNOWN_ITERATOR, iterator=iterator.describe())
 
 
 @implements(abstract.advance, Iterator, Generator)
-def _advance_iterator(trace: Trace, iterator: Any) -> Any:
+def _advance_iterator(trace: Trace, iterator: Any) -> Value:
     return iterator.advance(trace)
 
 
 @implements(abstract.advance, Object)
-def _advance_object(trace: Trace, iterator: Object) -> Any:
+def _advance_object(trace: Trace, iterator: Object) -> Value:
     try:
         made = abstract.call_type_method(trace, iterator, "__next__", [], {})
         return abstract.finish(trace, made)

@@ -113,7 +113,7 @@ def _integer_of_object(trace: Trace, variable: Object) -> int:
 
 
 @implements(abstract.known)
-def known_value(trace: Trace, value: object) -> Value | None:
+def known_value(trace: Trace, value: object) -> Any:
     return wrap_known(trace, value)
 
 
@@ -188,7 +188,7 @@ def unary_operator(trace: Trace, name: str, value: Any) -> Any:
 
 
 @implements(abstract.binary)
-def binary_operator(trace: Trace, name: str, left: Any, right: Any) -> Any:
+def binary_operator(trace: Trace, name: str, left: Any, right: Any) -> Value:
     left, right = as_number(trace, left), as_number(trace, right)
     for side in (left, right):
         if isinstance(side, Refused):
@@ -244,7 +244,7 @@ def overrides_method(trace: Trace, kinds: tuple[type, type], method: str) -> boo
 
 
 @implements(abstract.special_method)
-def special_method(trace: Trace, obj: Any, method: str, other: Value) -> Any:
+def special_method(trace: Trace, obj: Any, method: str, other: Value) -> Value | None:
     own = find_method(type(obj), method)
     if own is not None:
         result = own(obj, trace, other)

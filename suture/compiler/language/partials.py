@@ -18,7 +18,7 @@ from suture.compiler.objects import BuiltinMethod, partial
 
 
 @implements(partial.partial_attribute)
-def partial_attribute(trace: Trace, obj: Any, name: str) -> Value | None:
+def partial_attribute(trace: Trace, obj: Any, name: str) -> Value:
     found = instance_value(trace, obj, name)
     if found is not MISSING:
         return found

@@ -431,7 +431,7 @@ def super_attribute(trace: Trace, sup: Super, name: str) -> Value:
 
 
 @declared
-def object_hash_key(trace: Trace, obj: Object) -> Value:
+def object_hash_key(trace: Trace, obj: Object) -> Hashable:
     """Something hashable that compares as the object does."""
 
 

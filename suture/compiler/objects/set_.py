@@ -77,7 +77,7 @@ def refuse_mixed(containers: Any) -> None:
         raise Break(objects.UNKNOWN_OBJECT, operation=operation, object="a set")
 
 
-def _member_key(trace: Trace, item: object) -> Any:
+def _member_key(trace: Trace, item: Value) -> Any:
     """What stands for an object that is looked for in a set: a set counts as a frozenset."""
     part = abstract.builtin_part(trace, item)
     if isinstance(part, Set) and part.kind is set:

@@ -142,7 +142,7 @@ def array_method(
 
 
 @implements(array.number_in)
-def number_in(trace: Trace, array: Array) -> Value | None:
+def number_in(trace: Trace, array: Array) -> Value:
     if array.number is not None:
         return array.number
     return abstract.tensor_to_number(trace, array.tensor, "item")
@@ -203,7 +203,7 @@ def array_store(trace: Trace, array: Array, key: Value, value: Value) -> Value:
 
 
 @implements(array.array_attribute)
-def array_attribute(trace: Trace, array: Array, name: str) -> Value | None:
+def array_attribute(trace: Trace, array: Array, name: str) -> Value:
     value = array.tensor.value
     if name == "shape":
         return Tuple(list(abstract.tensor_shape(trace, array.tensor).items))

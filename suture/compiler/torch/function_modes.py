@@ -87,7 +87,7 @@ def _is_device(trace: Trace, mode: object) -> bool:
 
 def call_function_mode(
     trace: Trace, func: object, kinds: Value, args: list[Any], kwargs: dict[str, Value], plain: bool
-) -> Value | None:
+) -> Value:
     """What the innermost mode says. The stack is without it meanwhile."""
     mode = function_mode(trace, -1)
     kept = trace.modes.function_modes
@@ -109,7 +109,7 @@ def call_function_mode(
     return result
 
 
-def _on_device(trace: Trace, mode: Value, func: Any, args: list[Any], kwargs: Any) -> Value | None:
+def _on_device(trace: Trace, mode: Value, func: Any, args: list[Any], kwargs: Any) -> Value:
     """A default device: functions that make tensors are told of it."""
     try:
         makes = func.real() in _constructors()
@@ -139,7 +139,7 @@ def mode_operator(trace: Trace, name: str, *operands: object) -> Value | None:
 
 
 @implements(abstract.device_block)
-def device_block(trace: Trace, device: Any, name: str) -> Value:
+def device_block(trace: Trace, device: torch.device, name: str) -> Value:
     if name == "__exit__":
         pop_mode(trace)
         return Constant(None)

@@ -22,7 +22,7 @@ _WHOLE = slice(None)
 
 
 @implements(abstract.tail_getitem, Tensor)
-def tensor_getitem(trace: Trace, obj: Tensor, key: Value) -> Value | None:
+def tensor_getitem(trace: Trace, obj: Tensor, key: Value) -> Value:
     """A key of symbols selects without specialising them."""
     overridden = override_of_slot(trace, obj, "__getitem__", [key])
     if overridden is not None:

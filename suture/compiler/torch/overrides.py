@@ -111,7 +111,7 @@ def call_torch_function(
     args: list[Any],
     kwargs: dict[str, Value],
     plain: bool,
-) -> Value | None:
+) -> Value:
     """The result of the first override that does not decline. `plain`: as C calls it, without empty
     keyword arguments."""
     kinds = Tuple([abstract.wrap(trace, v.cls, None) for v in found])
@@ -240,7 +240,7 @@ def operator_override(trace: Trace, name: str, *operands: object) -> Value | Non
 
 
 @implements(abstract.special_override)
-def special_override(trace: Trace, tensor: Value, method: str, args: list[Any]) -> Any:
+def special_override(trace: Trace, tensor: Value, method: str, args: list[Any]) -> Value | None:
     if not isinstance(tensor, Tensor) or (tensor.cls in PLAIN and not modes_see(trace)):
         return None
     if tensor.cls not in PLAIN:
@@ -297,7 +297,7 @@ def _torch_operator(trace: Trace, name: str, operands: Any) -> Value:
 @implements(tensor.base_method)
 def base_method(
     trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     found = overridden_by(trace, [tensor, *args], kwargs) if trace.modes.overridable_seen else []
     if not found:
         return abstract.add_node(trace, "call_method", name, [tensor, *args], kwargs)

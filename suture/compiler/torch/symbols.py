@@ -55,14 +55,14 @@ def symbol_truth(trace: Trace, symbol: Symbol) -> bool:
 
 
 @implements(abstract.to_bool, Symbol)
-def symbol_to_bool(trace: Trace, variable: Symbol) -> Any:
+def symbol_to_bool(trace: Trace, variable: Symbol) -> Value:
     if isinstance(variable.value, torch.SymBool):
         return variable
     return abstract.call_torch(trace, operator.ne, [variable, Constant(0)], {})
 
 
 @implements(abstract.negate, Symbol)
-def symbol_not(trace: Trace, variable: Symbol) -> Any:
+def symbol_not(trace: Trace, variable: Symbol) -> Value:
     return abstract.call_torch(trace, torch.sym_not, [symbol_to_bool(trace, variable)], {})
 
 
@@ -234,7 +234,7 @@ def unbacked_decision(trace: Trace, error: Any) -> Break:
 @implements(tensor.symbol_method)
 def symbol_method(
     trace: Trace, symbol: Symbol, name: str, args: list[Any], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     kind = symbol.python_type()
     if name == "__index__" or (name in ("__int__", "__trunc__") and kind is int):
         return symbol

@@ -19,7 +19,7 @@ from suture.compiler.torch.tensors import add_node, call_torch, tensor_to_number
 
 
 @implements(abstract.length, Tensor)
-def tensor_len(trace: Trace, obj: Tensor) -> Value | None:
+def tensor_len(trace: Trace, obj: Tensor) -> Value:
     overridden = override_of_slot(trace, obj, "__len__", [])
     return overridden if overridden is not None else abstract.tensor_length(trace, obj)
 

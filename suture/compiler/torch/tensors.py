@@ -184,7 +184,7 @@ def from_graph(
 
 
 @implements(abstract.from_value)
-def from_value(trace: Trace, node: Any, value: object) -> Any:
+def from_value(trace: Trace, node: torch.fx.Node, value: object) -> Any:
     if isinstance(value, torch.Tensor):
         return Tensor(node, value, None, _plain_class(value))
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
@@ -234,7 +234,7 @@ def symbol(
 
 
 @implements(abstract.fold_torch)
-def fold_torch(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+def fold_torch(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Value:
     if any(holds_tensor(trace, a) for a in (*args, *kwargs.values())):
         given = torch.fx.map_arg([as_proxy(trace, a) for a in args], _fake_of)
         named = torch.fx.map_arg({k: as_proxy(trace, v) for k, v in kwargs.items()}, _fake_of)
@@ -259,7 +259,7 @@ def tensor_rows(trace: Trace, tensor: Tensor) -> list[Any]:
 
 
 @implements(abstract.tensor_to_number)
-def tensor_to_number(trace: Trace, tensor: Tensor, method: str) -> Any:
+def tensor_to_number(trace: Trace, tensor: Tensor, method: str) -> Value:
     overridden = override_of_slot(trace, tensor, method, [])
     if overridden is not None:
         return overridden
@@ -289,7 +289,7 @@ def truth_from_data(trace: Trace, tensor: Tensor) -> Any:
 
 
 @implements(abstract.graph_binary)
-def graph_binary(trace: Trace, name: str, left: Value, right: Value) -> Any:
+def graph_binary(trace: Trace, name: str, left: Value, right: Value) -> Value | None:
     if not (_operand(left) and _operand(right)):
         return None
     real = getattr(operator, name) if name != "divmod" else divmod
@@ -305,7 +305,7 @@ def graph_binary(trace: Trace, name: str, left: Value, right: Value) -> Any:
 
 
 @implements(abstract.graph_compare)
-def graph_compare(trace: Trace, symbol: str, left: Value, right: Value) -> Any:
+def graph_compare(trace: Trace, symbol: str, left: Value, right: Value) -> Value | None:
     some_tensor = isinstance(left, Tensor) or isinstance(right, Tensor)
     if some_tensor and symbol in ("==", "!="):
         for side in (left, right):  # torch has no answer for None or a text

@@ -182,7 +182,7 @@ def _guard_wrapper(
 
 
 @implements(abstract.slot_attribute)
-def slot_attribute(trace: Trace, tensor: Tensor, name: str) -> Value | None:
+def slot_attribute(trace: Trace, tensor: Tensor, name: str) -> Value:
     held = tensor.example if tensor.example is not None else tensor.value
     if name == "_spec" and distributed_parts.is_dtensor(held):
         # what it says of mesh and placements is part of the context, which is guarded
@@ -204,7 +204,7 @@ def wrapper_attribute(trace: Trace, tensor: Tensor, name: str) -> Any:
     return _made_attribute(trace, tensor, name, tensor.value.__dict__[name])
 
 
-def _made_attribute(trace: Trace, tensor: Tensor, name: str, value: Value) -> Value | None:
+def _made_attribute(trace: Trace, tensor: Tensor, name: str, value: Value) -> Value:
     if isinstance(value, torch.Tensor):
         at = (tensor.node, name)
         node = trace.graph.node("call_function", getattr, at, {}, value, counted=False)
@@ -214,7 +214,7 @@ def _made_attribute(trace: Trace, tensor: Tensor, name: str, value: Value) -> Va
     raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute=name)
 
 
-def make_wrapper(trace: Trace, cls: Class, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+def make_wrapper(trace: Trace, cls: Class, args: list[Any], kwargs: dict[str, Any]) -> Value:
     """A wrapper that the program makes: its constructor is a node of the graph."""
     meet_wrapper(trace, cls.value)
     made = abstract.call_torch(trace, cls.value, args, kwargs)
