@@ -21,6 +21,7 @@ from suture.compiler.graph.effects_of import effects_of
 from suture.compiler.graph.known import known_above, watched_mode
 from suture.compiler.graph.levels import Levels
 from suture.compiler.graph.names import TorchName, valid_name
+from suture.compiler.graph.spans import Span
 from suture.runtime.modes import around
 from suture.runtime.sources import Source
 from suture.torch_private import (
@@ -121,6 +122,8 @@ class GraphBuilder:
         self.calls_torch_function = False
         self.torch_function_off = False  # whether the graph runs without `__torch_function__`
         self.stack: Callable[[], str | None] = lambda: None
+        self.span: Callable[[], Span | None] = lambda: None  # the call that is under way
+        self.spans: dict[torch.fx.Node, Span] = {}  # by which call a node was made
         self._names: set[str] = set()
 
     # ---- inputs
@@ -272,6 +275,9 @@ class GraphBuilder:
         trace = self.stack()
         if trace is not None:
             node.meta["stack_trace"] = trace
+        span = self.span()
+        if span is not None and graph is self.graph:
+            self.spans[node] = span
         self.ops += counted
         return node
 
