@@ -105,7 +105,7 @@ def _load_frame(trace: Trace, spec: Any, part: list[Any], depth: int) -> Frame:
     frame = Frame(code, fn, locals_, Ambient())
     frame.resumed = spec.resumed
     frame.ip = spec.index
-    frame.stack = _load_stack(trace, frame, part[1 + live : 1 + live + spec.depth])
+    frame.stack = _load_stack(trace, frame, part[1 + live : 1 + live + spec.depth], spec.waiting)
     rest = part[1 + live + spec.depth :]
     if spec.handling:
         frame.handled = realize_stack(trace, rest[0])
@@ -114,10 +114,13 @@ def _load_frame(trace: Trace, spec: Any, part: list[Any], depth: int) -> Frame:
     return frame
 
 
-def _load_stack(trace: Trace, frame: Frame, values: list[Any]) -> list[Any]:
-    """The value stack; a value that is thrown away at once is not looked at, nor guarded."""
+def _load_stack(trace: Trace, frame: Frame, values: list[Any], waiting: bool) -> list[Any]:
+    """The value stack; a value that is thrown away at once is not looked at, nor guarded.
+
+    What a waiting frame throws away is not there yet: it is the value that the frame waits for."""
     stack = [_incoming(trace, v.value, v.source) or NULL for v in values]
-    top = stack[-1] if stack and frame.code.instructions[frame.ip].op == "POP_TOP" else None
+    drops = not waiting and frame.code.instructions[frame.ip].op == "POP_TOP"
+    top = stack[-1] if stack and drops else None
     if type(top) is Lazy:
         stack[-1] = Opaque(top.value, top.source)
     return [realize_stack(trace, v) for v in stack]
