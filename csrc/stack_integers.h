@@ -1,4 +1,4 @@
-/* Which places of a frame's stack hold integers that are no objects, from CPython 3.14 on: the
+/* Which entries of a frame's stack hold integers that are no objects, from CPython 3.14 on: the
  * offset of an instruction that raised, in a handler that keeps it, and from 3.15 on the index of a
  * loop over a list or a tuple. Found by a walk over the code. Included by frames_references.h. */
 
@@ -7,12 +7,12 @@ typedef struct {
     const unsigned char *bytes; /* the code's units, as the compiler made them */
     int units, width;           /* how many units; how deep the stack gets */
     int *depths;                /* of the stack on entry of each unit, plus 1; 0: not reached yet */
-    unsigned char *marks;       /* a row for each unit: 1 at each place with such an integer */
+    unsigned char *marks;       /* a row for each unit: 1 at each entry with such an integer */
     int *work;                  /* units that were reached and from which the walk has to go on */
     int waiting;                /* how many of them */
 } integer_walk;
 
-/* Reaches `unit` with a stack of `depth` values; of the places in `row`, those below `kept` are as
+/* Reaches `unit` with a stack of `depth` values; of the entries in `row`, those below `kept` are as
  * they are there, those above hold no integers. Gives the unit's own row, or NULL if it had been
  * reached before. */
 static unsigned char *
@@ -182,7 +182,7 @@ has_int(PyObject *stack)
 }
 
 /* Which ints of the stack (a tuple) of a frame that goes on at `unit` the interpreter keeps as
- * integers: *marks is one byte a place, new memory, NULL where there is none. 0, or -1 with an
+ * integers: *marks is one byte an entry, new memory, NULL where there is none. 0, or -1 with an
  * error set. */
 static int
 mark_integers(PyCodeObject *code, int unit, PyObject *stack, unsigned char **marks)
