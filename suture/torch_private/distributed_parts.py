@@ -19,6 +19,7 @@ NAMES = Topic(
         "DDPOptimizer": "torch._dynamo.backends.distributed.DDPOptimizer",
         "get_default_store": "torch.distributed.distributed_c10d._get_default_store",
         "functional_collectives": "torch.distributed._functional_collectives",
+        "functional_operators": "torch.ops._c10d_functional",
         "first_bucket_bytes": "torch.distributed._DEFAULT_FIRST_BUCKET_BYTES",
     },
 )
@@ -83,6 +84,13 @@ def groups_made() -> Any:
     state = loaded("torch.distributed.distributed_c10d")
     group = getattr(getattr(state, "_world", None), "default_pg", None)
     return None if group is None else weakref.ref(group)
+
+
+def group_in_graphs(group: Any) -> Any:
+    """What functional operators take for a process group: its name, or where ranks are to share
+    one graph the group itself."""
+    shared = getattr(loaded("torch.distributed.config"), "compile_on_one_rank", False)
+    return group if shared else group.group_name
 
 
 def default_store() -> Any:
