@@ -21,6 +21,7 @@ NAMES = Topic(
         "functional_collectives": "torch.distributed._functional_collectives",
         "functional_operators": "torch.ops._c10d_functional",
         "first_bucket_bytes": "torch.distributed._DEFAULT_FIRST_BUCKET_BYTES",
+        "set_guard_hook": "torch._C._dynamo.eval_frame.set_guard_complete_hook",
     },
 )
 
@@ -86,6 +87,20 @@ def groups_made() -> Any:
     return None if group is None else weakref.ref(group)
 
 
+def group_facts() -> list[Any] | None:
+    """What of the group of all ranks is the same on all of them; None without one."""
+    state = loaded("torch.distributed.distributed_c10d")
+    if groups_made() is None:
+        return None
+    return [state.get_world_size(), state.get_backend()]
+
+
+def own_rank() -> int | None:
+    """Which rank this process is; None without a group."""
+    state = loaded("torch.distributed.distributed_c10d")
+    return None if groups_made() is None else int(state.get_rank())
+
+
 def group_in_graphs(group: Any) -> Any:
     """What functional operators take for a process group: its name, or where ranks are to share
     one graph the group itself."""
@@ -102,6 +117,14 @@ def guard_collectives_on() -> bool:
     """Whether the program has called `torch.compiler.set_enable_guard_collectives(True)`, as far as
     suture was told (`told_guard_collectives`)."""
     return _guard_collectives[0]
+
+
+def look_at_guard_collectives() -> None:
+    """Find out how torch's switch stands: it has no reader, so it is set and set back."""
+    change = NAMES.get("set_guard_hook")
+    hook = change(None)
+    change(hook)
+    told_guard_collectives(hook is not None)
 
 
 def told_guard_collectives(enabled: bool) -> None:

@@ -31,7 +31,7 @@ from suture.runtime.store.files import blob_name
 from suture.runtime.store.fingerprints import compared_facts, fingerprint, globals_name
 from suture.runtime.store.literals import Unstorable, encode
 from suture.runtime.store.names import name_of
-from suture.torch_private import tensor_parts
+from suture.torch_private import distributed_parts, tensor_parts
 
 _DIMS = re.compile(r"size \[(.*?)\], stride \[(.*?)\]")
 
@@ -208,6 +208,10 @@ class _Describing:
         if kind == "expr":
             symbols, code, text = arg
             return [[[self.place(s), k, d] for s, k, d in symbols], list(code), text]
+        if kind == "torch_state" and arg[0] is distributed_parts.groups_made:
+            if arg[1] != distributed_parts.groups_made():
+                raise Unstorable("the process groups were made anew")
+            return [self.ref(arg[0]), distributed_parts.group_facts(), arg[2]]
         if kind == "torch_state":
             return [self.ref(arg[0]), encode(arg[1]), arg[2]]
         if kind == "truth" and type(arg) is Equals:

@@ -69,11 +69,23 @@ def _group(trace: Trace, value: Any, source: Source | None) -> Value:
     return Group(value, source)
 
 
+# What variants that one rank compiles for all may ask.
+_SAME_ON_ALL_RANKS = ("is_initialized", "get_world_size", "_get_group_size_by_name")
+
+
+def _guard_groups(trace: Trace) -> None:
+    """The process groups are those that they are now."""
+    state = distributed_parts.groups_made
+    trace.guards.add(None, "torch_state", (state, state(), "the process groups"))
+
+
 @handles("group_fact")
 def _fact(trace: Trace, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """get_rank() and the like: a number as long as the groups are those that they are now."""
-    state = distributed_parts.groups_made
-    trace.guards.add(None, "torch_state", (state, state(), "the process groups"))
+    _guard_groups(trace)
+    if target.__name__ not in _SAME_ON_ALL_RANKS:
+        own = distributed_parts.own_rank
+        trace.guards.add(None, "torch_state", (own, own(), "the rank"))
     given = [abstract.constant_value(trace, one) for one in args]
     named = {key: abstract.constant_value(trace, one) for key, one in kwargs.items()}
     return abstract.call_now(trace, target, given, named)
@@ -273,8 +285,7 @@ def _group_of(trace: Trace, name: str, group: Value) -> Group:
         raise _refused(name)
     if not torch.distributed.is_initialized():
         raise _refused(name)
-    state = distributed_parts.groups_made
-    trace.guards.add(None, "torch_state", (state, state(), "the process groups"))
+    _guard_groups(trace)
     world = torch.distributed.group.WORLD
     return Group(world, abstract.pinned(trace, world))
 
