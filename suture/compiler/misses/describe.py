@@ -32,7 +32,7 @@ from suture.runtime.store.fingerprints import compared_facts, fingerprint, globa
 from suture.runtime.store.literals import Unstorable, encode
 from suture.runtime.store.names import name_of
 from suture.runtime.store.remade import PREDICATES
-from suture.torch_private import tensor_parts
+from suture.torch_private import distributed_parts, tensor_parts
 
 _DIMS = re.compile(r"size \[(.*?)\], stride \[(.*?)\]")
 
@@ -237,6 +237,10 @@ class _Describing:
         if kind == "expr_py":
             symbols, check, text = arg
             return [[[self.number_of(s), k, d] for s, k, d in symbols], self.part(check), text]
+        if kind == "torch_state" and arg[0] is distributed_parts.groups_made:
+            if arg[1] != distributed_parts.groups_made():
+                raise Unstorable("the process groups were made anew")
+            return [self.part(arg[0]), distributed_parts.group_facts(), arg[2]]
         if kind == "torch_state":
             return [self.part(arg[0]), encode(arg[1]), arg[2]]
         if kind == "truth":

@@ -33,7 +33,7 @@ from suture.runtime.store.literals import Unstorable, decode
 from suture.runtime.store.names import named
 from suture.runtime.store.remade import BY_NAME
 from suture.runtime.unit import Unit, drop
-from suture.torch_private import tensor_parts
+from suture.torch_private import distributed_parts, tensor_parts
 from suture.torch_private.inductor_code import load_kernel
 from suture.torch_private.torchdynamo import hide
 
@@ -253,13 +253,22 @@ class _Reading:
                 text,
             )
         elif kind == "torch_state":
-            made = (self.ref(arg[0]), decode(arg[1]), arg[2])
+            made = self._state(self.ref(arg[0]), arg[1], arg[2])
         elif kind == "truth":
             made = self.ref(arg)
         else:
             made = decode(arg)
         self.guarded.append(known)
         return made
+
+    def _state(self, reader: Any, expected: Any, text: str) -> Any:
+        """What a guard on a state of torch compares. A process group is known by identity, and
+        the other one has to be like it."""
+        if reader is not distributed_parts.groups_made:
+            return reader, decode(expected), text
+        if distributed_parts.group_facts() != expected:
+            raise Unfit("the process groups are others")
+        return reader, reader(), text
 
     def _tensor(self, at: int, arg: Any) -> _core.TensorSpec:
         facts, sizes, strides = arg
