@@ -9,7 +9,6 @@ from suture.compiler.objects.constant import (
     Constant,
     ConstantMethod,
     Volatile,
-    is_literal,
     is_single,
 )
 from suture.compiler.objects.deque import Deque
@@ -126,7 +125,6 @@ __all__ = [
     "Value",
     "Volatile",
     "Zip",
-    "is_literal",
     "is_single",
     "symbol_type",
 ]
