@@ -19,6 +19,7 @@ from suture.compiler.emit.checks import CheckLines
 from suture.compiler.emit.draws import write_draws
 from suture.compiler.emit.freed_graph import write_freed
 from suture.compiler.emit.hoist import hoist
+from suture.compiler.emit.inputs import InputReads, read
 from suture.compiler.emit.leave import Leaving
 from suture.compiler.emit.parameters import parameters_of
 from suture.compiler.emit.writer import Writer
@@ -27,7 +28,6 @@ from suture.runtime import VARIANT, AfterFailure, Chain, relocated, set_context,
 from suture.runtime.checks import Watch
 from suture.runtime.interpret import hooks_on_saved
 from suture.runtime.parameters import PARAMETERS, Parameters
-from suture.runtime.sources import Source
 from suture.torch_private.torchdynamo import hide
 
 
@@ -86,7 +86,7 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     leaving.write()
     _write_effects(writer, capture)
     modes = leaving.modes()
-    checks = CheckLines(writer, capture, chain, lambda source: _read(writer, source))
+    checks = CheckLines(writer, capture, chain, lambda source: read(writer, source))
     draws = write_draws(writer, capture, checks)
     module, inputs, call = _graph(writer, capture, chain, checks)
     statics = tuple(i.example for i in inputs if i.static)
@@ -147,7 +147,7 @@ def _graph(
     """The finished graph and the line that calls it; nothing if no operation is needed."""
     builder = capture.graph
     numbers = [
-        "        " + line for line in hoist(writer, builder, lambda source: _read(writer, source))
+        "        " + line for line in hoist(writer, builder, lambda source: read(writer, source))
     ]
     if not (writer.outputs or builder.writes_inputs() or builder.must_run()):
         return None, [], _attempt(writer, chain, numbers, False, checks) if numbers else []
@@ -161,16 +161,18 @@ def _graph(
         reader = parameters_of(owned)
         writer.namespace[PARAMETERS] = reader
         args.append(f"*{PARAMETERS}({', '.join(writer.params[s.arg] for s in reader.owners)})")
+    others = [entry for entry in inputs if entry.rank() == 2]
+    apart = {entry.node for entry in others if entry.node in writer.made_inputs}
+    reads = InputReads(writer, [e.source for e in others if not (e.text or e.node in apart)])
     made: list[str] = []
-    for entry in inputs:
-        if entry.rank() == 2:
-            text = entry.text or _read(writer, entry.source)
-            if entry.convert is not None:
-                text = f"{writer.constant(entry.convert, 'convert')}({text})"
-            name = writer.made_inputs.get(entry.node)
-            if name is not None:
-                made.append(f"    {name} = {text}")
-            args.append(name or text)
+    for entry in others:
+        early = entry.node in apart  # in front of the lines that may raise
+        text = entry.text or (read(writer, entry.source) if early else reads.read(entry.source))
+        if entry.convert is not None:
+            text = f"{writer.constant(entry.convert, 'convert')}({text})"
+        if early:
+            made.append(f"    {writer.made_inputs[entry.node]} = {text}")
+        args.append(writer.made_inputs[entry.node] if early else text)
     names = writer.output_names()
     left = "".join(n + ", " for n in names).rstrip()
     call = f"graph({', '.join(args)})"
@@ -178,8 +180,9 @@ def _graph(
     comment = f"  # {builder.ops} operation{'s' if builder.ops != 1 else ''}"
     comment += f" on these and {held} tensors of modules" if held else ""
     writes = not capture.checks and builder.writes()
-    call = f"        {left} = {call}{comment}" if names else f"        {call}{comment}"
-    lines = _attempt(writer, chain, [*numbers, call], writes, checks)
+    call = f"{left} = {call}{comment}" if names else f"{call}{comment}"
+    body = ["        " + line for line in (*reads.lines, call, *reads.release())]
+    lines = _attempt(writer, chain, [*numbers, *body], writes, checks)
     return module, inputs, [*made, *lines, *freed]
 
 
@@ -207,17 +210,6 @@ def _attempt(
         f"        return {failed}(exc, {', '.join(writer.params)})",
         *checks.after,
     ]
-
-
-def _read(writer: Writer, source: Source) -> str:
-    """A source as an expression that is before everything else in the body."""
-    kind = source.kind
-    if kind == "slot":
-        return writer.params[source.arg]
-    if kind == "const":
-        return writer.constant(source.arg, source.name)
-    assert source.base is not None  # slots and constants are the roots
-    return writer.step(source, _read(writer, source.base))
 
 
 def _compile(source: str, name: str, namespace: dict[str, Any]) -> Any:

@@ -69,6 +69,16 @@ def test_an_input_of_the_graph_is_read_by_its_path():
     assert lines[-2:] == ["add, = graph(x, d['k'][0])  # 1 operation", "return add"]
 
 
+def test_what_several_inputs_are_reached_through_is_read_once_and_let_go():
+    lines = variant(lambda x, d: d["k"][0] + d["k"][1] * x, X, {"k": [X + 1, X + 2]})
+    assert lines[-4:] == [
+        "base = d['k']",
+        "add, = graph(base[0], base[1], x)  # 2 operations",
+        "del base",
+        "return add",
+    ]
+
+
 def test_tensors_of_modules_are_no_arguments():
     linear = torch.nn.Linear(3, 3)
     assert variant(lambda x: linear(x), X) == [
