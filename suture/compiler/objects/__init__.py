@@ -51,7 +51,6 @@ from suture.compiler.objects.slice_ import Slice
 from suture.compiler.objects.tensor import (
     GraphValue,
     Symbol,
-    SymbolMethod,
     Tensor,
     TensorMethod,
     symbol_type,
@@ -117,7 +116,6 @@ __all__ = [
     "Slice",
     "Super",
     "Symbol",
-    "SymbolMethod",
     "Tensor",
     "TensorMethod",
     "Tuple",

@@ -140,23 +140,6 @@ for _name in ("neg", "pos", "abs", "invert"):
     method(Array, f"__{_name}__")(_operator(_name))
 
 
-class ArrayMethod(Value):
-    """A bound method of an array."""
-
-    __slots__ = ("name", "owner")
-
-    def __init__(self, owner: Array, name: str) -> None:
-        super().__init__(None)
-        self.owner = owner
-        self.name = name
-
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
-        return abstract.tail_call_method(trace, self.owner, self.name, args, kwargs)
-
-    def rebuild(self, emit: Emitter) -> str:
-        return f"{emit.value(self.owner)}.{self.name}"
-
-
 def numpy_dtype(tensor: torch.Tensor) -> Any:
     """The NumPy dtype of the array over a tensor like this."""
     return torch.empty(0, dtype=tensor.dtype).numpy().dtype

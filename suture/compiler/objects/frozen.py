@@ -13,7 +13,7 @@ from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.abstract import declared
 from suture.compiler.core import Trace, Value
-from suture.compiler.emitting import Emitter
+from suture.compiler.objects.bound_method import BoundMethod
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.methods import method
 from suture.compiler.objects.real_object import RealObject
@@ -156,24 +156,13 @@ def frozen_iter(self: Frozen, trace: Trace) -> Value:
     )
 
 
-class FrozenMethod(Value):
+class FrozenMethod(BoundMethod):
     """A bound method of an object that is never changed."""
 
-    __slots__ = ("name", "owner")
-
-    def __init__(self, owner: Frozen, name: str) -> None:
-        super().__init__(None)
-        self.owner = owner
-        self.name = name
+    __slots__ = ()
 
     def python_type(self) -> type:
         return type(getattr(self.owner.value, self.name))
-
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
-        return abstract.tail_call_method(trace, self.owner, self.name, args, kwargs)
-
-    def rebuild(self, emit: Emitter) -> str:
-        return f"{emit.value(self.owner)}.{self.name}"
 
 
 # ---- declared here, as in `abstract`: other rooms have the bodies

@@ -10,7 +10,7 @@ from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.abstract import declared
 from suture.compiler.core import Lazy, Mutable, Trace, Value
-from suture.compiler.emitting import Emitter
+from suture.compiler.objects.bound_method import BoundMethod
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.methods import find_method, method
 from suture.runtime.sources import Source
@@ -18,15 +18,10 @@ from suture.runtime.sources import Source
 _CONCATENATING = frozenset({"__add__", "__iadd__", "__mul__", "__imul__", "__rmul__"})
 
 
-class BuiltinMethod(Value):
+class BuiltinMethod(BoundMethod):
     """A bound method of a builtin container, such as `items.append`."""
 
-    __slots__ = ("name", "owner")
-
-    def __init__(self, owner: Value, name: str) -> None:
-        super().__init__(None)
-        self.owner = owner
-        self.name = name
+    __slots__ = ()
 
     def python_type(self) -> type:
         return type([].append)
@@ -58,9 +53,6 @@ class BuiltinMethod(Value):
 
     def hash_key(self, trace: Trace) -> Hashable:
         return (BuiltinMethod, self.name, self.owner.identity())
-
-    def rebuild(self, emit: Emitter) -> str:
-        return f"{emit.value(self.owner)}.{self.name}"
 
 
 class Container(Mutable):

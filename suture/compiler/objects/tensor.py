@@ -14,6 +14,7 @@ from suture.compiler import abstract
 from suture.compiler.abstract import declared
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
+from suture.compiler.objects.bound_method import BoundMethod
 from suture.compiler.objects.constant import Constant
 from suture.runtime.sources import Source
 
@@ -206,7 +207,7 @@ class Symbol(GraphValue):
             )
         if not callable(getattr(kind(), name)):
             return Constant(getattr(kind(abstract.specialise(trace, self)), name))
-        return SymbolMethod(self, name)
+        return BoundMethod(self, name)
 
     def call_method(
         self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
@@ -214,32 +215,10 @@ class Symbol(GraphValue):
         return symbol_method(trace, self, name, args, kwargs)
 
 
-class SymbolMethod(Value):
-    """A method of a symbolic number."""
-
-    __slots__ = ("name", "owner")
-
-    def __init__(self, owner: Symbol, name: str) -> None:
-        super().__init__(None)
-        self.owner = owner
-        self.name = name
-
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
-        return symbol_method(trace, self.owner, self.name, args, kwargs)
-
-    def rebuild(self, emit: Emitter) -> str:
-        return f"{emit.value(self.owner)}.{self.name}"
-
-
-class TensorMethod(Value):
+class TensorMethod(BoundMethod):
     """A bound method of a tensor, such as `x.add`."""
 
-    __slots__ = ("name", "owner")
-
-    def __init__(self, owner: Tensor, name: str) -> None:
-        super().__init__(None)
-        self.owner = owner
-        self.name = name
+    __slots__ = ()
 
     def python_type(self) -> type:
         return type(torch.Tensor.add)
@@ -255,9 +234,6 @@ class TensorMethod(Value):
         if name == "__func__":
             return abstract.wrap(trace, getattr(torch.Tensor, self.name), None)
         raise Break(objects.UNKNOWN_ATTRIBUTE, object=f"the method {self.name}", attribute=name)
-
-    def rebuild(self, emit: Emitter) -> str:
-        return f"{emit.value(self.owner)}.{self.name}"
 
 
 class BaseMethod(TensorMethod):

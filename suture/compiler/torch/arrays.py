@@ -27,7 +27,8 @@ from suture.compiler.objects import (
     Tuple,
     array,
 )
-from suture.compiler.objects.array import Array, ArrayMethod, numpy_dtype
+from suture.compiler.objects.array import Array, numpy_dtype
+from suture.compiler.objects.bound_method import BoundMethod
 from suture.compiler.objects.wraps import WRAPPERS
 
 _REDUCTIONS = frozenset(["sum", "prod", "max", "min", "mean", "amax", "amin", "argmax", "argmin"])
@@ -224,7 +225,7 @@ def array_attribute(trace: Trace, array: Array, name: str) -> Value:
         kind = f"{array.python_type().__module__}.{array.python_type().__name__}"
         return abstract.raise_(trace, AttributeError, f"'{kind}' object has no attribute '{name}'")
     if callable(found):
-        return ArrayMethod(array, name)
+        return BoundMethod(array, name)
     raise Break(arrays.ARRAY_ATTRIBUTE, attribute=name)
 
 
