@@ -67,18 +67,19 @@ def load_builtin(trace: Trace, inst: Instruction) -> Value | None:
     return abstract.wrap(trace, inst.val, None)
 
 
+def _raise_unbound(trace: Trace, frame: Frame, inst: Instruction) -> None:
+    name = frame.code.localsplus[inst.val]
+    text = f"cannot access local variable '{name}' where it is not associated with a value"
+    abstract.raise_(trace, UnboundLocalError, text)
+
+
 @op("LOAD_FAST", raw=True)
 def load_fast(trace: Trace, frame: Frame, inst: Instruction) -> None:
     value = frame.locals[inst.val]
     if type(value) is Lazy:
         value = frame.locals[inst.val] = abstract.realize(trace, value)
     if value is None:
-        name = frame.code.localsplus[inst.val]
-        abstract.raise_(
-            trace,
-            UnboundLocalError,
-            f"cannot access local variable '{name}' where it is not associated with a value",
-        )
+        _raise_unbound(trace, frame, inst)
     frame.stack.append(value)
     frame.ip += 1
 
@@ -109,12 +110,7 @@ def delete_fast(trace: Trace, frame: Frame, inst: Instruction) -> None:
     if type(value) is Lazy:
         value = abstract.realize(trace, value)
     if value is None:
-        name = frame.code.localsplus[inst.val]
-        abstract.raise_(
-            trace,
-            UnboundLocalError,
-            f"cannot access local variable '{name}' where it is not associated with a value",
-        )
+        _raise_unbound(trace, frame, inst)
     frame.locals[inst.val] = None
     frame.ip += 1
 
