@@ -206,7 +206,13 @@ compiled_getattro(PyObject *self, PyObject *name)
         return value;
     }
     PyErr_Clear();
-    return PyObject_GetAttr(((compiled_object *)self)->function, name);
+    value = PyObject_GetAttr(((compiled_object *)self)->function, name);
+    if (value == NULL && PyUnicode_CompareWithASCIIString(name, "aot_compile") == 0) {
+        PyErr_SetString(PyExc_AttributeError,
+                        "suture has no aot_compile: suture.export(fn, args) gives a program to "
+                        "keep, and torch._inductor.aoti_compile_and_package compiles that");
+    }
+    return value;
 }
 
 /* An attribute from the object's own dictionary. Result borrowed; NULL, no error set, if none. */

@@ -269,9 +269,10 @@ def _suspends(code: types.CodeType) -> bool:
 
 def _load() -> Any:
     """The compiler's pipeline. It is imported as if nobody had called: without modes of the
-    program, which would see what modules do while they are imported, and without interrupts."""
+    program, which would see what modules do while they are imported, and without interrupts.
+    A thread that comes while another one imports it waits for that."""
     found = sys.modules.get(_PIPELINE)
-    if found is None:
+    if found is None or getattr(found.__spec__, "_initializing", False):
         active = _core.set_hook_active(False)
         try:
             with outside_imports(), torch_state.without_function_modes():

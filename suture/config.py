@@ -34,7 +34,8 @@ class Option:
 
     `minimum` bounds an int from below; `also` names one more environment variable, `torch` those
     of torch that mean the same: as in torch, such a one is set by "1" alone. `fixed` is set for an
-    option that is only read at import, and says what to use afterwards instead.
+    option that is only read at import, and says what to use afterwards instead. `choices` are the
+    texts that it takes.
     """
 
     doc: str
@@ -42,6 +43,7 @@ class Option:
     also: str | None = None
     torch: tuple[str, ...] = ()
     fixed: str | None = None
+    choices: tuple[str, ...] = ()
 
 
 # Compiling again.
@@ -177,6 +179,15 @@ retry_limit: Annotated[
     ),
 ] = 64
 
+repeated_layers: Annotated[
+    str,
+    Option(
+        'Whether calls that compute the same are compiled once by Inductor ("auto"), or only those'
+        ' that the program has marked with torch.compiler.nested_compile_region ("off").',
+        choices=("auto", "off"),
+    ),
+] = "auto"
+
 # Faults.
 
 raise_backend_errors: Annotated[
@@ -262,6 +273,9 @@ def _checked(declared: _Declared, value: Any, label: str) -> Any:
     minimum = declared.option.minimum
     if minimum is not None and isinstance(value, int) and value < minimum:
         raise ValueError(f"{label} must be at least {minimum}, not {value}")
+    choices = declared.option.choices
+    if choices and value not in choices:
+        raise ValueError(f"{label} is one of {', '.join(map(repr, choices))}, not {value!r}")
     return value
 
 

@@ -125,6 +125,17 @@ class BackendCompiled(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class LayersShared(Event):
+    """Calls of `function` in a graph compute the same: `times` calls of one body of `nodes`
+    operations. `marked`: the program asked for it."""
+
+    function: str
+    times: int
+    nodes: int
+    marked: bool
+
+
+@dataclass(frozen=True, slots=True)
 class RunPlainly(Event):
     """A graph's operations are run one by one: its first call found that faster, or the function
     has spent enough on small graphs. `reason` has the times."""

@@ -1,7 +1,7 @@
 """The canonical instruction set: one table, one line of documentation for each instruction.
 
 Every Python that suture runs on is translated into these instructions by its own table
-(``py311.py`` to ``py314.py``), so that whoever reads them holds no version tests.
+(``py311.py`` to ``py315.py``), so that whoever reads them holds no version tests.
 
 The doc strings show the stack the way CPython's own sources do: inputs, ``--``, outputs, the top of
 the stack on the right. ``pops`` counts what is really taken or replaced; what an instruction only
@@ -24,6 +24,11 @@ def _arg(inst: Instruction) -> int:
 
 def _with_exit(inst: Instruction) -> int:
     return 2 + int(inst.val)
+
+
+def _slots(inst: Instruction) -> int:
+    """How many slots an iterator has on the stack."""
+    return 2 if inst.val else 1
 
 
 def _no_raise(pops: Count, pushes: Count, doc: str) -> Effect:
@@ -188,8 +193,9 @@ CANONICAL: dict[str, Effect] = {
     "FOR_ITER": Effect(
         0,
         1,
-        "iterator -- iterator, item ; exhausted: pops the iterator, jumps behind the loop",
-        taken=(1, 0),
+        "iterator -- iterator, item ; exhausted: pops the iterator, jumps behind the loop;"
+        " val: 1 where iterator is two slots, it and NULL",
+        taken=(_slots, 0),
         jumps=True,
     ),
     # generators and coroutines
@@ -198,13 +204,17 @@ CANONICAL: dict[str, Effect] = {
     "SEND": Effect(
         1,
         1,
-        "receiver, sent -- receiver, yielded ; finished: receiver, sent -- result, and jumps",
-        taken=(2, 1),
+        "receiver, sent -- receiver, yielded ; finished: receiver, sent -- result, and jumps;"
+        " val: 1 where receiver is two slots, it and NULL",
+        taken=(lambda i: 1 + _slots(i), 1),
         jumps=True,
     ),
-    "END_SEND": _no_raise(2, 1, "receiver, value -- value"),
+    "END_SEND": _no_raise(lambda i: 1 + _slots(i), 1, "receiver, value -- value ; val: as of SEND"),
     "CLEANUP_THROW": Effect(
-        3, 2, "receiver, sent, exc -- None, value ; StopIteration's value; else raises exc"
+        lambda i: 2 + _slots(i),
+        lambda i: 1 + _slots(i),
+        "receiver, sent, exc -- None[, NULL], value ; StopIteration's value; else raises exc;"
+        " val: as of SEND",
     ),
     "GET_AWAITABLE": Effect(
         1, 1, "obj -- awaitable ; val: 1 after __aenter__, 2 after __aexit__, else 0"

@@ -19,7 +19,13 @@ from .liveness import live_slots
 
 T = TypeVar("T")
 
-_VERSIONS = {(3, 11): "py311", (3, 12): "py312", (3, 13): "py313", (3, 14): "py314"}
+_VERSIONS = {
+    (3, 11): "py311",
+    (3, 12): "py312",
+    (3, 13): "py313",
+    (3, 14): "py314",
+    (3, 15): "py315",
+}
 
 if sys.version_info[:2] not in _VERSIONS:
     raise ImportError(f"suture knows the bytecode of {', '.join(_VERSIONS.values())} only")

@@ -21,7 +21,7 @@ from suture.breaks import Break, objects
 from suture.bytecode import Code
 from suture.compiler.effects import Effects
 from suture.compiler.emitting import Emitter
-from suture.compiler.graph import GraphBuilder
+from suture.compiler.graph import GraphBuilder, Span
 from suture.compiler.plan import Plan
 from suture.runtime import Chain
 from suture.runtime.guards import Guards
@@ -203,11 +203,12 @@ class Frame:
     resumed   the frame is a real generator's, which CPython has resumed
     call      (step, slots) of the instruction that called it, where that is its whole work; the
               slots as they were at the start
+    span      the call that it is, for the nodes made while it runs; None of the region's own
     """
 
     __slots__ = (
         "call", "code", "deliver", "fn", "generator", "handled", "ip", "locals", "resumed",
-        "stack",
+        "span", "stack",
     )  # fmt: skip
 
     def __init__(self, code: Code, fn: Any, slots: list[Any], handled: Any) -> None:
@@ -221,6 +222,7 @@ class Frame:
         self.generator: Any = None
         self.resumed = False
         self.call: tuple[int, tuple[Any, ...]] | None = None
+        self.span: Span | None = None
 
     def line(self) -> int | None:
         return self.code.line(self.ip)

@@ -25,6 +25,7 @@ from suture.compiler.misses import compare_eager, keep, limits
 from suture.compiler.misses import install as installing
 from suture.compiler.misses.answer import tell_watched
 from suture.compiler.misses.history import history_of
+from suture.compiler.misses.layers import with_shared_layers
 from suture.compiler.misses.plain import meets_no_tensor, note_in_vain
 from suture.compiler.misses.reasons import explain_miss
 from suture.compiler.objects import MadeByPython
@@ -247,12 +248,15 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
     static = [i for i, entry in enumerate(emitted.inputs) if keeps_address(entry)]
     small = _is_small_and_behind_a_break(miss, capture)
     as_it_is = plan.uncompiled or (small and _over_small_graph_time(miss, capture))
+    given = module
+    if not (as_it_is or plan.inlined):
+        given = with_shared_layers(unit.options.backend, capture.graph, module, point.name)
     began = time.perf_counter()
     try:
         with capture.graph.compiling(), sizes_from_zero(plan.from_zero):
             compiled = (_as_it_is if as_it_is else backends.compile_graph)(
                 unit.options.backend,
-                module,
+                given,
                 [entry.for_backend() for entry in emitted.inputs],
                 fake_mode=capture.graph.fake,
                 static=static,
@@ -263,6 +267,9 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
                 fakes=[entry.node.meta["val"] for entry in emitted.inputs],
             )
     except errors.BackendFailed as failed:
+        if given is not module:
+            said = f"the backend refuses repeated layers ({failed})"
+            return Retry(plan.having(inlined=True), f"{said}; they are inlined")
         retry = without_refused(miss, plan, capture, failed)
         if retry is not None:
             return retry

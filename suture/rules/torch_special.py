@@ -220,7 +220,8 @@ special(
     "torch.distributed.tensor._api.DTensor.from_local"
     " torch.distributed.tensor._api.DTensor.to_local"
     " torch.distributed.tensor._api.DTensor.redistribute"
-    " torch.distributed.tensor._api.DTensor.full_tensor",
+    " torch.distributed.tensor._api.DTensor.full_tensor"
+    " torch.distributed.tensor._api.distribute_tensor",
     "dtensor",
     because="one node, with the mesh and the placements in it",
     absent="builds without distributed",

@@ -11,6 +11,8 @@ Children are interned on their parent, so within one trace equal sources are one
 
 from __future__ import annotations
 
+import itertools
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -21,11 +23,11 @@ KINDS: dict[str, tuple[str, str | None]] = {
     "const": ("{a}", None),
     "attr": ("{b}.{a}", "{b}.{a}"),
     "dict": ("{b}.__dict__", "{b}.__dict__"),
-    "item": ("{b}[{a!r}]", "{b}[{a}]"),
+    "item": ("{b}[{a}]", "{b}[{a}]"),
     "index": ("{b}[{a}]", "{b}[{a}]"),
     "cell": ("{b}", "{b}.cell_contents"),
     "type": ("type({b})", "type({b})"),
-    "getitem": ("{b}[{a!r}]", "{b}[{a}]"),
+    "getitem": ("{b}[{a}]", "{b}[{a}]"),
     "key": ("list({b})[{a}]", "list({b})[{a}]"),
     "call": ("{a.__name__}({b})", "{a}({b})"),
     "closure": ("{b}.__closure__[{a}]", "{b}.__closure__[{a}]"),
@@ -96,7 +98,8 @@ class Source:
         template = KINDS[self.kind][0]
         base = self.base
         assert base is not None  # only roots have none
-        return template.format(b=base.path(), a=self.arg)
+        arg = key_text(self.arg) if self.kind in ("item", "getitem") else self.arg
+        return template.format(b=base.path(), a=arg)
 
     def __repr__(self) -> str:
         return f"<source {self.path()}>"
@@ -110,3 +113,39 @@ def slot(index: int, name: str) -> Source:
 def pinned(obj: Any, name: str) -> Source:
     """An object the variant holds on to: a module's globals, a class, a torch module."""
     return Source("const", None, obj, name)
+
+
+# ---- keys of containers, spelled
+
+_LITERALS = (str, int, float, bool, bytes, complex, type(None), type(...))
+_numbers = itertools.count(1)
+_numbered: dict[int, tuple[weakref.ref[Any], int]] = {}
+
+
+def key_text(key: Any) -> str:
+    """A key as a person would write it: a literal as itself, any other object by its class and a
+    number that it keeps. The object's own repr is code of the program, and may say something else
+    at the next call, as that of a parameter does after each step of an optimizer."""
+    kind = type(key)
+    if kind in _LITERALS:
+        return repr(key)
+    if kind is tuple:
+        return f"({', '.join(map(key_text, key))}{',' * (len(key) == 1)})"
+    if issubclass(kind, type):
+        return str(key.__qualname__)
+    return f"<{kind.__name__} {_number_of(key)}>"
+
+
+def _number_of(obj: Any) -> int:
+    """The number of an object; its address if it cannot be watched for its end."""
+    at = id(obj)
+    known = _numbered.get(at)
+    if known is not None and known[0]() is obj:
+        return known[1]
+    try:
+        seen = weakref.ref(obj, lambda _: _numbered.pop(at, None))
+    except TypeError:
+        return at
+    number = next(_numbers)
+    _numbered[at] = (seen, number)
+    return number

@@ -183,7 +183,7 @@ CHECKS["`dynamo_ctx`"] = handles.test_dynamo_ctx_compiles_as_the_module_was
 def _():
     made = torch.compile(torch.nn.Linear(2, 2), backend="eager")
     assert not isinstance(made, torch._dynamo.OptimizedModule)
-    assert isinstance(made, torch.nn.Linear)
+    assert isinstance(made, torch.nn.Linear) and hasattr(made, "_orig_mod")
 
 
 @row("`nn.Module.compile()`")
@@ -196,7 +196,10 @@ def _():
 
 @row("`fn.aot_compile`")
 def _():
-    assert not hasattr(torch.compile(lambda x: x + 1, fullgraph=True), "aot_compile")
+    made = torch.compile(lambda x: x + 1, fullgraph=True)
+    assert not hasattr(made, "aot_compile")
+    with pytest.raises(AttributeError, match="suture.export"):
+        _ = made.aot_compile
     assert torch.equal(suture.export(lambda x: x + 1, (X,)).module()(X), X + 1)
 
 
@@ -409,7 +412,9 @@ def _():
             torch.compile(lambda x: x + 1, backend=wrong)(X)
 
 
-CHECKS["other knobs of `torch._dynamo.config`"] = knob_tests.test_no_knob_can_be_changed_in_silence
+CHECKS["other knobs of `torch._dynamo.config` and `torch.compiler.config`"] = (
+    knob_tests.test_no_knob_can_be_changed_in_silence
+)
 
 
 @row("`TORCH_COMPILE_DISABLE=1`")
@@ -420,6 +425,14 @@ def _():
 @row("`TORCHDYNAMO_DISABLE=1`")
 def _():
     knob_tests.test_an_environment_variable_disables_everything("TORCHDYNAMO_DISABLE")
+
+
+@row("other variables `TORCHDYNAMO_*`, `TORCH_COMPILE_*`")
+def _():
+    with pytest.MonkeyPatch.context() as patch:
+        knob_tests.test_no_variable_of_torchs_sources_can_be_set_in_silence(patch)
+    with pytest.MonkeyPatch.context() as patch:
+        knob_tests.test_a_variable_that_torch_takes_for_a_default_counts(patch)
 
 
 @row("`TORCH_LOGS`")

@@ -37,6 +37,7 @@ from suture.compiler.objects import (
 )
 from suture.compiler.objects.methods import run_method
 from suture.compiler.outside.identity import is_same
+from suture.runtime.predicates import SameAnswer
 from suture.runtime.sources import Source
 
 # ---- types and objects
@@ -271,27 +272,6 @@ def fold_with_guard(
     if is_literal(result):
         return Constant(result)
     return abstract.wrap(trace, result, abstract.pinned(trace, result))
-
-
-class SameAnswer:
-    """A predicate for guards: a callable still gives the same for the same arguments."""
-
-    __slots__ = ("__name__", "named", "result", "values")
-
-    def __init__(self, values: list[Any], named: dict[str, Any], result: Any) -> None:
-        self.values = values
-        self.named = named
-        self.result = result
-        self.__name__ = "same_answer"
-
-    def __call__(self, fn: Any) -> bool:
-        try:
-            answer = fn(*self.values, **self.named)
-        except Exception:
-            return False
-        if answer is self.result:
-            return True
-        return is_literal(answer) and type(answer) is type(self.result) and answer == self.result
 
 
 @functools.singledispatch

@@ -13,10 +13,10 @@ from suture.compiler.graph import undoable
 from suture.compiler.graph.builder import tree_leaves
 from suture.compiler.graph.effects_of import effects_of
 from suture.compiler.objects import Tensor
-from suture.compiler.outside.inputs import number_in
 from suture.runtime import Chain
 from suture.runtime.checks import AfterCheck, drawn, keep, put_back, set_drawn
 from suture.runtime.interpret import hooks_on_saved
+from suture.runtime.reads import number_in
 
 
 class CheckLines:

@@ -111,6 +111,8 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
 def _write_effects(writer: Writer, capture: Capture) -> None:
     """Bring every changed object that existed before the region up to date."""
     writer.current = writer.writes
+    for begun in capture.effects.unfinished:
+        writer.value(begun)
     for variable in list(capture.effects.touched.values()):
         if variable.source is not None:
             variable.write_back(writer, writer.value(variable))

@@ -17,12 +17,12 @@ from suture.compiler.emit.writer import Writer
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects import NULL, Constant, Generator, Symbol, Tensor
 from suture.compiler.outside.namespaces import looks_at_locals
-from suture.compiler.outside.wrapping import is_empty_cell
 from suture.inference_mode import set_inference
 from suture.rules.strictness import switch
 from suture.runtime import OPERATIONS, FrameSpec, clean_traceback
 from suture.runtime.checks import Watch
 from suture.runtime.operations import STOP
+from suture.runtime.reads import is_empty_cell
 from suture.torch_private import distributed_parts, thread_state
 
 # Names that mean that it matters how long the frame keeps its variables alive.

@@ -12,15 +12,14 @@ def parameters_of(entries: list[Any]) -> Parameters:
     """The reader of these inputs of a graph, in their order."""
     owners = tuple({id(e.owner): e.owner for e in entries}.values())
     sources = tuple(e.source for e in entries)
-    return Parameters(owners, sources, _reader(owners, sources))
+    return Parameters(owners, sources, *_reader(owners, sources))
 
 
-def _reader(owners: tuple[Any, ...], sources: tuple[Any, ...]) -> Any:
-    """A function from the modules to the tensors."""
+def _reader(owners: tuple[Any, ...], sources: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
+    """A function `read` from the modules to the tensors, and the constants that it names."""
     names = [f"module_{i}" for i in range(1 + max(owner.arg for owner in owners))]
     writer = Writer(names)
     values = [writer.source(one) for one in sources]
     head = f"def read({', '.join(names[owner.arg] for owner in owners)}):"
     source = "\n".join([head, *writer.lines, f"    return ({', '.join(values)},)"])
-    exec(compile(source, "<suture parameters>", "exec", dont_inherit=True), writer.namespace)
-    return writer.namespace["read"]
+    return source, writer.namespace

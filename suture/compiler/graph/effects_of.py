@@ -61,6 +61,12 @@ _DRAWING = frozenset({
     "fractional_max_pool2d", "fractional_max_pool2d_with_indices", "fractional_max_pool3d",
     "fractional_max_pool3d_with_indices", "svd_lowrank", "pca_lowrank", "lobpcg",
 })  # fmt: skip
+# Where one of these arguments is False, or zero, these functions draw nothing.
+_DRAWS_ONLY_WITH = frozenset({"p", "train", "training", "dropout_p"})
+_MAY_DRAW_NOTHING = frozenset({
+    "dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_dropout",
+    "feature_alpha_dropout", "scaled_dot_product_attention",
+})  # fmt: skip
 # Arguments that are written although the schema does not say so, and the argument that decides it:
 # running statistics while training, rows of an embedding that are too long.
 _STATISTICS = ("running_mean", "running_var")
@@ -133,6 +139,7 @@ class _Facts:
     """What is known of a target for all its calls. `written` are (index, name) of arguments; the
     index is -1 for one that is given by name only."""
 
+    name: str
     names: tuple[str, ...]
     written: tuple[tuple[int, str], ...]
     also: tuple[tuple[str, ...], tuple[str, ...]] | None
@@ -217,7 +224,7 @@ def _described(name: str, overloads: list[Any], python: Any, told: Effects = NON
     plain = Effects((), drawn, shares or told.aliases, False)
     also = _ALSO_WRITES.get(name)
     order = tuple(sorted(written))
-    return _Facts(names, order, also, defaults, drawn, plain.aliases, acts, plain)
+    return _Facts(name, names, order, also, defaults, drawn, plain.aliases, acts, plain)
 
 
 def _has_out(schema: Any) -> bool:
@@ -239,6 +246,16 @@ def _marked(schema: Any, name: str) -> Iterator[tuple[int, str]]:
 
 
 # ---- what is known of a call
+
+
+def draws_nothing(node: torch.fx.Node) -> bool:
+    """Whether a call of a function that draws says, with a number of the program, that it shall
+    not."""
+    facts = _facts(node.target) if node.op == "call_function" else None
+    if facts is None or facts.name not in _MAY_DRAW_NOTHING:
+        return False
+    given = [_argument(node, facts, name) for name in facts.names if name in _DRAWS_ONLY_WITH]
+    return any(type(value) in (bool, int, float) and not value for value in given)
 
 
 def _written(node: torch.fx.Node, facts: _Facts) -> Iterator[Any]:

@@ -20,7 +20,7 @@ from suture.runtime import Chain, FrameSpec, slot_names, where
 
 _STEPS = r"((?:\.[A-Za-z_]\w*|\[(?:'[^'\\]*'|\"[^\"\\]*\"|[^\[\]'\"]*)\])*)"
 _PLACE = re.compile(
-    r"L\['(\w+)'\]" + _STEPS + r"|(?<![\w.'\]])([A-Za-z_][\w.]*)\['([A-Za-z_]\w*)'\]"
+    r"L\['(\w+)'\]" + _STEPS + r"|(?<![\w.'\]])([A-Za-z_][\w.]*)\['([A-Za-z_]\w*)'\]" + _STEPS
 )
 _STEP = re.compile(r"\.[A-Za-z_]\w*|\[(?:'[^'\\]*'|\"[^\"\\]*\"|[^\[\]'\"]*)\]")
 _TABLES = ("['_modules']", "['_parameters']", "['_buffers']")
@@ -35,9 +35,10 @@ def spoken(text: str, slots: Mapping[str, str], module: type | None = None) -> s
     """
 
     def word(found: re.Match[str]) -> str:
-        slot, steps, owner, name = found.groups()
+        slot, steps, owner, name, below = found.groups()
         if slot is None:
-            return _global(owner, name) or found.group()
+            known = _global(owner, name)
+            return found.group() if known is None else known + _joined(_STEP.findall(below))
         parts = _STEP.findall(steps)
         if module is not None and slot in ("args", "kwargs") and parts:
             return _parameter(module, slot, parts[0]) + _joined(parts[1:])

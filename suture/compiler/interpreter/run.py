@@ -15,10 +15,11 @@ from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.capture import Again, Capture, Exit, Interpret, Return, Run, Yield
 from suture.compiler.core import Frame, Handling, Mark, Modes, Pending, Region, Trace, Value
-from suture.compiler.graph import sizes_from_zero
+from suture.compiler.graph import Span, sizes_from_zero
 from suture.compiler.interpreter.ending import Restart, Stopped, Uncaught, all_guards, needs_sizes
-from suture.compiler.interpreter.lines import line_text, loop_slots, raises_again
+from suture.compiler.interpreter.lines import loop_slots, raises_again
 from suture.compiler.interpreter.opcodes.table import HANDLERS
+from suture.compiler.interpreter.places import span_now, stack_trace, where_now
 from suture.compiler.language.dropped import close_at_end, close_dropped, leave_frames
 from suture.compiler.language.exceptions import Ambient
 from suture.compiler.language.generators import generator_returns, wrap_frame_function
@@ -59,6 +60,7 @@ def new_trace(
     trace = Trace(region, Handling(began_handling), switches, allowance)
     trace.guards.where = functools.partial(where_now, trace)
     trace.graph.stack = functools.partial(stack_trace, trace)
+    trace.graph.span = functools.partial(span_now, trace)
     trace.graph.decided = functools.partial(guard_numbers, trace)
     trace.graph.decisions.where = functools.partial(where_now, trace)
     begin_modes(trace, modes or [])
@@ -103,7 +105,7 @@ def _load_frame(trace: Trace, spec: Any, part: list[Any], depth: int) -> Frame:
     frame = Frame(code, fn, locals_, Ambient())
     frame.resumed = spec.resumed
     frame.ip = spec.index
-    frame.stack = _load_stack(trace, frame, part[1 + live : 1 + live + spec.depth])
+    frame.stack = _load_stack(trace, frame, part[1 + live : 1 + live + spec.depth], spec.waiting)
     rest = part[1 + live + spec.depth :]
     if spec.handling:
         frame.handled = realize_stack(trace, rest[0])
@@ -112,10 +114,13 @@ def _load_frame(trace: Trace, spec: Any, part: list[Any], depth: int) -> Frame:
     return frame
 
 
-def _load_stack(trace: Trace, frame: Frame, values: list[Any]) -> list[Any]:
-    """The value stack; a value that is thrown away at once is not looked at, nor guarded."""
+def _load_stack(trace: Trace, frame: Frame, values: list[Any], waiting: bool) -> list[Any]:
+    """The value stack; a value that is thrown away at once is not looked at, nor guarded.
+
+    What a waiting frame throws away is not there yet: it is the value that the frame waits for."""
     stack = [_incoming(trace, v.value, v.source) or NULL for v in values]
-    top = stack[-1] if stack and frame.code.instructions[frame.ip].op == "POP_TOP" else None
+    drops = not waiting and frame.code.instructions[frame.ip].op == "POP_TOP"
+    top = stack[-1] if stack and drops else None
     if type(top) is Lazy:
         stack[-1] = Opaque(top.value, top.source)
     return [realize_stack(trace, v) for v in stack]
@@ -171,6 +176,7 @@ def _region(trace: Trace) -> Exit:
     guard_aliasing(trace)
     trace.guards.where = None  # nothing of the trace outlives it
     trace.graph.stack = trace.graph.decisions.where = trace.graph.decided = _no_stack
+    trace.graph.span = _no_stack
     return exit
 
 
@@ -396,7 +402,10 @@ def push_frame(trace: Trace, frame: Frame) -> None:
 @implements(abstract.new_frame)
 def new_frame(trace: Trace, code: Code, fn: Callable[..., Any], slots: list[Any]) -> Frame:
     trace.region.inlined.add(code.code)
-    return Frame(code, fn, slots, trace.frames[-1].handled if trace.frames else Ambient())
+    caller = trace.frames[-1] if trace.frames else None
+    frame = Frame(code, fn, slots, caller.handled if caller is not None else Ambient())
+    frame.span = Span(code.code, caller.span if caller is not None else None)
+    return frame
 
 
 def leave_frame(trace: Trace, frame: Frame, value: Value) -> None:
@@ -459,21 +468,6 @@ def _handle(trace: Trace, frame: Frame, inst: Any, exc: Any, depth: int) -> None
 
 
 # ---- where we are
-
-
-def where_now(trace: Trace) -> tuple[str, int] | None:
-    if not trace.frames:
-        return None
-    frame = trace.frames[-1]
-    return frame.code.code.co_filename, frame.line() or 0
-
-
-def stack_trace(trace: Trace) -> str:
-    out = []
-    for frame in trace.frames:
-        at = frame.ip if frame is trace.frames[-1] else frame.ip - 1
-        out.append(line_text(frame.code, at))
-    return "".join(out)
 
 
 def realize_stack(trace: Trace, value: Any) -> Value | None:

@@ -23,7 +23,7 @@ from suture.compiler.objects import (
     Value,
     instance,
 )
-from suture.compiler.outside.wrapping import is_empty_cell
+from suture.runtime.reads import is_empty_cell
 
 
 class HashKey:

@@ -36,9 +36,11 @@ from suture.compiler.objects import (
     is_literal,
     sequence,
 )
-from suture.compiler.objects.lookup import RawItem, reads_itself
+from suture.compiler.objects.lookup import reads_itself
 from suture.compiler.objects.methods import find_method
 from suture.compiler.outside.growth import is_unstable, unstable_value
+from suture.runtime.predicates import SameKeyOrder
+from suture.runtime.reads import RawItem
 from suture.runtime.sources import Source
 
 
@@ -241,7 +243,7 @@ def dict_entries(trace: Trace, of: Dict) -> dict[Any, tuple[Any, Any]]:
     if issubclass(type(real), collections.OrderedDict):
         keys = _own_order(real)
         if len(keys) > 1:
-            trace.guards.add(source, "truth", _SameOrder(keys))
+            trace.guards.add(source, "truth", SameKeyOrder(keys))
     entries: dict[Any, tuple[Any, Any]] = {}
     for i, key in enumerate(keys):
         variable = _key_variable(trace, key, source, i)
@@ -328,17 +330,3 @@ def _own_order(of: collections.OrderedDict[Any, Any]) -> list[Any]:
         pass
     what = "an OrderedDict that was changed as a dict"
     raise Break(objects.UNKNOWN_OBJECT, operation="look into", object=what) from None
-
-
-class _SameOrder:
-    """A predicate for guards: an OrderedDict with its keys in this order."""
-
-    __slots__ = ("__name__", "keys")
-
-    def __init__(self, keys: list[Any]) -> None:
-        self.keys = keys
-        self.__name__ = "same_order"
-
-    def __call__(self, of: Any) -> bool:
-        order = collections.OrderedDict.__iter__(of)
-        return all(a is b or a == b for a, b in zip(order, self.keys, strict=True))

@@ -24,14 +24,15 @@ from suture.runtime.callers import Direct
 from suture.runtime.chain import Chain, where
 from suture.runtime.checks import Watch
 from suture.runtime.guards import Guard
-from suture.runtime.predicates import Equals, SameDefaults
+from suture.runtime.parameters import PARAMETERS, Parameters
 from suture.runtime.sources import Source
 from suture.runtime.store import source_paths
 from suture.runtime.store.files import blob_name
 from suture.runtime.store.fingerprints import compared_facts, fingerprint, globals_name
 from suture.runtime.store.literals import Unstorable, encode
 from suture.runtime.store.names import name_of
-from suture.torch_private import tensor_parts
+from suture.runtime.store.remade import PREDICATES
+from suture.torch_private import distributed_parts, tensor_parts
 
 _DIMS = re.compile(r"size \[(.*?)\], stride \[(.*?)\]")
 
@@ -43,8 +44,6 @@ def describe(
     that it needs, by name."""
     if capture.checks or emitted.checks is not None:
         raise Unstorable("it expects something of data")
-    if emitted.parameters is not None:
-        raise Unstorable("it reads the parameters of modules that are arguments")
     if capture.functions[0] or capture.functions[1]:
         raise Unstorable("modes of torch functions are active")
     function, file, line = where(chain)
@@ -126,6 +125,23 @@ class _Describing:
             f"no source is known of an object of {kind.__module__}.{kind.__qualname__}"
         )
 
+    def part(self, value: Any) -> list[Any]:
+        """What a predicate is made of: how it is made again, or found again."""
+        kind = type(value)
+        if kind in PREDICATES:
+            parts = [self.part(one) for one in value.parts()]
+            return ["made", [kind.__name__, parts]]
+        if kind is types.FunctionType and "formula" in value.__dict__:
+            return ["formula", list(value.formula)]
+        try:
+            return self.ref(value)
+        except Unstorable:
+            if kind in (list, tuple):
+                return [kind.__name__, [self.part(one) for one in value]]
+            if kind is dict and all(type(name) is str for name in value):
+                return ["dict", {name: self.part(one) for name, one in value.items()}]
+            raise
+
     def _file_code(self, code: types.CodeType, ref: Any) -> None:
         if id(code) in self.codes:
             return
@@ -161,7 +177,7 @@ class _Describing:
             return found
         if source.base is not None:
             base = self.number_of(source.base)
-            entry: Any = [base, source_paths.step_of(source)]
+            entry: Any = [base, self._step(source)]
         elif source.kind == "slot":
             entry = [["slot", source.arg], None]
             self.values[len(self.sources)] = self.state[source.arg]
@@ -172,6 +188,14 @@ class _Describing:
         self.keep.append(source)
         made = self.source_index[id(source)] = len(self.sources) - 1
         return made
+
+    def _step(self, source: Source) -> list[Any]:
+        """The last step of a source; of one that is reached by a function, the function."""
+        if source.kind != source_paths.CALL:
+            return source_paths.step_of(source)
+        if not source_paths.may_be_called(source.arg):
+            raise Unstorable(f"a source that is reached by {source.path()}")
+        return [source_paths.CALL, self.part(source.arg)]
 
     def value(self, at: int, source: Source) -> Any:
         if at not in self.values:
@@ -210,12 +234,17 @@ class _Describing:
         if kind == "expr":
             symbols, code, text = arg
             return [[[self.number_of(s), k, d] for s, k, d in symbols], list(code), text]
+        if kind == "expr_py":
+            symbols, check, text = arg
+            return [[[self.number_of(s), k, d] for s, k, d in symbols], self.part(check), text]
+        if kind == "torch_state" and arg[0] is distributed_parts.groups_made:
+            if arg[1] != distributed_parts.groups_made():
+                raise Unstorable("the process groups were made anew")
+            return [self.part(arg[0]), distributed_parts.group_facts(), arg[2]]
         if kind == "torch_state":
-            return [self.ref(arg[0]), encode(arg[1]), arg[2]]
-        if kind == "truth" and type(arg) is Equals:
-            return ["equals", encode(arg.value)]
-        if kind == "truth" and type(arg) is SameDefaults:
-            return ["defaults", encode(arg.counts)]
+            return [self.part(arg[0]), encode(arg[1]), arg[2]]
+        if kind == "truth":
+            return self.part(arg)
         if kind in _BY_VALUE:
             return encode(arg)
         raise Unstorable(f"a guard of the kind {kind}")
@@ -260,7 +289,7 @@ class _Describing:
             name: self._constant(emitted, name, value)
             for name, value in emitted.namespace.items()
             if name in used or name in ("__name__", "__warningregistry__")
-            if name not in ("graph", "__builtins__")
+            if name not in ("graph", "__builtins__", PARAMETERS)
         }
         return {
             "name": emitted.name,
@@ -268,10 +297,21 @@ class _Describing:
             "replaces": [self.code(code), index],
             "names": names,
             "graph": None if emitted.module is None else self._graph(capture, emitted),
+            "parameters": self._parameters(emitted.parameters),
             "exit": type(capture.exit).__name__,
             "ops": capture.graph.ops,
             "general": capture.general,
         }
+
+    def _parameters(self, reader: Parameters | None) -> Any:
+        """What reads the parameters of modules that are arguments."""
+        if reader is None:
+            return None
+        names = {n: self.ref(v) for n, v in reader.names.items() if n != "__builtins__"}
+        found = [
+            [self.number_of(one) for one in group] for group in (reader.owners, reader.sources)
+        ]
+        return {"owners": found[0], "sources": found[1], "source": reader.source, "names": names}
 
     def _constant(self, emitted: Any, name: str, value: Any) -> Any:
         made = emitted.described.get(name)

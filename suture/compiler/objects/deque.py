@@ -13,6 +13,7 @@ from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.iterator import SequenceIterator
 from suture.compiler.objects.list_ import List, list_append, list_extend, list_imul, list_insert
 from suture.compiler.objects.methods import method, run_method
+from suture.runtime.iterators import stale
 from suture.runtime.sources import Source
 
 
@@ -245,13 +246,5 @@ class DequeIterator(SequenceIterator):
 
     def rebuild(self, emit: Emitter) -> str:
         if self.of.moves != self.moves:
-            return f"{emit.constant(_stale, 'stale_iterator')}({self.reverse})"
+            return f"{emit.constant(stale, 'stale_iterator')}({self.reverse})"
         return super().rebuild(emit)
-
-
-def _stale(reverse: bool) -> Any:
-    """An iterator of a deque that has changed since."""
-    of: collections.deque[Any] = collections.deque()
-    made = reversed(of) if reverse else iter(of)
-    of.append(None)
-    return made

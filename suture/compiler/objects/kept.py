@@ -26,8 +26,8 @@ import torch
 import torch.overrides
 
 from suture.breaks import Break, calls
-from suture.compiler.objects.constant import LITERALS, TORCH_LITERALS
 from suture.compiler.objects.frozen import is_form
+from suture.runtime.predicates import LITERALS, TORCH_LITERALS
 from suture.torch_private.operators import HigherOrderOperator, OpOverload, OpOverloadPacket
 
 # Types whose objects never change.

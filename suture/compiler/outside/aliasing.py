@@ -12,6 +12,7 @@ from suture.compiler import abstract
 from suture.compiler.core import Mutable, Trace
 from suture.compiler.graph.builder import was_written
 from suture.compiler.objects import Tensor, Tuple
+from suture.runtime.reads import offset_of, storage_of
 from suture.torch_private.tensor_parts import is_traceable_wrapper_subclass
 
 _FEW = 12  # so many tensors are always told apart; more of them only where one is changed
@@ -66,13 +67,3 @@ def _guard_storages(trace: Trace, tensors: list[Tensor]) -> None:
         trace.guards.add(tensor.source.call(offset_of), "equals", offset_of(tensor.example))
     if len(firsts) > 1:
         trace.guards.add(None, "distinct", tuple(firsts.values()))
-
-
-def storage_of(tensor: Any) -> Any:
-    """The memory of a tensor: one object for all its views."""
-    return tensor.untyped_storage()
-
-
-def offset_of(tensor: Any) -> int:
-    """Where in its memory a tensor begins."""
-    return int(tensor.storage_offset())

@@ -17,6 +17,7 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.objects import Function, Method, Mutable, Opaque, Raise, Symbol, set_
 from suture.compiler.objects.made_weakref import MadeReference
 from suture.compiler.objects.weakref import WeakReference
+from suture.runtime.predicates import has_callback, has_no_callback, not_none
 from suture.runtime.sources import Source
 
 # Accessors below an object guarded by identity that keep the source just as fixed.
@@ -51,8 +52,8 @@ _FROM_OUTSIDE = (Mutable, Function)
 
 def _same_reference(trace: Trace, real: WeakReference, made: MadeReference) -> bool:
     """An object has one weak reference without a callback, which is given out again."""
-    plain = _has_no_callback(real.value)
-    trace.guards.add(real.source, "truth", _has_no_callback if plain else _has_callback)
+    plain = has_no_callback(real.value)
+    trace.guards.add(real.source, "truth", has_no_callback if plain else has_callback)
     return plain and is_same(trace, real.call(trace, [], {}), made.to)
 
 
@@ -68,7 +69,7 @@ def _same_opaque(trace: Trace, left: Any, right: Any) -> bool:
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Opaque) and other.is_constant():
             if one.source is not None and other.constant() is None:
-                trace.guards.add(one.source, "truth", _not_none)
+                trace.guards.add(one.source, "truth", not_none)
                 return False
     if left.source is None or right.source is None:
         return False
@@ -141,15 +142,3 @@ def owner_of_parameter(trace: Trace, source: Source) -> Source | None:
     if table is None or table.kind != "item" or table.arg not in ("_parameters", "_buffers"):
         return None
     return owner_of(trace, source)
-
-
-def _has_no_callback(reference: Any) -> bool:
-    return reference.__callback__ is None
-
-
-def _has_callback(reference: Any) -> bool:
-    return reference.__callback__ is not None
-
-
-def _not_none(value: object) -> bool:
-    return value is not None

@@ -30,6 +30,7 @@ from suture.compiler.objects import (
 from suture.compiler.objects.array import Array, numpy_dtype
 from suture.compiler.objects.bound_method import BoundMethod
 from suture.compiler.objects.wraps import WRAPPERS
+from suture.runtime.reads import tensor_over
 
 _REDUCTIONS = frozenset(["sum", "prod", "max", "min", "mean", "amax", "amin", "argmax", "argmin"])
 _MADE = frozenset(
@@ -370,10 +371,3 @@ def _from_numpy(
     if len(args) == 1 and isinstance(args[0], Array) and not args[0].is_scalar:
         return abstract.add_node(trace, "call_method", "detach", [args[0].tensor], {})
     raise Break(calls.C_FUNCTION, function="torch.from_numpy")
-
-
-def tensor_over(array: Any) -> torch.Tensor:
-    """A tensor over the memory of an array, also of one that may not be written."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return torch.from_numpy(array)

@@ -15,7 +15,7 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Tensor, is_literal
-from suture.compiler.outside.aliasing import offset_of
+from suture.runtime.reads import offset_of
 from suture.torch_private.tensor_parts import (
     is_traceable_wrapper_subclass,
     is_view,

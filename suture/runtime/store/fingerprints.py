@@ -119,6 +119,9 @@ def _instance(value: Any, depth: int) -> Any:
     if kind is dict:
         home = globals_name(value)
         return ["globals", home] if home is not None else ["dict"]
+    if kind.__module__.startswith(("torch.distributed", "torch._C._distributed_c10d")):
+        # Groups, meshes and placements are read while tracing, without a guard for each fact.
+        raise Unstorable(f"what a {kind.__name__} says is not kept")
     base = next(one for one in kind.__mro__ if not one.__flags__ & _HEAP)
     if base in _VALUES:
         plain = tuple(tuple.__iter__(value)) if base is tuple else base(value)

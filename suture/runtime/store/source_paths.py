@@ -15,6 +15,7 @@ from suture.runtime.store.literals import Unstorable, decode, encode
 _PLAIN = ("dict", "cell", "type", "code")  # steps without an argument
 _BY_NAME = ("attr", "mro_attr", "kwdefault")
 _BY_NUMBER = ("index", "closure", "default", "key")
+CALL = "call"  # whose argument, a function that reads, is written by whoever knows objects
 
 
 def step_of(source: Source) -> list[Any]:
@@ -43,11 +44,21 @@ def below(base: Source, step: list[Any]) -> Source:
     raise ValueError(f"no step of a source is called {kind!r}")
 
 
+def may_be_called(reader: Any) -> bool:
+    """Whether a function by which a source is reached only reads: those of the runtime do, and what
+    builtin classes say of their own values."""
+    home = getattr(reader, "__module__", None) or getattr(type(reader), "__module__", None)
+    return reader is len or type(reader) is types.WrapperDescriptorType or home in _READERS_OF_OURS
+
+
+_READERS_OF_OURS = ("suture.runtime.reads", "suture.runtime.iterators")
+
+
 def read(source: Source, at: Any) -> Any:
     """What is at `source`, whose base is `at`; LookupError if nothing is there."""
     try:
         return _READERS[source.kind](at, source.arg)
-    except (AttributeError, TypeError, ValueError, IndexError, KeyError) as error:
+    except (AttributeError, TypeError, ValueError, IndexError, KeyError, StopIteration) as error:
         raise LookupError(f"nothing is at {source.path()}") from error
 
 
@@ -101,4 +112,5 @@ _READERS: dict[str, Any] = {
     "default": lambda at, number: (_of_function(at).__defaults__ or ())[number],
     "kwdefault": lambda at, name: (_of_function(at).__kwdefaults__ or {})[name],
     "mro_attr": _mro_attr,
+    "call": lambda at, reader: reader(at),
 }

@@ -110,7 +110,8 @@ class Phase:
 class Record:
     """What compiling and running did. `sources` holds the lines of the files that took part (those
     that could be read), `call_seconds` all the calls together, compiling included. `error` is what
-    ended it early, and `ended` how: "raised", "exited" or "interrupted"."""
+    ended it early, and `ended` how: "raised", "exited" or "interrupted". `rank`: which process of
+    several it was."""
 
     function: str
     file: str = ""
@@ -128,6 +129,7 @@ class Record:
     ended: str = "raised"
     note: str = ""
     versions: dict[str, str] = field(default_factory=dict)
+    rank: int | None = None
     result: Any = field(default=None, repr=False, compare=False)
 
     # ---- sums
