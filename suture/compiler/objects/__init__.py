@@ -9,7 +9,6 @@ from suture.compiler.objects.constant import (
     Constant,
     ConstantMethod,
     Volatile,
-    is_literal,
     is_single,
 )
 from suture.compiler.objects.deque import Deque
@@ -56,6 +55,7 @@ from suture.compiler.objects.tensor import (
     symbol_type,
 )
 from suture.compiler.objects.tuple_ import Size, Tuple
+from suture.runtime.predicates import is_literal
 
 __all__ = [
     "DELETED",
