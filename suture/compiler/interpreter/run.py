@@ -470,7 +470,7 @@ def _handle(trace: Trace, frame: Frame, inst: Any, exc: Any, depth: int) -> None
 # ---- where we are
 
 
-def realize_stack(trace: Trace, value: Any) -> Value | None:
+def realize_stack(trace: Trace, value: Any) -> Value:
     try:
         return abstract.realize(trace, value)
     except Break:  # whatever uses it says why it cannot be looked at

@@ -29,7 +29,7 @@ class Refused(Opaque):
     def constant(self) -> Any:
         raise self.why()
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         if callable(getattr(type(self.value), name, None)):
             return BoundMethod(self, name)
         raise self.why()

@@ -26,7 +26,7 @@ class BuiltinMethod(BoundMethod):
     def python_type(self) -> type:
         return type([].append)
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         if find_method(type(self.owner), self.name) is None:
             raise Break(
                 objects.UNKNOWN_OBJECT,
@@ -44,7 +44,7 @@ class BuiltinMethod(BoundMethod):
                 return abstract.raise_(trace, TypeError, text)
         return done
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         if name == "__self__":
             return self.owner
         if name == "__name__":
@@ -60,7 +60,7 @@ class Container(Mutable):
 
     __slots__ = ()
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         kind = self.python_type()
         if name == "__class__":
             return abstract.wrap(trace, kind, None)
@@ -75,7 +75,7 @@ class Container(Mutable):
 
 
 @method(Container, "__class__")
-def container_class(self: Container, trace: Trace) -> Value | None:
+def container_class(self: Container, trace: Trace) -> Value:
     return abstract.wrap(trace, self.python_type(), None)
 
 
@@ -141,7 +141,7 @@ def sequence_len(self: Sequence, trace: Trace) -> Value:
 
 
 @method(Sequence, "__getitem__")
-def sequence_getitem(self: Sequence, trace: Trace, key: Value) -> Value | None:
+def sequence_getitem(self: Sequence, trace: Trace, key: Value) -> Value:
     where = abstract.index_of(trace, key, len(self.items), self.kind.__name__)
     if isinstance(where, slice):
         return self.made_like(self.items[where])
@@ -164,7 +164,7 @@ def sequence_contains(self: Sequence, trace: Trace, item: Value) -> Value:
 @method(Sequence, "index")
 def sequence_index(
     self: Sequence, trace: Trace, item: Any, start: object = None, stop: object = None
-) -> Value | None:
+) -> Value:
     low = 0 if start is None else abstract.integer(trace, start)
     high = len(self.items) if stop is None else abstract.integer(trace, stop)
     for i in range(*slice(low, high).indices(len(self.items))):

@@ -159,7 +159,7 @@ class Tensor(GraphValue):
         for attr, value in (self.attrs or {}).items():
             emit.line(f"{name}.{attr} = {emit.value(value)}")
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         return tensor_attribute(trace, self, name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
@@ -191,7 +191,7 @@ class Symbol(GraphValue):
     def hash_key(self, trace: Trace) -> Hashable:
         return abstract.specialise(trace, self)
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         kind = self.python_type()
         if (name == "real" and kind is not bool) or (name == "numerator" and kind is int):
             return self
@@ -223,10 +223,10 @@ class TensorMethod(BoundMethod):
     def python_type(self) -> type:
         return type(torch.Tensor.add)
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         return abstract.tensor_method(trace, self.owner, self.name, args, kwargs)
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         if name == "__self__":
             return self.owner
         if name == "__name__":
@@ -241,7 +241,7 @@ class BaseMethod(TensorMethod):
 
     __slots__ = ()
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         return base_method(trace, self.owner, self.name, args, kwargs)
 
 

@@ -58,12 +58,12 @@ def load_const(trace: Trace, inst: Instruction) -> Value:
 
 
 @op("LOAD_ASSERTION_ERROR")
-def load_assertion_error(trace: Trace, inst: Instruction) -> Value | None:
+def load_assertion_error(trace: Trace, inst: Instruction) -> Value:
     return abstract.wrap(trace, AssertionError, None)
 
 
 @op("LOAD_BUILTIN")
-def load_builtin(trace: Trace, inst: Instruction) -> Value | None:
+def load_builtin(trace: Trace, inst: Instruction) -> Value:
     return abstract.wrap(trace, inst.val, None)
 
 
@@ -189,7 +189,7 @@ def delete_global(trace: Trace, frame: Frame, inst: Instruction) -> None:
 
 
 @op("IMPORT_NAME", run="import_name")
-def import_name(trace: Trace, inst: Instruction, level: Value, fromlist: Any) -> Value | None:
+def import_name(trace: Trace, inst: Instruction, level: Value, fromlist: Any) -> Value:
     return namespaces.import_name(
         trace,
         inst.val,
@@ -206,7 +206,7 @@ def import_from(trace: Trace, frame: Frame, inst: Instruction) -> None:
 
 
 @op("LOAD_BUILD_CLASS")
-def load_build_class(trace: Trace, inst: Instruction) -> Value | None:
+def load_build_class(trace: Trace, inst: Instruction) -> Value:
     import builtins
 
     return abstract.wrap(trace, builtins.__build_class__, None)
