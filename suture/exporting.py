@@ -113,14 +113,14 @@ class _Check:
     read, the decision as a function of them or as code of the core, and as a text."""
 
     def __init__(self, arg: Any) -> None:
-        places, decides, self._text = arg
-        self._places: list[tuple[Source, str, int]] = list(places)
+        symbols, decides, self._text = arg
+        self._symbols: list[tuple[Source, str, int]] = list(symbols)
         self._decides: Callable[..., Any] = decides if callable(decides) else self._of_text
 
     def ask(self, state: tuple[Any, ...]) -> None:
         """Decide again, on the sizes that torch.export knows."""
         try:
-            holds = self._decides(*(_number(_read(s, state), k, d) for s, k, d in self._places))
+            holds = self._decides(*(_number(_read(s, state), k, d) for s, k, d in self._symbols))
         except (NameError, SyntaxError, AttributeError, LookupError) as error:
             text = f"suture.export cannot carry over the decision {self._text}"
             raise UserError(text) from error
@@ -130,7 +130,7 @@ class _Check:
     def _of_text(self, *numbers: Any) -> Any:
         from suture.compiler.guards.number_sources import NumberSource  # with the compiler only
 
-        texts = [(NumberSource(*p, None).text(), f"n{i}") for i, p in enumerate(self._places)]
+        texts = [(NumberSource(*p, None).text(), f"n{i}") for i, p in enumerate(self._symbols)]
         text = self._text
         for spelled, name in sorted(texts, key=lambda pair: -len(pair[0])):
             text = text.replace(spelled, name)
@@ -145,7 +145,7 @@ def _number(value: Any, kind: str, dim: int) -> Any:
 
 
 def _read(source: Source, state: tuple[Any, ...]) -> Any:
-    """What stands at a place now."""
+    """The value at a source now."""
     if source.base is None:
         return state[source.arg] if source.kind == "slot" else source.arg
     base, arg = _read(source.base, state), source.arg

@@ -7,7 +7,7 @@ from typing import Any
 from . import py312, py313, py314
 from .decoder import Rule, Walk, forward, meaning
 
-# Of a callable and the NULL beside it on the stack, which one is deeper.
+# Of a callable and the NULL next to it on the stack, which one is deeper.
 NULL_FIRST = False
 
 # Which method of a manager `with` looks for first.

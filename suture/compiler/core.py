@@ -88,7 +88,7 @@ class Value:
 
     # ---- operations
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:

@@ -368,8 +368,8 @@ def _left_to_python(miss: Miss) -> Uncompiled:
     assert miss.trace.progress.limit_reached is not None
     function, file, line = where(miss.data.chain)
     reason = miss.trace.progress.limit_reached
-    place = events.Where(function, file, line or 0)
-    events.emit(events.Interpreted(place, str(reason), reason.number, point=miss.point.name))
+    location = events.Where(function, file, line or 0)
+    events.emit(events.Interpreted(location, str(reason), reason.number, point=miss.point.name))
     note_in_vain(miss.data, miss.state)
     return THIS_CALL_PLAINLY
 

@@ -4,7 +4,6 @@
 asked, `listing` goes over a module. The marks are what users say about functions.
 """
 
-from suture.rules.checks import check_inputs, check_result
 from suture.rules.errors import (
     ConflictingMarks,
     ConflictingRules,
@@ -65,8 +64,6 @@ __all__ = [
     "allow_in_graph",
     "assume_constant_result",
     "breaks_are_errors",
-    "check_inputs",
-    "check_result",
     "clear_cache",
     "described_marks",
     "disable",

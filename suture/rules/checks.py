@@ -1,4 +1,4 @@
-"""Checks on what a mark is set on, made where the mark is set, and again where it is used."""
+"""Checks on what a mark is set on, made where the mark is set."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
-from suture.rules import torch_names
 from suture.rules.errors import RuleError, SignatureMismatch
-from suture.rules.mark_table import describe, get_mark
+from suture.rules.mark_table import describe
 from suture.rules.verdict import location_of
 from suture.rules.wrapped import canonical, has_code
 
@@ -76,37 +75,3 @@ def returns_tensors(fn: Any, where: str) -> None:
             f"allow_in_graph at {where}: {describe(fn)} ({location_of(target.__code__)}) returns "
             f"{getattr(returned, '__name__', returned)}; a node yields trees of tensors"
         )
-
-
-def check_result(fn: Any, result: Any) -> None:
-    """Raise if `result`, which a function marked allow_in_graph or nonstrict_trace returned, is
-    no tree of tensors and numbers. The tracer calls this when it makes the node."""
-    for leaf in torch_names.leaves(result):
-        if not _is_leaf(leaf):
-            raise RuleError(
-                f"{_marked(fn)} returned {type(leaf).__name__}; a node yields tensors, "
-                f"or lists, tuples and dicts of them (register other containers with "
-                f"torch.utils._pytree)"
-            )
-
-
-def check_inputs(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Raise if an argument of a function marked nonstrict_trace is no pytree."""
-    for leaf in torch_names.leaves((args, kwargs)):
-        if not (_is_leaf(leaf) or isinstance(leaf, str)):
-            raise RuleError(
-                f"{_marked(fn)} was given {type(leaf).__name__}, which is no pytree; register "
-                f"the type with torch.utils._pytree.register_pytree_node"
-            )
-
-
-def _is_leaf(leaf: Any) -> bool:
-    return leaf is None or isinstance(leaf, torch_names.leaf_types())
-
-
-def _marked(fn: Any) -> str:
-    target = canonical(fn)
-    mark = get_mark(target)
-    at = f" ({location_of(target.__code__)})" if has_code(target) else ""
-    how = f", marked {mark.name} at {mark.where}," if mark is not None else ""
-    return f"{describe(fn)}{at}{how}"

@@ -102,49 +102,42 @@ def _by_table(obj: Any) -> Verdict | None:
     if module == "torch._dynamo.decorators":
         return None  # graph_break and its kin are in torch's tables, but have handlers here
 
-    if torchdynamo.is_marked(obj, "nonstrict_trace"):
-        reason = "one node, whose body the backend traces"
-        return Verdict(
-            SPECIAL,
-            reason,
-            "mark torch._dynamo.nonstrict_trace",
-            _where(obj),
-            "nonstrict_trace",
-            origin=Origin.MARK,
-        )
-    if torchdynamo.is_marked(obj, "leaf_function"):
-        reason = "one node, whose body Python runs"
-        return Verdict(
-            SPECIAL,
-            reason,
-            "mark torch._dynamo.leaf_function",
-            _where(obj),
-            "leaf_function",
-            origin=Origin.MARK,
-        )
-    if torchdynamo.is_marked(obj, "disallowed"):
-        reason = "the program keeps it out of graphs"
-        return Verdict(
-            RUN,
-            reason,
-            "mark torch._dynamo.disallow_in_graph",
-            _where(obj),
-            describe(obj),
-            origin=Origin.DISALLOWED,
-        )
-    if torchdynamo.is_marked(obj, "allowed"):
-        reason = "the program allows it as one node"
-        return Verdict(
-            IN_GRAPH,
-            reason,
-            "mark torch.compiler.allow_in_graph",
-            _where(obj),
-            describe(obj),
-            origin=Origin.MARK,
-        )
+    for mark, (kind, reason, name, origin) in _MARKS.items():
+        if torchdynamo.is_marked(obj, mark):
+            shown = mark if kind is SPECIAL else describe(obj)
+            return Verdict(kind, reason, f"mark {name}", _where(obj), shown, origin=origin)
     if torchdynamo.is_marked(obj, "polyfilled"):
         return _substituted(obj)
     return None
+
+
+# TorchDynamo's mark of a callable: what it means here, why, its name in torch. The first counts.
+_MARKS = {
+    "nonstrict_trace": (
+        SPECIAL,
+        "one node, whose body the backend traces",
+        "torch._dynamo.nonstrict_trace",
+        Origin.MARK,
+    ),
+    "leaf_function": (
+        SPECIAL,
+        "one node, whose body Python runs",
+        "torch._dynamo.leaf_function",
+        Origin.MARK,
+    ),
+    "disallowed": (
+        RUN,
+        "the program keeps it out of graphs",
+        "torch._dynamo.disallow_in_graph",
+        Origin.DISALLOWED,
+    ),
+    "allowed": (
+        IN_GRAPH,
+        "the program allows it as one node",
+        "torch.compiler.allow_in_graph",
+        Origin.MARK,
+    ),
+}
 
 
 def _substituted(obj: Any) -> Verdict | None:

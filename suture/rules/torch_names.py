@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from suture.rules.verdict import CONSTANT, IN_GRAPH, SPECIAL, Origin, Verdict, location
-from suture.torch_private import operators, tensor_parts
+from suture.torch_private import operators
 
 # Modules in C that hold operations on tensors, and modules in C that hold everything else.
 OPERATION_MODULES = ("_nn", "_fft", "_linalg", "_special", "_sparse", "_nested")
@@ -203,18 +203,3 @@ def missing_fake(op: Any) -> str:
         f"def _({arguments}):\n"
         f"    return torch.empty_like(...)  # shape and dtype of the result"
     )
-
-
-def leaves(tree: Any) -> list[Any]:
-    """The leaves of a pytree, as torch flattens it."""
-    leaves_of: list[Any] = tensor_parts.pytree.tree_leaves(tree)
-    return leaves_of
-
-
-@functools.cache
-def leaf_types() -> tuple[type, ...]:
-    """What may be a leaf of the arguments and results of a node: values and constants."""
-    import torch
-
-    numbers = (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool, int, float, complex)
-    return (*numbers, torch.dtype, torch.device, torch.layout, torch.memory_format, torch.nn.Module)

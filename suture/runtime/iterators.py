@@ -20,7 +20,7 @@ def sequence_of(iterator: Any) -> Any:
 
 
 def position_of(iterator: Any) -> Any:
-    """The index a sequence iterator stands at."""
+    """The index a sequence iterator is at."""
     parts = iterator.__reduce__()
     return parts[2] if len(parts) > 2 else 0
 

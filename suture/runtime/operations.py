@@ -279,14 +279,6 @@ _COMPARE = {
 }
 
 
-def _contains(item: Any, container: Any) -> bool:
-    return item in container
-
-
-def _contains_not(item: Any, container: Any) -> bool:
-    return item not in container
-
-
 def _dict_merge(target: Any, more: Any) -> None:
     for key in list(more.keys()):
         if key in target:

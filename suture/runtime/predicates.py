@@ -1,7 +1,7 @@
 """Predicates of guards that C does not know, as objects that say what they compare.
 
 Each is kept by its class and its `parts`, from which `remade` makes it again in another process. A
-part is a constant, an object that has a place or a name there, or a list, tuple or dict of such.
+part is a constant, an object that has a source or a name there, or a list, tuple or dict of such.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def is_literal(value: Any) -> bool:
 
 
 class Predicate:
-    """Called with what stands at a source, or with nothing; says whether the guard holds."""
+    """Called with the value at a source, or with nothing; says whether the guard holds."""
 
     __slots__ = ("__name__",)
 

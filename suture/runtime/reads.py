@@ -30,7 +30,7 @@ def offset_of(tensor: Any) -> int:
 
 
 def number_in(tensor: torch.Tensor) -> Any:
-    """What guards and checks read of a tensor of one number: where it stands in memory, if that can
+    """What guards and checks read of a tensor of one number: where it is in memory, if that can
     be known without an operation of torch."""
     kind = _IN_MEMORY.get(tensor.dtype)
     if kind is None or type(tensor) is not torch.Tensor or tensor_parts.is_view(tensor):

@@ -120,7 +120,7 @@ def guard_collectives_on() -> bool:
 
 
 def look_at_guard_collectives() -> None:
-    """Find out how torch's switch stands: it has no reader, so it is set and set back."""
+    """Find out how torch's switch is set: it has no reader, so it is set and set back."""
     change = NAMES.get("set_guard_hook")
     hook = change(None)
     change(hook)

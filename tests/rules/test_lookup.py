@@ -20,8 +20,9 @@ import pytest
 import torch
 
 from suture import rules
+from suture.compiler.calls import unmodelled
 from suture.rules import CONSTANT, IN_GRAPH, INLINE, RUN, SPECIAL, Origin
-from suture.rules.breaking import break_of
+from tests.harness import check
 from tests.rules.naming import named
 
 
@@ -173,16 +174,14 @@ def test_a_listing_goes_over_a_module():
 
 def test_breaks_have_numbers():
     def number(obj):
-        found = break_of(obj, rules.lookup(obj))
-        return found.number if found is not None else None
+        return unmodelled.reason(obj, rules.lookup(obj), []).number
 
     assert number(torch.manual_seed) == "GB0007"
     assert number(np.add) == "GB0177"
     assert number(rules.disable(mine)) == "GB0098"
-    assert number(rules.graph_break) == "GB0025"
-    assert number(rules.skip_frame) == "GB2000"
-    assert number(torch.sin) is None
-    assert number(len) is None
+    check(lambda x: (rules.graph_break(), x + 1)[1], torch.ones(2), breaks=("GB0025",), graphs=1)
+    check(lambda x: (rules.skip_frame(), x + 1)[1], torch.ones(2), breaks=("GB2000",), graphs=0)
+    check(lambda x: torch.sin(x) + len(x), torch.ones(2), breaks=(), graphs=1)
 
 
 def test_wraps_does_not_move_code_to_another_package():
@@ -331,7 +330,7 @@ def test_a_package_whose_name_speaks_of_disabling_is_run_and_not_disabled(monkey
     try:
         verdict = rules.lookup(fn)
         assert verdict.origin is Origin.PACKAGE
-        assert break_of(fn, verdict).number == "GB0007"
+        assert unmodelled.reason(fn, verdict, []).number == "GB0007"
     finally:
         rules.forget_package("disabled_things")
 

@@ -44,6 +44,13 @@ def index_of(trace: Trace, key: Value, length: int, what: str) -> Any:
 
 
 @dispatched
+def init_storage(
+    trace: Trace, storage: Value, made: Value, args: list[Any], kwargs: dict[str, Value]
+) -> None:
+    """`__init__` of a builtin type on the builtin part of an object, `made`."""
+
+
+@dispatched
 def is_settled(trace: Trace, value: object) -> bool:
     """Whether reading the elements runs no code of the program in between."""
 

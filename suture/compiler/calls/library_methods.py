@@ -43,7 +43,7 @@ from suture.runtime.sources import Source
 
 
 @handles(types.MethodType)
-def _method(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _method(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if len(args) != 2 or kwargs:
         return abstract.raise_(trace, TypeError, f"method expected 2 arguments, got {len(args)}")
     return Method(args[0], args[1])
@@ -67,7 +67,7 @@ _NAMES_OF_CODE = frozenset({"co_name", "co_qualname", "co_filename"})
 
 
 @handles(type.__call__)
-def _type_call(trace: Trace, args: Any, kwargs: Any) -> Value | None:
+def _type_call(trace: Trace, args: Any, kwargs: Any) -> Value:
     return make_instance(trace, args[0], args[1:], kwargs)
 
 
@@ -77,7 +77,7 @@ def _object_eq(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Val
 
 
 @handles(object.__ne__)
-def _object_ne(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _object_ne(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     equal = abstract.call_type_method(trace, args[0], "__eq__", [args[1]], {})
     equal = abstract.finish(trace, equal)
     if equal.is_constant() and equal.constant() is NotImplemented:
@@ -101,7 +101,7 @@ def _getstate(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(sys.exc_info)
-def _exc_info(trace: Trace, args: Sequence[Value], kwargs: Any) -> Value | None:
+def _exc_info(trace: Trace, args: Sequence[Value], kwargs: Any) -> Value:
     exc = _handled(trace, "sys.exc_info")
     if exc is None:
         return Tuple([Constant(None)] * 3)
@@ -127,7 +127,7 @@ if hasattr(sys, "exception"):
 
 
 @handles(vars)
-def _vars(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _vars(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if not args:
         return abstract.call(trace, abstract.wrap(trace, locals, None), [], {})
     if not has_attr(trace, args[0], "__dict__"):
@@ -136,7 +136,7 @@ def _vars(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | 
 
 
 @handles(types.GetSetDescriptorType.__get__, types.MemberDescriptorType.__get__, property.__get__)
-def _field_get(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _field_get(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     field, obj = args[0], args[1]
     if obj.is_constant() and obj.constant() is None:
         return field
@@ -149,7 +149,7 @@ def _field_get(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Val
 
 
 @handles(os.fspath)
-def _fspath(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _fspath(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if isinstance(args[0], Object):
         return abstract.call_type_method(trace, args[0], "__fspath__", [], {})
     return abstract.fold(trace, os.fspath, args, kwargs)
@@ -191,7 +191,7 @@ for _name, _handler in (
 
 
 @handles(warnings.catch_warnings)
-def _catch_warnings(trace: Trace, args: Any, kwargs: Any) -> Value | None:
+def _catch_warnings(trace: Trace, args: Any, kwargs: Any) -> Value:
     """The filters are a list in a module, changed and put back as the program says. What is
     recorded must be there while the operations run, so Python does that."""
     recorded = kwargs.get("record")
@@ -217,19 +217,19 @@ def _clear_frames(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> 
 
 
 @handles(sys.getrecursionlimit)
-def _recursion_limit(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _recursion_limit(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return fold_with_guard(
         trace, abstract.pinned(trace, sys.getrecursionlimit), sys.getrecursionlimit, [], {}
     )
 
 
 @handles(sys.intern)
-def _intern(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _intern(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return abstract.fold(trace, sys.intern, args, kwargs)
 
 
 @handles(collections.namedtuple)
-def _namedtuple(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _namedtuple(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """A class of the given names: one for all calls of the function."""
     named = {"module": Constant(trace.frames[-1].fn.globals.get("__name__", "__main__")), **kwargs}
     return abstract.fold(trace, collections.namedtuple, args, named)
@@ -241,7 +241,7 @@ def _get_ident(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Val
 
 
 @handles("builtin_type")
-def _builtin_type(trace: Trace, target: Any, args: Any, kwargs: Any) -> Value | None:
+def _builtin_type(trace: Trace, target: Any, args: Any, kwargs: Any) -> Value:
     return make_instance(trace, abstract.wrap(trace, target, None), args, kwargs)
 
 
@@ -257,7 +257,7 @@ def call_iterator(trace: Trace, fn: Value, sentinel: Value) -> Value:
 
 def fold_with_guard(
     trace: Trace, source: Source | None, real: Any, values: list[Any], named: dict[str, Any]
-) -> Value | None:
+) -> Value:
     """The result of calling `real` now; a guard requires that it gives the same next time."""
     held: list[Any] = []
 
@@ -278,7 +278,7 @@ def _generic(value: object) -> None: ...
 
 
 @handles(_generic.dispatch.__code__)
-def _dispatch(trace: Trace, fn: Any, args: Any, kwargs: dict[str, Value]) -> Value | None:
+def _dispatch(trace: Trace, fn: Any, args: Any, kwargs: dict[str, Value]) -> Value:
     """Which implementation a generic function has for a class."""
     if fn.source is None or not isinstance(args[0], Class) or abstract.has_visible_effects(trace):
         raise Break(calls.C_FUNCTION, function="singledispatch")

@@ -16,7 +16,7 @@ from suture.compiler.objects import Function, Object, Tensor
 @handles("compile_region")
 def _region(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     """A region that may be compiled once and used often: traced with the rest, and outlined from
     the finished graph where that is sound."""
     made = abstract.tail_call(trace, args[0], args[1:], kwargs)
@@ -35,7 +35,7 @@ def _invoke_subgraph(
 @handles("mark_nonstrict")
 def _mark_nonstrict(
     trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     """A function made and marked while tracing is traced: nothing of it is outside."""
     given = args[0] if args else next(iter(kwargs.values()))
     if isinstance(given, Function):
@@ -44,9 +44,7 @@ def _mark_nonstrict(
     return given
 
 
-def assumed_constant(
-    trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]
-) -> Value | None:
+def assumed_constant(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Value:
     """The result of a function of which the program says that it never changes: called now, with
     the objects and tensors that are there now."""
     values = [_now(trace, a) for a in args]
@@ -58,7 +56,7 @@ def assumed_constant(
     return abstract.wrap(trace, held[0], None)  # the program says that it is this one in all calls
 
 
-def _now(trace: Trace, value: Value) -> Value | None:
+def _now(trace: Trace, value: Value) -> Value:
     if isinstance(value, Tensor) and value.example is not None:
         return value.example
     changed = getattr(value, "changed", False) or getattr(value, "attrs", None)
@@ -70,7 +68,7 @@ def _now(trace: Trace, value: Value) -> Value | None:
 @handles("compile")
 def _compile(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     """What is compiled inside a compiled function is traced with the rest of it."""
     given = args[0] if args else kwargs.get("model")
     if given is None or (given.is_constant() and given.constant() is None):
@@ -91,6 +89,6 @@ def _decorate(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Valu
 @handles("nonstrict_trace")
 def _nonstrict(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     """One node that calls the function."""
     return abstract.call_torch(trace, target, args, kwargs)

@@ -62,11 +62,11 @@ def outlined(
     chosen = _chosen(nodes, spans, unasked)
     if not chosen:
         return None
-    told = [
+    reports = [
         Repeated(g.stretches[0].span.code, len(g.bodies), len(g.bodies[0].nodes), g.marked)
         for g in chosen
     ]
-    return _rewritten(module, nodes, chosen), told
+    return _rewritten(module, nodes, chosen), reports
 
 
 # ---- which calls

@@ -42,24 +42,24 @@ class Body:
 
 def body_of(nodes: list[torch.fx.Node]) -> Body:
     """The function that these nodes are; raises Differs where it cannot be told from others."""
-    places = {node: i for i, node in enumerate(nodes)}
+    indices = {node: i for i, node in enumerate(nodes)}
     inputs: dict[torch.fx.Node, int] = {}
     key: list[Any] = []
 
-    def place(node: torch.fx.Node) -> Any:
-        own = places.get(node)
+    def index_of(node: torch.fx.Node) -> Any:
+        own = indices.get(node)
         if own is not None:
             return own
         return ("outside", inputs.setdefault(node, len(inputs)))
 
     for node in nodes:
-        spelt = _spelt((node.args, node.kwargs), place)
+        spelt = _spelt((node.args, node.kwargs), index_of)
         key.append((node.op, _target(node), spelt, _kind(node.meta.get("example_value"))))
-    outputs = [node for node in nodes if any(user not in places for user in node.users)]
+    outputs = [node for node in nodes if any(user not in indices for user in node.users)]
     if not outputs or not all(_is_tensor(node) for node in outputs):
         raise Differs
     key.append(tuple(_operand(node) for node in inputs))
-    key.append(tuple(places[node] for node in outputs))
+    key.append(tuple(indices[node] for node in outputs))
     return Body(nodes, list(inputs), outputs, tuple(key))
 
 
@@ -86,17 +86,17 @@ _PLAIN = (
 )  # fmt: skip
 
 
-def _spelt(argument: Any, place: Any) -> Any:
-    """An argument with the places of nodes instead of the nodes."""
+def _spelt(argument: Any, index_of: Any) -> Any:
+    """An argument with the indices of nodes instead of the nodes."""
     if isinstance(argument, torch.fx.Node):
-        return ("node", place(argument))
+        return ("node", index_of(argument))
     if isinstance(argument, (tuple, list)):
-        return (type(argument).__name__, *(_spelt(one, place) for one in argument))
+        return (type(argument).__name__, *(_spelt(one, index_of) for one in argument))
     if isinstance(argument, dict):
-        return ("dict", *((k, _spelt(v, place)) for k, v in argument.items()))
+        return ("dict", *((k, _spelt(v, index_of)) for k, v in argument.items()))
     if isinstance(argument, slice):
         parts = (argument.start, argument.stop, argument.step)
-        return ("slice", *(_spelt(one, place) for one in parts))
+        return ("slice", *(_spelt(one, index_of) for one in parts))
     if type(argument) in _PLAIN:
         return (type(argument), repr(argument))  # 0.0 and -0.0 are two
     raise Differs

@@ -1,4 +1,4 @@
-"""Places in the words of the program: `self.step`, not `L['self'].__dict__['step']`.
+"""Sources in the words of the program: `self.step`, not `L['self'].__dict__['step']`.
 
 Sources are written so that they can be found again (`Source.path`). A person knows them by the
 names of the program: a local by its name, a layer or a parameter as an attribute, a global of
@@ -19,7 +19,7 @@ from suture.events import Where
 from suture.runtime import Chain, FrameSpec, slot_names, where
 
 _STEPS = r"((?:\.[A-Za-z_]\w*|\[(?:'[^'\\]*'|\"[^\"\\]*\"|[^\[\]'\"]*)\])*)"
-_PLACE = re.compile(
+_SOURCE = re.compile(
     r"L\['(\w+)'\]" + _STEPS + r"|(?<![\w.'\]])([A-Za-z_][\w.]*)\['([A-Za-z_]\w*)'\]" + _STEPS
 )
 _STEP = re.compile(r"\.[A-Za-z_]\w*|\[(?:'[^'\\]*'|\"[^\"\\]*\"|[^\[\]'\"]*)\]")
@@ -44,7 +44,7 @@ def spoken(text: str, slots: Mapping[str, str], module: type | None = None) -> s
             return _parameter(module, slot, parts[0]) + _joined(parts[1:])
         return slots.get(slot, slot) + _joined(parts)
 
-    return _PLACE.sub(word, text)
+    return _SOURCE.sub(word, text)
 
 
 def slot_words(chain: Chain) -> dict[str, str]:
@@ -91,7 +91,7 @@ def _is_local(spec: FrameSpec, name: str) -> bool:
     return name in decode(spec.code).localsplus
 
 
-def _on_stack(spec: FrameSpec, index: int) -> str:
+def _on_stack(spec: FrameSpec, entry: int) -> str:
     """A value in the midst of an expression, by the text of what made it."""
     code = decode(spec.code)
     for index in range(min(spec.index, len(code.instructions)) - 1, -1, -1):
@@ -100,7 +100,7 @@ def _on_stack(spec: FrameSpec, index: int) -> str:
         popped, pushed = CANONICAL[inst.op].counts(inst)
         if inst.op == "FOR_ITER":  # it leaves the iterator where it was
             popped, pushed = popped - 1, pushed - 1
-        if depth is not None and depth - popped <= index < depth - popped + pushed:
+        if depth is not None and depth - popped <= entry < depth - popped + pushed:
             # On 3.11 GET_ITER has the position of the whole loop; what it takes is made before it.
             made = index - 1 if inst.op == "GET_ITER" else index
             text = _source(spec.code.co_filename, code.positions(made))
@@ -109,7 +109,7 @@ def _on_stack(spec: FrameSpec, index: int) -> str:
             if inst.op == "GET_ITER":
                 return f"iter({text})"
             return text if re.fullmatch(r"[\w.]+", text) else f"({text})"
-    return f"<value {index} on the stack of {spec.code.co_name}>"
+    return f"<value {entry} on the stack of {spec.code.co_name}>"
 
 
 def _source(file: str, location: tuple[int | None, ...]) -> str | None:

@@ -18,8 +18,8 @@ from suture.compiler.core import Frame, Handling, Mark, Modes, Pending, Region, 
 from suture.compiler.graph import Span, sizes_from_zero
 from suture.compiler.interpreter.ending import Restart, Stopped, Uncaught, all_guards, needs_sizes
 from suture.compiler.interpreter.lines import loop_slots, raises_again
+from suture.compiler.interpreter.locations import span_now, stack_trace, where_now
 from suture.compiler.interpreter.opcodes.table import HANDLERS
-from suture.compiler.interpreter.places import span_now, stack_trace, where_now
 from suture.compiler.language.dropped import close_at_end, close_dropped, leave_frames
 from suture.compiler.language.exceptions import Ambient
 from suture.compiler.language.generators import generator_returns, wrap_frame_function
@@ -470,7 +470,7 @@ def _handle(trace: Trace, frame: Frame, inst: Any, exc: Any, depth: int) -> None
 # ---- where we are
 
 
-def realize_stack(trace: Trace, value: Any) -> Value | None:
+def realize_stack(trace: Trace, value: Any) -> Value:
     try:
         return abstract.realize(trace, value)
     except Break:  # whatever uses it says why it cannot be looked at

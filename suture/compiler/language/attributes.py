@@ -197,14 +197,14 @@ def bind_descriptor(
     return abstract.wrap(trace, raw, class_source(trace, cls, name, raw))
 
 
-def _cached_property(trace: Trace, raw: Any, obj: Object) -> Value | None:
+def _cached_property(trace: Trace, raw: Any, obj: Object) -> Value:
     value = abstract.call(trace, abstract.wrap(trace, raw.func, None), [obj], {})
     obj.touch(trace)
     put_attribute(obj.attrs, raw.attrname, value)
     return value
 
 
-def _bind_c(trace: Trace, raw: object, obj: object, cls: type, name: str) -> Value | None:
+def _bind_c(trace: Trace, raw: object, obj: object, cls: type, name: str) -> Value:
     if isinstance(raw, types.ClassMethodDescriptorType):
         return Method(Builtin(raw, abstract.pinned(trace, raw)), abstract.wrap(trace, cls, None))
     fn = abstract.wrap(trace, raw, None)
@@ -213,7 +213,7 @@ def _bind_c(trace: Trace, raw: object, obj: object, cls: type, name: str) -> Val
     return Method(fn, obj)
 
 
-def bind_field(trace: Trace, raw: Any, obj: object, cls: type, name: str) -> Value | None:
+def bind_field(trace: Trace, raw: Any, obj: object, cls: type, name: str) -> Value:
     """A slot or a C field of an instance."""
     if obj is None:
         return abstract.wrap(trace, raw, None)
@@ -246,7 +246,7 @@ def bind_field(trace: Trace, raw: Any, obj: object, cls: type, name: str) -> Val
     raise _unknown(obj, name)
 
 
-def no_accessor(trace: Trace, ask: Any, obj: object, cls: type, name: str) -> Value | None:
+def no_accessor(trace: Trace, ask: Any, obj: object, cls: type, name: str) -> Value:
     """What a property without a getter, setter or deleter says of an object."""
     real = getattr(obj, "value", None)
     try:

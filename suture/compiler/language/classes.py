@@ -211,25 +211,57 @@ def storage_init(
 ) -> None:
     """The C __init__ of a container on the builtin part of an object."""
     storage = getattr(made, "storage", None)
-    if isinstance(storage, Dict):
-        if storage.kind is collections.defaultdict and args:
-            storage.factory, args = args[0], args[1:]
-        run_method(trace, storage, "update", *args, **kwargs)
-    elif isinstance(storage, List) and storage.kind is list:
-        if len(args) > 1 or kwargs:
-            abstract.refused(trace, list, args, kwargs)
-        new = list(abstract.unpack(trace, args[0])) if args else []
-        storage.change(trace)[:] = new
-    elif isinstance(storage, List):
+    if storage is not None:
+        abstract.init_storage(trace, storage, made, args, kwargs)
+    elif init is not object.__init__:
+        raise Break(calls.UNSUPPORTED_CALLABLE, callable=made.describe(), arguments="")
+
+
+@implements(abstract.init_storage)
+def _init_nothing(
+    trace: Trace, storage: Value, made: Value, args: list[Any], kwargs: dict[str, Value]
+) -> None:
+    raise Break(calls.UNSUPPORTED_CALLABLE, callable=made.describe(), arguments="")
+
+
+@implements(abstract.init_storage, Constant, Tuple)
+def _init_constant(
+    trace: Trace, storage: Value, made: Value, args: list[Any], kwargs: dict[str, Value]
+) -> None:
+    """What `__new__` has made is complete."""
+
+
+@implements(abstract.init_storage, Dict)
+def _init_dict(
+    trace: Trace, storage: Dict, made: Value, args: list[Any], kwargs: dict[str, Value]
+) -> None:
+    if storage.kind is collections.defaultdict and args:
+        storage.factory, args = args[0], args[1:]
+    run_method(trace, storage, "update", *args, **kwargs)
+
+
+@implements(abstract.init_storage, List)
+def _init_list(
+    trace: Trace, storage: List, made: Value, args: list[Any], kwargs: dict[str, Value]
+) -> None:
+    if storage.kind is not list:
         if args:
             run_method(trace, storage, "extend", args[0])
-    elif isinstance(storage, Set):
-        if len(args) > 1:
-            _too_many(trace, made.python_type(), args)
-        if storage.kind is set:
-            run_method(trace, storage, "__init__", *args)
-    elif not isinstance(storage, (Constant, Tuple)) and init is not object.__init__:
-        raise Break(calls.UNSUPPORTED_CALLABLE, callable=made.describe(), arguments="")
+        return
+    if len(args) > 1 or kwargs:
+        abstract.refused(trace, list, args, kwargs)
+    new = list(abstract.unpack(trace, args[0])) if args else []
+    storage.change(trace)[:] = new
+
+
+@implements(abstract.init_storage, Set)
+def _init_set(
+    trace: Trace, storage: Set, made: Value, args: list[Any], kwargs: dict[str, Value]
+) -> None:
+    if len(args) > 1:
+        _too_many(trace, made.python_type(), args)
+    if storage.kind is set:
+        run_method(trace, storage, "__init__", *args)
 
 
 # Builtin types that an object can have as its builtin part.

@@ -40,5 +40,5 @@ class DeviceMethod(BuiltinMethod):
 
     __slots__ = ()
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         return abstract.device_block(trace, self.owner, self.name)

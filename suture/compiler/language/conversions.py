@@ -51,17 +51,17 @@ def _bool(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
 
 
 @handles(int)
-def _int(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _int(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return _number(trace, int, "__int__", args, kwargs)
 
 
 @handles(float)
-def _float(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _float(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return _number(trace, float, "__float__", args, kwargs)
 
 
 @handles(complex)
-def _complex(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _complex(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return _number(trace, complex, "__complex__", args, kwargs)
 
 
@@ -124,24 +124,24 @@ _RESULTS: dict[str, type] = {
 
 
 @handles(str)
-def _str(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _str(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if len(args) == 1 and not kwargs:
         return abstract.convert_value(trace, args[0], "str")
     return abstract.fold(trace, str, args, kwargs)
 
 
 @handles(repr)
-def _repr(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _repr(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return abstract.convert_value(trace, args[0], "repr")
 
 
 @handles(ascii)
-def _ascii(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _ascii(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return abstract.convert_value(trace, args[0], "ascii")
 
 
 @handles(format)
-def _format(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _format(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return abstract.format_value(trace, args[0], args[1] if len(args) > 1 else None)
 
 
@@ -151,7 +151,7 @@ def _buffer(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
 
 
 @handles(bytes)
-def _bytes(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _bytes(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return abstract.fold(trace, bytes, args, kwargs)
 
 
@@ -173,7 +173,7 @@ def _size(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return Size([_dimension(trace, i) for i in elements_of(trace, args[0])] if args else [])
 
 
-def _dimension(trace: Trace, item: Value) -> Value | None:
+def _dimension(trace: Trace, item: Value) -> Value:
     return abstract.tensor_to_number(trace, item, "__index__") if isinstance(item, Tensor) else item
 
 
@@ -195,11 +195,11 @@ def _set(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Any:
 
 
 @handles(frozenset)
-def _frozenset(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _frozenset(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return _make_set(trace, frozenset, args)
 
 
-def _make_set(trace: Trace, kind: type, args: list[Any]) -> Value | None:
+def _make_set(trace: Trace, kind: type, args: list[Any]) -> Value:
     if kind is frozenset and args and isinstance(args[0], Set) and args[0].kind is frozenset:
         return args[0]
     return run_method(trace, Set(None, None, kind), "union", *args)
@@ -226,7 +226,7 @@ def _ordered(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value
 
 
 @handles(collections.defaultdict)
-def _defaultdict(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _defaultdict(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     factory = args[0] if args else None
     if factory is not None and factory.is_constant() and factory.constant() is None:
         factory = None
@@ -260,7 +260,7 @@ def _partial(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value
     return Partial(fn, rest, dict(kwargs))
 
 
-def wrap_known(trace: Trace, value: Any) -> Value | None:
+def wrap_known(trace: Trace, value: Any) -> Value:
     """The value of a real object computed while tracing: no guard, nothing to read again. What can
     change is made anew by the variant, in each call; Break if it cannot be."""
     if is_literal(value):

@@ -48,7 +48,7 @@ def raise_with(trace: Trace, kind: type[BaseException], args: list[Any]) -> Valu
     raise Raised(with_context(trace, Raise(kind, args)))
 
 
-def native_exception(trace: Trace, error: BaseException) -> Value | None:
+def native_exception(trace: Trace, error: BaseException) -> Value:
     """The value of an exception that a folded operation really raised."""
     if all(is_literal(a) for a in error.args):
         made = Raise(type(error), [Constant(a) for a in error.args])
@@ -127,7 +127,7 @@ def do_raise(trace: Trace, frame: Frame, parts: list[Any]) -> None:
     raise Raised(with_context(trace, exc))
 
 
-def exception_instance(trace: Trace, value: Value, what: str = "exceptions") -> Value | None:
+def exception_instance(trace: Trace, value: Value, what: str = "exceptions") -> Value:
     """The exception object for `raise value`."""
     if isinstance(value, Opaque):
         raise Break(objects.UNKNOWN_OBJECT, operation="raise", object=value.describe())
@@ -163,7 +163,7 @@ def exception_matches(trace: Trace, exc: Value, kind: Any) -> bool:
     return not set(classes).isdisjoint(exc.python_type().__mro__)
 
 
-def type_of(trace: Trace, exc: Value) -> Value | None:
+def type_of(trace: Trace, exc: Value) -> Value:
     return abstract.wrap(trace, exc.python_type(), None)
 
 

@@ -20,7 +20,7 @@ from suture.compiler.objects.serials import Serial
 def _register(fn: object) -> None:
     """A function of torch that sets a hook: Python runs it where its handle leaves the region."""
 
-    def handler(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+    def handler(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         trace.outside.setting = position = _here(trace)
         if position in trace.region.plan.by_python:
             raise _moving(fn)
@@ -44,7 +44,7 @@ _SETTERS = frozenset(
 
 
 @handles(RemovableHandle.__init__)
-def _init(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _init(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     position = (
         trace.outside.setting
         if trace.frames[-1].code.code in _SETTERS and trace.outside.setting
@@ -58,7 +58,7 @@ def _init(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | 
 
 
 @handles(RemovableHandle.remove)
-def _remove(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _remove(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """A handle that is another one in each call is removed by Python: where its hook is in the
     table, its number says, and a guard on that would never hold again."""
     handle = args[0]

@@ -92,7 +92,7 @@ def _wrap_frozen(trace: Trace, value: Any, source: Source | None) -> Value:
 @handles("signature")
 def _signature(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     """`inspect.signature(f)` of a function that exists, or is made here with constant defaults."""
     if len(args) != 1 or kwargs:
         raise Break(calls.C_FUNCTION, function="inspect.signature")
@@ -157,7 +157,7 @@ def _cells(code: types.CodeType) -> tuple[Any, ...]:
 @handles("dataclass_fields")
 def _fields(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     """`dataclasses.fields`: the class says which, and the table it keeps is guarded."""
     of = args[0]
     if isinstance(of, Opaque):
@@ -168,7 +168,7 @@ def _fields(
 
 
 @handles(dataclasses.is_dataclass)
-def _is_dataclass(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _is_dataclass(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     of = args[0]
     if isinstance(of, Opaque):
         raise Break(objects.UNKNOWN_OBJECT, operation="is_dataclass", object=of.describe())

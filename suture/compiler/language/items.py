@@ -59,7 +59,7 @@ def _opaque_getitem(trace: Trace, obj: Opaque, key: Value) -> Value:
     raise Break(objects.UNKNOWN_SUBSCRIPT, object=obj.describe(), key=key.describe())
 
 
-def dict_subscript(trace: Trace, obj: Any, storage: Dict, key: Value) -> Value | None:
+def dict_subscript(trace: Trace, obj: Any, storage: Dict, key: Value) -> Value:
     """What dict.__getitem__ gives for an object of a class that may define __missing__."""
     missing = abstract.type_lookup(trace, obj.cls, "__missing__")
     if not isinstance(missing, types.FunctionType):
@@ -275,7 +275,7 @@ def _match_args(trace: Trace, cls: Class, count: int) -> tuple[str, ...] | None:
 
 def match_class(
     trace: Trace, subject: object, cls: Any, count: int, names: tuple[str, ...]
-) -> Value | None:
+) -> Value:
     """MATCH_CLASS: the attributes a class pattern binds, or None."""
     if isinstance(cls, Opaque):
         raise Break(objects.UNKNOWN_OBJECT, operation="match", object=cls.describe())

@@ -44,7 +44,7 @@ def spreads_over(number: Any, items: Iterable[Value]) -> bool:
     return type(number) is Constant and type(number.value).__module__ == "numpy"
 
 
-def unsupported(trace: Trace, name: str, kinds: tuple[type, type]) -> Value | None:
+def unsupported(trace: Trace, name: str, kinds: tuple[type, type]) -> Value:
     """The TypeError of operands that know nothing of each other."""
     symbol = SYMBOLS.get(name, name)
     left, right = map(type_name, kinds)

@@ -68,7 +68,7 @@ def _callable(trace: Trace, args: Sequence[Value], kwargs: dict[str, Value]) -> 
 
 
 @handles(type)
-def _type(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _type(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if len(args) == 1:
         return abstract.wrap(trace, args[0].python_type(), None)
     raise Break(objects.CLASS_DEFINITION, name=args[0].describe())
@@ -80,7 +80,7 @@ def _build_class(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> V
 
 
 @handles(getattr)
-def _getattr(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _getattr(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     name = _attribute_name(trace, args[1])
     if len(args) < 3:
         return tail_getattr(trace, args[0], name)
@@ -129,12 +129,12 @@ def _id(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
 
 
 @handles(hash)
-def _hash(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _hash(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return abstract.hash_of(trace, args[0])
 
 
 @handles(iter)
-def _iter(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _iter(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if len(args) == 2:
         if not abstract.truth(trace, _callable(trace, [args[0]], {})):
             return abstract.folded(trace, lambda: iter(3, 4))  # type: ignore[call-overload]  # says it so
@@ -143,7 +143,7 @@ def _iter(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | 
 
 
 @handles(next)
-def _next(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _next(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if isinstance(args[0], (Object, Opaque)) and not hasattr(args[0].python_type(), "__next__"):
         return abstract.raise_(
             trace, TypeError, f"'{type_name(args[0].python_type())}' object is not an iterator"
@@ -185,7 +185,7 @@ def _filter(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
 
 
 @handles(reversed)
-def _reversed(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _reversed(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     value = args[0]
     if isinstance(value, Constant):
         return _reversed_constant(trace, value.constant())
@@ -206,7 +206,7 @@ def _reversed(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Valu
     raise Break(calls.C_FUNCTION, function="reversed")
 
 
-def _reversed_constant(trace: Trace, value: Any) -> Value | None:
+def _reversed_constant(trace: Trace, value: Any) -> Value:
     if type(value) is range:
         return RangeIterator(value[::-1])
     if not hasattr(type(value), "__getitem__"):
@@ -217,7 +217,7 @@ def _reversed_constant(trace: Trace, value: Any) -> Value | None:
 
 
 @handles(range)
-def _range(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _range(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return abstract.folded(trace, lambda: range(*[abstract.integer(trace, a) for a in args]))
 
 
@@ -229,7 +229,7 @@ def _slice(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return Slice(args[0], args[1], args[2] if len(args) > 2 else none)
 
 
-def _sum(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _sum(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     total = args[1] if len(args) > 1 else kwargs.get("start", Constant(0))
     for kind, text in _NOT_SUMMED.items():
         if issubclass(total.python_type(), kind):
@@ -302,7 +302,7 @@ def _sorted(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
 
 
 @handles(abs)
-def _abs(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _abs(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return unary_operator(trace, "abs", args[0])
 
 
@@ -312,14 +312,14 @@ def _divmod(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
 
 
 @handles(pow)
-def _pow(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _pow(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if len(args) == 2 and not kwargs:
         return abstract.binary(trace, "pow", args[0], args[1])
     return abstract.fold(trace, pow, args, kwargs)
 
 
 @handles(round)
-def _round(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _round(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     value = args[0]
     if isinstance(value, Symbol):
         if len(args) == 1 and not kwargs:
@@ -333,7 +333,7 @@ def _round(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value |
 
 
 @handles(print)
-def _print(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _print(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if (id(vars(sys)), "stdout") in trace.effects.globals:
         raise Break(calls.C_FUNCTION, function="print")  # at the region's end it goes elsewhere
     for name in ("sep", "end"):

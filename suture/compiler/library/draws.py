@@ -44,7 +44,7 @@ class Draw:
 
 def draw_number(
     trace: Trace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Value | None:
+) -> Value:
     """The number that a call of `function` will give, as a symbol."""
     example = getattr(random.Random(0), function.__name__)(*args, **kwargs)
     drawn = Draw(function, args, kwargs)
@@ -94,7 +94,7 @@ def _may_be_large(function: Any, values: tuple[Any, ...]) -> bool:
 
 
 def _handler(function: object) -> Any:
-    def handler(trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    def handler(trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         outermost = len(trace.graph.levels.stack) == 1
         if outermost and abstract.all_known(trace, args, kwargs):
             values = tuple(a.constant() for a in args)

@@ -21,7 +21,7 @@ except ValueError as error:
 
 
 def _extreme(name: str, symbol: str) -> Any:
-    def handler(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+    def handler(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         items = elements_of(trace, args[0]) if len(args) == 1 else list(args)
         if not items:
             if "default" in kwargs:

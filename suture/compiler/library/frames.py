@@ -43,7 +43,7 @@ def _dir(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
 
 
 @handles(globals)
-def _globals(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _globals(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     namespace = trace.frames[-1].fn.globals
     return abstract.wrap(
         trace,

@@ -138,7 +138,7 @@ def _size(
 
 
 @handles("check")
-def _check(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _check(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
     at = 1 if target.__name__.endswith("_with") else 0  # behind the type of the error
     cond = args[at] if len(args) > at else kwargs.get("cond", kwargs.get("condition"))
     if isinstance(cond, Tensor):

@@ -38,7 +38,7 @@ def _object_delattr(trace: Trace, args: Any, kwargs: dict[str, Value]) -> Value:
 
 
 @handles(object.__getattribute__)
-def _object_getattribute(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _object_getattribute(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     obj, name = args[0], abstract.constant_value(trace, args[1])
     if not isinstance(obj, Object):
         return tail_getattr(trace, obj, name)
@@ -72,7 +72,7 @@ def _object_init_subclass(trace: Trace, args: list[Value], kwargs: dict[str, Val
 
 
 @handles(object.__new__)
-def _object_new(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _object_new(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     cls = args[0].real()
     if len(args) > 1 or kwargs:  # Python says whether the class takes more
         extra = [None] * (len(args) + len(kwargs) - 1)
@@ -84,7 +84,7 @@ def _object_new(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Va
 
 
 def _storage_new(base: Any) -> Any:
-    def handler(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+    def handler(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         cls = args[0].real()
         derived = isinstance(cls, type) and issubclass(cls, base)
         if not derived or (cls is bool and base is int):
@@ -120,7 +120,7 @@ def _exception_init(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -
 
 
 @handles(super)
-def _super(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _super(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if args:
         return make_super(trace, None, args[0], args[1] if len(args) == 2 else None)
     try:

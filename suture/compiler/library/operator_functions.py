@@ -40,7 +40,7 @@ for _name in ("neg", "pos", "invert", "abs"):
 
 
 @handles(operator.getitem)
-def _getitem(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _getitem(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return abstract.tail_getitem(trace, args[0], args[1])
 
 

@@ -43,7 +43,7 @@ def _plainly(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Valu
 def _unary(real: Any) -> None:
     node = _NODES[real]
 
-    def handler(trace: Trace, args: list[Any], kwargs: dict[str, Value]) -> Value | None:
+    def handler(trace: Trace, args: list[Any], kwargs: dict[str, Value]) -> Value:
         if len(args) == 1 and isinstance(args[0], Tensor):
             args = [abstract.tensor_to_number(trace, args[0], "__float__")]
         if len(args) != 1 or kwargs or not _symbols(args) or real in _BOUNDED:
@@ -62,7 +62,7 @@ for _real in _NODES:
 
 
 def _rounding(real: object, kind: str) -> None:
-    def handler(trace: Trace, args: list[Any], kwargs: dict[str, Value]) -> Value | None:
+    def handler(trace: Trace, args: list[Any], kwargs: dict[str, Value]) -> Value:
         if len(args) == 1 and not kwargs and _symbols(args):
             return symbol_round(trace, args[0], kind)
         return _plainly(trace, real, args, kwargs)
@@ -76,7 +76,7 @@ _rounding(math.trunc, "int")
 
 
 @handles(math.pow)
-def _pow(trace: Trace, args: list[Any], kwargs: dict[str, Value]) -> Value | None:
+def _pow(trace: Trace, args: list[Any], kwargs: dict[str, Value]) -> Value:
     if len(args) != 2 or kwargs or not _symbols(args):
         return _plainly(trace, math.pow, args, kwargs)
     if not abstract.truth(trace, abstract.compare(trace, ">", args[0], Constant(0))):
@@ -84,7 +84,7 @@ def _pow(trace: Trace, args: list[Any], kwargs: dict[str, Value]) -> Value | Non
     return abstract.call_torch(trace, operator.pow, [_as_float(trace, a) for a in args], {})
 
 
-def _as_float(trace: Trace, value: Value) -> Value | None:
+def _as_float(trace: Trace, value: Value) -> Value:
     if isinstance(value, Symbol):
         return (
             value

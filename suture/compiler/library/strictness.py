@@ -43,6 +43,6 @@ def _switch(
 @handles("error_on_graph_break")
 def _torchs(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     """torch's own manager is read as ours."""
     return abstract.tail_call(trace, abstract.wrap(trace, error_on_graph_break, None), args, kwargs)

@@ -50,7 +50,6 @@ from suture.compiler.objects.slice_ import Slice
 from suture.compiler.objects.tensor import (
     GraphValue,
     Symbol,
-    SymbolMethod,
     Tensor,
     TensorMethod,
     symbol_type,
@@ -116,7 +115,6 @@ __all__ = [
     "Slice",
     "Super",
     "Symbol",
-    "SymbolMethod",
     "Tensor",
     "TensorMethod",
     "Tuple",

@@ -71,7 +71,7 @@ class Array(Value):
             raise Break(arrays.ARRAY_ATTRIBUTE, attribute="__hash__")
         return abstract.raise_(trace, TypeError, "unhashable type: 'numpy.ndarray'")
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         return array_attribute(trace, self, name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
@@ -101,7 +101,7 @@ def array_setitem(self: Array, trace: Trace, key: Value, value: Value) -> Value:
 
 
 @method(Array, "__len__")
-def array_len(self: Array, trace: Trace) -> Value | None:
+def array_len(self: Array, trace: Trace) -> Value:
     if self.is_scalar:
         kind = type_name(self.python_type())
         return abstract.raise_(trace, TypeError, f"object of type '{kind}' has no len()")
@@ -109,7 +109,7 @@ def array_len(self: Array, trace: Trace) -> Value | None:
 
 
 @method(Array, "__iter__")
-def array_iter(self: Array, trace: Trace) -> Value | None:
+def array_iter(self: Array, trace: Trace) -> Value:
     if self.is_scalar:
         return abstract.raise_(
             trace, TypeError, f"'{type_name(self.python_type())}' object is not iterable"
@@ -138,23 +138,6 @@ for _name in COMPARISONS:
     method(Array, f"__{_name}__")(_operator(_name))
 for _name in ("neg", "pos", "abs", "invert"):
     method(Array, f"__{_name}__")(_operator(_name))
-
-
-class ArrayMethod(Value):
-    """A bound method of an array."""
-
-    __slots__ = ("name", "owner")
-
-    def __init__(self, owner: Array, name: str) -> None:
-        super().__init__(None)
-        self.owner = owner
-        self.name = name
-
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
-        return abstract.tail_call_method(trace, self.owner, self.name, args, kwargs)
-
-    def rebuild(self, emit: Emitter) -> str:
-        return f"{emit.value(self.owner)}.{self.name}"
 
 
 def numpy_dtype(tensor: torch.Tensor) -> Any:

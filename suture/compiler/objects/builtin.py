@@ -26,13 +26,13 @@ class Builtin(RealObject):
         name = getattr(self.value, "__qualname__", None) or getattr(self.value, "__name__", None)
         return str(name) if name else f"a {type(self.value).__name__}"
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         return real_object.object_attribute(trace, self, self.value, name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
         real_object.object_set_attribute(trace, self, self.value, name, value)
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         return call_builtin(trace, self, args, kwargs)
 
     def rebuild(self, emit: Emitter) -> str:

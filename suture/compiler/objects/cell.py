@@ -24,7 +24,7 @@ class Cell(Mutable):
     def python_type(self) -> type:
         return types.CellType
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         if name == "cell_contents":
             found = load_cell(trace, self)
             return (

@@ -98,7 +98,7 @@ class Map(Iterator):
     def python_type(self) -> type:
         return map
 
-    def advance(self, trace: Trace) -> Value | None:
+    def advance(self, trace: Trace) -> Value:
         args = []
         for part in self.parts:
             item = abstract.advance(trace, part)

@@ -73,7 +73,7 @@ class Constant(Value):
     def truth(self, trace: Trace) -> bool | None:
         return bool(self.value)
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         try:
             found = getattr(self.value, name)
         except AttributeError as error:
@@ -186,10 +186,10 @@ class ConstantMethod(Value):
     def real(self) -> Any:
         return self.method
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         return constant_method(trace, self.owner, self.name, args, kwargs)
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         try:
             return abstract.wrap(trace, getattr(self.method, name), None)
         except AttributeError as error:

@@ -78,7 +78,7 @@ class Deque(List):
                 out.append(i)
         return out
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         if name == "maxlen":
             return Constant(self.maxlen)
         return super().getattr(trace, name)
@@ -97,7 +97,7 @@ def deque_setitem(self: Deque, trace: Trace, key: Value, value: Any) -> Value:
 
 
 @method(Deque, "__getitem__")
-def deque_getitem(self: Deque, trace: Trace, key: Value) -> Value | None:
+def deque_getitem(self: Deque, trace: Trace, key: Value) -> Value:
     at = abstract.index_of(trace, key, len(self.items), "deque")
     if isinstance(at, slice):
         return abstract.raise_(trace, TypeError, "sequence index must be integer, not 'slice'")
@@ -125,7 +125,7 @@ def deque_contains(self: Deque, trace: Trace, item: Value) -> Value:
 @method(Deque, "index")
 def deque_index(
     self: Deque, trace: Trace, item: object, start: object = None, stop: object = None
-) -> Value | None:
+) -> Value:
     low = 0 if start is None else abstract.integer(trace, start)
     high = len(self.items) if stop is None else abstract.integer(trace, stop)
     for i in range(*slice(low, high).indices(len(self.items))):
@@ -142,7 +142,7 @@ def deque_count(self: Deque, trace: Trace, item: Value) -> Value:
 
 
 @method(Deque, "remove")
-def deque_remove(self: Deque, trace: Trace, item: Value) -> Value | None:
+def deque_remove(self: Deque, trace: Trace, item: Value) -> Value:
     for i in range(len(self.items)):
         text = "deque mutated during remove()."
         if self._found(trace, item, i, i + 1, IndexError, text):
@@ -153,7 +153,7 @@ def deque_remove(self: Deque, trace: Trace, item: Value) -> Value | None:
 
 
 @method(Deque, "insert")
-def deque_insert(self: Deque, trace: Trace, where: Value, item: Value) -> Value | None:
+def deque_insert(self: Deque, trace: Trace, where: Value, item: Value) -> Value:
     if self.maxlen is not None and len(self.items) >= self.maxlen:
         return abstract.raise_(trace, IndexError, "deque already at its maximum size")
     return list_insert(self, trace, where, item)
@@ -200,14 +200,14 @@ def deque_extendleft(self: Deque, trace: Trace, more: Value) -> Value:
 
 
 @method(Deque, "popleft")
-def deque_popleft(self: Deque, trace: Trace) -> Value | None:
+def deque_popleft(self: Deque, trace: Trace) -> Value:
     if not self.items:
         return abstract.raise_(trace, IndexError, "pop from an empty deque")
     return self.change(trace).pop(0)
 
 
 @method(Deque, "pop")
-def deque_pop(self: Deque, trace: Trace) -> Value | None:
+def deque_pop(self: Deque, trace: Trace) -> Value:
     if not self.items:
         return abstract.raise_(trace, IndexError, "pop from an empty deque")
     return self.change(trace).pop()
@@ -239,7 +239,7 @@ class DequeIterator(SequenceIterator):
         super().__init__(of, at, reverse)
         self.moves = of.moves
 
-    def advance(self, trace: Trace) -> Value | None:
+    def advance(self, trace: Trace) -> Value:
         if self.of.moves != self.moves:
             return abstract.raise_(trace, RuntimeError, _CHANGED)
         return super().advance(trace)

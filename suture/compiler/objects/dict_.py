@@ -63,7 +63,7 @@ class Dict(Container):
     def python_type(self) -> type:
         return self.kind
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         if name == "default_factory" and self.kind is collections.defaultdict:
             return self.factory if self.factory is not None else Constant(None)
         if name == "__dict__" and self.kind is collections.OrderedDict:
@@ -183,7 +183,7 @@ def dict_contains(self: Dict, trace: Trace, key: Value) -> Value:
 
 
 @method(Dict, "__getitem__")
-def dict_getitem(self: Dict, trace: Trace, key: object) -> Value | None:
+def dict_getitem(self: Dict, trace: Trace, key: object) -> Value:
     found = self.get(trace, key)
     if found is not None:
         return found
@@ -224,7 +224,7 @@ def dict_pop(self: Dict, trace: Trace, key: Value, default: object = None) -> An
 
 
 @method(Dict, "popitem")
-def dict_popitem(self: Dict, trace: Trace, last: Any = None) -> Value | None:
+def dict_popitem(self: Dict, trace: Trace, last: Any = None) -> Value:
     if last is not None and self.kind is not collections.OrderedDict:
         return abstract.refused_method(trace, self.kind, "popitem", [last], {})
     if not self.load(trace):
@@ -240,7 +240,7 @@ def dict_popitem(self: Dict, trace: Trace, last: Any = None) -> Value | None:
 
 
 @method(Dict, "setdefault")
-def dict_setdefault(self: Dict, trace: Trace, key: object, default: Any = None) -> Value | None:
+def dict_setdefault(self: Dict, trace: Trace, key: object, default: Any = None) -> Value:
     found = self.get(trace, key)
     if found is None:
         found = default or Constant(None)
@@ -275,7 +275,7 @@ def dict_items(self: Dict, trace: Trace) -> Value:
 
 
 @method(Dict, "__iter__")
-def dict_iter(self: Dict, trace: Trace) -> Value | None:
+def dict_iter(self: Dict, trace: Trace) -> Value:
     return abstract.mapping_iterator(trace, self, "keys")
 
 
@@ -298,7 +298,7 @@ def dict_update(self: Dict, trace: Trace, /, *args: Value, **kwargs: Value) -> V
 
 
 @method(Dict, "__or__")
-def dict_or(self: Dict, trace: Trace, other: Value) -> Value | None:
+def dict_or(self: Dict, trace: Trace, other: Value) -> Value:
     if not issubclass(other.python_type(), dict):
         return Constant(NotImplemented)
     merged = run_method(trace, self, "copy")

@@ -39,7 +39,7 @@ class DictView(Value):
     def truth(self, trace: Trace) -> bool | None:
         return self.of.truth(trace)
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         if name == "mapping":
             raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
         return abstract.container_attribute(trace, self, name)
@@ -60,12 +60,12 @@ class DictView(Value):
 
 
 @method(DictView, "__len__")
-def dict_view_len(self: DictView, trace: Trace) -> Value | None:
+def dict_view_len(self: DictView, trace: Trace) -> Value:
     return run_method(trace, self.of, "__len__")
 
 
 @method(DictView, "__iter__")
-def dict_view_iter(self: DictView, trace: Trace) -> Value | None:
+def dict_view_iter(self: DictView, trace: Trace) -> Value:
     return abstract.mapping_iterator(trace, self.of, self.what)
 
 
@@ -75,7 +75,7 @@ def dict_view_reversed(self: DictView, trace: Trace) -> Value:
 
 
 @method(DictView, "__contains__")
-def dict_view_contains(self: DictView, trace: Trace, item: Value) -> Value | None:
+def dict_view_contains(self: DictView, trace: Trace, item: Value) -> Value:
     if self.what == "keys":
         return run_method(trace, self.of, "__contains__", item)
     if self.what == "items":
@@ -84,7 +84,7 @@ def dict_view_contains(self: DictView, trace: Trace, item: Value) -> Value | Non
 
 
 @method(DictView, "isdisjoint")
-def dict_view_isdisjoint(self: DictView, trace: Trace, other: Value) -> Value | None:
+def dict_view_isdisjoint(self: DictView, trace: Trace, other: Value) -> Value:
     return run_method(trace, self._set(trace), "isdisjoint", other)
 
 
@@ -129,7 +129,7 @@ for _name, _symbol in (
 def _view_operator(method: str, reflected: bool) -> Any:
     """`view & x` and its kin give a set; either side may be the view."""
 
-    def operate(self: DictView, trace: Trace, other: Value) -> Value | None:
+    def operate(self: DictView, trace: Trace, other: Value) -> Value:
         if self.what == "values":
             return Constant(NotImplemented)
         left, right = (other, self) if reflected else (self, other)

@@ -13,7 +13,7 @@ from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.abstract import declared
 from suture.compiler.core import Trace, Value
-from suture.compiler.emitting import Emitter
+from suture.compiler.objects.bound_method import BoundMethod
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.methods import method
 from suture.compiler.objects.real_object import RealObject
@@ -72,7 +72,7 @@ class Frozen(RealObject):
     def truth(self, trace: Trace) -> bool | None:
         return bool(self.value)
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         if name in _COMPUTED and type(self.value).__module__ == "typing":
             raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
         try:
@@ -89,7 +89,7 @@ class Frozen(RealObject):
 
     def call_method(
         self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
-    ) -> Value | None:
+    ) -> Value:
         if type(self.value) is types.MappingProxyType:  # what is in there is there for all to see
             values = [abstract.constant_value(trace, a) for a in args]
             named = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
@@ -103,7 +103,7 @@ class Frozen(RealObject):
             )
         return frozen_answer(trace, getattr(self.value, name), args, kwargs)
 
-    def _compared(self, trace: Trace, compare: object, other: Value) -> Value | None:
+    def _compared(self, trace: Trace, compare: object, other: Value) -> Value:
         """What the class says of itself and another object that never changes."""
         own: Any = type(self.value).__eq__
         alike = isinstance(other, Frozen) or type(self.value) is types.MappingProxyType
@@ -113,37 +113,37 @@ class Frozen(RealObject):
 
 
 @method(Frozen, "__len__")
-def frozen_len(self: Frozen, trace: Trace) -> Value | None:
+def frozen_len(self: Frozen, trace: Trace) -> Value:
     return abstract.fold(trace, len, [self], {})
 
 
 @method(Frozen, "__eq__")
-def frozen_eq(self: Frozen, trace: Trace, other: Value) -> Value | None:
+def frozen_eq(self: Frozen, trace: Trace, other: Value) -> Value:
     return self._compared(trace, operator.eq, other)
 
 
 @method(Frozen, "__ne__")
-def frozen_ne(self: Frozen, trace: Trace, other: Value) -> Value | None:
+def frozen_ne(self: Frozen, trace: Trace, other: Value) -> Value:
     return self._compared(trace, operator.ne, other)
 
 
 @method(Frozen, "__or__")
-def frozen_or(self: Frozen, trace: Trace, other: Value) -> Value | None:
+def frozen_or(self: Frozen, trace: Trace, other: Value) -> Value:
     return abstract.fold(trace, operator.or_, [self, other], {})
 
 
 @method(Frozen, "__ror__")
-def frozen_ror(self: Frozen, trace: Trace, other: Value) -> Value | None:
+def frozen_ror(self: Frozen, trace: Trace, other: Value) -> Value:
     return abstract.fold(trace, operator.or_, [other, self], {})
 
 
 @method(Frozen, "__contains__")
-def frozen_contains(self: Frozen, trace: Trace, key: Value) -> Value | None:
+def frozen_contains(self: Frozen, trace: Trace, key: Value) -> Value:
     return abstract.fold(trace, operator.contains, [self, key], {})
 
 
 @method(Frozen, "__getitem__")
-def frozen_getitem(self: Frozen, trace: Trace, key: Value) -> Value | None:
+def frozen_getitem(self: Frozen, trace: Trace, key: Value) -> Value:
     value = abstract.constant_value(trace, key)
     return frozen_result(trace, lambda: self.value[value])
 
@@ -156,24 +156,13 @@ def frozen_iter(self: Frozen, trace: Trace) -> Value:
     )
 
 
-class FrozenMethod(Value):
+class FrozenMethod(BoundMethod):
     """A bound method of an object that is never changed."""
 
-    __slots__ = ("name", "owner")
-
-    def __init__(self, owner: Frozen, name: str) -> None:
-        super().__init__(None)
-        self.owner = owner
-        self.name = name
+    __slots__ = ()
 
     def python_type(self) -> type:
         return type(getattr(self.owner.value, self.name))
-
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
-        return abstract.tail_call_method(trace, self.owner, self.name, args, kwargs)
-
-    def rebuild(self, emit: Emitter) -> str:
-        return f"{emit.value(self.owner)}.{self.name}"
 
 
 # ---- declared here, as in `abstract`: other rooms have the bodies

@@ -73,7 +73,7 @@ class Function(Value):
             abstract.wrap(trace, v, self.source.child("default", i)) for i, v in enumerate(values)
         ]
 
-    def default(self, trace: Trace, i: int) -> Value | None:
+    def default(self, trace: Trace, i: int) -> Value:
         values = self.fn.__defaults__ or ()
         base = self.source if self.source is not None else abstract.pinned(trace, self.fn)
         return abstract.wrap(trace, values[i], base.child("default", i))
@@ -92,13 +92,13 @@ class Function(Value):
     def kwdefault_names(self) -> list[str]:
         return list(self.fn.__kwdefaults__ or ())
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         return real_object.object_attribute(trace, self, self.fn, name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
         real_object.object_set_attribute(trace, self, self.fn, name, value)
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         return call_function(trace, self, args, kwargs)
 
     def rebuild(self, emit: Emitter) -> str:
@@ -165,7 +165,7 @@ class MadeFunction(Mutable):
     def kwdefault_names(self) -> list[str]:
         return list(self.kwdefaults)
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         if name == "__annotations__" and self.annotated_later():
             raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
         if name in self.attrs or name in self.fields:
@@ -252,7 +252,7 @@ class MadeFunction(Mutable):
         self.touch(trace)
         del self.attrs[name]
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         return call_function(trace, self, args, kwargs)
 
     def rebuild(self, emit: Emitter) -> str:
@@ -304,7 +304,7 @@ class MadeFunctionGet(Value):
         super().__init__(None)
         self.fn = fn
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         owner = args[0]
         if owner.is_constant() and owner.constant() is None:
             return self.fn
@@ -355,7 +355,7 @@ class Method(Value):
     def identity(self) -> Hashable:
         return Pair(self.fn.identity(), self.owner.identity())
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         if name == "__self__":
             return self.owner
         if name == "__func__":
@@ -366,7 +366,7 @@ class Method(Value):
             return abstract.wrap(trace, self.python_type(), None)
         return abstract.getattr(trace, self.fn, name)
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         return abstract.tail_call(trace, self.fn, [self.owner, *args], kwargs)
 
     def rebuild(self, emit: Emitter) -> str:

@@ -45,7 +45,7 @@ class Generator(Mutable):
     def describe(self) -> str:
         return "a generator"
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         if self.origin is None and name.partition("_")[0] in ("gi", "cr", "ag"):
             what = name.partition("_")[2]
             if what == "running":
@@ -86,7 +86,7 @@ def generator_iter(self: Generator, trace: Trace) -> Value:
 
 
 @method(Generator, "__next__")
-def generator_next(self: Generator, trace: Trace) -> Value | None:
+def generator_next(self: Generator, trace: Trace) -> Value:
     return run_method(trace, self, "send", Constant(None))
 
 

@@ -79,7 +79,7 @@ class Object(Mutable):
     def truth(self, trace: Trace) -> bool | None:
         return object_truth(trace, self)
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         if issubclass(self.cls, BaseException):
             if name == "__traceback__":
                 return abstract.traceback_of(trace, self)
@@ -93,12 +93,12 @@ class Object(Mutable):
     def delattr(self, trace: Trace, name: str) -> None:
         instance_delete_attribute(trace, self, name)
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         return abstract.call_type_method(trace, self, "__call__", args, kwargs)
 
     def call_method(
         self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
-    ) -> Value | None:
+    ) -> Value:
         return abstract.tail_call(trace, abstract.getattr(trace, self, name), args, kwargs)
 
     def as_proxy(self) -> Any:
@@ -188,7 +188,7 @@ class Class(RealObject):
             return bool(self.value)
         return True
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         return class_attribute(trace, self, name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
@@ -196,7 +196,7 @@ class Class(RealObject):
             objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=self.value.__qualname__
         )
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         return call_class(trace, self, args, kwargs)
 
     def rebuild(self, emit: Emitter) -> str:
@@ -216,7 +216,7 @@ class Super(Value):
     def python_type(self) -> type:
         return super
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         return super_attribute(trace, self, name)
 
     def rebuild(self, emit: Emitter) -> str:
@@ -250,7 +250,7 @@ class Raise(Mutable):
     def truth(self, trace: Trace) -> bool | None:
         return True
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         if name == "args":
             return Tuple(self.args)
         if name in self.attrs:
@@ -345,7 +345,7 @@ class Opaque(RealObject):
                 raise Break(objects.UNKNOWN_OBJECT, operation="hash", object=self.describe())
         return self.identity()
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         given = ", ".join(a.describe() for a in args)
         raise Break(calls.UNSUPPORTED_CALLABLE, callable=self.describe(), arguments=given)
 
@@ -377,7 +377,7 @@ class Module(RealObject):
         held = types.ModuleType.__getattribute__(self.value, "__dict__")
         return str((held or {}).get("__name__", "a module"))
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         return module_attribute(trace, self, name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:

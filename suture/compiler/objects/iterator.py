@@ -41,7 +41,7 @@ class Iterator(Mutable):
             out.append(item)
         return out
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         return abstract.container_attribute(trace, self, name)
 
 
@@ -51,7 +51,7 @@ def iterator_iter(self: Iterator, trace: Trace) -> Value:
 
 
 @method(Iterator, "__next__")
-def iterator_next(self: Iterator, trace: Trace) -> Value | None:
+def iterator_next(self: Iterator, trace: Trace) -> Value:
     item = self.advance(trace)
     return abstract.raise_(trace, StopIteration) if item is END else item
 

@@ -68,7 +68,7 @@ def list_insert(self: List, trace: Trace, where: Value, item: Value) -> Value:
 
 
 @method(List, "pop")
-def list_pop(self: List, trace: Trace, where: object = None) -> Value | None:
+def list_pop(self: List, trace: Trace, where: object = None) -> Value:
     at = -1 if where is None else abstract.integer(trace, where)
     if not self.items:
         return abstract.raise_(trace, IndexError, "pop from empty list")
@@ -78,7 +78,7 @@ def list_pop(self: List, trace: Trace, where: object = None) -> Value | None:
 
 
 @method(List, "remove")
-def list_remove(self: List, trace: Trace, item: Value) -> Value | None:
+def list_remove(self: List, trace: Trace, item: Value) -> Value:
     for i, at in enumerate(self.unpacked(trace)):
         if abstract.same_or_equal(trace, at, item):
             del self.change(trace)[i]
@@ -104,7 +104,7 @@ def list_reverse(self: List, trace: Trace) -> Value:
 
 
 @method(List, "sort")
-def list_sort(self: List, trace: Trace, *, key: Any = None, reverse: Any = None) -> Value | None:
+def list_sort(self: List, trace: Trace, *, key: Any = None, reverse: Any = None) -> Value:
     items = list(self.change(trace))
     self.items.clear()  # as Python does: what compares finds an empty list
     before = self.changes

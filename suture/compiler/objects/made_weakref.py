@@ -27,7 +27,7 @@ class MadeReference(Value):
     def python_type(self) -> type:
         return weakref.ref
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         if args or kwargs:
             return abstract.raise_(trace, TypeError, "a weak reference takes no arguments")
         return self.to
@@ -45,7 +45,7 @@ class MadeReference(Value):
 @handles("weakref")
 def _make(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     if len(args) == 2 and args[1].is_constant() and args[1].constant() is None:
         args = args[:1]  # no callback
     if len(args) != 1 or kwargs:

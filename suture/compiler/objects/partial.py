@@ -39,7 +39,7 @@ class Partial(Mutable):
     def python_type(self) -> type:
         return self.cls
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         if name == "func":
             return self.fn
         if name == "args":
@@ -58,7 +58,7 @@ class Partial(Mutable):
         self.touch(trace)
         self.attrs[name] = value
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         return abstract.tail_call(trace, self.fn, [*self.args, *args], {**self.keywords, **kwargs})
 
     def rebuild(self, emit: Emitter) -> str:

@@ -36,7 +36,7 @@ class Proxy(Value):
     def hash_key(self, trace: Trace) -> Hashable:
         return abstract.raise_(trace, TypeError, "unhashable type: 'mappingproxy'")
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         if name in _READING:
             return abstract.getattr(trace, self.behind, name)
         if name == "__class__":
@@ -51,7 +51,7 @@ class Proxy(Value):
 
 
 @method(Proxy, "__getitem__")
-def proxy_getitem(self: Proxy, trace: Trace, key: Value) -> Value | None:
+def proxy_getitem(self: Proxy, trace: Trace, key: Value) -> Value:
     return abstract.getitem(trace, self.behind, key)
 
 
@@ -71,14 +71,14 @@ def proxy_iter(self: Proxy, trace: Trace) -> Value:
 
 
 @method(Proxy, "__eq__")
-def proxy_eq(self: Proxy, trace: Trace, other: Value) -> Value | None:
+def proxy_eq(self: Proxy, trace: Trace, other: Value) -> Value:
     return abstract.compare(
         trace, "==", self.behind, other.behind if type(other) is Proxy else other
     )
 
 
 @method(Proxy, "__ne__")
-def proxy_ne(self: Proxy, trace: Trace, other: Value) -> Value | None:
+def proxy_ne(self: Proxy, trace: Trace, other: Value) -> Value:
     return abstract.compare(
         trace, "!=", self.behind, other.behind if type(other) is Proxy else other
     )

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from suture.breaks import Break
-from suture.compiler import abstract
 from suture.compiler.abstract import declared
 from suture.compiler.core import Trace, Value
-from suture.compiler.emitting import Emitter
+from suture.compiler.objects.bound_method import BoundMethod
 from suture.compiler.objects.instance import Opaque
 from suture.runtime.sources import Source
 
@@ -30,9 +29,9 @@ class Refused(Opaque):
     def constant(self) -> Any:
         raise self.why()
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         if callable(getattr(type(self.value), name, None)):
-            return RefusedMethod(self, name)
+            return BoundMethod(self, name)
         raise self.why()
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
@@ -42,23 +41,6 @@ class Refused(Opaque):
         self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
     ) -> Value:
         return method_of_refused(trace, self, name, args, kwargs)
-
-
-class RefusedMethod(Value):
-    """A bound method of such a tensor."""
-
-    __slots__ = ("name", "owner")
-
-    def __init__(self, owner: Refused, name: str) -> None:
-        super().__init__(None)
-        self.owner = owner
-        self.name = name
-
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
-        return abstract.tail_call_method(trace, self.owner, self.name, args, kwargs)
-
-    def rebuild(self, emit: Emitter) -> str:
-        return f"{emit.value(self.owner)}.{self.name}"
 
 
 # ---- declared here, as in `abstract`: other rooms have the bodies

@@ -10,7 +10,7 @@ from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.abstract import declared
 from suture.compiler.core import Lazy, Mutable, Trace, Value
-from suture.compiler.emitting import Emitter
+from suture.compiler.objects.bound_method import BoundMethod
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.methods import find_method, method
 from suture.runtime.sources import Source
@@ -18,20 +18,15 @@ from suture.runtime.sources import Source
 _CONCATENATING = frozenset({"__add__", "__iadd__", "__mul__", "__imul__", "__rmul__"})
 
 
-class BuiltinMethod(Value):
+class BuiltinMethod(BoundMethod):
     """A bound method of a builtin container, such as `items.append`."""
 
-    __slots__ = ("name", "owner")
-
-    def __init__(self, owner: Value, name: str) -> None:
-        super().__init__(None)
-        self.owner = owner
-        self.name = name
+    __slots__ = ()
 
     def python_type(self) -> type:
         return type([].append)
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         if find_method(type(self.owner), self.name) is None:
             raise Break(
                 objects.UNKNOWN_OBJECT,
@@ -49,7 +44,7 @@ class BuiltinMethod(Value):
                 return abstract.raise_(trace, TypeError, text)
         return done
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         if name == "__self__":
             return self.owner
         if name == "__name__":
@@ -59,16 +54,13 @@ class BuiltinMethod(Value):
     def hash_key(self, trace: Trace) -> Hashable:
         return (BuiltinMethod, self.name, self.owner.identity())
 
-    def rebuild(self, emit: Emitter) -> str:
-        return f"{emit.value(self.owner)}.{self.name}"
-
 
 class Container(Mutable):
     """What builtin containers share: `m_<name>` methods are the methods of the real type."""
 
     __slots__ = ()
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         kind = self.python_type()
         if name == "__class__":
             return abstract.wrap(trace, kind, None)
@@ -83,7 +75,7 @@ class Container(Mutable):
 
 
 @method(Container, "__class__")
-def container_class(self: Container, trace: Trace) -> Value | None:
+def container_class(self: Container, trace: Trace) -> Value:
     return abstract.wrap(trace, self.python_type(), None)
 
 
@@ -149,7 +141,7 @@ def sequence_len(self: Sequence, trace: Trace) -> Value:
 
 
 @method(Sequence, "__getitem__")
-def sequence_getitem(self: Sequence, trace: Trace, key: Value) -> Value | None:
+def sequence_getitem(self: Sequence, trace: Trace, key: Value) -> Value:
     where = abstract.index_of(trace, key, len(self.items), self.kind.__name__)
     if isinstance(where, slice):
         return self.made_like(self.items[where])
@@ -172,7 +164,7 @@ def sequence_contains(self: Sequence, trace: Trace, item: Value) -> Value:
 @method(Sequence, "index")
 def sequence_index(
     self: Sequence, trace: Trace, item: Any, start: object = None, stop: object = None
-) -> Value | None:
+) -> Value:
     low = 0 if start is None else abstract.integer(trace, start)
     high = len(self.items) if stop is None else abstract.integer(trace, stop)
     for i in range(*slice(low, high).indices(len(self.items))):

@@ -247,14 +247,14 @@ def set_discard(self: Set, trace: Trace, item: Value) -> Value:
 
 
 @method(Set, "remove")
-def set_remove(self: Set, trace: Trace, item: Value) -> Value | None:
+def set_remove(self: Set, trace: Trace, item: Value) -> Value:
     if _member_key(trace, key_of(trace, self, item)) not in self.entries:
         return abstract.raise_with(trace, KeyError, [item])
     return run_method(trace, self, "discard", item)
 
 
 @method(Set, "pop")
-def set_pop(self: Set, trace: Trace) -> Value | None:
+def set_pop(self: Set, trace: Trace) -> Value:
     if not self.entries:
         return abstract.raise_(trace, KeyError, "pop from an empty set")
     first = set_order(trace, self)[0]
@@ -348,7 +348,7 @@ def set_reduce_ex(self: Set, trace: Trace, protocol: Value) -> Value:
 
 
 @method(Set, "__reduce__")
-def set_reduce(self: Set, trace: Trace) -> Value | None:
+def set_reduce(self: Set, trace: Trace) -> Value:
     return run_method(trace, self, "__reduce_ex__", Constant(2))
 
 
@@ -410,7 +410,7 @@ for _name in ("update", "intersection_update", "difference_update", "symmetric_d
 
 
 def _set_operator(method: str) -> Any:
-    def operate(self: Set, trace: Trace, other: Value) -> Value | None:
+    def operate(self: Set, trace: Trace, other: Value) -> Value:
         if not isinstance(abstract.builtin_part(trace, other), Set):
             return Constant(NotImplemented)
         return run_method(trace, self, method, other)

@@ -38,7 +38,7 @@ class Slice(Value):
     def as_proxy(self) -> Any:
         return slice(*(p.as_proxy() for p in self.parts))
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         if name in ("start", "stop", "step"):
             return self.parts[("start", "stop", "step").index(name)]
         return abstract.container_attribute(trace, self, name)
@@ -53,6 +53,6 @@ class Slice(Value):
 
 
 @method(Slice, "indices")
-def slice_indices(self: Slice, trace: Trace, length: Value) -> Value | None:
+def slice_indices(self: Slice, trace: Trace, length: Value) -> Value:
     real, size = abstract.constant_value(trace, self), abstract.integer(trace, length)
     return abstract.folded(trace, lambda: real.indices(size))

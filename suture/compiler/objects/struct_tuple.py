@@ -20,7 +20,7 @@ class StructTuple(Object):
     def __init__(self, cls: type, items: list[Any]) -> None:
         super().__init__(None, cls, None, Tuple(items))
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         fields = getattr(self.cls, "_fields", None) or _struct_fields(self.cls)
         if name in fields:
             return self.storage.items[fields.index(name)]
@@ -31,17 +31,17 @@ class StructTuple(Object):
 
 
 @method(StructTuple, "__getitem__")
-def struct_tuple_getitem(self: StructTuple, trace: Trace, key: Value) -> Value | None:
+def struct_tuple_getitem(self: StructTuple, trace: Trace, key: Value) -> Value:
     return run_method(trace, self.storage, "__getitem__", key)
 
 
 @method(StructTuple, "__iter__")
-def struct_tuple_iter(self: StructTuple, trace: Trace) -> Value | None:
+def struct_tuple_iter(self: StructTuple, trace: Trace) -> Value:
     return run_method(trace, self.storage, "__iter__")
 
 
 @method(StructTuple, "__len__")
-def struct_tuple_len(self: StructTuple, trace: Trace) -> Value | None:
+def struct_tuple_len(self: StructTuple, trace: Trace) -> Value:
     return run_method(trace, self.storage, "__len__")
 
 

@@ -14,6 +14,7 @@ from suture.compiler import abstract
 from suture.compiler.abstract import declared
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
+from suture.compiler.objects.bound_method import BoundMethod
 from suture.compiler.objects.constant import Constant
 from suture.runtime.sources import Source
 
@@ -158,7 +159,7 @@ class Tensor(GraphValue):
         for attr, value in (self.attrs or {}).items():
             emit.line(f"{name}.{attr} = {emit.value(value)}")
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         return tensor_attribute(trace, self, name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
@@ -190,7 +191,7 @@ class Symbol(GraphValue):
     def hash_key(self, trace: Trace) -> Hashable:
         return abstract.specialise(trace, self)
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         kind = self.python_type()
         if (name == "real" and kind is not bool) or (name == "numerator" and kind is int):
             return self
@@ -206,7 +207,7 @@ class Symbol(GraphValue):
             )
         if not callable(getattr(kind(), name)):
             return Constant(getattr(kind(abstract.specialise(trace, self)), name))
-        return SymbolMethod(self, name)
+        return BoundMethod(self, name)
 
     def call_method(
         self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
@@ -214,40 +215,18 @@ class Symbol(GraphValue):
         return symbol_method(trace, self, name, args, kwargs)
 
 
-class SymbolMethod(Value):
-    """A method of a symbolic number."""
-
-    __slots__ = ("name", "owner")
-
-    def __init__(self, owner: Symbol, name: str) -> None:
-        super().__init__(None)
-        self.owner = owner
-        self.name = name
-
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
-        return symbol_method(trace, self.owner, self.name, args, kwargs)
-
-    def rebuild(self, emit: Emitter) -> str:
-        return f"{emit.value(self.owner)}.{self.name}"
-
-
-class TensorMethod(Value):
+class TensorMethod(BoundMethod):
     """A bound method of a tensor, such as `x.add`."""
 
-    __slots__ = ("name", "owner")
-
-    def __init__(self, owner: Tensor, name: str) -> None:
-        super().__init__(None)
-        self.owner = owner
-        self.name = name
+    __slots__ = ()
 
     def python_type(self) -> type:
         return type(torch.Tensor.add)
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         return abstract.tensor_method(trace, self.owner, self.name, args, kwargs)
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         if name == "__self__":
             return self.owner
         if name == "__name__":
@@ -256,16 +235,13 @@ class TensorMethod(Value):
             return abstract.wrap(trace, getattr(torch.Tensor, self.name), None)
         raise Break(objects.UNKNOWN_ATTRIBUTE, object=f"the method {self.name}", attribute=name)
 
-    def rebuild(self, emit: Emitter) -> str:
-        return f"{emit.value(self.owner)}.{self.name}"
-
 
 class BaseMethod(TensorMethod):
     """A method as torch._C.TensorBase has it: one node, past what torch.Tensor does around it."""
 
     __slots__ = ()
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         return base_method(trace, self.owner, self.name, args, kwargs)
 
 

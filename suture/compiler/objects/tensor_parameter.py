@@ -32,7 +32,7 @@ class MadeLeaf(Tensor):
     def __init__(self, node: Any, value: Any, cls: type) -> None:
         super().__init__(node, value, None, cls)
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         if name in ("grad", "grad_fn") and (self.attrs is None or name not in self.attrs):
             return Constant(None)
         return super().getattr(trace, name)

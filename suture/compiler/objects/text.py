@@ -89,7 +89,7 @@ class Text(Value):
             True if any(isinstance(p, str) and p for p in self.parts) else bool(self.settle(trace))
         )
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         return abstract.getattr(trace, Constant(self.settle(trace)), name)
 
     def call_method(
@@ -113,12 +113,12 @@ def text_radd(self: Text, trace: Trace, other: Value) -> Value:
 
 
 @method(Text, "__eq__")
-def text_eq(self: Text, trace: Trace, other: Value) -> Value | None:
+def text_eq(self: Text, trace: Trace, other: Value) -> Value:
     return abstract.compare(trace, "==", Constant(self.settle(trace)), other)
 
 
 @method(Text, "__ne__")
-def text_ne(self: Text, trace: Trace, other: Value) -> Value | None:
+def text_ne(self: Text, trace: Trace, other: Value) -> Value:
     return abstract.compare(trace, "!=", Constant(self.settle(trace)), other)
 
 
@@ -128,7 +128,7 @@ def text_len(self: Text, trace: Trace) -> Value:
 
 
 @method(Text, "__getitem__")
-def text_getitem(self: Text, trace: Trace, key: Value) -> Value | None:
+def text_getitem(self: Text, trace: Trace, key: Value) -> Value:
     return abstract.getitem(trace, Constant(self.settle(trace)), key)
 
 

@@ -30,7 +30,7 @@ class FunctionSwitch(Value):
     def python_type(self) -> type:
         return Switch
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         if find_method(type(self), name) is not None:
             return BuiltinMethod(self, name)
         return super().getattr(trace, name)

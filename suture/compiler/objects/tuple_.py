@@ -52,7 +52,7 @@ class Tuple(Sequence):
 
 
 @method(Tuple, "__getitem__")
-def tuple_getitem(self: Tuple, trace: Trace, key: Value) -> Value | None:
+def tuple_getitem(self: Tuple, trace: Trace, key: Value) -> Value:
     found = sequence_getitem(self, trace, key)
     whole = self._is_made() and isinstance(found, Tuple) and found.items == self.items
     return self if whole and isinstance(abstract.builtin_part(trace, key), Slice) else found
@@ -115,7 +115,7 @@ def size_radd(self: Size, trace: Trace, other: Value) -> Value:
 
 
 @method(Size, "__getitem__")
-def size_getitem(self: Size, trace: Trace, key: Value) -> Value | None:
+def size_getitem(self: Size, trace: Trace, key: Value) -> Value:
     where = abstract.index_of(trace, key, len(self.items), "tuple")
     return Size(self.items[where]) if isinstance(where, slice) else self.at(trace, where)
 

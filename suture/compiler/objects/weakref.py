@@ -25,7 +25,7 @@ class WeakReference(RealObject):
             return super().hash_key(trace)
         return (weakref.ref, referent.hash_key(trace))
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         """What it refers to: known already if the program holds it too."""
         target = self.value()
         known = (
@@ -41,7 +41,7 @@ class WeakProxy(Opaque):
 
     __slots__ = ()
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         return self.target(trace).getattr(trace, name)
 
     def setattr(self, trace: Trace, name: str, value: object) -> None:
@@ -49,7 +49,7 @@ class WeakProxy(Opaque):
 
     def call_method(
         self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
-    ) -> Value | None:
+    ) -> Value:
         return abstract.tail_call(trace, self.getattr(trace, name), args, kwargs)
 
     def truth(self, trace: Trace) -> bool | None:

@@ -80,7 +80,7 @@ def set_module_attribute(trace: Trace, module: Module, name: str, value: Any) ->
     abstract.call(trace, abstract.wrap(trace, setter, None), given, {})
 
 
-def load_global(trace: Trace, namespace: dict[str, Any], name: str) -> Value | None:
+def load_global(trace: Trace, namespace: dict[str, Any], name: str) -> Value:
     """A global variable, then a builtin."""
     changed, value = trace.effects.load_global(namespace, name)
     if not changed:
@@ -163,7 +163,7 @@ def load_cell(trace: Trace, cell: Cell) -> Any:
 # ---- imports
 
 
-def import_name(trace: Trace, name: str, fromlist: Any, level: int) -> Value | None:
+def import_name(trace: Trace, name: str, fromlist: Any, level: int) -> Value:
     """`import name`: free if the module is loaded already, else Python does it."""
     namespace = trace.frames[-1].fn.globals
     full = name
@@ -190,7 +190,7 @@ def import_name(trace: Trace, name: str, fromlist: Any, level: int) -> Value | N
     )
 
 
-def _import_object(trace: Trace, found: Value, full: str, fromlist: Value) -> Value | None:
+def _import_object(trace: Trace, found: Value, full: str, fromlist: Value) -> Value:
     """Programs may file any object as a module."""
     if "." in full and not fromlist:
         raise Break(python.IMPORT, module=full)
@@ -199,7 +199,7 @@ def _import_object(trace: Trace, found: Value, full: str, fromlist: Value) -> Va
     )
 
 
-def import_from(trace: Trace, module: Value, name: str) -> Value | None:
+def import_from(trace: Trace, module: Value, name: str) -> Value:
     if hasattr(module.real(), name):
         return abstract.getattr(trace, module, name)
     inner = sys.modules.get(f"{module.real().__name__}.{name}")

@@ -31,7 +31,7 @@ def _key(name: str) -> Any:
 
 
 @handles(os.getenv)
-def _getenv(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _getenv(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     name = args[0] if args else kwargs["key"]
     default = args[1] if len(args) > 1 else kwargs.get("default", Constant(None))
     return environment_value(trace, name, default)
@@ -55,7 +55,7 @@ def _environment_method(method: Any) -> Any:
 
 
 @_environment_method(type(os.environ).get)
-def _get(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _get(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     default = args[2] if len(args) > 2 else kwargs.get("default", Constant(None))
     return environment_value(trace, args[1], default)
 

@@ -95,7 +95,7 @@ def _wrap_function(trace: Trace, value: object, source: Source | None) -> Value:
 
 def _scalar_of(kind: type) -> None:
     @handles(kind)
-    def make(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+    def make(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         if kwargs or not all(is_number(trace, a) for a in args):
             raise Break(calls.C_FUNCTION, function=f"numpy.{kind.__name__}")
         return abstract.folded(

@@ -27,7 +27,8 @@ from suture.compiler.objects import (
     Tuple,
     array,
 )
-from suture.compiler.objects.array import Array, ArrayMethod, numpy_dtype
+from suture.compiler.objects.array import Array, numpy_dtype
+from suture.compiler.objects.bound_method import BoundMethod
 from suture.compiler.objects.wraps import WRAPPERS
 from suture.runtime.reads import tensor_over
 
@@ -161,7 +162,7 @@ def array_operator(trace: Trace, name: str, *operands: Value) -> Value | None:
     return made
 
 
-def _scalar_operand(trace: Trace, operand: Value, name: str) -> Value | None:
+def _scalar_operand(trace: Trace, operand: Value, name: str) -> Value:
     """An operand next to a tensor, to which a scalar of NumPy is a number."""
     if isinstance(operand, Array) and (not operand.is_scalar or name.startswith("i")):
         raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of a tensor")
@@ -225,7 +226,7 @@ def array_attribute(trace: Trace, array: Array, name: str) -> Value:
         kind = f"{array.python_type().__module__}.{array.python_type().__name__}"
         return abstract.raise_(trace, AttributeError, f"'{kind}' object has no attribute '{name}'")
     if callable(found):
-        return ArrayMethod(array, name)
+        return BoundMethod(array, name)
     raise Break(arrays.ARRAY_ATTRIBUTE, attribute=name)
 
 
@@ -366,7 +367,7 @@ def _to_numpy(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str,
 @handles("from_numpy")
 def _from_numpy(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     if len(args) == 1 and isinstance(args[0], Array) and not args[0].is_scalar:
         return abstract.add_node(trace, "call_method", "detach", [args[0].tensor], {})
     raise Break(calls.C_FUNCTION, function="torch.from_numpy")

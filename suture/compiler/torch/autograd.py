@@ -59,7 +59,7 @@ class Context(Mutable):
     def describe(self) -> str:
         return "ctx"
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         if name == "saved_tensors":
             return Tuple(list(self.saved))
         if name == "needs_input_grad":
@@ -111,7 +111,7 @@ def context_set_materialize_grads(self: Context, trace: Trace, value: Value) -> 
 
 
 @handles(_APPLY)
-def _apply(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _apply(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     cls, *given = args
     if not isinstance(cls, Class):
         raise Break(calls.UNSUPPORTED_CALLABLE, callable="Function.apply", arguments="")
@@ -179,7 +179,7 @@ def _is_held(trace: Trace, variable: Value) -> bool:
     return True
 
 
-def _replay(trace: Trace, cls: Class, given: list[Any]) -> Value | None:
+def _replay(trace: Trace, cls: Class, given: list[Any]) -> Value:
     """One node that runs the traced forward and backward."""
     name = cls.value.__name__
     if trace.modes.overridable_seen or trace.modes.transforms:
@@ -285,7 +285,7 @@ class _Trial(Value):
         self.calls = calls_
         self.result: Any = None
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         self.result = self.calls(args)
         return self.result
 

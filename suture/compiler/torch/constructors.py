@@ -31,7 +31,7 @@ def _make_tensor(trace: Trace, target: Any, args: list[Value], kwargs: dict[str,
 
 
 @handles("Tensor.new_tensor")
-def _new_tensor(trace: Trace, tensor: Tensor, args: list[Value], kwargs: Any) -> Value | None:
+def _new_tensor(trace: Trace, tensor: Tensor, args: list[Value], kwargs: Any) -> Value:
     """torch.tensor with the dtype and the device of a tensor, where no others are given."""
     data = args[0] if args else kwargs.get("data")
     if data is None or isinstance(data, Tensor) or not _holds_symbol(trace, data):
@@ -50,7 +50,7 @@ def _is_none(value: Any) -> bool:
 
 def _of_array(
     trace: Trace, target: Any, array: Array, rest: object, kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     """torch.tensor(array) copies; torch.as_tensor(array) looks at the same memory if it can."""
     known = {"dtype", "device", "requires_grad", "data"}
     wants = "requires_grad" in kwargs and abstract.truth(trace, kwargs["requires_grad"])
@@ -93,7 +93,7 @@ def _is_plain(trace: Trace, data: object, rest: object, kwargs: dict[str, Value]
     return not (rest or wants) and known.issuperset(kwargs) and _stackable(trace, data)
 
 
-def _of_parts(trace: Trace, data: object, kwargs: dict[str, Value]) -> Value | None:
+def _of_parts(trace: Trace, data: object, kwargs: dict[str, Value]) -> Value:
     """torch.tensor([t, 1, u]): the numbers in one-element tensors, stacked."""
     given = abstract.constant_value(trace, kwargs["dtype"]) if "dtype" in kwargs else None
     dtype = given if given is not None else _common_dtype(trace, data)
@@ -137,7 +137,7 @@ def _common_dtype(trace: Trace, data: Any) -> torch.dtype:
     return torch.bool if kind is bool else torch.int64
 
 
-def _stacked(trace: Trace, data: object, dtype: torch.dtype) -> Value | None:
+def _stacked(trace: Trace, data: object, dtype: torch.dtype) -> Value:
     if isinstance(data, Array):
         return _stacked(trace, data.tensor, dtype)
     if isinstance(data, Tensor):
@@ -168,16 +168,14 @@ def _quantize(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Valu
 
 
 @handles(torch.distributions.constraints.is_dependent)
-def _is_dependent(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _is_dependent(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """A question about a Python object, written in Python."""
     real = torch.distributions.constraints.is_dependent
     return abstract.inline(trace, abstract.wrap(trace, real, None), args, kwargs)
 
 
 @handles("tensor_class")
-def _tensor_class(
-    trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+def _tensor_class(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """The old constructors: torch.Tensor(2, 3), torch.LongTensor([1, 2])."""
     dtype = getattr(target, "dtype", None)
     dtype = dtype if isinstance(dtype, torch.dtype) else torch.get_default_dtype()

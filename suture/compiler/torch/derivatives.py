@@ -54,7 +54,7 @@ def guard_reached(trace: Trace, found: Reached, inputs: list[Any]) -> None:
 @handles("autograd_grad")
 def _grad(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     refused = Break(tensors.BACKWARD_CALL, call="torch.autograd.grad()")
     frame = trace.frames[-1]
     position = (frame.code.code, frame.ip)
@@ -81,9 +81,7 @@ def _grad(
 _TENSORS = ("outputs", "inputs", "grad_outputs")
 
 
-def _differentiate(
-    trace: Trace, given: Any, options: Any, position: Any, refused: Break
-) -> Value | None:
+def _differentiate(trace: Trace, given: Any, options: Any, position: Any, refused: Break) -> Value:
     outputs, inputs, grads = given
     derivatives = trace.graph.derivatives
     with trace.graph.fake:

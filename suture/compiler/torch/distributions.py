@@ -15,7 +15,7 @@ from suture.torch_private import operators
 @handles(lazy_property.__get__.__code__)
 def _lazy_property(
     trace: Trace, function: Value, args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     """Through a class, which tests whether there is one: an object that is made for the answer."""
     through_class = len(args) > 1 and args[1].is_constant() and args[1].constant() is None
     if not through_class or kwargs:
@@ -32,7 +32,7 @@ def _infer_size(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Va
 
 
 @handles(operators.distribution_is_valid)
-def _is_valid(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _is_valid(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Whether all numbers are in range. torch makes a truth value of the answer, and its callers
     only raise if it is not true: a tensor does as well, and the check stays in the graph."""
     return abstract.call_torch(trace, operators.all_true, [args[0]], {})

@@ -82,18 +82,20 @@ def _placement(trace: Trace, value: Any, source: Source | None) -> Value:
 
 @wraps_named("torch.distributed.device_mesh.DeviceMesh")
 def _mesh(trace: Trace, value: Any, source: Source | None) -> Value:
-    if source is None:
-        return Mesh(value, abstract.pinned(trace, value))
-    abstract.fix(trace, source, value)
-    return Mesh(value, source)
+    return Mesh(value, _fixed(trace, value, source))
 
 
 @wraps_named("torch.distributed.tensor._dtensor_spec.DTensorSpec")
 def _spec(trace: Trace, value: Any, source: Source | None) -> Value:
+    return Spec(value, _fixed(trace, value, source))
+
+
+def _fixed(trace: Trace, value: Any, source: Source | None) -> Source:
+    """The source of an object that is guarded by identity."""
     if source is None:
-        return Spec(value, abstract.pinned(trace, value))
+        return abstract.pinned(trace, value)
     abstract.fix(trace, source, value)
-    return Spec(value, source)
+    return source
 
 
 # ---- operations

@@ -60,7 +60,7 @@ def push_mode(trace: Trace, mode: object) -> None:
     trace.modes.overridable_seen = True
 
 
-def pop_mode(trace: Trace) -> Value | None:
+def pop_mode(trace: Trace) -> Value:
     if not trace.modes.function_modes:
         raise Break(contexts.MODE_UNSUPPORTED, mode="an empty stack of modes")
     mode = function_mode(trace, -1)
@@ -197,9 +197,7 @@ def _constructors() -> frozenset[Any]:
 
 
 @handles("torch_function_stack")
-def _torch_function_stack(
-    trace: Trace, target: Any, args: Any, kwargs: dict[str, Value]
-) -> Value | None:
+def _torch_function_stack(trace: Trace, target: Any, args: Any, kwargs: dict[str, Value]) -> Value:
     name = target.__name__
     if name == "_push_on_torch_function_stack":
         push_mode(trace, args[0])

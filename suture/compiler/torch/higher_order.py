@@ -128,7 +128,7 @@ def _emit(
     args: tuple[Any, ...],
     value: object,
     marks: dict[str, Any] | None = None,
-) -> Value | None:
+) -> Value:
     """The node of an operator whose fake result is known from its bodies."""
     lifted = torch.fx.map_arg(args, trace.graph.levels.lift)
     node = trace.graph.node("call_function", op, lifted, marks or {}, value)
@@ -146,7 +146,7 @@ def _fresh(trace: Trace, body: Body, nodes: list[torch.fx.Node]) -> Any:
 
 
 @handles(torch.cond)
-def _public_cond(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _public_cond(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """The function of the user: where it is refused, Python makes the whole call."""
     if len(args) + len(kwargs) == 3:
         kwargs = {**kwargs, "operands": Tuple([])}
@@ -154,7 +154,7 @@ def _public_cond(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> V
 
 
 @handles("higher_order.cond")
-def _cond(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _cond(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
     pred, true_fn, false_fn, operands = _named(args, kwargs, "pred true_fn false_fn operands")
     if isinstance(pred, Constant) or (isinstance(pred, Symbol) and not _from_data(trace, pred)):
         chosen = true_fn if abstract.truth(trace, pred) else false_fn
@@ -197,9 +197,7 @@ def _alike(a: list[Any], b: list[Any]) -> bool:
 
 
 @handles("higher_order.while_loop")
-def _while_loop(
-    trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+def _while_loop(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
     cond_fn, body_fn, carried, extra = _named(
         args, kwargs, "cond_fn body_fn carried_inputs additional_inputs"
     )
@@ -222,7 +220,7 @@ def _while_loop(
 @handles("higher_order.map_impl")
 def _map(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     fn, mapped, rest = _named(args, kwargs, "f xs pos_args")
     xs = _operands(trace, "map", mapped)
     given = list(xs)
@@ -245,7 +243,7 @@ def _map(
 @handles("higher_order.scan")
 def _scan(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     names = "combine_fn init xs additional_inputs"
     fn, init, mapped, extra = _named(args, kwargs, names)
     carried, xs = _operands(trace, "scan", init), _operands(trace, "scan", mapped)
@@ -276,7 +274,7 @@ def _stacked(row: torch.Tensor, length: Any) -> torch.Tensor:
 @handles("checkpoint")
 def _checkpoint(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     """A region whose values are computed again in the backward, as the backend sees fit."""
     fn, *given = args
     ours = {"use_reentrant", "preserve_rng_state", "determinism_check", "debug", "early_stop"}
@@ -321,7 +319,7 @@ def _version_at_start(node: torch.fx.Node) -> int:
     return int(getattr(node.meta.get("example_value"), "version_at_start", 0))
 
 
-def _real_function(trace: Trace, variable: Value) -> Value | None:
+def _real_function(trace: Trace, variable: Value) -> Value:
     """The function behind a value, or a partial of one, as it is outside of the region."""
     try:
         return _real_value(trace, variable)
@@ -368,7 +366,7 @@ _CHANGEABLE = (List, Set, type(None))
 @handles("higher_order.associative_scan")
 def _associative_scan(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     fn, mapped, extra = _named(args, kwargs, "combine_fn xs additional_inputs")
     xs = _operands(trace, "associative_scan", mapped)
     if abstract.unpack(trace, extra):
@@ -405,7 +403,7 @@ for _name in ("map", "scan", "associative_scan", "while_loop"):
 @handles("higher_order.wrap")
 def _wrap(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     """A call that stays one node, with the function's graph inside."""
     return _around(trace, target, args, kwargs, {})
 
@@ -413,7 +411,7 @@ def _wrap(
 @handles("higher_order.base_hop")
 def _marked(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     """The same with keywords that say something of the call, to passes over the graph."""
     return _around(
         trace, target, args, {}, {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
@@ -422,7 +420,7 @@ def _marked(
 
 def _around(
     trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value], marks: dict[str, Any]
-) -> Value | None:
+) -> Value:
     fn, *given = args
     name = target.name()
     leaves: list[Any] = []

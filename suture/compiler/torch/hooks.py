@@ -54,7 +54,7 @@ class Handle(Mutable):
     def describe(self) -> str:
         return "the handle of a hook"
 
-    def getattr(self, trace: Trace, name: str) -> Value | None:
+    def getattr(self, trace: Trace, name: str) -> Value:
         return BuiltinMethod(self, name) if name == "remove" else super().getattr(trace, name)
 
     def rebuild(self, emit: Emitter) -> str:

@@ -115,21 +115,19 @@ for _setter, _getter in settings.pairs(settings.ATTENTION):
 
 
 @handles("grad_mode")
-def _grad_mode(trace: Trace, target: Any, args: Any, kwargs: Any) -> Value | None:
+def _grad_mode(trace: Trace, target: Any, args: Any, kwargs: Any) -> Value:
     if not isinstance(target, type):
         raise Break(calls.C_FUNCTION, function=target.__name__)
     return make_instance(trace, abstract.wrap(trace, target, None), args, kwargs)
 
 
 @handles("autocast")
-def _autocast(trace: Trace, target: Any, args: Any, kwargs: Any) -> Value | None:
+def _autocast(trace: Trace, target: Any, args: Any, kwargs: Any) -> Value:
     return make_instance(trace, abstract.wrap(trace, target, None), args, kwargs)
 
 
 @handles("profiler")
-def _profiler(
-    trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+def _profiler(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """A named range changes no value: it is left out. A profiler itself is Python's."""
     if target is not _Range:
         raise Break(calls.C_FUNCTION, function=target.__name__)
@@ -144,7 +142,7 @@ class _NoRange(contextlib.nullcontext, contextlib.ContextDecorator):  # type: ig
 
 
 @handles(torch.fx.traceback.annotate, torch.fx.traceback.preserve_node_meta)
-def _annotations(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _annotations(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Notes for other tracers of torch, which are not at work here."""
     return make_instance(trace, abstract.wrap(trace, contextlib.nullcontext, None), [], {})
 
@@ -164,7 +162,7 @@ def _is_inference(
 
 
 @handles("default_device")
-def _read_state(trace: Trace, target: Any, args: Any, kwargs: dict[str, Value]) -> Value | None:
+def _read_state(trace: Trace, target: Any, args: Any, kwargs: dict[str, Value]) -> Value:
     name = target.__name__
     if target is torch.get_default_device:
         device = abstract.constant_value(trace, default_device(trace))

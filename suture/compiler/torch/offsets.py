@@ -27,7 +27,7 @@ from suture.torch_private.tensor_parts import (
 @handles("Tensor.storage_offset")
 def _storage_offset(
     trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     with trace.graph.fake:
         found = tensor.value.storage_offset()
     if not is_literal(found):
@@ -59,7 +59,7 @@ def _is_set_to(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str
 
 def _as_strided(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     """A place in the memory that is counted from its beginning: compilers count from that of the
     tensor they are given, which is the same where it begins at 0."""
     at = _OFFSET_AT.get(target, 3)
@@ -81,14 +81,14 @@ handles("as_strided")(_as_strided)
 @handles("Tensor.as_strided")
 def _as_strided_method(
     trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     return _as_strided(trace, torch.as_strided, [tensor, *args], kwargs)
 
 
 @handles("Tensor.as_strided_scatter")
 def _scatter_method(
     trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     return _as_strided(trace, torch.as_strided_scatter, [tensor, *args], kwargs)
 
 

@@ -324,7 +324,7 @@ def with_functions(trace: Trace, on: bool, call: Callable[[], Any]) -> Any:
 
 def own_function(
     trace: Trace, cls: Any, func: Value, kinds: Any, args: list[Any], kwargs: Any
-) -> Value | None:
+) -> Value:
     """torch.Tensor.__torch_function__: the operation itself, its tensors as `cls`."""
     if not all(issubclass(cls.value, k.value) for k in abstract.unpack(trace, kinds)):
         return Constant(NotImplemented)
@@ -392,7 +392,7 @@ def _names(operands: Any) -> str:
 
 
 @handles(OWN_FUNCTION)
-def _own_function(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _own_function(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     names = ("cls", "func", "types", "args", "kwargs")
     given = dict(zip(names, args)) | dict(kwargs)
     if not isinstance(given.get("cls"), Class) or "types" not in given:
@@ -407,7 +407,7 @@ def _own_function(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> 
 
 
 @handles(DISABLED)
-def _disabled_function(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _disabled_function(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """(cls or self, func, types, args, kwargs): the operation itself."""
     if args and isinstance(args[0], Class) and issubclass(args[0].value, torch.Tensor):
         args = args[1:]
@@ -435,7 +435,7 @@ def _has_torch_function(
 
 
 @handles(torch.overrides.handle_torch_function)
-def _handle(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+def _handle(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """handle_torch_function(function, relevant arguments, *args, **kwargs)"""
     found = overloaded(trace, abstract.unpack(trace, args[1]), False)
     return call_torch_function(trace, args[0], found, list(args[2:]), kwargs, False)

@@ -89,7 +89,7 @@ def makes_leaf(trace: Trace, target: object, wanted: Value) -> bool:
 
 def make_leaf(
     trace: Trace, op: str, target: object, args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     """What torch.zeros(2, requires_grad=True) and its kin make; Break if Python has to."""
     plain = {k: v for k, v in kwargs.items() if k != "requires_grad"}
     name = target if isinstance(target, str) else getattr(target, "__name__", str(target))

@@ -49,7 +49,7 @@ def set_deterministic(state: tuple[bool, bool]) -> None:
 
 
 @handles("deterministic")
-def _deterministic(trace: Trace, target: Any, args: Any, kwargs: dict[str, Value]) -> Value | None:
+def _deterministic(trace: Trace, target: Any, args: Any, kwargs: dict[str, Value]) -> Value:
     if target is not torch.use_deterministic_algorithms:
         return abstract.known(trace, target(*[abstract.constant_value(trace, a) for a in args]))
     given = dict(zip(("mode",), args)) | dict(kwargs)
@@ -100,9 +100,7 @@ def _disabled_message(trace: Trace, args: list[Value], kwargs: dict[str, Value])
 # ---- blocks in Python around such switches: torch runs them, the rules say; here they are traced
 
 
-def _inline(
-    trace: Trace, function: Value, args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+def _inline(trace: Trace, function: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return abstract.inline(trace, function, args, kwargs)
 
 

@@ -20,7 +20,7 @@ from suture.torch_private import symbolic_shapes
 @handles("symbolic_shape")
 def _symbolic_shape(
     trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     """torch answers, from the sizes as they are known; what it decides by that is guarded."""
     if target is symbolic_shapes.has_free_unbacked_symbols:  # of tensors too: of their sizes
         args = [Constant(a.value) if isinstance(a, Tensor) else a for a in args]

@@ -147,7 +147,7 @@ def with_class(trace: Trace, made: object, args: list[Any], kwargs: dict[str, An
     return made
 
 
-def as_class(trace: Trace, made: Any, kind: type, given: list[Any]) -> Value | None:
+def as_class(trace: Trace, made: Any, kind: type, given: list[Any]) -> Value:
     """A result as torch.Tensor's `__torch_function__` gives it back: its tensors, in tuples and
     lists too, of that class. An argument that comes back is seen anew."""
     if isinstance(made, Tensor):

@@ -104,7 +104,7 @@ def decided(
     return [plain(v) for v in args], {k: plain(v) for k, v in kwargs.items()}
 
 
-def symbol_binary(trace: Trace, name: str, left: Value, right: Value) -> Value | None:
+def symbol_binary(trace: Trace, name: str, left: Value, right: Value) -> Value:
     name = {"and": "and_", "or": "or_"}.get(name, name)
     if bool in _kinds(left, right) and not (name in _LOGIC and _kinds(left, right) == {bool}):
         return _with_numbers(trace, lambda a, b: abstract.binary(trace, name, a, b), left, right)
@@ -135,7 +135,7 @@ def symbol_binary(trace: Trace, name: str, left: Value, right: Value) -> Value |
     return _node(trace, getattr(operator, name), left, right)
 
 
-def _with_numbers(trace: Trace, operate: Any, left: Any, right: Any) -> Value | None:
+def _with_numbers(trace: Trace, operate: Any, left: Any, right: Any) -> Value:
     """An operation in which a truth value counts as 0 or 1, which to symbols it does not."""
     as_int = [
         Constant(int(abstract.constant_value(trace, v))) if v.python_type() is bool else v
@@ -154,7 +154,7 @@ def _plain_bits(trace: Trace, name: str, left: Value, right: Value) -> bool:
     )
 
 
-def symbol_compare(trace: Trace, symbol: str, left: Any, right: Any) -> Value | None:
+def symbol_compare(trace: Trace, symbol: str, left: Any, right: Any) -> Value:
     left, right = _as_numbers(left, right)
     if _is_large(right) and left.source is not None and left.python_type() is int:
         return Constant(COMPARE[symbol][0](left.value.node.hint, right.constant()))
@@ -203,14 +203,14 @@ def _decision_on(trace: Trace, symbol: Symbol, text: str) -> Break:
     return Break(control_flow.UNBACKED_DECISION, expression=f"{subject} {text}", origin=origin)
 
 
-def _fold_known(trace: Trace, real: object, left: object, right: object) -> Value | None:
+def _fold_known(trace: Trace, real: object, left: object, right: object) -> Value:
     """What torch's symbols do not know, done with the numbers they stand for."""
     return abstract.fold(
         trace, real, [Constant(abstract.constant_value(trace, v)) for v in (left, right)], {}
     )
 
 
-def _node(trace: Trace, real: object, *operands: object) -> Value | None:
+def _node(trace: Trace, real: object, *operands: object) -> Value:
     return abstract.call_torch(trace, real, list(operands), {})
 
 
@@ -302,7 +302,7 @@ def computed_number(trace: Trace, real: Any, args: list[Any]) -> Value | None:
     return Symbol(trace.graph.node("call_function", real, proxies, {}, made), made)
 
 
-def symbol_round(trace: Trace, symbol: Symbol, kind: str) -> Value | None:
+def symbol_round(trace: Trace, symbol: Symbol, kind: str) -> Value:
     """int(), round(), math.floor() and so on of a symbolic number."""
     if symbol.python_type() is int:
         return symbol

@@ -30,7 +30,7 @@ def _retain_grad(
 @handles("Tensor.requires_grad_")
 def _requires_grad(
     trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     """Nothing to do if the tensor is so already. Else a graph cannot say it: a leaf must be a
     tensor that exists outside of the graph."""
     if len(args) + len(kwargs) > 1 or not kwargs.keys() <= {"requires_grad"}:
@@ -82,9 +82,7 @@ def _new(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Valu
 
 
 @handles("Tensor.type")
-def _type(
-    trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+def _type(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Graphs have no classes such as torch.HalfTensor; the name says the same."""
     if args and isinstance(args[0], Class) and isinstance(args[0].value, type(torch.FloatTensor)):
         cls = args[0].value
@@ -118,7 +116,7 @@ for _name in (
 def _left_to_python(entry: Any) -> Callable[..., Any]:
     """A method that breaks, always for the same reason."""
 
-    def refuse(trace: Trace, tensor: Tensor, args: Sequence[Value], kwargs: Any) -> Value | None:
+    def refuse(trace: Trace, tensor: Tensor, args: Sequence[Value], kwargs: Any) -> Value:
         raise Break(entry, tensor=tensor.describe())
 
     return refuse
@@ -134,9 +132,7 @@ for _name, _entry in (
 
 
 @handles("Tensor.__deepcopy__")
-def _deepcopy(
-    trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+def _deepcopy(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """A copy of a plain tensor with the same strides; the others Python copies. What was copied
     before, the caller's memo says."""
     plain = tensor.cls is torch.Tensor and not tensor.value.requires_grad and not tensor.attrs

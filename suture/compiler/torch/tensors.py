@@ -169,7 +169,7 @@ def op_failure(trace: Trace, failed: OpFailed, target: object) -> Break:
 
 def from_graph(
     trace: Trace, node: torch.fx.Node, value: object, args: list[Any], kwargs: dict[str, Any]
-) -> Value | None:
+) -> Value:
     """The value of a node's result; an argument that comes back is the same object."""
     if isinstance(value, torch.Tensor):
         for arg in (*args, *kwargs.values()):
@@ -210,7 +210,7 @@ def from_value(trace: Trace, node: torch.fx.Node, value: object) -> Any:
     raise Break(tensors.FAKE_FAILED, operator=str(node.target), error=error)
 
 
-def _like(trace: Trace, value: object, items: list[Any]) -> Value | None:
+def _like(trace: Trace, value: object, items: list[Any]) -> Value:
     if type(value) is list:
         return List(items)
     if type(value) is torch.Size:

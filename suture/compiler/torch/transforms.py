@@ -222,7 +222,7 @@ class _FirstArguments(Value):
         self.fn = fn
         self.count = count
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         return abstract.tail_call(trace, self.fn, args[: self.count], kwargs)
 
 
@@ -255,7 +255,7 @@ class Pullback(Value):
         self.primals = primals
         self.aux = aux  # whether the function gives an auxiliary result
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         count, aux = len(self.primals), self.aux
 
         def transform(function: Any, values: Any) -> Any:
@@ -284,7 +284,7 @@ class Jacobian(Value):
         self.fn = fn
         self.options = options
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         maker, options = self.maker, self.options
 
         def transform(function: Any, values: Any) -> Any:

@@ -64,7 +64,7 @@ def _carried_class(variable: Any) -> type | None:
     return variable.cls
 
 
-def build(trace: Trace, structure: Any, leaves: list[Any]) -> Value | None:
+def build(trace: Trace, structure: Any, leaves: list[Any]) -> Value:
     """The value with this structure and these graph values."""
     if isinstance(structure, Leaf):
         leaf = leaves[structure.index]

@@ -213,7 +213,7 @@ class _Reading:
             return source_paths.below(base, step)
         reader = self.ref(step[1])
         if not source_paths.may_be_called(reader):
-            raise ValueError("a place is reached by a function that may do more than read")
+            raise ValueError("a source is reached by a function that may do more than read")
         return base.call(reader)
 
     def _root(self, data: Any) -> tuple[Source, Any]:

@@ -152,7 +152,7 @@ def unpack_ex(trace: Trace, inst: Instruction, value: Value) -> Any:
 @op("FORMAT_VALUE", run="format_value")
 def format_value(
     trace: Trace, inst: Instruction, value: object, spec: Value | None = None
-) -> Value | None:
+) -> Value:
     conversion, _ = inst.val
     if conversion is not None:
         value = abstract.convert_value(trace, value, conversion)
@@ -207,7 +207,5 @@ def match_keys(trace: Trace, frame: Frame, inst: Instruction) -> None:
 
 
 @op("MATCH_CLASS", run="match_class")
-def match_class(
-    trace: Trace, inst: Instruction, subject: object, cls: type, names: Any
-) -> Value | None:
+def match_class(trace: Trace, inst: Instruction, subject: object, cls: type, names: Any) -> Value:
     return items.match_class(trace, subject, cls, inst.val, abstract.constant_value(trace, names))

@@ -35,7 +35,7 @@ def callable_of(parts: Any) -> tuple[Any, list[Any]]:
 
 
 @op("CALL_FUNCTION_EX", run="call_ex")
-def call_function_ex(trace: Trace, inst: Instruction, *parts: Value) -> Value | None:
+def call_function_ex(trace: Trace, inst: Instruction, *parts: Value) -> Value:
     first, second = parts[0], parts[1]
     fn = second if first is NULL else first
     args = list(abstract.unpack(trace, parts[2]))
@@ -58,7 +58,7 @@ def make_function(trace: Trace, inst: Instruction, *parts: Value) -> Value:
 
 
 @op("SET_FUNCTION_ATTRIBUTE")
-def set_function_attribute(trace: Trace, inst: Instruction, value: Any, made: Any) -> Value | None:
+def set_function_attribute(trace: Trace, inst: Instruction, value: Any, made: Any) -> Value:
     for name in (inst.val,) if isinstance(inst.val, str) else inst.val:
         _attribute(trace, made, name, value)
     return made

@@ -28,7 +28,7 @@ def yield_value(trace: Trace, frame: Frame, inst: Instruction) -> None:
 
 
 @op("GET_YIELD_FROM_ITER", run="yield_from_iter")
-def get_yield_from_iter(trace: Trace, inst: Instruction, value: Value) -> Value | None:
+def get_yield_from_iter(trace: Trace, inst: Instruction, value: Value) -> Value:
     flags = trace.frames[-1].code.code.co_flags
     coroutine = issubclass(value.python_type(), types.CoroutineType)
     if coroutine and not flags & (inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE):

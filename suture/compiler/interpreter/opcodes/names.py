@@ -58,13 +58,19 @@ def load_const(trace: Trace, inst: Instruction) -> Value:
 
 
 @op("LOAD_ASSERTION_ERROR")
-def load_assertion_error(trace: Trace, inst: Instruction) -> Value | None:
+def load_assertion_error(trace: Trace, inst: Instruction) -> Value:
     return abstract.wrap(trace, AssertionError, None)
 
 
 @op("LOAD_BUILTIN")
-def load_builtin(trace: Trace, inst: Instruction) -> Value | None:
+def load_builtin(trace: Trace, inst: Instruction) -> Value:
     return abstract.wrap(trace, inst.val, None)
+
+
+def _raise_unbound(trace: Trace, frame: Frame, inst: Instruction) -> None:
+    name = frame.code.localsplus[inst.val]
+    text = f"cannot access local variable '{name}' where it is not associated with a value"
+    abstract.raise_(trace, UnboundLocalError, text)
 
 
 @op("LOAD_FAST", raw=True)
@@ -73,12 +79,7 @@ def load_fast(trace: Trace, frame: Frame, inst: Instruction) -> None:
     if type(value) is Lazy:
         value = frame.locals[inst.val] = abstract.realize(trace, value)
     if value is None:
-        name = frame.code.localsplus[inst.val]
-        abstract.raise_(
-            trace,
-            UnboundLocalError,
-            f"cannot access local variable '{name}' where it is not associated with a value",
-        )
+        _raise_unbound(trace, frame, inst)
     frame.stack.append(value)
     frame.ip += 1
 
@@ -109,12 +110,7 @@ def delete_fast(trace: Trace, frame: Frame, inst: Instruction) -> None:
     if type(value) is Lazy:
         value = abstract.realize(trace, value)
     if value is None:
-        name = frame.code.localsplus[inst.val]
-        abstract.raise_(
-            trace,
-            UnboundLocalError,
-            f"cannot access local variable '{name}' where it is not associated with a value",
-        )
+        _raise_unbound(trace, frame, inst)
     frame.locals[inst.val] = None
     frame.ip += 1
 
@@ -193,7 +189,7 @@ def delete_global(trace: Trace, frame: Frame, inst: Instruction) -> None:
 
 
 @op("IMPORT_NAME", run="import_name")
-def import_name(trace: Trace, inst: Instruction, level: Value, fromlist: Any) -> Value | None:
+def import_name(trace: Trace, inst: Instruction, level: Value, fromlist: Any) -> Value:
     return namespaces.import_name(
         trace,
         inst.val,
@@ -210,7 +206,7 @@ def import_from(trace: Trace, frame: Frame, inst: Instruction) -> None:
 
 
 @op("LOAD_BUILD_CLASS")
-def load_build_class(trace: Trace, inst: Instruction) -> Value | None:
+def load_build_class(trace: Trace, inst: Instruction) -> Value:
     import builtins
 
     return abstract.wrap(trace, builtins.__build_class__, None)

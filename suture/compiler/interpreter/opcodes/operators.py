@@ -19,7 +19,7 @@ from suture.compiler.torch.checks import truth_at_branch
 
 
 @op("LOAD_ATTR", run="getattr")
-def load_attr(trace: Trace, inst: Instruction, obj: Value) -> Value | None:
+def load_attr(trace: Trace, inst: Instruction, obj: Value) -> Value:
     return tail_getattr(trace, obj, inst.val)
 
 
@@ -29,9 +29,7 @@ def load_method(trace: Trace, inst: Instruction, obj: Value) -> Any:
 
 
 @op("LOAD_SUPER_ATTR", run="super_attr")
-def load_super_attr(
-    trace: Trace, inst: Instruction, sup: Value, cls: type, obj: Value
-) -> Value | None:
+def load_super_attr(trace: Trace, inst: Instruction, sup: Value, cls: type, obj: Value) -> Value:
     return abstract.getattr(trace, make_super(trace, sup, cls, obj, bool(inst.arg & 2)), inst.val)
 
 
@@ -54,7 +52,7 @@ def delete_attr(trace: Trace, inst: Instruction, obj: Value) -> None:
 
 
 @op("BINARY_SUBSCR", run="getitem")
-def binary_subscr(trace: Trace, inst: Instruction, obj: Value, key: Value) -> Value | None:
+def binary_subscr(trace: Trace, inst: Instruction, obj: Value, key: Value) -> Value:
     return abstract.tail_getitem(trace, obj, key)
 
 
@@ -69,9 +67,7 @@ def delete_subscr(trace: Trace, inst: Instruction, obj: Value, key: Value) -> No
 
 
 @op("BINARY_SLICE", run="getslice")
-def binary_slice(
-    trace: Trace, inst: Instruction, obj: Value, start: Value, stop: Value
-) -> Value | None:
+def binary_slice(trace: Trace, inst: Instruction, obj: Value, start: Value, stop: Value) -> Value:
     return abstract.tail_getitem(trace, obj, Slice(start, stop, Constant(None)))
 
 
@@ -83,17 +79,17 @@ def store_slice(
 
 
 @op("UNARY_POSITIVE", run="pos")
-def unary_positive(trace: Trace, inst: Instruction, value: Value) -> Value | None:
+def unary_positive(trace: Trace, inst: Instruction, value: Value) -> Value:
     return unary_operator(trace, "pos", value)
 
 
 @op("UNARY_NEGATIVE", run="neg")
-def unary_negative(trace: Trace, inst: Instruction, value: Value) -> Value | None:
+def unary_negative(trace: Trace, inst: Instruction, value: Value) -> Value:
     return unary_operator(trace, "neg", value)
 
 
 @op("UNARY_INVERT", run="invert")
-def unary_invert(trace: Trace, inst: Instruction, value: Value) -> Value | None:
+def unary_invert(trace: Trace, inst: Instruction, value: Value) -> Value:
     return unary_operator(trace, "invert", value)
 
 
@@ -113,7 +109,7 @@ def binary_op(trace: Trace, inst: Instruction, left: Value, right: Value) -> Val
 
 
 @op("COMPARE_OP", run="compare")
-def compare_op(trace: Trace, inst: Instruction, left: Value, right: Value) -> Value | None:
+def compare_op(trace: Trace, inst: Instruction, left: Value, right: Value) -> Value:
     return abstract.compare(trace, inst.val, left, right)
 
 
