@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Iterable
 from typing import Any
 
 from suture.compiler.abstract.declare import declared
@@ -39,6 +40,12 @@ def realize(trace: Trace, lazy: object) -> Value | None:
 @declared
 def stay_apart(trace: Trace, left: Value, right: Value) -> None:
     """Two objects from outside were asked whether they are one: they must stay two."""
+
+
+@declared
+def keep_apart(trace: Trace, key: Any, others: Iterable[Any]) -> None:
+    """`key` was compared with `others`. Where only the identity of objects from outside makes it
+    differ from one of them, which may be inside tuples and frozensets, a guard keeps them two."""
 
 
 @declared

@@ -89,7 +89,10 @@ def hash_of(trace: Trace, value: Any) -> Value | None:
     by_identity = raw is object.__hash__ or isinstance(value, (Class, Builtin, Function))
     if not held or not by_identity or not hasattr(value, "real"):
         raise Break(calls.C_FUNCTION, function="hash")
-    real = value.real()
+    try:
+        real = value.real()
+    except LookupError:
+        raise Break(calls.C_FUNCTION, function="hash") from None
     if value.source.kind != "const":
         abstract.fix(trace, value.source, real)
     return Constant(hash(real))

@@ -14,7 +14,8 @@ import torch
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
-from suture.compiler.objects import Function, Method, Mutable, Opaque, Raise, Symbol
+from suture.compiler.objects import Function, Method, Mutable, Opaque, Raise, Slice, Symbol
+from suture.compiler.objects.array import Array
 from suture.compiler.objects.made_weakref import MadeReference
 from suture.compiler.objects.weakref import WeakReference
 from suture.runtime.sources import Source
@@ -30,6 +31,7 @@ def is_same(trace: Trace, left: Any, right: Any) -> bool:
     if left is right:
         return True
     if isinstance(left, (Method, Raise)) or isinstance(right, (Method, Raise)):
+        stay_apart(trace, left, right)
         return False
     if isinstance(left, Opaque) or isinstance(right, Opaque):
         return _same_opaque(trace, left, right)
@@ -46,7 +48,7 @@ def is_same(trace: Trace, left: Any, right: Any) -> bool:
 
 
 # Values of which a guard may hold less than which object it is.
-_FROM_OUTSIDE = (Mutable, Function)
+_FROM_OUTSIDE = (Mutable, Function, Array, Slice)
 
 
 def _same_reference(trace: Trace, real: WeakReference, made: MadeReference) -> bool:
