@@ -207,3 +207,22 @@ def test_a_weak_reference_to_what_was_dropped_is_dead():
 
     check(fn, X, True)
     check(fn, X, False)
+
+
+def test_a_parameter_is_found_among_those_of_a_module():
+    """None of them is in the graph: that they are others is a guard of its own."""
+    layers = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2))
+    other = torch.nn.Parameter(torch.ones(2))
+
+    def fn(x, given):
+        return x.sin(), [name for name, p in layers.named_parameters() if p is given]
+
+    compiled = suture.compile(fn, backend="eager")
+    for given in (other, layers[0].bias, layers[1].bias, other):
+        assert compiled(X, given)[1] == fn(X, given)[1]
+
+
+def test_small_numbers_that_change_are_one_object():
+    compiled = suture.compile(lambda x, a, b: (x + a, a is b, a is not b), backend="eager")
+    for a, b in ((1, 2), (3, 4), (7, 7), (5, 6), (7, 7)):
+        assert compiled(X, a, b)[1:] == (a == b, a != b)
