@@ -90,6 +90,7 @@ from suture.compiler.abstract.operators import (
 from suture.compiler.abstract.outside import (
     fix,
     is_fixed,
+    keep_apart,
     known_number,
     pinned,
     realize,
@@ -195,6 +196,7 @@ __all__ = [
     "is_settled",
     "is_tensor",
     "iterate",
+    "keep_apart",
     "known",
     "known_number",
     "known_set",

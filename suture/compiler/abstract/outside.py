@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from suture.compiler.abstract.declare import declared
@@ -33,6 +34,12 @@ def pinned(trace: Trace, obj: object, name: str = "") -> Source:
 @declared
 def realize(trace: Trace, lazy: object) -> Any:
     """Look at a value inside a container, or in a local: None if that is unbound."""
+
+
+@declared
+def keep_apart(trace: Trace, key: Any, others: Iterable[Any]) -> None:
+    """`key` was compared with `others`. Where only the identity of objects from outside makes it
+    differ from one of them, which may be inside tuples and frozensets, a guard keeps them two."""
 
 
 @declared

@@ -415,9 +415,12 @@ def container_attribute(trace: Trace, obj: Value, name: str) -> Any:
     kind = obj.python_type()
     if name == "__class__":
         return abstract.wrap(trace, kind, None)
-    if find_method(type(obj), name) is not None or hasattr(kind, name):
-        if isinstance(getattr(kind, name, None), _FIELDS):
-            raise Break(objects.UNKNOWN_ATTRIBUTE, object=obj.describe(), attribute=name)
+    raw = find_in_mro(kind, name)
+    if raw is None or type(raw) is str:
+        return Constant(raw)
+    if isinstance(raw, _FIELDS) and find_method(type(obj), name) is None:
+        raise Break(objects.UNKNOWN_ATTRIBUTE, object=obj.describe(), attribute=name)
+    if raw is not MISSING:
         return BuiltinMethod(obj, name)
     return abstract.raise_(
         trace, AttributeError, f"'{type_name(kind)}' object has no attribute '{name}'"

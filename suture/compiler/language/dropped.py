@@ -7,8 +7,9 @@ import sys
 from typing import Any
 
 from suture.breaks import Break, control_flow
+from suture.compiler.abstract import implements
 from suture.compiler.core import Handling, Modes, Numbers, Outside, Progress, Region, Trace, Value
-from suture.compiler.objects import Generator, Raised, generator
+from suture.compiler.objects import Generator, Raised, generator, made_weakref
 
 _OWN_REFERENCES = 2  # that of the table of waiting generators, and the argument of the caller
 _CONTAINERS = (list, tuple, dict, set, frozenset)
@@ -50,6 +51,20 @@ def close_at_end(trace: Trace, result: Value) -> None:
             gen = trace.handling.waiting.pop(key, None)
             if gen is not None:
                 _close(trace, gen)
+
+
+@implements(made_weakref.is_dropped)
+def is_dropped(trace: Trace, value: Value) -> bool:
+    touched = trace.effects.touched
+    if id(value) in _reached(_kept(trace)):
+        return False
+    # A handler that runs a frame may hold it, or a cycle: then there are more references.
+    known = [
+        of
+        for of in gc.get_referrers(value)
+        if of is touched or type(of) is made_weakref.MadeReference
+    ]
+    return sys.getrefcount(value) <= _OWN_REFERENCES + len(known)
 
 
 def _dropped(trace: Trace) -> Generator | None:
@@ -101,6 +116,8 @@ def _reached(roots: list[Any]) -> Any:
         seen.add(id(at))
         if len(seen) > _LOOKED_AT:
             return _Everything()
+        if type(at) is made_weakref.MadeReference:
+            continue
         if type(at) in _CONTAINERS or _is_part_of_values(type(at)):
             work += gc.get_referents(at)
     return seen

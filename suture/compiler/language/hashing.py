@@ -89,7 +89,10 @@ def _hash_by_identity(trace: Trace, value: Value) -> Value:
     """The hash of a real object, which stays while a guard keeps the object the same."""
     if value.source is None or getattr(value, "changed", False):
         raise Break(calls.C_FUNCTION, function="hash")
-    real = value.real()
+    try:
+        real = value.real()
+    except LookupError:
+        raise Break(calls.C_FUNCTION, function="hash") from None
     if value.source.kind != "const":
         abstract.fix(trace, value.source, real)
     return Constant(hash(real))

@@ -265,6 +265,8 @@ def dict_entry(trace: Trace, of: Dict, key: Value, at: object) -> Any:
     real, source = of.backing, of.source
     if not key.is_constant() or not is_literal(key.constant()):
         of.load(trace)
+        if at not in of.entries:
+            abstract.keep_apart(trace, key, of.keys(trace))
         return of.entries.get(at)
     name = key.constant()
     if name in dict.keys(real):

@@ -45,6 +45,8 @@ def super_attribute(trace: Trace, sup: Super, name: str) -> Value:
     of_class = isinstance(owner, Class) and not issubclass(owner.python_type(), sup.after)
     cls = owner.value if of_class else owner.python_type()
     mro = cls.__mro__
+    if name == "__class__":  # the one attribute that is that of the super object itself
+        return abstract.wrap(trace, super, None)
     for base in mro[mro.index(sup.after) + 1 :]:
         raw = base.__dict__.get(name, MISSING)
         if raw is MISSING:
@@ -59,4 +61,8 @@ def super_attribute(trace: Trace, sup: Super, name: str) -> Value:
         if isinstance(owner, Class) and isinstance(raw, _OF_CLASSES):
             return abstract.bind(trace, raw, None, cls, name, owner)
         return abstract.bind(trace, raw, owner, cls, name)
+    own = {"__self__": owner, "__self_class__": cls, "__thisclass__": sup.after}
+    if name in own:
+        found = own[name]
+        return owner if found is owner else abstract.wrap(trace, found, None)
     return abstract.raise_(trace, AttributeError, f"'super' object has no attribute '{name}'")

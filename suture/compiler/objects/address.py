@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Hashable
 from typing import Any
 
@@ -39,6 +40,8 @@ class Address(Value):
         try:
             if owner.source is None and owner.is_constant():
                 raise LookupError  # which object it will be is not known
+            if owner.python_type() is types.MethodType:
+                raise LookupError  # it is made anew wherever it is read
             real = owner.real()
         except LookupError:
             raise Break(builtin_calls.ID_OF_NEW, object=owner.describe()) from None

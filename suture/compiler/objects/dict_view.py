@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Hashable
 from typing import Any
 
+from suture._core import type_name
 from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
@@ -54,6 +56,12 @@ class DictView(Value):
 
     def _set(self, trace: Trace) -> Any:
         return run_method(trace, Set(), "union", self)
+
+    def hash_key(self, trace: Trace) -> Hashable:
+        if self.python_type().__hash__ is None:  # compared as sets
+            name = type_name(self.python_type())
+            return abstract.raise_(trace, TypeError, f"unhashable type: '{name}'")
+        return self.identity()
 
     def rebuild(self, emit: Emitter) -> str:
         return f"{emit.value(self.of)}.{self.what}()"

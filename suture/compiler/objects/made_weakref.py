@@ -1,4 +1,4 @@
-"""Weak references made while tracing: the object behind one lives as long as the trace."""
+"""Weak references made while tracing."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 from suture._core import type_name
 from suture.breaks import Break, objects
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.abstract import declared
+from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.models import handles
-from suture.compiler.objects import Value
+from suture.compiler.objects.constant import Constant
 
 
 class MadeReference(Value):
@@ -30,6 +31,8 @@ class MadeReference(Value):
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         if args or kwargs:
             return abstract.raise_(trace, TypeError, "a weak reference takes no arguments")
+        if self.to.source is None and is_dropped(trace, self.to):
+            return Constant(None)
         return self.to
 
     def hash_key(self, trace: Trace) -> Hashable:
@@ -56,3 +59,9 @@ def _make(
             trace, TypeError, f"cannot create weak reference to '{type_name(kind)}' object"
         )
     return MadeReference(args[0])
+
+
+@declared
+def is_dropped(trace: Trace, value: Value) -> bool:
+    """Whether the program has let go of an object made here, so that it is gone: nothing but weak
+    references leads to it."""

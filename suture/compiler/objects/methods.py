@@ -7,6 +7,7 @@ program's TypeError (`calls.functions.builtin_method`).
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -49,3 +50,14 @@ def run_method(trace: Trace, value: Value, name: str, /, *args: object, **kwargs
     found = find_method(type(value), name)
     assert found is not None, name
     return found(value, trace, *args, **kwargs)
+
+
+def type_of_bound(cls: type, name: str) -> type:
+    """The type of method `name` bound to an instance of `cls`."""
+    raw = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
+    if isinstance(raw, (types.FunctionType, classmethod)):
+        return types.MethodType
+    if isinstance(raw, staticmethod):
+        return type(raw.__func__)
+    wraps_slot = isinstance(raw, types.WrapperDescriptorType)
+    return types.MethodWrapperType if wraps_slot else types.BuiltinMethodType

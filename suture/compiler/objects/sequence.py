@@ -12,7 +12,7 @@ from suture.compiler.abstract import declared
 from suture.compiler.core import Lazy, Mutable, Trace, Value
 from suture.compiler.objects.bound_method import BoundMethod
 from suture.compiler.objects.constant import Constant
-from suture.compiler.objects.methods import find_method, method
+from suture.compiler.objects.methods import find_method, method, type_of_bound
 from suture.runtime.sources import Source
 
 _CONCATENATING = frozenset({"__add__", "__iadd__", "__mul__", "__imul__", "__rmul__"})
@@ -24,7 +24,7 @@ class BuiltinMethod(BoundMethod):
     __slots__ = ()
 
     def python_type(self) -> type:
-        return type([].append)
+        return type_of_bound(self.owner.python_type(), self.name)
 
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         if find_method(type(self.owner), self.name) is None:
@@ -61,17 +61,7 @@ class Container(Mutable):
     __slots__ = ()
 
     def getattr(self, trace: Trace, name: str) -> Value:
-        kind = self.python_type()
-        if name == "__class__":
-            return abstract.wrap(trace, kind, None)
-        if hasattr(kind, name) and (name != "__dict__" or kind.__dictoffset__):
-            found = getattr(kind, name, None)
-            if found is not None and not callable(found):
-                return abstract.wrap(trace, found, None)
-            return BuiltinMethod(self, name)
-        return abstract.raise_(
-            trace, AttributeError, f"'{type_name(kind)}' object has no attribute '{name}'"
-        )
+        return abstract.container_attribute(trace, self, name)
 
 
 @method(Container, "__class__")

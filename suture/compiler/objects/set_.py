@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 from suture.breaks import Break, objects
@@ -28,7 +28,7 @@ def key_of(trace: Trace, container: Any, key: Any) -> Any:
     numbers already. Among ids alone, which object each is of says which are equal."""
     kind = type(key)
     if container.entries:
-        _stay_apart(trace, container, key.owner if kind is Address else key)
+        abstract.keep_apart(trace, key, keys_of(container))
     if kind is Address or (kind is Tuple and holds_address(key)):
         if container.source is not None or any(map(may_be_id, container.entries)):
             return as_numbers(trace, key)
@@ -40,15 +40,10 @@ def key_of(trace: Trace, container: Any, key: Any) -> Any:
     return key
 
 
-def _stay_apart(trace: Trace, container: Any, owner: Any) -> None:
-    """Keys that are told apart by identity must be other objects at the next call too."""
-    if owner.source is None or isinstance(owner, (Constant, Tuple)):
-        return
+def keys_of(container: Any) -> Iterator[Any]:
+    """The keys that a dict or set holds, as values."""
     for held in container.entries.values():
-        other = held[0] if type(held) is tuple else held
-        other = other.owner if type(other) is Address else other
-        if type(other) is type(owner) and other.identity() != owner.identity():
-            stay_apart(trace, owner, other)
+        yield held[0] if type(held) is tuple else held
 
 
 def holds_address(key: Any) -> bool:
@@ -69,8 +64,14 @@ def as_numbers(trace: Trace, key: object) -> Any:
     return key
 
 
-def refuse_mixed(containers: Any) -> None:
-    """Two sets of which one holds ids of objects, and the other numbers that may be such."""
+def compare_members(trace: Trace, containers: Sequence[dict[Any, Any]]) -> None:
+    """Sets are compared with each other: what their members are told apart by is guarded. Not
+    where one holds ids of objects, and the other numbers that may be such."""
+    before: list[Any] = []
+    for one in containers:
+        for member in one.values():
+            abstract.keep_apart(trace, member, before)
+        before += one.values()
     keys = [at for one in containers for at in one]
     if any(map(is_address_key, keys)) and any(map(may_be_id, keys)):
         operation = "comparing ids with numbers"
@@ -168,11 +169,11 @@ class Set(Container):
         """The table, not to be changed; that of a frozenset may be one itself."""
         return set(self.entries) if self.table is MOVED else self.table
 
-    def _like(self, table: set[Any], *operands: Operand) -> Any:
+    def _like(self, trace: Trace, table: set[Any], *operands: Operand) -> Any:
         """A new set with these keys, each the member of the operand that it comes from."""
         made = Set(None, None, self.kind)
         every = (*operands, self.operand())
-        refuse_mixed(o.entries for o in every)
+        compare_members(trace, [o.entries for o in every])
         found = {id(k): v for o in every for k, v in o.entries.items()}
         made.entries = {k: found[id(k)] for k in table}
         made.table = table if all(o.known for o in every) else MOVED
@@ -186,7 +187,7 @@ class Set(Container):
 
     def _operand_items(self, trace: Trace, other: object) -> dict[Any, Any]:
         found = operand_of(trace, other).entries
-        refuse_mixed((self.entries, found))
+        compare_members(trace, (self.entries, found))
         return found
 
     # ---- making it real
@@ -274,7 +275,7 @@ def set_clear(self: Set, trace: Trace) -> Value:
 
 @method(Set, "copy")
 def set_copy(self: Set, trace: Trace) -> Value:
-    return self if self.kind is frozenset else self._like(self._base().copy())
+    return self if self.kind is frozenset else self._like(trace, self._base().copy())
 
 
 @method(Set, "union")
@@ -282,33 +283,33 @@ def set_union(self: Set, trace: Trace, *others: Value) -> Value:
     operands = [operand_of(trace, other) for other in others]
     table = set(self._base()) if self.kind is frozenset else self._base().copy()
     table.update(*(o.keys for o in operands))
-    return self._like(table, *operands)
+    return self._like(trace, table, *operands)
 
 
 @method(Set, "intersection")
 def set_intersection(self: Set, trace: Trace, *others: Value) -> Value:
     operands = [operand_of(trace, other) for other in others]
-    return self._like(self._base().intersection(*(o.keys for o in operands)), *operands)
+    return self._like(trace, self._base().intersection(*(o.keys for o in operands)), *operands)
 
 
 @method(Set, "difference")
 def set_difference(self: Set, trace: Trace, *others: Value) -> Value:
     operands = [operand_of(trace, other) for other in others]
-    refuse_mixed((self.entries, *(o.entries for o in operands)))
-    return self._like(self._base().difference(*(o.keys for o in operands)))
+    compare_members(trace, (self.entries, *(o.entries for o in operands)))
+    return self._like(trace, self._base().difference(*(o.keys for o in operands)))
 
 
 @method(Set, "symmetric_difference")
 def set_symmetric_difference(self: Set, trace: Trace, other: Value) -> Value:
     right = operand_of(trace, other)
-    return self._like(self._base().symmetric_difference(right.keys), right)
+    return self._like(trace, self._base().symmetric_difference(right.keys), right)
 
 
 @method(Set, "__init__")
 def set_init(self: Set, trace: Trace, items: Any = None) -> Value:
     if self.kind is set:
         operands = [] if items is None else [operand_of(trace, items)]
-        made = Set()._like(set(operands[0].keys), *operands) if operands else Set()
+        made = Set()._like(trace, set(operands[0].keys), *operands) if operands else Set()
         run_method(trace, self, "clear")
         run_method(trace, self, "update", made)
     return Constant(None)
@@ -377,6 +378,7 @@ def operand_of(trace: Trace, value: Any) -> Operand:
     for item in abstract.unpack(trace, value):
         if type(item) is Volatile:
             raise item.unknown("hash")
+        abstract.keep_apart(trace, item, entries.values())
         entries.setdefault(hashed(trace, item, SET_ELEMENT), item)
     return Operand(entries, list(entries), True)
 
@@ -390,7 +392,7 @@ def _in_place(name: str) -> Any:
         operands = [operand_of(trace, other) for other in others]
         operands = [Operand(dict(o.entries), o.keys, o.known) for o in operands]
         before = self.operand()
-        refuse_mixed(o.entries for o in (*operands, before))
+        compare_members(trace, [o.entries for o in (*operands, before)])
         table = self._base()
         found = {id(k): v for o in (*operands, before) for k, v in o.entries.items()}
         entries = self.change(trace)
@@ -433,7 +435,7 @@ def _set_compare(strict: bool, flip: bool, equal: bool | None) -> Any:
         other = abstract.builtin_part(trace, other)
         if not isinstance(other, Set):
             return Constant(NotImplemented)
-        refuse_mixed((self.entries, other.entries))
+        compare_members(trace, (self.entries, other.entries))
         a, b = set(self.entries), set(other.entries)
         if equal is not None:
             return Constant((a == b) is equal)
@@ -468,8 +470,3 @@ def set_iterator(trace: Trace, of: Set) -> Value:
 @declared
 def set_order(trace: Trace, of: Set) -> list[Any]:
     """The members in the order the real set has."""
-
-
-@declared
-def stay_apart(trace: Trace, left: Value, right: Value) -> None:
-    """Two objects from outside were asked whether they are one: they must stay two."""

@@ -16,6 +16,7 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.bound_method import BoundMethod
 from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.methods import type_of_bound
 from suture.runtime.sources import Source
 
 # Properties of a tensor that its fake counterpart knows exactly.
@@ -221,7 +222,7 @@ class TensorMethod(BoundMethod):
     __slots__ = ()
 
     def python_type(self) -> type:
-        return type(torch.Tensor.add)
+        return type_of_bound(torch.Tensor, self.name)
 
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         return abstract.tensor_method(trace, self.owner, self.name, args, kwargs)

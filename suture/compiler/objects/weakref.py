@@ -32,7 +32,9 @@ class WeakReference(RealObject):
             trace.outside.known.get(id(target)) if abstract.is_fixed(trace, self.source) else None
         )
         if known is not None:
-            return known[1]
+            at = known[1].source
+            if at is None or abstract.is_fixed(trace, at):
+                return known[1]
         return abstract.wrap(trace, target, self.source.call(dereferenced))
 
 

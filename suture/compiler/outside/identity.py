@@ -14,7 +14,8 @@ import torch
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
-from suture.compiler.objects import Function, Method, Mutable, Opaque, Raise, Symbol, set_
+from suture.compiler.objects import Function, Method, Mutable, Opaque, Raise, Slice, Symbol, Tensor
+from suture.compiler.objects.array import Array
 from suture.compiler.objects.made_weakref import MadeReference
 from suture.compiler.objects.weakref import WeakReference
 from suture.runtime.predicates import has_callback, has_no_callback, not_none
@@ -31,6 +32,7 @@ def is_same(trace: Trace, left: Any, right: Any) -> bool:
     if left is right:
         return True
     if isinstance(left, (Method, Raise)) or isinstance(right, (Method, Raise)):
+        stay_apart(trace, left, right)
         return False
     if isinstance(left, Opaque) or isinstance(right, Opaque):
         return _same_opaque(trace, left, right)
@@ -40,14 +42,18 @@ def is_same(trace: Trace, left: Any, right: Any) -> bool:
     if isinstance(left, Symbol) or isinstance(right, Symbol):
         if left.python_type() is right.python_type() is bool:  # there are only two of them
             return bool(abstract.truth(trace, left) is abstract.truth(trace, right))
+        if left.python_type() is right.python_type() is int:
+            one, other = (abstract.constant_value(trace, n) for n in (left, right))
+            return bool(one == other and one in _SINGLE_INTS)
     one = bool(left.identity() == right.identity())
     if not one and isinstance(left, _FROM_OUTSIDE) and isinstance(right, _FROM_OUTSIDE):
         stay_apart(trace, left, right)
     return one
 
 
+_SINGLE_INTS = range(-5, 257)  # of these CPython has one object each
 # Values of which a guard may hold less than which object it is.
-_FROM_OUTSIDE = (Mutable, Function)
+_FROM_OUTSIDE = (Mutable, Function, Tensor, Array, Slice)
 
 
 def _same_reference(trace: Trace, real: WeakReference, made: MadeReference) -> bool:
@@ -57,8 +63,8 @@ def _same_reference(trace: Trace, real: WeakReference, made: MadeReference) -> b
     return plain and is_same(trace, real.call(trace, [], {}), made.to)
 
 
-@implements(set_.stay_apart)
 def stay_apart(trace: Trace, left: Value, right: Value) -> None:
+    """Two objects from outside were asked whether they are one: they must stay two."""
     if left.source is None or right.source is None or type(left) is not type(right):
         return
     if not (is_fixed(trace, left.source) and is_fixed(trace, right.source)):

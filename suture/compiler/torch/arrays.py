@@ -15,6 +15,7 @@ from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.graph import arrays as nodes
+from suture.compiler.language.attributes import MISSING, find_in_mro
 from suture.compiler.language.conversions import wrap_known
 from suture.compiler.models import handles
 from suture.compiler.objects import (
@@ -221,8 +222,10 @@ def array_attribute(trace: Trace, array: Array, name: str) -> Value:
         return abstract.wrap(trace, array.python_type(), None)
     if name in _COMPUTED:
         return _array_node(trace, nodes.array_attribute, [array, Constant(name)], {}, name)
-    found = getattr(array.python_type(), name, None)
+    found = find_in_mro(array.python_type(), name)
     if found is None:
+        return Constant(None)
+    if found is MISSING:
         kind = f"{array.python_type().__module__}.{array.python_type().__name__}"
         return abstract.raise_(trace, AttributeError, f"'{kind}' object has no attribute '{name}'")
     if callable(found):

@@ -13,7 +13,7 @@ from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.calls.functions import rule_of
 from suture.compiler.core import Trace
-from suture.compiler.language.attributes import MISSING, no_attribute
+from suture.compiler.language.attributes import MISSING, find_in_mro, no_attribute
 from suture.compiler.models import model_named
 from suture.compiler.objects import (
     Constant,
@@ -84,8 +84,8 @@ def torch_attribute(trace: Trace, tensor: Tensor, name: str) -> Value:
         return abstract.wrap(trace, tensor.cls, None)
     if name in ("grad", "grad_fn", "_grad", "_base", "_version", "grad_dtype"):
         return autograd_attribute(trace, tensor, name)
-    found = inspect.getattr_static(tensor.cls, name, None)
-    if found is None:
+    found = find_in_mro(tensor.cls, name)
+    if found is MISSING:
         return _instance_attribute_of_tensor(trace, tensor, name)
     if isinstance(found, property):
         return abstract.tail_call(trace, abstract.wrap(trace, found.fget, None), [tensor], {})
