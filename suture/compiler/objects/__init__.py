@@ -7,7 +7,6 @@ from suture.compiler.objects.constant import (
     Constant,
     ConstantMethod,
     Volatile,
-    is_literal,
     is_single,
 )
 from suture.compiler.objects.deque import Deque
@@ -54,6 +53,7 @@ from suture.compiler.objects.tensor import (
     symbol_type,
 )
 from suture.compiler.objects.tuple_ import Size, Tuple
+from suture.runtime.predicates import is_literal
 
 __all__ = [
     "DELETED",

@@ -90,9 +90,9 @@ def _distributed() -> list[Any]:
 
 def _asked(options: Options) -> list[Any]:
     backend = options.backend
-    if backend.name not in ("eager", "inductor"):
+    if backend.name not in ("eager", "aot_eager", "inductor"):
         raise Unstorable(f"graphs of the backend {backend.name} cannot be kept")
-    changed = inductor_code.changed_settings() if backend.name == "inductor" else []
+    changed = inductor_code.changed_settings() if backend.name != "eager" else []
     if changed is None or (backend.name == "inductor" and not backend.compiler.is_default()):
         raise Unstorable("the options of Inductor have no name")
     if backend.guard_filter_fn is not None or options.shapes is not None or backend.kwargs:

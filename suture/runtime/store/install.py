@@ -11,17 +11,13 @@ import sys
 import types
 from typing import Any
 
-import torch
-
 from suture import _core
 from suture.bytecode import decode as decode_code
 from suture.runtime import OPERATIONS, VARIANT, placed
-from suture.runtime.callers.direct import without_wrapper
 from suture.runtime.chain import FrameSpec, slot_names
 from suture.runtime.checks import Watch
 from suture.runtime.guards import Guards, finish
 from suture.runtime.interpret import AfterFailure, hooks_on_saved
-from suture.runtime.modes import around
 from suture.runtime.parameters import PARAMETERS, Parameters
 from suture.runtime.points import Variant
 from suture.runtime.predicates import formula
@@ -29,12 +25,12 @@ from suture.runtime.put_aside import watch
 from suture.runtime.sources import Source, pinned, slot
 from suture.runtime.store import files, places
 from suture.runtime.store.fingerprints import compared_facts, fingerprint
+from suture.runtime.store.graphs import graph_from
 from suture.runtime.store.literals import Unstorable, decode
 from suture.runtime.store.names import named
 from suture.runtime.store.remade import BY_NAME
 from suture.runtime.unit import Unit, drop
 from suture.torch_private import tensor_parts
-from suture.torch_private.inductor_code import load_kernel
 from suture.torch_private.torchdynamo import hide
 
 
@@ -303,7 +299,7 @@ class _Reading:
             namespace[PARAMETERS] = self.parameters
         graph = data["graph"]
         if graph is not None:
-            run = self._graph(graph)
+            run = graph_from(self, graph)
             statics = [self.guarded[one] for one in graph["statics"]]
             namespace["graph"] = functools.partial(run, *statics) if statics else run
         name = data["name"]
@@ -314,34 +310,6 @@ class _Reading:
         hide(function.__code__)
         return function
 
-    def _graph(self, data: dict[str, Any]) -> Any:
-        """The graph as its backend has it."""
-        run = self._inductor(data) if data["kind"] == "inductor" else self._fx(data)
-        resets = [(self.ref(s), tuple(map(self.ref, args))) for s, args in data["resets"]]
-        return around(run, resets, bool(data["torch_function_off"]))
-
-    def _inductor(self, data: dict[str, Any]) -> Any:
-        """Inductor's code: its libraries are loaded, the operations it names must be there."""
-        root = files.folder()
-        if root is None:
-            raise Unfit("there is no cache any more")
-        namespace: dict[str, Any] = {
-            name: load_kernel(str(files.blob(root, blob)), blob[:-3])
-            for name, blob in data["kernels"].items()
-        }
-        called = {name: self.ref(ref) for name, ref in data["extern"].items()}
-        namespace["extern_kernels"] = types.SimpleNamespace(**called)
-        for operation in data["operations"]:
-            functools.reduce(getattr, operation.split(".")[2:], torch.ops)
-        exec(compile(data["code"], "<suture inductor>", "exec", dont_inherit=True), namespace)
-        return without_wrapper(namespace["call"], tuple(map(int, data["written"])))
-
-    def _fx(self, data: dict[str, Any]) -> Any:
-        """The function that torch.fx wrote."""
-        namespace = {name: self.ref(ref) for name, ref in data["names"].items()}
-        exec(compile(data["code"], "<suture graph>", "exec", dont_inherit=True), namespace)
-        return types.MethodType(namespace["forward"], _NOTHING)
-
 
 class _Late:
     """A place that was not read yet."""
@@ -350,13 +318,6 @@ class _Late:
 
     def __init__(self, base: int, source: Source) -> None:
         self.base, self.source = base, source
-
-
-class _Nothing:
-    """Stands for the module of a graph that has no attributes."""
-
-
-_NOTHING = _Nothing()
 
 
 def _globals(name: str) -> dict[str, Any]:
