@@ -20,7 +20,6 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import has_attr, tail_getattr
 from suture.compiler.language.classes import make_instance
 from suture.compiler.language.exceptions import NoTraceback, handled_now, type_of
-from suture.compiler.language.items import set_item
 from suture.compiler.models import handles
 from suture.compiler.objects import (
     Builtin,
@@ -307,7 +306,7 @@ def class_method(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any
             return run_method(trace, Dict(None, None, owner.value), "fromkeys", *args[1:])
         made = abstract.call(trace, owner, [], {})
         for key in abstract.unpack(trace, args[1]):
-            set_item(trace, made, key, args[2] if len(args) == 3 else Constant(None))
+            abstract.set_item(trace, made, key, args[2] if len(args) == 3 else Constant(None))
         return made
     if owner.value in _FOLDED_OWNERS:
         return abstract.fold(trace, getattr(owner.value, name), args[1:], kwargs)

@@ -93,7 +93,7 @@ def _uses_cuda(capture: Capture) -> bool:
 
 
 def _tests(writer: Writer, capture: Capture) -> list[str]:
-    """The conditions as a variant asks for them. Those on tensors of one device are one result of
+    """The conditions as a variant tests them. Those on tensors of one device are one result of
     the graph, so that the program waits for the device once."""
     texts: dict[str, None] = {}
     devices: dict[torch.device, dict[torch.fx.Node, bool]] = {}

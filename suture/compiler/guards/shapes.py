@@ -124,10 +124,10 @@ class _Maker:
             if bounds is None or source.kind == "float" or symbol not in self.env.backed_var_to_val:
                 continue
             lower, upper = bounds
-            floor = 0 if source.kind in ("size", "storage_offset") else None
+            smallest = 0 if source.kind in ("size", "storage_offset") else None
             if source.kind == "int" and not (lower.is_Integer and upper.is_Integer):
                 self._fits(source)
-            if lower.is_Integer and (floor is None or lower > floor) and lower > -_LARGEST:
+            if lower.is_Integer and (smallest is None or lower > smallest) and lower > -_LARGEST:
                 self._issue(sympy.Ge(symbol, lower, evaluate=False), self.source_of)
             if upper.is_Integer and upper < _LARGEST:
                 self._issue(sympy.Le(symbol, upper, evaluate=False), self.source_of)

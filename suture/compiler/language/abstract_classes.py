@@ -1,4 +1,4 @@
-"""What abstract classes say about other classes, and how a guard asks them again."""
+"""What abstract classes say about other classes, and how a guard checks that again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions a program asks about its own functions and classes: answered while tracing."""
+"""Introspection of functions and classes, done while tracing."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _made_function(trace: Trace, fn: MadeFunction) -> Any:
 
 def _computed_annotations(trace: Trace, fn: MadeFunction) -> Value:
     """What the function says that computes the annotations of `fn`. Python keeps its answer, and
-    suture asks again: that must not be seen."""
+    suture calls it again: that must not be seen."""
     before = trace.effects.changes, trace.graph.ops
     annotate = fn.fields.get("__annotate__", fn.annotate)
     told: Value = abstract.finish(trace, abstract.call(trace, annotate, [Constant(1)], {}))

@@ -9,6 +9,7 @@ from typing import Any
 from suture import _core
 from suture.breaks import Break, objects, readable
 from suture.compiler import abstract
+from suture.compiler.abstract import declared
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.runtime.predicates import LITERALS, is_literal
@@ -186,7 +187,7 @@ class ConstantMethod(Value):
         return self.method
 
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
-        return abstract.constant_method(trace, self.owner, self.name, args, kwargs)
+        return constant_method(trace, self.owner, self.name, args, kwargs)
 
     def getattr(self, trace: Trace, name: str) -> Value | None:
         try:
@@ -196,3 +197,13 @@ class ConstantMethod(Value):
 
     def rebuild(self, emit: Emitter) -> str:
         return f"({emit.value(self.owner)}).{self.name}"
+
+
+# ---- declared here, as in `abstract`: other rooms have the bodies
+
+
+@declared
+def constant_method(
+    trace: Trace, owner: Value, name: str, args: list[Any], kwargs: dict[str, Value]
+) -> Value:
+    """A method of a constant: folded if all arguments are constants."""

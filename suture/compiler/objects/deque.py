@@ -19,7 +19,7 @@ from suture.runtime.sources import Source
 
 class Deque(List):
     """collections.deque, with its maximal length. `moves` counts what makes iterators invalid,
-    `written` are the places whose items have been replaced."""
+    `written` are the indices whose items have been replaced."""
 
     __slots__ = ("maxlen", "moves", "written")
     kind = collections.deque  # type: ignore[assignment]
@@ -68,7 +68,7 @@ class Deque(List):
     def _found(
         self, trace: Trace, item: object, low: int, high: int, error: type, text: str
     ) -> list[int]:
-        """The places of an item; a comparison must not change the deque."""
+        """The indices of an item; a comparison must not change the deque."""
         moves, out = self.moves, []
         for i in range(low, high):
             equal = abstract.same_or_equal(trace, self.at(trace, i), item)

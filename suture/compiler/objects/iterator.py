@@ -1,4 +1,4 @@
-"""Iterators made while tracing. Each can be made real where it stands, already advanced."""
+"""Iterators made while tracing. Each can be made real, advanced as far as it is."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A variant holds the result of such a call for all its calls, where the program would make it anew in
 each. Nobody can tell if the object never changes. Lists, dicts and sets are therefore made again by
-the variant (`wrap_known`); anything else must be of a type that stands here. And the call is made
+the variant (`wrap_known`); anything else must be of a type that is here. And the call is made
 once, where the program makes it in each call: it must not run code of the program.
 """
 

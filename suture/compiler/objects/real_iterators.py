@@ -1,8 +1,8 @@
 """Iterators that exist already: a loop that broke goes on with one, and programs pass them in.
 
 The first time a point sees an iterator, what is left of it is unrolled under a guard on where it
-stands. When the point meets it at another place (a break in every turn), it stays opaque: its
-body is then compiled once and Python asks for each next element.
+is. When the point meets it at another index (a break in every turn), it stays opaque: its
+body is then compiled once and Python takes each next element.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _look(trace: Trace, value: object, source: Source) -> Value | None:
 
 
 def _token(value: object) -> Any:
-    """Where an iterator stands, without its elements."""
+    """Where an iterator is, without its elements."""
     if isinstance(value, enumerate):
         return ("enumerate", count_of(value), _token(inner_of(value)))
     if isinstance(value, zip):

@@ -8,12 +8,12 @@ from typing import Any
 
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
-from suture.compiler.objects.held import Held
 from suture.compiler.objects.instance import Opaque
+from suture.compiler.objects.real_object import RealObject
 from suture.runtime.reads import behind_proxy, dereferenced
 
 
-class WeakReference(Held):
+class WeakReference(RealObject):
     """A weakref.ref without a callback that can be asked what it refers to."""
 
     __slots__ = ()

@@ -1,7 +1,7 @@
-"""Which inputs are one object, and which must not become one.
+"""Which inputs are one object, and which must not be one.
 
 Objects that were told apart while tracing are assumed to be different at every call: where the
-region changes one of them, or asks whether two are one, another call may not pass one object twice.
+region changes one of them, or compares two by identity, another call may not pass one object twice.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ def _guard_storages(trace: Trace, tensors: list[Tensor]) -> None:
     storages = [storage_of(t.example) for t in tensors]
     firsts: dict[int, Any] = {}
     for tensor, storage in zip(tensors, storages):
-        place = tensor.source.call(storage_of)
-        first = firsts.setdefault(id(storage), place)
-        if first is not place:
-            trace.guards.add(first, "same", place)
+        storage_source = tensor.source.call(storage_of)
+        first = firsts.setdefault(id(storage), storage_source)
+        if first is not storage_source:
+            trace.guards.add(first, "same", storage_source)
     written = {id(s) for t, s in zip(tensors, storages) if was_written(t.value)}
     shared = [
         t

@@ -113,7 +113,7 @@ def note_known(trace: Trace, made: Tensor, value: torch.Tensor) -> None:
 
 
 @implements(abstract.known_number)
-def known_number(trace: Trace, tensor: Tensor) -> Any:
+def known_number(trace: Trace, tensor: Tensor) -> int | float | complex | bool | None:
     number = number_of(tensor.value)
     if number is not None:
         trace.graph.decide([tensor.node])

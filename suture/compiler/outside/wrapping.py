@@ -41,6 +41,7 @@ from suture.compiler.objects import (
     Value,
     is_literal,
 )
+from suture.compiler.objects import cell as cells
 from suture.compiler.objects.bound_builtins import BOUND, bound_builtin, is_bound
 from suture.compiler.objects.constant import PLAIN_VALUE
 from suture.compiler.objects.frozen import is_form
@@ -116,7 +117,7 @@ def _alias(trace: Trace, source: Source, found: Value, value: object) -> None:
         trace.guards.add(source, "same", found.source)
 
 
-@implements(abstract.wrap_cell)
+@implements(cells.wrap_cell)
 def wrap_cell(trace: Trace, cell: types.CellType, source: Source | None) -> Cell:
     known = trace.outside.cells.get(id(cell))
     if known is not None:

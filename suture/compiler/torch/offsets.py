@@ -95,14 +95,14 @@ def _memory_of(trace: Trace, tensor: Tensor) -> list[tuple[Any, torch.Tensor]]:
     """The inputs in whose memory a tensor lies: source and example of each."""
     if is_traceable_wrapper_subclass(tensor.value):
         raise _unknown(tensor)
-    place = storage_key(tensor.value)
+    storage = storage_key(tensor.value)
     found = []
     for _, variable in trace.outside.known.values():
         if not isinstance(variable, Tensor) or variable.source is None or variable.example is None:
             continue
         if is_traceable_wrapper_subclass(variable.value):
             continue
-        if variable is tensor or storage_key(variable.value) == place:
+        if variable is tensor or storage_key(variable.value) == storage:
             found.append((variable.source, variable.example))
     return found
 

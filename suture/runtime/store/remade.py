@@ -1,4 +1,4 @@
-"""Objects of ours that are kept by their parts: predicates of guards, readers of places."""
+"""Objects of ours that are kept by their parts: predicates of guards, readers of sources."""
 
 from __future__ import annotations
 

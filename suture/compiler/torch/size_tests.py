@@ -1,4 +1,4 @@
-"""Questions that torch's own Python code asks about sizes: guard_or_false and its kin."""
+"""Tests of sizes in torch's own Python code: guard_or_false and its kin."""
 
 from __future__ import annotations
 
