@@ -99,16 +99,17 @@ def inductor_wrapper(
     return made
 
 
-def aot_eager(gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
-    """AOTAutograd's forward and backward graphs of `gm`, run as they are."""
-    from suture.torch_private.aot_training import boxed_graph
-
+def aot_eager(
+    gm: torch.fx.GraphModule, inputs: Sequence[Any], boxed: Callable[..., Any]
+) -> Callable[..., Any]:
+    """AOTAutograd's forward and backward graphs of `gm`, of each of which `boxed` makes something
+    to call with a list."""
     compiled: Callable[..., Any] = NAMES.get("aot_module")(
         gm,
         list(inputs),
-        fw_compiler=boxed_graph,
-        bw_compiler=boxed_graph,
-        inference_compiler=boxed_graph,
+        fw_compiler=boxed,
+        bw_compiler=boxed,
+        inference_compiler=boxed,
         partition_fn=NAMES.get("min_cut_partition"),
         keep_inference_input_mutations=True,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
+from pathlib import Path
 from typing import Any, Protocol
 
 import torch
@@ -17,7 +18,9 @@ from suture.torch_private.inductor_code import load_kernel
 
 
 class Reading(Protocol):
-    """What is needed of whoever reads an artefact."""
+    """What is needed of whoever reads an artefact; `root` is where its files are."""
+
+    root: Path
 
     def ref(self, data: Any) -> Any:
         """The object that a reference means."""
@@ -52,11 +55,8 @@ def _boxed(reading: Reading, data: dict[str, Any]) -> Run:
 
 def _inductor(reading: Reading, data: dict[str, Any]) -> Run:
     """Inductor's code: its libraries are loaded, the operations it names must be there."""
-    root = files.folder()
-    if root is None:
-        raise LookupError("there is no cache any more")
     namespace: dict[str, Any] = {
-        name: load_kernel(str(files.blob(root, blob)), blob[:-3])
+        name: load_kernel(str(files.blob(reading.root, blob)), blob[:-3])
         for name, blob in data["kernels"].items()
     }
     called = {name: reading.ref(ref) for name, ref in data["extern"].items()}

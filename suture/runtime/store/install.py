@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import sys
 import types
+from pathlib import Path
 from typing import Any
 
 from suture import _core
@@ -38,11 +39,13 @@ class Unfit(Exception):
     """Why an artefact is not used for a state."""
 
 
-def install(unit: Unit, point: Any, state: tuple[Any, ...], artefact: dict[str, Any]) -> Variant:
+def install(
+    unit: Unit, point: Any, state: tuple[Any, ...], artefact: dict[str, Any], root: Path
+) -> Variant:
     """The variant of an artefact, added to its point; raises Unfit if it does not fit the state,
-    or if it is not well formed."""
+    or if it is not well formed. `root` is the folder of the files that it needs."""
     try:
-        reading = _Reading(unit, point, state, artefact)
+        reading = _Reading(unit, point, state, artefact, root)
         made = reading.variant()
     except Unfit:
         raise
@@ -60,7 +63,10 @@ def install(unit: Unit, point: Any, state: tuple[Any, ...], artefact: dict[str, 
 class _Reading:
     """One artefact read against one state."""
 
-    def __init__(self, unit: Unit, point: Any, state: Any, artefact: dict[str, Any]) -> None:
+    def __init__(
+        self, unit: Unit, point: Any, state: Any, artefact: dict[str, Any], root: Path
+    ) -> None:
+        self.root = root
         self.unit, self.point, self.state, self.artefact = unit, point, state, artefact
         self.chain = point.data.chain
         self.slots = [slot(i, name) for i, name in enumerate(slot_names(self.chain))]

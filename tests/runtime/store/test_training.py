@@ -22,11 +22,12 @@ PROGRAMS = {
     ),
     "a transposed result": NET + "def fn(x):\n    return (net(x) * 2).t().clone()\n",
     "a break": (
-        NET + "def fn(x):\n    y = net(x).sin()\n    print(end='')\n"
+        NET + "def fn(x):\n    y = net(x).sin()\n    if y.sum() > 1e9:\n        y = y + 1\n"
         "    return (y.exp() * x.sum()).cos()\n"
     ),
     "a module as an argument": (
-        NET + "def run(layer, x):\n    print(end='')\n    return layer(x).sin()\n"
+        NET + "def run(layer, x):\n    if x.sum() > 1e9:\n        return x\n"
+        "    return layer(x).sin()\n"
         "def fn(x):\n    return run(net[2], run(net[1], run(net[0], x)))\n"
     ),
     "an input whose derivative is not asked for": (
