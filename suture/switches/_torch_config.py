@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import operator
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any
 
 from suture.switches import environment

@@ -33,11 +33,10 @@ from suture.compiler.objects import (
     Raise,
     Tuple,
     Volatile,
-    is_literal,
 )
 from suture.compiler.objects.methods import run_method
 from suture.compiler.outside.identity import is_same
-from suture.runtime.predicates import SameAnswer
+from suture.runtime.predicates import SameAnswer, is_literal
 from suture.runtime.sources import Source
 
 # ---- types and objects

@@ -35,7 +35,6 @@ from suture.compiler.objects import (
     Size,
     Tensor,
     Tuple,
-    is_literal,
     list_,
 )
 from suture.compiler.objects.constant import is_plain
@@ -43,6 +42,7 @@ from suture.compiler.objects.kept import refuse_changing, runs_program
 from suture.compiler.objects.lookup import is_buffer
 from suture.compiler.objects.methods import run_method
 from suture.compiler.objects.text import Text
+from suture.runtime.predicates import is_literal
 
 
 @handles(bool)

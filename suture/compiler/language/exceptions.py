@@ -21,8 +21,8 @@ from suture.compiler.objects import (
     Raised,
     Tuple,
     instance,
-    is_literal,
 )
+from suture.runtime.predicates import is_literal
 from suture.runtime.reads import current_exception
 
 

@@ -26,12 +26,11 @@ from suture.compiler.objects import (
     Raised,
     Tuple,
     frozen,
-    is_literal,
 )
 from suture.compiler.objects.frozen import FORMS, Frozen
 from suture.compiler.objects.wraps import wraps
 from suture.compiler.outside.wrapping import opaque
-from suture.runtime.predicates import SaysTheSame
+from suture.runtime.predicates import SaysTheSame, is_literal
 from suture.runtime.sources import Source
 
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))

@@ -33,13 +33,12 @@ from suture.compiler.objects import (
     Set,
     Tensor,
     dict_,
-    is_literal,
     sequence,
 )
 from suture.compiler.objects.lookup import reads_itself
 from suture.compiler.objects.methods import find_method
 from suture.compiler.outside.growth import is_unstable, unstable_value
-from suture.runtime.predicates import SameKeyOrder
+from suture.runtime.predicates import SameKeyOrder, is_literal
 from suture.runtime.reads import RawItem
 from suture.runtime.sources import Source
 

@@ -12,8 +12,8 @@ from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.conversions import wrap_known
 from suture.compiler.language.hashing import HashKey
-from suture.compiler.objects import MOVED, RealIdentity, Set, SetIterator, is_literal, set_
-from suture.runtime.predicates import SameOrder
+from suture.compiler.objects import MOVED, RealIdentity, Set, SetIterator, set_
+from suture.runtime.predicates import SameOrder, is_literal
 
 
 @implements(set_.set_iterator)

@@ -126,7 +126,6 @@ __all__ = [
     "Value",
     "Volatile",
     "Zip",
-    "is_literal",
     "is_single",
     "symbol_type",
 ]

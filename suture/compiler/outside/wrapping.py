@@ -39,7 +39,6 @@ from suture.compiler.objects import (
     Unknown,
     UnstableText,
     Value,
-    is_literal,
 )
 from suture.compiler.objects import cell as cells
 from suture.compiler.objects.bound_builtins import BOUND, bound_builtin, is_bound
@@ -54,7 +53,7 @@ from suture.compiler.outside.growth import is_unstable
 from suture.compiler.outside.identity import is_general, stays_same
 from suture.compiler.outside.inputs import wrap_number
 from suture.compiler.outside.namespaces import move_globals
-from suture.runtime.predicates import Equals, SameMembers
+from suture.runtime.predicates import Equals, SameMembers, is_literal
 from suture.runtime.reads import RawItem, is_empty_cell
 from suture.runtime.sources import Source, pinned
 from suture.torch_private import operators

@@ -14,7 +14,8 @@ from suture.breaks import Break, tensors
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
-from suture.compiler.objects import Constant, Tensor, is_literal
+from suture.compiler.objects import Constant, Tensor
+from suture.runtime.predicates import is_literal
 from suture.runtime.reads import offset_of
 from suture.torch_private.tensor_parts import (
     is_traceable_wrapper_subclass,

@@ -24,7 +24,6 @@ from suture.compiler.objects import (
     Tensor,
     TensorMethod,
     Value,
-    is_literal,
     refused,
     tensor,
 )
@@ -41,6 +40,7 @@ from suture.compiler.torch.tensors import (
     tensor_to_number,
 )
 from suture.compiler.torch.wrappers import hides_method, wrapper_attribute
+from suture.runtime.predicates import is_literal
 from suture.torch_private import autograd_parts, tensor_parts
 
 _COMPUTED = frozenset({"T", "mT", "H", "mH", "real", "imag"})

@@ -27,7 +27,6 @@ from suture.compiler.objects import (
     Tensor,
     Tuple,
     Value,
-    is_literal,
 )
 from suture.compiler.objects import array as array_values
 from suture.compiler.objects.array import Array
@@ -49,6 +48,7 @@ from suture.compiler.torch.symbols import (
     unbacked_decision,
 )
 from suture.compiler.torch.wrappers import base_call, hides_method
+from suture.runtime.predicates import is_literal
 from suture.torch_private import operators
 from suture.torch_private.tensor_parts import is_traceable_wrapper_subclass
 

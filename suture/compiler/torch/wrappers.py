@@ -22,12 +22,13 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.graph.names import TorchName
 from suture.compiler.guards.number_sources import NumberSource
 from suture.compiler.language.attributes import MISSING
-from suture.compiler.objects import Class, Tensor, is_literal
+from suture.compiler.objects import Class, Tensor
 from suture.compiler.outside.identity import stays_same
 from suture.compiler.outside.inputs import TensorPlan, note_sizes, tensor_plan
 from suture.compiler.torch.subclasses import defined_in
 from suture.dynamic import NO_MARKS, marks_of
 from suture.errors import UserError
+from suture.runtime.predicates import is_literal
 from suture.runtime.sources import Source
 from suture.torch_private import distributed_parts, symbolic_shapes, tensor_parts
 from suture.torch_private.tensor_parts import is_traceable_wrapper_subclass
