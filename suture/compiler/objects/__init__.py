@@ -56,7 +56,6 @@ from suture.compiler.objects.tensor import (
     symbol_type,
 )
 from suture.compiler.objects.tuple_ import Size, Tuple
-from suture.runtime.predicates import is_literal
 
 __all__ = [
     "DELETED",
