@@ -36,6 +36,7 @@ from suture.rules import (
     skip_frame,
     substitute_in_graph,
 )
+from suture.saving import load, save
 from suture.stance import set_stance
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ __all__ = [
     "install",
     "is_compiling",
     "list_backends",
+    "load",
     "logs",
     "mark_dynamic",
     "mark_static",
@@ -72,6 +74,7 @@ __all__ = [
     "register_backend",
     "reset",
     "rules",
+    "save",
     "set_logs",
     "set_stance",
     "skip_frame",

@@ -14,6 +14,7 @@ import torch
 
 from suture.backends.registry import register_backend
 from suture.torch_private import compilers
+from suture.torch_private.aot_training import boxed_graph
 
 _log = logging.getLogger("suture.backends")
 
@@ -23,4 +24,4 @@ def aot_eager(gm: torch.fx.GraphModule, inputs: Sequence[Any], **kwargs: Any) ->
     """A callable that runs the forward graph; its outputs run the backward graph."""
     if kwargs:
         _log.warning("the backend 'aot_eager' takes no options; ignored: %s", ", ".join(kwargs))
-    return compilers.aot_eager(gm, inputs)
+    return compilers.aot_eager(gm, inputs, boxed_graph)

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from suture import events
+from suture import config, events
 from suture.backends.buckets import bucketed
 from suture.backends.configure import Backend
 from suture.backends.record import count_ops
@@ -20,7 +20,7 @@ from suture.backends.ways import choose
 from suture.errors import BackendFailed
 from suture.inference_mode import switch
 from suture.runtime.callers import Situation
-from suture.torch_private import MissingName, compilers
+from suture.torch_private import MissingName, aot_training, compilers
 
 
 def compile_graph(
@@ -57,6 +57,7 @@ def compile_graph(
     plain = small(gm) if backend.optimizes() else None
     described = tuple(lines) or source_lines(gm)
     compile_id = compilers.new_compile_id()
+    kept = bool(config.cache_dir) and backend.name in ("aot_eager", "inductor")
     if static:
         compilers.mark_static_inputs(gm, static, compile_id)
     began = perf_counter()
@@ -67,17 +68,21 @@ def compile_graph(
             compilers.surroundings(fake_mode, compile_id),
             compilers.floats_aside(aside),
             compilers.telling_assumptions(symbolic and backend.name != "eager"),
-            compilers.listening(backend.optimizes()) as heard,
+            aot_training.both_graphs(kept),
+            compilers.listening(backend.optimizes() or kept) as heard,
         ):
             parts = bucketed(backend, compile_id)
             compiled = (parts or backend)(gm, list(inputs))
+            if kept:
+                aot_training.nothing_donated(heard)
             if backend.records_cuda_graphs():
                 compilers.count_outermost_calls()
                 plain = None  # a replay costs less than any operation
         if not callable(compiled):
             raise TypeError(f"the backend gave back {type(compiled).__name__}, not a callable")
         situation = Situation.now(compiled, inputs)
-        return choose(situation, heard, plain, tuple(fakes or inputs), _tell(point, ops))
+        optimizes = backend.optimizes()
+        return choose(situation, heard, plain, tuple(fakes or inputs), _tell(point, ops), optimizes)
     except MissingName:
         raise  # torch's private parts, not the backend: the function is interpreted
     except Exception as error:

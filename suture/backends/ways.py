@@ -18,9 +18,15 @@ def choose(
     plain: torch.fx.GraphModule | None,
     fakes: tuple[Any, ...],
     chosen: Callable[[str], None],
+    optimizes: bool = True,
 ) -> Caller:
     """The way into a graph. `plain` is a copy of it that may be run as it is, if any; `fakes` are
-    its inputs as they were while tracing; `chosen` is told if the operations are run one by one."""
+    its inputs as they were while tracing; `chosen` is told if the operations are run one by one.
+    What runs operations as they are (not `optimizes`) is called as the backend gave it."""
+    if not optimizes:
+        wrapped = Wrapped(situation.wrapped)
+        wrapped.facts = heard.facts[0] if len(heard.facts) == 1 else None
+        return wrapped
     caller = _through_backend(situation, heard)
     symbolic = symbolic_inputs(fakes) if plain is not None else None
     if plain is None or symbolic is None:

@@ -107,6 +107,10 @@ RANGE = type(iter(range(0)))
 SEQUENCES = frozenset({type(iter([])), type(iter(())), RANGE, type(iter(""))})
 OF_DICTS = {type(iter(getattr({}, what)())): what for what in ("keys", "values", "items")}
 
+# Classes that have no name in any module, by names of ours.
+NAMES = {f"{kind.__name__}_type": kind for kind in (*SEQUENCES, *OF_DICTS)}
+globals().update(NAMES)
+
 
 # ---- what variants call
 

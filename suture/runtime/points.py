@@ -53,6 +53,7 @@ class PointData:
     watched: bool = False  # it was told that a mode sees each operation
     plain: Any = None  # of the compiler: which states were traced in vain
     stored: set[str] = field(default_factory=set)  # files of the cache that variants came from
+    unkept: list[str] = field(default_factory=list)  # why variants are not in the cache
     _interpreting: Any = None
 
     def __post_init__(self) -> None:

@@ -51,6 +51,7 @@ class Unit:
         self.twins: dict[Any, Unit] = {}  # the same with other backends
         self.own: Unit | None = None  # whose twin this is
         self.branches = Branches()
+        self.shipped: Any = None  # what `suture.load` read for it
         self.plain: dict[int, Any] = {}  # implicit code that has nothing to capture
         ALL.add(self)
 
@@ -144,7 +145,7 @@ class Unit:
         adopted = self._adopt(point, data, state)
         if adopted is not None:
             return adopted.function
-        if config.cache_dir and stance.current() in _USES_CACHE:
+        if (config.cache_dir or self.shipped) and stance.current() in _USES_CACHE:
             stored = self.compiler.stored(self, point, state)
             if stored is not None:
                 return stored.function
@@ -204,6 +205,7 @@ class Unit:
             point.data.plain = None
             point.data.history = None
             point.data.stored.clear()
+            point.data.unkept.clear()
 
 
 def _is_compiling() -> bool:

@@ -47,7 +47,6 @@ NAMES = Topic(
         "TracingContext": "torch._guards.TracingContext",
         "aot_module": "torch._functorch.aot_autograd.aot_module_simplified",
         "aot_options": "torch._functorch.config",
-        "boxed_nop": "torch._dynamo.backends.debugging.boxed_nop",
         "compile_context": "torch._guards.compile_context",
         "disable_current_modes": "torch.utils._python_dispatch._disable_current_modes",
         "inductor_options": "torch._inductor.config",
@@ -100,15 +99,17 @@ def inductor_wrapper(
     return made
 
 
-def aot_eager(gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
-    """AOTAutograd's forward and backward graphs of `gm`, run as they are."""
-    boxed_nop = NAMES.get("boxed_nop")
+def aot_eager(
+    gm: torch.fx.GraphModule, inputs: Sequence[Any], boxed: Callable[..., Any]
+) -> Callable[..., Any]:
+    """AOTAutograd's forward and backward graphs of `gm`, of each of which `boxed` makes something
+    to call with a list."""
     compiled: Callable[..., Any] = NAMES.get("aot_module")(
         gm,
         list(inputs),
-        fw_compiler=boxed_nop,
-        bw_compiler=boxed_nop,
-        inference_compiler=boxed_nop,
+        fw_compiler=boxed,
+        bw_compiler=boxed,
+        inference_compiler=boxed,
         partition_fn=NAMES.get("min_cut_partition"),
         keep_inference_input_mutations=True,
     )
@@ -227,9 +228,19 @@ def telling_assumptions(wanted: bool) -> Iterator[None]:
     """Guards will be made of what the compiler assumes of sizes: it must tell all of it."""
     with ExitStack() as stack:
         for name, settings in _TOLD_AT_ONCE.items() if wanted else ():
-            config = NAMES.get(name)
-            known = {key: value for key, value in settings.items() if hasattr(config, key)}
-            stack.enter_context(config.patch(known))
+            stack.enter_context(patched(name, settings))
+        yield
+
+
+@contextmanager
+def patched(name: str, settings: dict[str, Any]) -> Iterator[None]:
+    """Some of torch's options, of those that this release has, set for a while."""
+    config: Any = NAMES.get(name) if settings else None
+    known = {key: value for key, value in settings.items() if hasattr(config, key)}
+    if not known:
+        yield
+        return
+    with config.patch(known):
         yield
 
 

@@ -16,18 +16,16 @@ from typing import Any
 
 import torch
 
-from suture import _core, config
+from suture import _core
 from suture.compiler.capture import Capture
-from suture.compiler.misses.inductor_graph import describe_code, direct_caller
+from suture.compiler.misses.kept_graph import graph_of, names_in
 from suture.runtime import AfterFailure
-from suture.runtime.callers import Direct
 from suture.runtime.chain import Chain, where
 from suture.runtime.checks import Watch
 from suture.runtime.guards import Guard
 from suture.runtime.parameters import PARAMETERS, Parameters
 from suture.runtime.sources import Source
 from suture.runtime.store import source_paths
-from suture.runtime.store.files import blob_name
 from suture.runtime.store.fingerprints import compared_facts, fingerprint, globals_name
 from suture.runtime.store.literals import Unstorable, encode
 from suture.runtime.store.names import name_of
@@ -284,7 +282,7 @@ class _Describing:
 
     def _variant(self, capture: Capture, emitted: Any) -> dict[str, Any]:
         code, index = emitted.replaces
-        used = _names_in(emitted.function.__code__)
+        used = names_in(emitted.function.__code__)
         names = {
             name: self._constant(emitted, name, value)
             for name, value in emitted.namespace.items()
@@ -334,13 +332,7 @@ class _Describing:
             if id(value) not in self.known:
                 raise Unstorable("no guard knows a tensor that the graph holds")
             statics.append(self.known[id(value)])
-        direct = direct_caller(emitted.caller)
-        if emitted.graph_kept:
-            code = self._fx(emitted.module)
-        elif direct is not None and not config.verify:
-            code = self._inductor(direct)
-        else:
-            raise Unstorable("what the backend gave has no form that can be kept")
+        code = graph_of(self, emitted)
         resets = capture.graph.resets_in_order()
         return {
             **code,
@@ -349,46 +341,11 @@ class _Describing:
             "torch_function_off": capture.graph.torch_function_off,
         }
 
-    def _fx(self, module: Any) -> dict[str, Any]:
-        """The source that torch.fx writes for a graph, and the objects it names."""
-        if any(node.op in ("get_attr", "call_module") for node in module.graph.nodes):
-            raise Unstorable("the graph has constants or graphs inside")
-        written = module.graph.python_code("self")
-        used = _names_in(compile(written.src, "<graph>", "exec", dont_inherit=True))
-        names = {n: self._named(value) for n, value in written.globals.items() if n in used}
-        return {"kind": "fx", "code": written.src, "names": names}
-
-    def _inductor(self, direct: Direct) -> dict[str, Any]:
-        made = describe_code(direct)
-        for name, operation in made["extern"].items():
-            if type(operation) is not types.BuiltinFunctionType:
-                raise Unstorable(f"the graph calls {name} of Inductor")
-        self.blobs = {blob_name(data): data for data in made["kernels"].values()}
-        return {
-            "kind": "inductor",
-            "code": made["code"],
-            "kernels": {name: blob_name(data) for name, data in made["kernels"].items()},
-            "extern": {name: self.ref(one) for name, one in made["extern"].items()},
-            "operations": made["operations"],
-            "written": list(direct.written),
-        }
-
-    def _named(self, value: Any) -> Any:
-        if type(value) is types.ModuleType:
-            return ["module", value.__name__]
-        return self.ref(value)
-
 
 _BY_VALUE = frozenset(
     {"equals", "len", "keys", "no_key", "no_attr", "no_mro_attr", "int", "float", "bool",
      "unbound", "exists"}
 )  # fmt: skip
-
-
-def _names_in(code: types.CodeType) -> set[str]:
-    """The globals that a code object and those inside it name."""
-    inner = (_names_in(one) for one in code.co_consts if type(one) is types.CodeType)
-    return set(code.co_names).union(*inner)
 
 
 def _core_name(value: Any) -> list[str] | None:

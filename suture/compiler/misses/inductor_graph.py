@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,8 @@ def direct_caller(caller: Caller | None) -> Direct | None:
     return caller if isinstance(caller, Direct) else None
 
 
-def describe_code(direct: Direct) -> dict[str, Any]:
+def describe_code(call: Callable[..., Any]) -> dict[str, Any]:
     """The generated code, the contents of its libraries by name, the operations it names."""
-    call = direct.call
     owner = getattr(call, "__self__", None)
     if type(owner).__name__ != "Runner" or getattr(owner, "partitions", None):
         raise Unstorable("Inductor has put something around its code, or cut it in parts")

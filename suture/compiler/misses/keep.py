@@ -27,6 +27,7 @@ def described(
         return key, *describe(point.data.chain, state, capture, emitted)
     except (Unstorable, LookupError, RecursionError, OSError) as error:
         _log.info("%s: not kept: %s", point.name, error)
+        point.data.unkept.append(str(error))
         return None
 
 

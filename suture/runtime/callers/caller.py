@@ -70,7 +70,10 @@ class Caller:
 
 
 class Wrapped(Caller):
-    """Always legal: whatever the backend gave, with all that it puts around the graph."""
+    """Always legal: whatever the backend gave, with all that it puts around the graph. `facts` is
+    what AOTAutograd told of it, if it was asked."""
+
+    facts: Any = None
 
     def follow(self, put: Callable[[Run], None]) -> None:
         """It never changes."""

@@ -7,6 +7,7 @@ setting of torch looks for another entry and finds none.
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import platform
 import sys
@@ -33,7 +34,40 @@ _VARIABLES = ("TORCH", "PYTORCH", "CUDA", "NVIDIA_TF32", "OMP_", "MKL_", "ATEN_"
 
 def key_of(options: Options, chain: Chain) -> str:
     """The name under which variants of a point are kept; raises Unstorable where they cannot be."""
-    return digest([FORMAT, _machine(), _settings(), _asked(options), _point(chain)])
+    return digest([FORMAT, _machine(), *_place(options, chain)])
+
+
+def place_key(options: Options, chain: Chain) -> str:
+    """The same without the machine and the versions, which a file for other machines says once."""
+    return digest([FORMAT, *_place(options, chain)])
+
+
+def _place(options: Options, chain: Chain) -> list[Any]:
+    return [_settings(), _asked(options), _point(chain)]
+
+
+def described_machine() -> dict[str, Any]:
+    """The machine and the versions, by name, for a file that others load. suture counts by what its
+    files say, wherever they are."""
+    python, machine, torch_version, commit, own, _, capability, devices, variables = _machine()
+    return {
+        "Python": python,
+        "the machine": machine,
+        "torch": torch_version,
+        "torch's commit": commit,
+        "suture": own,
+        "suture's files": _own_content(),
+        "the processor's capability": capability,
+        "GPUs": devices,
+        "environment variables": [list(pair) for pair in variables],
+    }
+
+
+def _own_content() -> str:
+    root = Path(_core.__file__).parent
+    found = [p for p in sorted(root.rglob("*")) if p.suffix in (".py", ".so")]
+    sums = [[str(p.relative_to(root)), hashlib.sha256(p.read_bytes()).hexdigest()] for p in found]
+    return digest(sums)
 
 
 @functools.cache
@@ -92,9 +126,9 @@ def _distributed() -> list[Any]:
 
 def _asked(options: Options) -> list[Any]:
     backend = options.backend
-    if backend.name not in ("eager", "inductor"):
+    if backend.name not in ("eager", "aot_eager", "inductor"):
         raise Unstorable(f"graphs of the backend {backend.name} cannot be kept")
-    changed = inductor_code.changed_settings() if backend.name == "inductor" else []
+    changed = inductor_code.changed_settings() if backend.name != "eager" else []
     if changed is None or (backend.name == "inductor" and not backend.compiler.is_default()):
         raise Unstorable("the options of Inductor have no name")
     if backend.guard_filter_fn is not None or options.shapes is not None or backend.kwargs:

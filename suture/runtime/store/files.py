@@ -65,9 +65,7 @@ def write(
             _log.info("%s: not kept, the entry has %d variants", key[:12], _MOST)
             return None
         for name, data in (blobs or {}).items():
-            _make_folder(root / _BLOBS)
-            if not (root / _BLOBS / name).exists():
-                _replace(root / _BLOBS / name, data)
+            put_blob(root, name, data)
         _replace(path, head + body)
         trim(root, config.cache_size << 20)
     except (OSError, Unreadable) as error:
@@ -81,11 +79,23 @@ def blob_name(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest() + ".so"
 
 
-def blob(root: Path, name: str) -> Path:
-    """The path of such a file; raises Unreadable unless it is whole and the user's own."""
+def put_blob(root: Path, name: str, data: bytes) -> None:
+    """Write such a file, unless it is there."""
+    path = _blob_path(root, name)
+    _make_folder(path.parent)
+    if not path.exists():
+        _replace(path, data)
+
+
+def _blob_path(root: Path, name: str) -> Path:
     if not name.endswith(".so") or not name[:-3].isalnum():
         raise Unreadable("not a file of the cache")
-    path = root / _BLOBS / name
+    return root / _BLOBS / name
+
+
+def blob(root: Path, name: str) -> Path:
+    """The path of such a file; raises Unreadable unless it is whole and the user's own."""
+    path = _blob_path(root, name)
     if blob_name(_content(path)) != name:
         raise Unreadable(f"{name} is altered or cut short")
     with contextlib.suppress(OSError):
@@ -110,6 +120,11 @@ def _replace(path: Path, data: bytes) -> None:
 def _make_folder(path: Path) -> None:
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     _check_owner(path, os.stat(path))
+
+
+def find(root: Path, key: str, name: str) -> Path:
+    """Where a variant of an entry is, or would be."""
+    return _entry(root, key) / name
 
 
 def _entry(root: Path, key: str) -> Path:
@@ -184,9 +199,14 @@ def kept(root: Path, pattern: str = "??/*/*" + _SUFFIX) -> Iterator[Kept]:
             yield Kept(path, about.st_size, about.st_mtime)
 
 
+def kept_blobs(root: Path) -> Iterator[Kept]:
+    """All libraries of the cache."""
+    return kept(root, f"{_BLOBS}/*.so")
+
+
 def trim(root: Path, most: int) -> int:
     """Remove what was not used for longest, until at most `most` bytes are kept; how many went."""
-    found = sorted((*kept(root), *kept(root, f"{_BLOBS}/*.so")), key=lambda one: one.used)
+    found = sorted((*kept(root), *kept_blobs(root)), key=lambda one: one.used)
     size, gone = sum(one.size for one in found), 0
     for one in found:
         if size <= most:

@@ -9,32 +9,29 @@ from __future__ import annotations
 import functools
 import sys
 import types
+from pathlib import Path
 from typing import Any
-
-import torch
 
 from suture import _core
 from suture.bytecode import decode as decode_code
 from suture.runtime import OPERATIONS, VARIANT, relocated
-from suture.runtime.callers.direct import without_wrapper
 from suture.runtime.chain import FrameSpec, slot_names
 from suture.runtime.checks import Watch
 from suture.runtime.fallbacks import watch
 from suture.runtime.guards import Guards, finish
 from suture.runtime.interpret import AfterFailure, hooks_on_saved
-from suture.runtime.modes import around
 from suture.runtime.parameters import PARAMETERS, Parameters
 from suture.runtime.points import Variant
 from suture.runtime.predicates import formula
 from suture.runtime.sources import Source, pinned, slot
 from suture.runtime.store import files, source_paths
 from suture.runtime.store.fingerprints import compared_facts, fingerprint
+from suture.runtime.store.graphs import graph_from
 from suture.runtime.store.literals import Unstorable, decode
 from suture.runtime.store.names import named
 from suture.runtime.store.remade import BY_NAME
 from suture.runtime.unit import Unit, drop
 from suture.torch_private import distributed_parts, tensor_parts
-from suture.torch_private.inductor_code import load_kernel
 from suture.torch_private.torchdynamo import hide
 
 
@@ -42,11 +39,13 @@ class Unfit(Exception):
     """Why an artefact is not used for a state."""
 
 
-def install(unit: Unit, point: Any, state: tuple[Any, ...], artefact: dict[str, Any]) -> Variant:
+def install(
+    unit: Unit, point: Any, state: tuple[Any, ...], artefact: dict[str, Any], root: Path
+) -> Variant:
     """The variant of an artefact, added to its point; raises Unfit if it does not fit the state,
-    or if it is not well formed."""
+    or if it is not well formed. `root` is the folder of the files that it needs."""
     try:
-        reading = _Reading(unit, point, state, artefact)
+        reading = _Reading(unit, point, state, artefact, root)
         made = reading.variant()
     except Unfit:
         raise
@@ -64,7 +63,10 @@ def install(unit: Unit, point: Any, state: tuple[Any, ...], artefact: dict[str, 
 class _Reading:
     """One artefact read against one state."""
 
-    def __init__(self, unit: Unit, point: Any, state: Any, artefact: dict[str, Any]) -> None:
+    def __init__(
+        self, unit: Unit, point: Any, state: Any, artefact: dict[str, Any], root: Path
+    ) -> None:
+        self.root = root
         self.unit, self.point, self.state, self.artefact = unit, point, state, artefact
         self.chain = point.data.chain
         self.slots = [slot(i, name) for i, name in enumerate(slot_names(self.chain))]
@@ -312,7 +314,7 @@ class _Reading:
             namespace[PARAMETERS] = self.parameters
         graph = data["graph"]
         if graph is not None:
-            run = self._graph(graph)
+            run = graph_from(self, graph)
             statics = [self.guarded[one] for one in graph["statics"]]
             namespace["graph"] = functools.partial(run, *statics) if statics else run
         name = data["name"]
@@ -323,34 +325,6 @@ class _Reading:
         hide(function.__code__)
         return function
 
-    def _graph(self, data: dict[str, Any]) -> Any:
-        """The graph as its backend has it."""
-        run = self._inductor(data) if data["kind"] == "inductor" else self._fx(data)
-        resets = [(self.ref(s), tuple(map(self.ref, args))) for s, args in data["resets"]]
-        return around(run, resets, bool(data["torch_function_off"]))
-
-    def _inductor(self, data: dict[str, Any]) -> Any:
-        """Inductor's code: its libraries are loaded, the operations it names must be there."""
-        root = files.folder()
-        if root is None:
-            raise Unfit("there is no cache any more")
-        namespace: dict[str, Any] = {
-            name: load_kernel(str(files.blob(root, blob)), blob[:-3])
-            for name, blob in data["kernels"].items()
-        }
-        called = {name: self.ref(ref) for name, ref in data["extern"].items()}
-        namespace["extern_kernels"] = types.SimpleNamespace(**called)
-        for operation in data["operations"]:
-            functools.reduce(getattr, operation.split(".")[2:], torch.ops)
-        exec(compile(data["code"], "<suture inductor>", "exec", dont_inherit=True), namespace)
-        return without_wrapper(namespace["call"], tuple(map(int, data["written"])))
-
-    def _fx(self, data: dict[str, Any]) -> Any:
-        """The function that torch.fx wrote."""
-        namespace = {name: self.ref(ref) for name, ref in data["names"].items()}
-        exec(compile(data["code"], "<suture graph>", "exec", dont_inherit=True), namespace)
-        return types.MethodType(namespace["forward"], _NOTHING)
-
 
 class _Late:
     """A source that was not read yet."""
@@ -359,13 +333,6 @@ class _Late:
 
     def __init__(self, base: int, source: Source) -> None:
         self.base, self.source = base, source
-
-
-class _Nothing:
-    """Stands for the module of a graph that has no attributes."""
-
-
-_NOTHING = _Nothing()
 
 
 def _globals(name: str) -> dict[str, Any]:

@@ -8,6 +8,8 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+from suture.runtime import iterators
+
 _IMPORTED = ("torch", "suture")  # modules that may be imported to find a name
 
 
@@ -29,6 +31,9 @@ def _candidates(value: Any) -> Iterator[tuple[Any, str]]:
         dotted = getattr(value, attribute, None)
         if type(dotted) is str:
             yield home, dotted
+    for name, kind in iterators.NAMES.items():
+        if kind is value:
+            yield iterators.__name__, name
     owner = getattr(value, "__objclass__", None)  # of a descriptor
     if owner is None and type(value) is types.BuiltinFunctionType:
         owner = value.__self__  # a class whose __new__ this is

@@ -40,6 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
             fail(f"nothing in the cache is called {name}")
     if arguments.names:
         found = [one for one in found if one.path.name.startswith(tuple(arguments.names))]
+    if arguments.action == "clear":
+        return _clear(found, arguments, root)
     return int(_ACTIONS[arguments.action](found, arguments))
 
 
@@ -85,8 +87,10 @@ def _show(found: list[files.Kept], arguments: argparse.Namespace) -> int:
             f"# {len(artefact['guards'])} guards, {variant['ops']} operations", markup=False
         )
         out().print(variant["source"], markup=False)
-        if variant["graph"] is not None:
-            out().print(variant["graph"]["code"], markup=False)
+        graph = variant["graph"] or {}
+        for part in (graph, graph.get("forward", {}), graph.get("backward", {})):
+            if "code" in part:
+                out().print(part["code"], markup=False)
     return OK
 
 
@@ -101,8 +105,11 @@ def _verify(found: list[files.Kept], arguments: argparse.Namespace) -> int:
     return FOUND if bad else OK
 
 
-def _clear(found: list[files.Kept], arguments: argparse.Namespace) -> int:
+def _clear(found: list[files.Kept], arguments: argparse.Namespace, root: Path) -> int:
     gone = sum(files.remove(one.path) for one in found)
+    if not arguments.names:  # with the variants go the libraries that they need
+        for one in list(files.kept_blobs(root)):
+            files.remove(one.path)
     if arguments.json:
         print_json({"removed": gone})
     else:
@@ -110,4 +117,4 @@ def _clear(found: list[files.Kept], arguments: argparse.Namespace) -> int:
     return OK
 
 
-_ACTIONS = {"list": _list, "show": _show, "verify": _verify, "clear": _clear}
+_ACTIONS = {"list": _list, "show": _show, "verify": _verify}

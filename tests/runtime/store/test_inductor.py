@@ -56,12 +56,6 @@ def test_options_of_compile_are_not_kept(cache):
     assert cache.run(PROGRAMS["pointwise"], (X,), **options) == (0, 0)
 
 
-def test_training_is_compiled_as_before(cache):
-    program = "w = torch.ones(6, requires_grad=True)\ndef fn(x):\n    return ((x * w).sin() * 2)\n"
-    assert cache.run(program, (X,), backend="inductor") == (0, 0)
-    assert any("no form that can be kept" in line for line in cache.lines)
-
-
 @pytest.mark.parametrize("fault", ["cut", "altered", "gone", "foreign", "open"])
 def test_a_library_with_a_fault_is_not_loaded(cache, fault):
     program = PROGRAMS["pointwise"]

@@ -72,6 +72,27 @@ def test_clear(folder, capsys):
     assert not list(folder.iterdir())
 
 
+def test_both_graphs_of_a_training_step_are_shown(tmp_path, capsys):
+    def fn(x):
+        return x.sin() * 3
+
+    suture.reset()
+    with suture.config.patch(cache_dir=str(tmp_path / "cache")):
+        suture.compile(fn, backend="aot_eager")(torch.ones(3, requires_grad=True))
+    code, text = told(capsys, "show", "--dir", str(tmp_path / "cache"))
+    assert code == 0
+    assert "aten.sin.default" in text and "aten.cos.default" in text
+
+
+def test_libraries_go_with_all_variants_and_not_with_one(folder, capsys):
+    (folder / "blobs").mkdir(mode=0o700)
+    (folder / "blobs" / "abc.so").write_bytes(b"a library")
+    told(capsys, "clear", files(folder)[0].stem, "--dir", str(folder))
+    assert (folder / "blobs" / "abc.so").exists()
+    told(capsys, "clear", "--dir", str(folder))
+    assert not (folder / "blobs").exists()
+
+
 def test_there_must_be_one(tmp_path, capsys):
     assert main(["cache", "list"]) == 2
     assert main(["cache", "list", "--dir", str(tmp_path / "no")]) == 2

@@ -1,0 +1,130 @@
+"""What a backend made of a graph, as data: fx code or Inductor's, or two of them for training."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from suture import config
+from suture.compiler.misses.inductor_graph import describe_code, direct_caller
+from suture.runtime.callers import Caller, Measured, Training, Wrapped
+from suture.runtime.store.files import blob_name
+from suture.runtime.store.literals import Unstorable
+from suture.torch_private import aot_training, compilers
+
+
+class Describing(Protocol):
+    """What is needed of whoever describes a variant."""
+
+    blobs: dict[str, bytes]
+
+    def ref(self, value: Any) -> list[Any]:
+        """How an object is found again."""
+        ...
+
+
+def graph_of(to: Describing, emitted: Any) -> dict[str, Any]:
+    """The graph of a variant; raises Unstorable if what the backend gave has no form to keep."""
+    caller = emitted.caller
+    if emitted.graph_kept:
+        return _fx(to, emitted.module)
+    if config.verify:
+        raise Unstorable("what is compiled is verified at each call")
+    direct = direct_caller(caller)
+    if direct is not None:
+        return {**_inductor(to, direct.call), "written": list(direct.written)}
+    found = _training(caller)
+    if found is not None:
+        function, facts = found
+        return _trained(to, function, facts)
+    if isinstance(caller, Wrapped) and caller.facts is not None:
+        return _operations(to, caller.facts, emitted)
+    raise Unstorable("what the backend gave has no form that can be kept")
+
+
+def _training(caller: Caller | None) -> tuple[Any, compilers.Facts] | None:
+    """The autograd function of a caller that trains, and what is known of it."""
+    caller = caller.other if isinstance(caller, Measured) else caller
+    return (caller.function, caller.facts) if isinstance(caller, Training) else None
+
+
+def _operations(to: Describing, facts: compilers.Facts, emitted: Any) -> dict[str, Any]:
+    """Graphs of AOTAutograd that are run as they are."""
+    if facts.reasons or facts.inputs != len(emitted.inputs):
+        raise Unstorable(f"AOTAutograd does more than run the graph: {', '.join(facts.reasons)}")
+    if facts.joint:
+        function = compilers.autograd_function(facts)
+        if function is None or facts.written:
+            raise Unstorable("AOTAutograd does more than run the graph")
+        return _trained(to, function, facts)
+    graph = aot_training.graph_of(facts.compiled)
+    if graph is None:
+        raise Unstorable("what the backend gave has no form that can be kept")
+    return _fx(to, graph)
+
+
+def _trained(to: Describing, function: Any, facts: compilers.Facts) -> dict[str, Any]:
+    """Both graphs of an autograd function, and what is done around them."""
+    backward = aot_training.backward_of(function)
+    if backward is None:
+        raise Unstorable("the backward graph is compiled when it is needed")
+    try:
+        around = aot_training.training_facts(function)
+    except aot_training.NotSimple as error:
+        raise Unstorable(str(error)) from error
+    return {
+        "kind": "training",
+        "forward": _code(to, function.compiled_fw),
+        "backward": _code(to, backward),
+        "around": around,
+        "detached": list(facts.detached),
+    }
+
+
+def _code(to: Describing, compiled: Any) -> dict[str, Any]:
+    """One of the two: a list of inputs in, a list of outputs out."""
+    graph = aot_training.graph_of(compiled)
+    if graph is not None:
+        return _fx(to, graph)
+    call = compilers.inductor_call(compiled)
+    if call is None:
+        raise Unstorable("what the backend gave has no form that can be kept")
+    return {**_inductor(to, call), "written": []}
+
+
+def _fx(to: Describing, module: Any) -> dict[str, Any]:
+    """The source that torch.fx writes for a graph, and the objects it names."""
+    if any(node.op in ("get_attr", "call_module") for node in module.graph.nodes):
+        raise Unstorable("the graph has constants or graphs inside")
+    written = module.graph.python_code("self")
+    used = names_in(compile(written.src, "<graph>", "exec", dont_inherit=True))
+    names = {n: _named(to, value) for n, value in written.globals.items() if n in used}
+    return {"kind": "fx", "code": written.src, "names": names}
+
+
+def _inductor(to: Describing, call: Callable[..., Any]) -> dict[str, Any]:
+    made = describe_code(call)
+    for name, operation in made["extern"].items():
+        if type(operation) is not types.BuiltinFunctionType:
+            raise Unstorable(f"the graph calls {name} of Inductor")
+    to.blobs |= {blob_name(data): data for data in made["kernels"].values()}
+    return {
+        "kind": "inductor",
+        "code": made["code"],
+        "kernels": {name: blob_name(data) for name, data in made["kernels"].items()},
+        "extern": {name: to.ref(one) for name, one in made["extern"].items()},
+        "operations": made["operations"],
+    }
+
+
+def _named(to: Describing, value: Any) -> Any:
+    if type(value) is types.ModuleType:
+        return ["module", value.__name__]
+    return to.ref(value)
+
+
+def names_in(code: types.CodeType) -> set[str]:
+    """The globals that a code object and those inside it name."""
+    inner = (names_in(one) for one in code.co_consts if type(one) is types.CodeType)
+    return set(code.co_names).union(*inner)

@@ -1,0 +1,111 @@
+"""An autograd function over two graphs that an earlier process compiled.
+
+It does what AOTAutograd's does for graphs without anything around them (`Training.legal`): run the
+forward code, save tensors, mark results without a derivative; bring derivatives into the layout
+that the backward code was compiled for, and run that. What both graphs are is in `facts`, as
+`torch_private.aot_training` describes it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from suture.runtime.callers.caller import Run
+from suture.torch_private import compilers
+from suture.torch_private.tensor_parts import is_view
+
+
+def trained(forward: Run, backward: Run, facts: dict[str, Any], detached: tuple[int, ...]) -> Run:
+    """What runs the forward code (a list in, a list out) so that autograd finds the backward code.
+    `detached` are inputs that get no derivative though they could have one."""
+    function = _function(forward, backward, facts)
+    apply = compilers.plain_apply(function)
+    if not detached:
+        return apply
+
+    def run(*args: Any) -> Any:
+        given = list(args)
+        for i in detached:
+            if isinstance(given[i], torch.Tensor):
+                given[i] = given[i].detach()
+        return apply(*given)
+
+    return run
+
+
+def _function(forward_code: Run, backward_code: Run, facts: dict[str, Any]) -> Any:
+    returns = int(facts["returns"])
+    saved, unchecked, numbers = (slice(*facts[k]) for k in ("saved", "unchecked", "numbers"))
+    constant = tuple(map(int, facts["constant"]))
+    derived = tuple(map(int, facts["derived"]))
+    layouts = [_layout(one) for one in facts["layouts"]]
+    plain = facts["deterministic"] is False
+
+    def forward(ctx: Any, *args: Any) -> tuple[Any, ...]:
+        made = forward_code(list(args))
+        # a view would keep its base alive and share its version
+        ctx.save_for_backward(*[t.detach() if is_view(t) else t for t in made[saved]])
+        ctx.unchecked = [t.detach() if is_view(t) else t for t in made[unchecked]]
+        ctx.numbers = made[numbers]
+        ctx._materialize_non_diff_grads = False
+        still = [made[i] for i in constant if isinstance(made[i], torch.Tensor)]
+        if still:
+            ctx.mark_non_differentiable(*still)
+        return tuple(made[:returns])
+
+    def backward(ctx: Any, *grads: Any) -> Any:
+        if plain and torch.are_deterministic_algorithms_enabled():
+            raise RuntimeError(
+                "the backward graph was compiled while deterministic algorithms were not asked for"
+            )
+        tangents = [_shaped(grads[i], layout) for i, layout in zip(derived, layouts, strict=True)]
+        args = [*ctx.numbers, *ctx.saved_tensors, *ctx.unchecked, *tangents]
+        if torch.is_grad_enabled():
+            return _Once.apply(backward_code, torch.empty(0, requires_grad=True), *args)
+        ctx.maybe_clear_saved_tensors()
+        return tuple(backward_code(args))
+
+    body = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    return type(torch.autograd.Function)("KeptGraph", (torch.autograd.Function,), body)
+
+
+class _Once(torch.autograd.Function):
+    """Runs a backward graph whose results are to have derivatives themselves: they have none."""
+
+    @staticmethod
+    def forward(ctx: Any, code: Run, _: torch.Tensor, *args: Any) -> tuple[Any, ...]:
+        return tuple(code(list(args)))
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        raise RuntimeError("compiled backward graphs have no derivatives of their own")
+
+
+def _layout(data: Any) -> Any:
+    """A memory format, or sizes and strides."""
+    if isinstance(data, str):
+        found = getattr(torch, data)
+        if type(found) is not torch.memory_format:
+            raise ValueError(f"torch.{data} is no memory format")
+        return found
+    sizes, strides = data
+    return torch.Size(sizes), tuple(strides)
+
+
+def _shaped(grad: Any, layout: Any) -> Any:
+    """A derivative in the layout that the backward graph expects."""
+    if not isinstance(grad, torch.Tensor):
+        return grad
+    if type(grad) is not torch.Tensor:
+        raise RuntimeError(
+            f"the backward graph was compiled for tensors, and gets a {type(grad).__qualname__}"
+        )
+    if type(layout) is torch.memory_format:
+        return grad.contiguous(memory_format=layout)
+    sizes, strides = layout
+    if grad.shape == sizes and grad.stride() == strides:
+        return grad
+    made = torch.empty_strided(sizes, strides, dtype=grad.dtype, device=grad.device)
+    return made.copy_(grad)

@@ -1,0 +1,82 @@
+"""The graph of an artefact, as something to call."""
+
+from __future__ import annotations
+
+import functools
+import types
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+
+from suture.runtime.callers.caller import Run
+from suture.runtime.callers.direct import without_wrapper
+from suture.runtime.callers.kept_training import trained
+from suture.runtime.modes import around
+from suture.runtime.store import files
+from suture.torch_private.inductor_code import load_kernel
+
+
+class Reading(Protocol):
+    """What is needed of whoever reads an artefact; `root` is where its files are."""
+
+    root: Path
+
+    def ref(self, data: Any) -> Any:
+        """The object that a reference means."""
+        ...
+
+
+def graph_from(reading: Reading, data: dict[str, Any]) -> Run:
+    """The graph as its backend has it: inputs in, tuple or list of outputs out."""
+    kind = data["kind"]
+    if kind == "training":
+        parts = _boxed(reading, data["forward"]), _boxed(reading, data["backward"])
+        run = trained(*parts, data["around"], tuple(map(int, data["detached"])))
+    elif kind == "inductor":
+        run = without_wrapper(_inductor(reading, data), tuple(map(int, data["written"])))
+    else:
+        run = _fx(reading, data)
+    resets = [(reading.ref(s), tuple(map(reading.ref, args))) for s, args in data["resets"]]
+    return around(run, resets, bool(data["torch_function_off"]))
+
+
+def _boxed(reading: Reading, data: dict[str, Any]) -> Run:
+    """One graph of two: a list in, which may be emptied, a list or tuple out."""
+    if data["kind"] == "inductor":
+        return _inductor(reading, data)
+    run = _fx(reading, data)
+
+    def boxed(args: list[Any]) -> Any:
+        return run(*args)
+
+    return boxed
+
+
+def _inductor(reading: Reading, data: dict[str, Any]) -> Run:
+    """Inductor's code: its libraries are loaded, the operations it names must be there."""
+    namespace: dict[str, Any] = {
+        name: load_kernel(str(files.blob(reading.root, blob)), blob[:-3])
+        for name, blob in data["kernels"].items()
+    }
+    called = {name: reading.ref(ref) for name, ref in data["extern"].items()}
+    namespace["extern_kernels"] = types.SimpleNamespace(**called)
+    for operation in data["operations"]:
+        functools.reduce(getattr, operation.split(".")[2:], torch.ops)
+    exec(compile(data["code"], "<suture inductor>", "exec", dont_inherit=True), namespace)
+    call: Run = namespace["call"]
+    return call
+
+
+def _fx(reading: Reading, data: dict[str, Any]) -> Run:
+    """The function that torch.fx wrote."""
+    namespace = {name: reading.ref(ref) for name, ref in data["names"].items()}
+    exec(compile(data["code"], "<suture graph>", "exec", dont_inherit=True), namespace)
+    return types.MethodType(namespace["forward"], _NOTHING)
+
+
+class _Nothing:
+    """Stands for the module of a graph that has no attributes."""
+
+
+_NOTHING = _Nothing()
