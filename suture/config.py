@@ -224,6 +224,10 @@ logs: Annotated[
         fixed="call suture.set_logs(...)",
     ),
 ] = ""
+show_progress: Annotated[
+    bool,
+    Option("Say on a terminal what is being compiled, once that takes longer than three seconds."),
+] = True
 trace_dir: Annotated[
     str,
     Option(

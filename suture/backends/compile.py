@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from suture import events
+from suture.backends.backward import expect
 from suture.backends.buckets import bucketed
 from suture.backends.configure import Backend
 from suture.backends.record import count_ops
@@ -57,6 +58,8 @@ def compile_graph(
     plain = small(gm) if backend.optimizes() else None
     described = tuple(lines) or source_lines(gm)
     compile_id = compilers.new_compile_id()
+    if backend.name != "eager":
+        expect(compile_id, point)
     if static:
         compilers.mark_static_inputs(gm, static, compile_id)
     began = perf_counter()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import keyword
 import logging
 import math
@@ -176,12 +177,17 @@ def trace(miss: Miss, plan: Plan) -> Capture | Retry:
     )
     miss.trace, miss.watch = traced, messages.watcher()
     traced.progress.watch = miss.watch
+    events.now.detail = functools.partial(_operations, traced.graph)
     with unlogged_failures():
         result = run_region(traced)
     miss.in_vain = plain and is_overworked(traced) and not traced.graph.ops
     if not isinstance(result, Retry) or result.plan.stop is not None:
         unit.overworked += is_overworked(traced)
     return result
+
+
+def _operations(graph: Any) -> str:
+    return f"{graph.ops} operations so far"
 
 
 def install(miss: Miss, capture: Capture, emitted: Any) -> Variant:
