@@ -188,6 +188,14 @@ repeated_layers: Annotated[
     ),
 ] = "auto"
 
+background_compile: Annotated[
+    bool,
+    Option(
+        "Let Inductor compile in a thread of its own; until it is done, graphs run their operations"
+        " one by one."
+    ),
+] = False
+
 # Faults.
 
 raise_backend_errors: Annotated[
