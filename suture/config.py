@@ -30,7 +30,7 @@ _PREFIX = "SUTURE_"
 
 @dataclass(frozen=True)
 class Option:
-    """What is said about an option beside its type and default.
+    """What is said about an option besides its type and default.
 
     `minimum` bounds an int from below; `also` names one more environment variable, `torch` those
     of torch that mean the same: as in torch, such a one is set by "1" alone. `fixed` is set for an
@@ -162,7 +162,7 @@ small_graph_seconds: Annotated[
         minimum=0.0,
     ),
 ] = 20.0
-fruitless_limit: Annotated[
+empty_region_limit: Annotated[
     int,
     Option(
         "After how many regions without a single tensor operation what gets no tensor is left to"
@@ -206,7 +206,7 @@ strict: Annotated[
     bool, Option("Raise on a fault of suture itself, so that a debugger stops there.")
 ] = False
 verify: Annotated[
-    bool, Option("Run eager beside each new variant on its first call and compare the results.")
+    bool, Option("Also run eager on the first calls of each new variant, and compare the results.")
 ] = False
 repro_dir: Annotated[
     str, Option("Folder for a runnable script of each graph that failed; empty: none is written.")

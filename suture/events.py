@@ -25,7 +25,7 @@ _log = logging.getLogger("suture.events")
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A place in the user's source. Columns count from 0 as in `co_positions`; -1: not known."""
+    """A location in the user's source. Columns count from 0 as in `co_positions`; -1: not known."""
 
     function: str
     file: str

@@ -13,7 +13,7 @@ from suture.runtime.own_times import OwnTimes
 
 @dataclass(slots=True)
 class Record:
-    """One kind of thing that happened at one place, and how often."""
+    """One kind of thing that happened at one location, and how often."""
 
     number: str
     function: str

@@ -248,7 +248,7 @@ def backward_at_once(wanted: bool) -> Iterator[None]:
 
 @contextmanager
 def floats_aside(names: Sequence[str]) -> Iterator[None]:
-    """AOTAutograd asks for the value of every symbolic float that it does not find in the graph:
+    """AOTAutograd reads the value of every symbolic float that it does not find in the graph:
     not of these, which Python computes with. What it asked of TorchDynamo does not count."""
     dynamo = loaded("torch._dynamo.symbolic_convert")
     if dynamo is None and not names:

@@ -1,7 +1,7 @@
 """The torch.fx graph under construction.
 
 `GraphBuilder` adds one node per operation, runs the operation on fake tensors to learn its
-result, and keeps the list of inputs with the places they are read from.
+result, and keeps the list of inputs with their sources.
 """
 
 from suture.compiler.graph.addresses import keeps_address

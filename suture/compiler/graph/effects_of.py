@@ -136,8 +136,8 @@ def _anything(node: torch.fx.Node) -> Effects:
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What is known of a target for all its calls. `written` are (place, name) of arguments; the
-    place is -1 for one that is given by name only."""
+    """What is known of a target for all its calls. `written` are (index, name) of arguments; the
+    index is -1 for one that is given by name only."""
 
     name: str
     names: tuple[str, ...]
@@ -235,14 +235,14 @@ def _has_out(schema: Any) -> bool:
 def _marked(schema: Any, name: str) -> Iterator[tuple[int, str]]:
     """The arguments that a schema marks as written. Operators on lists of TorchScript, which share
     names with operators on tensors (`sort`), are left out."""
-    for place, argument in enumerate(schema.arguments):
+    for index, argument in enumerate(schema.arguments):
         alias = argument.alias_info
         if alias is None or not alias.is_write:
             continue
         of_list = argument.type.kind() == "ListType"
         if of_list and not name.endswith("_") and not argument.kwarg_only:
             continue
-        yield (-1 if argument.kwarg_only else place), argument.name
+        yield (-1 if argument.kwarg_only else index), argument.name
 
 
 # ---- what is known of a call
@@ -259,11 +259,11 @@ def draws_nothing(node: torch.fx.Node) -> bool:
 
 
 def _written(node: torch.fx.Node, facts: _Facts) -> Iterator[Any]:
-    for place, name in facts.written:
+    for index, name in facts.written:
         if name in node.kwargs:
             yield node.kwargs[name]
-        elif 0 <= place < len(node.args):
-            yield node.args[place]
+        elif 0 <= index < len(node.args):
+            yield node.args[index]
     if node.kwargs.get("out") is not None and not any(n == "out" for _, n in facts.written):
         yield node.kwargs["out"]
     if _argument(node, facts, "inplace") and node.args:
@@ -281,5 +281,5 @@ def _argument(node: torch.fx.Node, facts: _Facts, name: str) -> Any:
         return node.kwargs[name]
     if name not in facts.names:
         return None
-    place = facts.names.index(name)
-    return node.args[place] if place < len(node.args) else facts.defaults.get(name)
+    index = facts.names.index(name)
+    return node.args[index] if index < len(node.args) else facts.defaults.get(name)
