@@ -17,6 +17,7 @@ __version__ = version.VERSION
 from suture import config, exc, logs, rules
 from suture.api import compile, is_compiling, reset, stats
 from suture.backends import list_backends, register_backend
+from suture.backends.background import wait as wait_for_background
 from suture.dynamic import mark_dynamic, mark_static, mark_unbacked, maybe_mark_dynamic
 from suture.exporting import export
 from suture.install import install, uninstall
@@ -82,6 +83,7 @@ __all__ = [
     "substitute_in_graph",
     "testing",
     "uninstall",
+    "wait_for_background",
 ]
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, overload
 
 import torch
 
-from suture import _core, backends, config, rules, stance
+from suture import _core, backends, config, events, rules, stance
 from suture.backends.interrupts import outside_imports
 from suture.compiled_module import compile_module, compiled_of
 from suture.errors import UserError
@@ -275,7 +275,11 @@ def _load() -> Any:
     if found is None or getattr(found.__spec__, "_initializing", False):
         active = _core.set_hook_active(False)
         try:
-            with outside_imports(), torch_state.without_function_modes():
+            with (
+                events.phase("import"),
+                outside_imports(),
+                torch_state.without_function_modes(),
+            ):
                 found = importlib.import_module(_PIPELINE)
         finally:
             _core.set_hook_active(active)

@@ -188,6 +188,14 @@ repeated_layers: Annotated[
     ),
 ] = "auto"
 
+background_compile: Annotated[
+    bool,
+    Option(
+        "Let Inductor compile in a thread of its own; until it is done, graphs run their operations"
+        " one by one."
+    ),
+] = False
+
 # Faults.
 
 raise_backend_errors: Annotated[
@@ -224,6 +232,10 @@ logs: Annotated[
         fixed="call suture.set_logs(...)",
     ),
 ] = ""
+show_progress: Annotated[
+    bool,
+    Option("Say on a terminal what is being compiled, once that takes longer than three seconds."),
+] = True
 trace_dir: Annotated[
     str,
     Option(

@@ -194,9 +194,11 @@ class Retried(Event):
 
 @dataclass(frozen=True, slots=True)
 class PhaseTimed(Event):
-    """One phase of compiling ("decode", "trace", "guard", "backend", "emit", "install") ended.
+    """One phase of compiling ended. It took `seconds` and began at `at`.
 
-    It took `seconds` and began at `at`.
+    "import": loading the compiler; "trace"; "emit": writing the variant; "backend": the graph, and
+    its backward graph where that is compiled along; "backward": a backward graph that is compiled
+    when it is first needed, in the thread of autograd; "guard".
     """
 
     phase: str
@@ -279,28 +281,42 @@ def recorded(*kinds: type[Event]) -> Iterator[list[Event]]:
 
 @dataclass(slots=True)
 class Now:
-    """The phase that is going on in this process, for who shows progress: "" where none is."""
+    """The phase that is going on in this process, for who shows progress: "" where none is.
+    `thread` is the one it goes on in; `detail` says how far it is, if it can."""
 
     phase: str = ""
     point: str = ""
     since: float = 0.0
+    thread: int = 0
+    detail: Callable[[], str] | None = None
 
 
 now = Now()
+_watchers: tuple[Callable[[], None], ...] = ()
+
+
+def watch_phases(begin: Callable[[], None]) -> None:
+    """Have `begin` called whenever a phase begins, for as long as the process runs."""
+    global _watchers
+    with _lock:
+        _watchers = (*_watchers, begin)
 
 
 @contextmanager
 def phase(name: str, point: str = "") -> Iterator[None]:
     """Time a `with` block and emit it as PhaseTimed, also when the block raises."""
+    global now
     if not _listeners:
         yield
         return
     began = time.perf_counter()
-    now.phase, now.point, now.since = name, point, began
+    before, now = now, Now(name, point, began, threading.get_ident())
+    for begin in _watchers:
+        begin()
     try:
         yield
     finally:
-        now.phase = ""
+        now = before
         emit(PhaseTimed(name, time.perf_counter() - began, point=point, at=began))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
@@ -12,6 +13,7 @@ from typing import Any
 import torch
 
 from suture import config, events
+from suture.backends.backward import expect
 from suture.backends.buckets import bucketed
 from suture.backends.configure import Backend
 from suture.backends.record import count_ops
@@ -37,6 +39,7 @@ def compile_graph(
     lines: Sequence[str] = (),
     point: str = "",
     fakes: Sequence[Any] = (),
+    beside: bool = False,
 ) -> Callable[..., Any]:
     """The callable that `backend` makes of `gm`: graph inputs in, tuple or list of outputs out.
 
@@ -46,7 +49,8 @@ def compile_graph(
     assumes of sizes, and all of it must be known when it is done. `function`, `graph` and
     `lines` are what a failure is described with; without `lines` they come from the nodes' stack
     traces. `fakes` are the inputs as they were while tracing, with their symbols. The module
-    belongs to the backend afterwards.
+    belongs to the backend afterwards. `beside`: the program runs in other threads meanwhile, so
+    what belongs to the whole process is left alone, and the backward graph is compiled at once.
 
     Raises BackendFailed, with the backend's exception as its cause; KeyboardInterrupt, MissingName
     and the like pass. A backend that declines the graph (torch's SkipFrame) gets it run as it is.
@@ -58,15 +62,19 @@ def compile_graph(
     described = tuple(lines) or source_lines(gm)
     compile_id = compilers.new_compile_id()
     kept = bool(config.cache_dir) and backend.name in ("aot_eager", "inductor")
+    if backend.name != "eager":
+        expect(compile_id, point)
     if static:
         compilers.mark_static_inputs(gm, static, compile_id)
     began = perf_counter()
     failure = ""
     try:
         with (
-            _global_state_kept(),
+            _LOCK,
+            _thread_state_kept() if beside else _global_state_kept(),
             compilers.surroundings(fake_mode, compile_id),
             compilers.floats_aside(aside),
+            compilers.backward_at_once(beside),
             compilers.telling_assumptions(symbolic and backend.name != "eager"),
             aot_training.both_graphs(kept),
             compilers.listening(backend.optimizes() or kept) as heard,
@@ -109,6 +117,20 @@ def compile_graph(
 def _tell(point: str, ops: int) -> Callable[[str], None]:
     """Tells that the operations of a graph are run one by one."""
     return lambda text: events.emit(events.RunPlainly(ops, text, point=point))
+
+
+# Compilers of torch keep much in globals. Reentrant: a backend may compile parts by this function.
+_LOCK = threading.RLock()
+
+
+@contextmanager
+def _thread_state_kept() -> Iterator[None]:
+    """Puts back the modes that a compiler might switch in this thread."""
+    modes = torch.is_inference_mode_enabled(), torch.is_grad_enabled()
+    try:
+        yield
+    finally:
+        switch(*modes)
 
 
 @contextmanager

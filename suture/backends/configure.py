@@ -42,6 +42,11 @@ class Backend:
         run it as an operation, and its backward works below AOTAutograd only."""
         return isinstance(self.compiler, Inductor) or self.compiler is aot_eager
 
+    def compiles_beside(self) -> bool:
+        """Whether it can compile in one thread while the program runs in another: it draws no
+        random numbers and runs no graph. Inductor does where it measures kernels."""
+        return isinstance(self.compiler, Inductor) and self.compiler.is_default()
+
     def records_cuda_graphs(self) -> bool:
         """Whether what it compiles may be run as CUDA graphs, by all that is known of it: any
         backend of others might, where there is a GPU."""

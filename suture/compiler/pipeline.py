@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import keyword
 import logging
 import math
@@ -17,7 +18,13 @@ from suture.compiler import rooms
 from suture.compiler.capture import Again, Capture, Interpret, Run, Yield
 from suture.compiler.core import Trace
 from suture.compiler.emit import emit
-from suture.compiler.graph import is_scalar, keeps_address, put_asserts, sizes_from_zero
+from suture.compiler.graph import (
+    copied,
+    is_scalar,
+    keeps_address,
+    put_asserts,
+    sizes_from_zero,
+)
 from suture.compiler.graph.fake_failures import unlogged_failures
 from suture.compiler.interpreter.run import is_overworked, new_trace, run_region
 from suture.compiler.misses import answer as misses
@@ -25,6 +32,7 @@ from suture.compiler.misses import compare_eager, keep, limits
 from suture.compiler.misses import install as installing
 from suture.compiler.misses.answer import tell_watched
 from suture.compiler.misses.history import history_of
+from suture.compiler.misses.later import compiled_later, may_wait
 from suture.compiler.misses.layers import with_shared_layers
 from suture.compiler.misses.plain import meets_no_tensor, note_in_vain
 from suture.compiler.misses.reasons import explain_miss
@@ -176,12 +184,17 @@ def trace(miss: Miss, plan: Plan) -> Capture | Retry:
     )
     miss.trace, miss.watch = traced, messages.watcher()
     traced.progress.watch = miss.watch
+    events.now.detail = functools.partial(_operations, traced.graph)
     with unlogged_failures():
         result = run_region(traced)
     miss.in_vain = plain and is_overworked(traced) and not traced.graph.ops
     if not isinstance(result, Retry) or result.plan.stop is not None:
         unit.overworked += is_overworked(traced)
     return result
+
+
+def _operations(graph: Any) -> str:
+    return f"{graph.ops} operations so far"
 
 
 def install(miss: Miss, capture: Capture, emitted: Any) -> Variant:
@@ -251,6 +264,11 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
     given = module
     if not (as_it_is or plan.inlined):
         given = with_shared_layers(unit.options.backend, capture.graph, module, point.name)
+    if not as_it_is and may_wait(unit.options.backend, capture):
+        caller = _in_background(miss, emitted, given, static, capture.graph.fake)
+        emitted.set_graph(caller)
+        messages.captured(point, miss.data, capture, emitted)
+        return None
     began = time.perf_counter()
     try:
         with capture.graph.compiling(), sizes_from_zero(plan.from_zero):
@@ -291,6 +309,25 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
     emitted.graph_kept = _runs(made) == module.forward and not config.verify
     messages.captured(point, miss.data, capture, emitted)
     return None
+
+
+def _in_background(miss: Miss, emitted: Any, given: Any, static: list[int], fake_mode: Any) -> Any:
+    """What runs the graph as it is until a thread has compiled `given`, of which it gets a copy."""
+    backend, module = miss.unit.options.backend, emitted.module
+    compile = functools.partial(
+        backends.compile_graph,
+        backend,
+        copied(module) if given is module else given,
+        [entry.for_backend() for entry in emitted.inputs],
+        fake_mode=fake_mode,
+        static=static,
+        function=where(miss.data.chain)[0],
+        point=miss.point.name,
+        fakes=[entry.node.meta["val"] for entry in emitted.inputs],
+        beside=True,
+    )
+    raises = miss.unit.options.fullgraph or config.raise_backend_errors or config.strict
+    return compiled_later(module, compile, miss.point.name, raises)
 
 
 def _is_small_and_behind_a_break(miss: Miss, capture: Capture) -> bool:

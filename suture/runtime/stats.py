@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from suture import events
+from suture.runtime import waiting as waiting  # shows what is going on, from now on
+from suture.runtime.own_times import OwnTimes
 
 
 @dataclass(slots=True)
@@ -26,7 +28,8 @@ class Stats:
     """`points`, `variants`, `graphs`, `ops` count; the lists hold records, first seen first.
 
     `interpreted` holds frames that finished in the plain interpreter other than by request; `plain`
-    counts graphs whose operations are run one by one, because that is faster.
+    counts graphs whose operations are run one by one, because that is faster. `seconds` is what
+    compiling took, by phase (`suture.events.PhaseTimed`), each without the phases inside it.
     """
 
     points: int = 0
@@ -37,6 +40,7 @@ class Stats:
     recompilations: list[Record] = field(default_factory=list)
     interpreted: list[Record] = field(default_factory=list)
     plain: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
 
 
 class _Collector:
@@ -48,6 +52,7 @@ class _Collector:
 
     def clear(self) -> None:
         self.graphs = self.ops = self.variants = self.plain = 0
+        self.times, self.seconds = OwnTimes(), dict[str, float]()
         names = ("breaks", "recompilations", "interpreted")
         self.tables: dict[str, dict[Any, Record]] = {name: {} for name in names}
 
@@ -58,6 +63,9 @@ class _Collector:
                 self.ops += event.ops
             elif isinstance(event, events.RunPlainly):
                 self.plain += 1
+            elif isinstance(event, events.PhaseTimed):
+                known = self.seconds.get(event.phase, 0.0)
+                self.seconds[event.phase] = known + self.times.own(event)
             elif isinstance(event, events.Installed):
                 self.variants += 1
             elif isinstance(event, events.Broke):
@@ -86,7 +94,7 @@ def stats(points: int = 0) -> Stats:
         kept = COLLECTOR.tables
         tables = {name: [replace(r) for r in table.values()] for name, table in kept.items()}
         made = Stats(points, COLLECTOR.variants, COLLECTOR.graphs, COLLECTOR.ops)
-        made.plain = COLLECTOR.plain
+        made.plain, made.seconds = COLLECTOR.plain, dict(COLLECTOR.seconds)
         for name, records in tables.items():
             setattr(made, name, records)
         return made

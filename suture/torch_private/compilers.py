@@ -245,6 +245,19 @@ def patched(name: str, settings: dict[str, Any]) -> Iterator[None]:
 
 
 @contextmanager
+def backward_at_once(wanted: bool) -> Iterator[None]:
+    """Backward graphs are compiled with their forward graphs, and not when they are first needed:
+    whoever needs one would have to wait for it."""
+    name = "force_non_lazy_backward_lowering"
+    config = NAMES.get("aot_options") if wanted else None
+    if config is None or not hasattr(config, name):
+        yield
+        return
+    with config.patch({name: True}):
+        yield
+
+
+@contextmanager
 def floats_aside(names: Sequence[str]) -> Iterator[None]:
     """AOTAutograd reads the value of every symbolic float that it does not find in the graph:
     not of these, which Python computes with. What it asked of TorchDynamo does not count."""

@@ -69,6 +69,11 @@ def outlined(
     return _rewritten(module, nodes, chosen), reports
 
 
+def copied(module: torch.fx.GraphModule) -> torch.fx.GraphModule:
+    """The same graph in nodes of its own."""
+    return _rewritten(module, list(module.graph.nodes), [])
+
+
 # ---- which calls
 
 

@@ -14,7 +14,7 @@ import torch
 from suture.errors import SutureError
 from suture.install import install, uninstall
 from suture.tools.cli import run as run_
-from suture.tools.cli.common import FOUND, OK, fail, nearest, out, print_json, progress
+from suture.tools.cli.common import FOUND, OK, fail, nearest, out, print_json
 from suture.tools.report import explain as explain_
 
 
@@ -60,8 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         explained = explain_(fn, backend=arguments.backend or "eager", calls=arguments.calls)
     except (SutureError, TypeError) as error:
         fail(f"{arguments.target} cannot be compiled: {error}")
-    with progress():
-        report = explained(*args, **kwargs)
+    report = explained(*args, **kwargs)
     if arguments.save:
         try:
             report.save(arguments.save)

@@ -21,7 +21,7 @@ import torch
 from suture import config
 from suture.install import install, uninstall
 from suture.messages.texts import shorten
-from suture.tools.cli.common import err, fail, nearest, progress
+from suture.tools.cli.common import err, fail, nearest
 from suture.tools.report import Report, recording
 from suture.tools.report.html import render
 
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     install()
     restore = _force_backend(arguments.backend) if arguments.backend else None
     try:
-        with recording() as recorder, progress(), _terminated():
+        with recording() as recorder, _terminated():
             ended = execute(path, source, package, arguments.arguments)
         report = recorder.report(shorten(str(path)))
     finally:

@@ -15,6 +15,7 @@ from suture.breaks.catalog import lookup
 from suture.breaks.exception import Break
 from suture.messages.source import line_of, printable
 from suture.messages.texts import users
+from suture.runtime.own_times import OwnTimes
 from suture.tools.report.model import (
     BreakRow,
     Guard,
@@ -48,7 +49,7 @@ class _Builder:
     pending: dict[int, _Pending] = field(default_factory=dict)
     break_keys: dict[Any, int] = field(default_factory=dict)
     others: dict[Any, Any] = field(default_factory=dict)
-    ended: dict[int, list[events.PhaseTimed]] = field(default_factory=dict)
+    times: OwnTimes = field(default_factory=OwnTimes)
 
     def take(self, event: events.Event) -> None:
         pending = self.pending.setdefault(event.thread, _Pending())
@@ -56,7 +57,7 @@ class _Builder:
             case events.PhaseTimed():
                 if event.phase == "trace":
                     pending = self.pending[event.thread] = _Pending()
-                seconds = self._own(event)
+                seconds = self.times.own(event)
                 pending.seconds += seconds
                 start = event.at - self.began
                 self.report.phases.append(Phase(event.phase, event.point, start, seconds))
@@ -78,15 +79,6 @@ class _Builder:
             case events.Interpreted():
                 made_i = Interpretation(event.where, printable(event.reason))
                 self._count(self.report.interpreted, ("i", event.where, event.reason), made_i)
-
-    def _own(self, event: events.PhaseTimed) -> float:
-        """The time of a phase without that of the phases inside it, so that times add up."""
-        ended = self.ended.setdefault(event.thread, [])
-        inside = 0.0
-        while ended and ended[-1].at >= event.at:
-            inside += ended.pop().seconds
-        ended.append(event)
-        return max(event.seconds - inside, 0.0)
 
     def _count(self, rows: list[Any], key: Any, made: Any) -> Any:
         """One more of a kind: the row that counts it, which is `made` if there is none yet."""
