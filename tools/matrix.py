@@ -118,6 +118,8 @@ def environment(
     stamp = place.root / str(folder / "made").lstrip("/")
     if stamp.exists():
         return python
+    if stamp.parent.is_symlink():  # whose target would be cleared
+        raise Missing(f"{folder} is a link to an environment without the file {stamp.name!r}")
     if torch and existing:
         raise Missing(f"there is no environment {folder.name} in {home}, and none is to be made")
     home.mkdir(parents=True, exist_ok=True)

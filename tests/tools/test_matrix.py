@@ -47,6 +47,10 @@ def test_no_torch_is_downloaded_unless_it_may_be(matrix, tmp_path, monkeypatch):
     monkeypatch.setattr(matrix, "ROOM", 2**60)
     with pytest.raises(matrix.Missing, match="of disk are free"):
         matrix.environment(place, "3.12", "2.15.0", tmp_path)
+    (tmp_path / "3.12-2.15.0").symlink_to(tmp_path)
+    with pytest.raises(matrix.Missing, match="is a link to an environment"):
+        matrix.environment(place, "3.12", "2.15.0", tmp_path)
+    (tmp_path / "3.12-2.15.0").unlink()
     (tmp_path / "3.12-2.15.0").mkdir()
     (tmp_path / "3.12-2.15.0" / "made").touch()
     found = matrix.environment(place, "3.12", "2.15.0", tmp_path, existing=True)
