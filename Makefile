@@ -17,7 +17,7 @@ C_FILES := $(wildcard csrc/*.c csrc/*.h)
 BENCHMARKS := dispatch capture breaks dynamic import memory callpath distributed ranks
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-browser check format build matrix wheels sweep sweep-cpython fuzz sweep-ops clean bench bench-gpu $(BENCHMARKS:%=bench-%)
+.PHONY: help stress demo test test-browser check format build matrix wheels sweep sweep-cpython fuzz sweep-ops clean bench bench-gpu $(BENCHMARKS:%=bench-%)
 
 help:
 	@echo "make demo    set up, then compile a small transformer and show what happened"
@@ -31,6 +31,7 @@ help:
 	@echo "make sweep   real models against eager"
 	@echo "make sweep-ops  all operations and layers of torch's own tests, against torch.compile"
 	@echo "make sweep-cpython   CPython's own tests, every test method compiled (MODULES=\"test_int ...\", ARGS=--wider)"
+	@echo "make stress  four threads that compile and call at once, for 60 seconds (SECONDS=10)"
 	@echo "make fuzz    random programs, from where the last run stopped (ARGS=\"--seconds 600\")"
 	@echo "make bench   $(BENCHMARKS:%=bench-%)"
 	@echo "make bench-gpu  programs with real backends on a GPU (ARGS=--quick), next to torch.compile"
@@ -87,6 +88,9 @@ $(VENV)/.made-sweep: benchmarks/sweep/requirements.txt $(VENV)/.made-torch
 
 sweep-cpython: build
 	$(BIN)/python benchmarks/sweep_cpython.py $(MODULES) $(ARGS)
+
+stress: build
+	$(BIN)/python tests/core/stress_threads.py $(or $(SECONDS),60)
 
 fuzz: build
 	$(BIN)/python -m tests.programs.fuzz $(ARGS)

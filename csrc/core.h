@@ -8,10 +8,6 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#ifdef Py_GIL_DISABLED
-#error "the core relies on the global interpreter lock"
-#endif
-
 #include "frames.h"
 
 typedef struct suture_entry suture_entry;

@@ -9,6 +9,8 @@
 #define FRAME_CODE(f) ((f)->f_code)
 #define FRAME_FUNCTION(f) ((f)->f_func)
 #define FRAME_NEXT(f) ((f)->prev_instr)
+#define FRAME_UNITS(f) _PyCode_CODE(FRAME_CODE(f))
+#define FRAME_SET_COPY(f) ((void)0)
 #define NEXT_BEFORE 1
 #define SLOT_HIDDEN 0
 #define CALLER_CLEARS 1

@@ -9,6 +9,8 @@
 #define FRAME_CODE(f) ((f)->f_code)
 #define FRAME_FUNCTION(f) ((f)->f_funcobj)
 #define FRAME_NEXT(f) ((f)->prev_instr)
+#define FRAME_UNITS(f) _PyCode_CODE(FRAME_CODE(f))
+#define FRAME_SET_COPY(f) ((void)0)
 #define NEXT_BEFORE 1
 #define FRAME_SET_CODE(f, c) Py_SETREF((f)->f_code, (PyCodeObject *)Py_NewRef(c))
 #define SLOT_HIDDEN CO_FAST_HIDDEN

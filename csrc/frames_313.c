@@ -19,6 +19,8 @@ suspended_state(PyCodeObject *code, int unit)
 #define FRAME_CODE(f) ((PyCodeObject *)(f)->f_executable)
 #define FRAME_FUNCTION(f) ((f)->f_funcobj)
 #define FRAME_NEXT(f) ((f)->instr_ptr)
+#define FRAME_UNITS(f) _PyCode_CODE(FRAME_CODE(f))
+#define FRAME_SET_COPY(f) ((void)0)
 #define NEXT_BEFORE 0
 #define FRAME_SET_CODE(f, c) Py_SETREF((f)->f_executable, Py_NewRef(c))
 #define SLOT_HIDDEN CO_FAST_HIDDEN

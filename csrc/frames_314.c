@@ -31,9 +31,18 @@ set_code(suture_frame *frame, PyCodeObject *code)
 #define STATE_ENDED(state) ((state) >= FRAME_COMPLETED)
 #endif
 
+/* A build without the interpreter's lock has a copy of the units for each thread. Copy 0 is the
+ * code object's own, which any thread may run while the lock is on (module.c). */
+#ifdef Py_GIL_DISABLED
+#define FRAME_SET_COPY(f) ((f)->tlbc_index = 0)
+#else
+#define FRAME_SET_COPY(f) ((void)0)
+#endif
+
 #define FRAME_CODE(f) _PyFrame_GetCode(f)
 #define FRAME_FUNCTION(f) PyStackRef_AsPyObjectBorrow((f)->f_funcobj)
 #define FRAME_NEXT(f) ((f)->instr_ptr)
+#define FRAME_UNITS(f) _PyFrame_GetBytecode(f)
 #define NEXT_BEFORE 0
 #define FRAME_SET_CODE(f, c) set_code(f, c)
 #define SLOT_HIDDEN CO_FAST_HIDDEN

@@ -4,6 +4,8 @@
  *   FRAME_CODE(f)          the code object
  *   FRAME_FUNCTION(f)      the function object
  *   FRAME_NEXT(f)          lvalue: the pointer to an instruction that the frame keeps
+ *   FRAME_UNITS(f)         the first of the code units that this pointer points into
+ *   FRAME_SET_COPY(f)      makes the frame run the code object's own units, not a thread's copy
  *   NEXT_BEFORE            1 if that pointer is one before the next instruction, 0 if it is at it
  *   FRAME_SET_CODE(f, c)   stores a new reference to c, releasing the old one
  *   SLOT_HIDDEN            flag of slots of inlined comprehensions, 0 where there are none
@@ -32,7 +34,7 @@ suture_frame_function(suture_frame *frame)
 int
 suture_frame_last_unit(suture_frame *frame)
 {
-    return (int)(FRAME_NEXT(frame) - _PyCode_CODE(FRAME_CODE(frame))) - 1 + NEXT_BEFORE;
+    return (int)(FRAME_NEXT(frame) - FRAME_UNITS(frame)) - 1 + NEXT_BEFORE;
 }
 
 int
@@ -213,6 +215,7 @@ suture_frame_fill(suture_frame *frame, PyObject *function, PyObject *locals, PyO
 void
 suture_frame_set_next(suture_frame *frame, int unit)
 {
+    FRAME_SET_COPY(frame);
     FRAME_NEXT(frame) = _PyCode_CODE(FRAME_CODE(frame)) + unit - NEXT_BEFORE;
 }
 

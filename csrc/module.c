@@ -107,9 +107,43 @@ add_unbound(PyObject *module)
     return suture_unbound == NULL ? -1 : PyModule_AddObjectRef(module, "UNBOUND", suture_unbound);
 }
 
+#ifdef Py_GIL_DISABLED
+
+/* The core relies on the interpreter's lock. A build that can go without turns it on when a module
+ * is loaded that does not say that it needs none (and while it is loaded), unless whoever started
+ * Python forbade that.
+ * 0, or -1 with an error set. */
+static int
+require_lock(void)
+{
+    PyObject *ask = PySys_GetObject("_is_gil_enabled"); /* borrowed */
+    PyObject *answer = ask == NULL ? NULL : PyObject_CallNoArgs(ask);
+    int on = answer == Py_True;
+    Py_XDECREF(answer);
+    if (!on && !PyErr_Occurred()) {
+        PyErr_SetString(PyExc_ImportError,
+                        "suture needs the global interpreter lock, which -X gil=0 or PYTHON_GIL=0 "
+                        "keep off: without them importing suture turns it on");
+    }
+    return on ? 0 : -1;
+}
+
+#else
+
+static int
+require_lock(void)
+{
+    return 0;
+}
+
+#endif
+
 PyMODINIT_FUNC
 PyInit__core(void)
 {
+    if (require_lock() < 0) {
+        return NULL;
+    }
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL) {
         return NULL;

@@ -1,12 +1,13 @@
 """Runs the suite on every Python and torch that this machine can have, and prints one table.
 
-    python tools/matrix.py [--only 3.14+2.13.0] [--chroot DIR] [--minutes 10] [--write]
+    python tools/matrix.py [--only 3.14+2.13.0] [--chroot DIR] [--minutes 10] [--existing] [--write]
                            [-- PYTEST ARGUMENTS]
 
 For each combination: an interpreter (on the PATH, of pyenv, or in a chroot of tools/chroot.sh), a
-virtual environment with that torch, the core built in place, pytest. What cannot be had is said,
-with the reason, and so is what --minutes, for all of them together, leave no time for. --write puts
-the table into docs/guide/versions.md.
+virtual environment with that torch, the core built in place, pytest. Without a torch (--only 3.13+)
+what needs none is run. What cannot be had is said, with the reason, and so is what --minutes, for
+all of them together, leave no time for. With --existing no torch is downloaded: environments that
+are not there yet are left out. --write puts the table into docs/guide/versions.md.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ COMBINATIONS = (
     ("3.15", None),
 )
 WITHOUT_TORCH = ("tests/core", "tests/bytecode")
+ROOM = 12 * 2**30  # free bytes on the disk that a torch with its libraries takes, and more
 LIBRARIES = ("rich>=13", "Jinja2>=3.1", "markdown-it-py>=3", "Pygments>=2.13", "setuptools>=77")
 TOOLS = ("pytest>=9", "pytest-xdist>=3.6", "hypothesis>=6.100", "numpy>=1.26")
 
@@ -106,20 +108,30 @@ def _on_this_machine(version: str) -> list[str]:
     return found + [str(path) for path in sorted(pyenv.glob(pattern))]
 
 
-def environment(place: Place, version: str, torch: str | None, home: Path) -> str:
-    """The Python of a virtual environment with this torch, made where it is not there yet."""
+def environment(
+    place: Place, version: str, torch: str | None, home: Path, existing: bool = False
+) -> str:
+    """The Python of a virtual environment with this torch, made where it is not there yet; with
+    `existing`, only if it needs no torch."""
     folder = home / f"{version}-{torch or 'no-torch'}"
     python = str(folder / "bin" / "python")
     stamp = place.root / str(folder / "made").lstrip("/")
     if stamp.exists():
         return python
+    if stamp.parent.is_symlink():  # whose target would be cleared
+        raise Missing(f"{folder} is a link to an environment without the file {stamp.name!r}")
+    if torch and existing:
+        raise Missing(f"there is no environment {folder.name} in {home}, and none is to be made")
+    home.mkdir(parents=True, exist_ok=True)
+    if torch and (free := shutil.disk_usage(home).free) < ROOM:
+        raise Missing(f"{free // 2**30} GiB of disk are free; a torch may need {ROOM // 2**30}")
     made = place.run(place.python, "-m", "venv", "--clear", str(folder))
     if made.returncode:
         raise Missing(f"no virtual environment: {last_line(made)}")
     wanted = [f"torch=={torch}", *LIBRARIES, *TOOLS] if torch else ["setuptools>=77", *TOOLS[:3]]
     done = place.run(python, "-m", "pip", "install", "--quiet", *wanted)
     if done.returncode:
-        raise Missing(f"torch {torch} does not install: {last_line(done)}")
+        raise Missing(f"{wanted[0]} and others do not install: {last_line(done)}")
     stamp.touch()
     return python
 
@@ -147,7 +159,7 @@ def run(version: str, torch: str | None, options: argparse.Namespace) -> Row:
         place = find(version, options.chroot)
         place.deadline = options.deadline
         show_checkout(place)
-        python = environment(place, version, torch, options.home)
+        python = environment(place, version, torch, options.home, options.existing)
         build = place.run(
             "env", "-C", str(ROOT), python, "setup.py", "-q", "build_ext", "--inplace"
         )
@@ -179,6 +191,7 @@ def run(version: str, torch: str | None, options: argparse.Namespace) -> Row:
         return skipped(row, missing)
     (ROOT / "build" / f"matrix-{version}-{torch}.log").write_text(done.stdout + done.stderr)
     if not report.exists():
+        row.failed = "all"
         row.remark = f"pytest ended with {done.returncode}: {last_line(done)}"
         return row
     return counted(row, report, " ".join(tests))
@@ -236,6 +249,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--home", type=Path, default=ROOT / ".matrix", help="for environments")
     parser.add_argument("--chroot", type=Path, help="a folder made by tools/chroot.sh")
     parser.add_argument("--minutes", type=float, help="for all of it; what does not fit is skipped")
+    parser.add_argument("--existing", action="store_true", help="download no torch")
     parser.add_argument("--write", action="store_true", help="write the table into the guide")
     parser.add_argument("pytest", nargs="*", help="arguments of pytest; without: the whole suite")
     made = parser.parse_args()

@@ -12,6 +12,7 @@ import os
 import sys
 import sysconfig
 import types
+import warnings
 from pathlib import Path
 
 NAME = "suture._core"
@@ -24,7 +25,10 @@ def load_core():
         return sys.modules[NAME]
     path = os.environ.get("SUTURE_CORE", str(BUILT))
     spec = importlib.util.spec_from_file_location(NAME, path)
-    module = importlib.util.module_from_spec(spec)
+    with warnings.catch_warnings():
+        # What a build without the lock says when the core turns it on.
+        warnings.filterwarnings("ignore", "The global interpreter lock", RuntimeWarning)
+        module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     sys.modules[NAME] = module
     return module

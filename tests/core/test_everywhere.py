@@ -16,7 +16,7 @@ import types
 import pytest
 from core_under_test import core
 
-FRAME_DATA = 24  # of a frame object: the pointer to the interpreter's frame
+FRAME_DATA = object.__basicsize__ + 8  # of a frame object: the pointer to the interpreter's frame
 STACK_TOP = 64  # of that: an int, the number of slots in use; from 3.14 on, where they end
 REFERENCES = sys.version_info >= (3, 14)  # slots are references with two bits of their own
 SLOTS = 80 if REFERENCES else 72  # of that: the slots

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+import sysconfig
 import threading
+from pathlib import Path
 
 import pytest
 from core_under_test import core, line_offset, loop_slots, offset_of, slots
@@ -141,3 +144,19 @@ def test_exceptions_handled_stay_in_their_thread():
             assert sys.exc_info()[1] is None
 
     in_threads(*[job] * 4)
+
+
+def test_threads_that_compile_and_call_at_once():
+    from stress_threads import stress
+
+    assert stress(rounds=5) == [5, 5, 5, 5]
+
+
+@pytest.mark.skipif(
+    not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python always has its lock"
+)
+def test_the_core_turns_the_lock_on_or_is_not_loaded():
+    assert sys._is_gil_enabled()
+    load = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import core_under_test"
+    done = subprocess.run([sys.executable, "-X", "gil=0", "-c", load], capture_output=True)
+    assert b"ImportError: suture needs the global interpreter lock" in done.stderr

@@ -39,6 +39,24 @@ def test_a_python_that_is_not_there_is_said(matrix, monkeypatch, capsys):
     assert "| 3.99 | 2.13.0 | - | - | - | not run: no Python 3.99" in told
 
 
+def test_no_torch_is_downloaded_unless_it_may_be(matrix, tmp_path, monkeypatch):
+    place = matrix.Place(sys.executable, (), Path("/"))
+    monkeypatch.setattr(matrix.Place, "run", lambda *command: pytest.fail("it ran something"))
+    with pytest.raises(matrix.Missing, match="no environment 3.12-2.15.0"):
+        matrix.environment(place, "3.12", "2.15.0", tmp_path, existing=True)
+    monkeypatch.setattr(matrix, "ROOM", 2**60)
+    with pytest.raises(matrix.Missing, match="of disk are free"):
+        matrix.environment(place, "3.12", "2.15.0", tmp_path)
+    (tmp_path / "3.12-2.15.0").symlink_to(tmp_path)
+    with pytest.raises(matrix.Missing, match="is a link to an environment"):
+        matrix.environment(place, "3.12", "2.15.0", tmp_path)
+    (tmp_path / "3.12-2.15.0").unlink()
+    (tmp_path / "3.12-2.15.0").mkdir()
+    (tmp_path / "3.12-2.15.0" / "made").touch()
+    found = matrix.environment(place, "3.12", "2.15.0", tmp_path, existing=True)
+    assert found == str(tmp_path / "3.12-2.15.0" / "bin" / "python")
+
+
 def test_rows_of_other_combinations_stay(matrix, monkeypatch, tmp_path):
     page = tmp_path / "versions.md"
     page.write_text(f"before\n{matrix.BEGIN}\n{matrix.END}\nafter\n")

@@ -73,7 +73,9 @@ def _has_node(out: Any) -> bool:
 
 
 def _is_empty(value: Any) -> bool:
-    return type(value) in (list, tuple) and not value
+    """A dict is what the program had registered for graphs to find by number (streams, since 2.15):
+    a graph that was made and run before anything was registered finds nothing there later."""
+    return type(value) in (list, tuple, dict) and not value
 
 
 def _forward(
