@@ -110,4 +110,5 @@
     }
   });
   apply();
+  if (!location.hash) query.focus({ preventScroll: true });
 })();
