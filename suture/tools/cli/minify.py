@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
         fail(str(error))
     target = Path(arguments.output or path.with_name(f"{path.stem}_min.py"))
     target.write_text(found.script)
-    error = type(found.error).__name__
-    text = f"{target}: {found.after} of {found.before} {found.unit}, still {error}"
+    kind = type(found.error).__name__
+    text = f"{target}: {found.after} of {found.before} {found.unit}, still {kind}"
     out().print(text, markup=False, soft_wrap=True)
     return OK
