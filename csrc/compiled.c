@@ -69,7 +69,7 @@ call_binding(compiled_object *self, PyCodeObject *code, PyObject *const *args, P
 }
 
 /* One positional argument per parameter: the state is the arguments behind the function. Uses the
- * free place in front of the arguments where the caller offers one. Arguments borrowed. */
+ * free entry in front of the arguments where the caller offers one. Arguments borrowed. */
 static PyObject *
 call_positional(compiled_object *self, PyObject *const *args, size_t nargsf, Py_ssize_t nargs)
 {

@@ -40,6 +40,7 @@ def install() -> None:
         _replace(structured_trace.logging, "set_logs", _torch_set_logs)
         torch_logs.start()
         _replace(torch.compiler, "set_enable_guard_collectives", _torch_guard_collectives)
+        distributed_parts.look_at_guard_collectives()
         _replace(torch.autograd.profiler, _torch_profiler.STARTS, _then(_torch_profiler.look))
         _replace(torch.autograd.profiler, _torch_profiler.STOPS, _then(_torch_profiler.stop))
 
@@ -47,6 +48,7 @@ def install() -> None:
 def uninstall() -> None:
     """Give `torch.compile` and the rest back to torch."""
     switches.on = False
+    distributed_parts.told_guard_collectives(False)
     _torch_profiler.stop()
     while _waiting:
         _waiting.pop()()

@@ -7,17 +7,18 @@ from suture.breaks.registry import Kind, define, not_applicable
 ASYNC_COLLECTIVE = define(
     "GB0172",
     "async_op=True for distributed collectives",
-    title="Collective with async_op=True",
-    message="{collective} with async_op=True",
+    title="Collective whose handle leaves the graph",
+    message="the handle of {collective} with async_op=True leaves the graph",
     explanation=(
-        "With async_op=True a collective returns a handle to wait on, which belongs to the running "
-        "process and not to a graph. Python makes the call."
+        "With async_op=True a collective returns a handle. Where the handle is waited for in the "
+        "same graph, both are part of it. This one leaves the graph, is dropped, or is asked "
+        "something else than to wait, and it belongs to the running process. Python makes the call."
     ),
     hints=(
+        "Call wait() without a timeout, in the same compiled function, with no break between.",
         "Leave out async_op: the compiler orders communication by itself.",
-        "torch.distributed._functional_collectives have results that are waited for on first use.",
     ),
-    note="rewriting the call and its wait() into a functional collective",
+    kind=Kind.FUNDAMENTAL,
 )
 
 EVENT_METHOD = define(
@@ -26,8 +27,8 @@ EVENT_METHOD = define(
     title="Method of a stream's event",
     message="{method}() of an event",
     explanation=(
-        "`{method}` of a device's event asks for time or for a handle that exists only while the "
-        "device runs. Python asks it."
+        "`{method}` of a device's event reads a time or a handle that exists only while the "
+        "device runs. Python calls it."
     ),
     hints=(
         "Measure time around the compiled function.",

@@ -35,7 +35,7 @@ special("torch.numel torch.Tensor.numel", "numel", because="answered from the sh
 special(
     "torch.Tensor.register_hook torch.Tensor.register_post_accumulate_grad_hook",
     "register_hook",
-    because="the hook is a function of the user, kept beside the graph",
+    because="the hook is a function of the user, kept outside the graph",
 )
 special(
     "torch._C._has_torch_function torch._C._has_torch_function_unary"
@@ -220,7 +220,8 @@ special(
     "torch.distributed.tensor._api.DTensor.from_local"
     " torch.distributed.tensor._api.DTensor.to_local"
     " torch.distributed.tensor._api.DTensor.redistribute"
-    " torch.distributed.tensor._api.DTensor.full_tensor",
+    " torch.distributed.tensor._api.DTensor.full_tensor"
+    " torch.distributed.tensor._api.distribute_tensor",
     "dtensor",
     because="one node, with the mesh and the placements in it",
     absent="builds without distributed",

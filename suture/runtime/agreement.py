@@ -7,8 +7,12 @@ all. The words go through the store of the process group, not through the group 
 is elsewhere, or gone, is named after `config.agree_timeout` seconds, where a collective would wait.
 
 Every rank writes one word per step. Rank 0 reads them and writes one answer, which all read: two
-messages per rank and step. When the words of a step are all there, everybody has read the answer of
-the step before, and rank 0 deletes it.
+messages per rank and step. The answer has each word that differs once: where all ranks say the
+same, it is as long for a thousand of them as for two. When the words of a step are all there,
+everybody has read the answer of the step before, and rank 0 deletes it.
+
+With a cache (`config.cache_dir`) rank 0 compiles first. The others wait for that, find what it has
+kept, and compile only what is not kept or does not fit them.
 """
 
 from __future__ import annotations
@@ -26,17 +30,17 @@ from suture.runtime.chain import slot_names
 from suture.torch_private import distributed_parts
 
 _GRACE = 5  # seconds for rank 0's answer to arrive after its own time is up
-HIT, MISS, MADE = "hit", "miss", "made"
+HIT, MISS, MADE, TURN = "hit", "miss", "made", "turn"
 
 
 class Agreement:
     """The steps of this process in one process group."""
 
-    def __init__(self, group: Any) -> None:
+    def __init__(self, group: Any, rank: int, world: int, store: Any) -> None:
         self.group = group  # a weak reference
-        self.rank = torch.distributed.get_rank()
-        self.world = torch.distributed.get_world_size()
-        self.store = distributed_parts.default_store()
+        self.rank = rank
+        self.world = world
+        self.store = store
         self.steps = 0
         self.messages = 0
         self.last: list[dict[str, Any] | None] = [None] * self.world
@@ -44,7 +48,7 @@ class Agreement:
 
     def exchange(self, word: dict[str, Any]) -> list[dict[str, Any]]:
         """What all ranks say in this step, by rank. Raises RanksDiffer on all of them where one
-        says nothing in time, or where they are not at one place or made something else."""
+        says nothing in time, or where they are not at one point or made something else."""
         step, self.steps = self.steps, self.steps + 1
         try:
             self._set(f"{step}/{self.rank}", word)
@@ -55,7 +59,8 @@ class Agreement:
                 raise errors.RanksDiffer(f"rank 0 gave no answer within {limit} s{_at(word)}")
             self.messages += 1
             answer = json.loads(self.store.get(f"{_PREFIX}/{step}/all"))
-            wrong = answer.get("missing") or _differ(answer["words"])
+            words = _unpacked(answer) if "words" in answer else []
+            wrong = answer.get("missing") or _differ(words)
             if wrong:
                 self._read_by_all(step, answer.get("absent", ()))
         except torch.distributed.DistError as error:
@@ -63,8 +68,8 @@ class Agreement:
             raise errors.RanksDiffer(text) from error
         if wrong:
             raise errors.RanksDiffer(wrong)
-        self.last = answer["words"]
-        return self.last  # type: ignore[return-value]
+        self.last = [*words]
+        return words
 
     def _read_by_all(self, step: int, absent: Sequence[int]) -> None:
         """Before an error: rank 0, whose store it is, may end by it, so it lets the others read."""
@@ -78,8 +83,8 @@ class Agreement:
         """Rank 0: collect the words, or say who is missing."""
         keys = [f"{step}/{rank}" for rank in range(self.world)]
         if self._wait(keys, config.agree_timeout):
-            words = [json.loads(self.store.get(f"{_PREFIX}/{key}")) for key in keys]
-            self._set(f"{step}/all", {"words": words})
+            given = self.store.multi_get([f"{_PREFIX}/{key}" for key in keys])
+            self._set(f"{step}/all", _packed([text.decode() for text in given], self.world))
         else:
             absent = [
                 r for r in range(self.world) if not self.store.check([f"{_PREFIX}/{keys[r]}"])
@@ -131,7 +136,8 @@ def wanted() -> Agreement | None:
             _current[0] = None
         return None
     if _current[0] is None or _current[0].group != group:
-        _current[0] = Agreement(group)
+        rank, world = torch.distributed.get_rank(), torch.distributed.get_world_size()
+        _current[0] = Agreement(group, rank, world, distributed_parts.default_store())
         _core.set_choice_callback(_may_run)
     return _current[0]
 
@@ -194,7 +200,7 @@ def together(
     data.elsewhere = "; ".join(sorted(others))
     known = len(data.variants)
     try:
-        function = unit.answer(point, data, state)
+        function = _in_turn(unit, point, data, state)
     except BaseException as error:
         with contextlib.suppress(errors.RanksDiffer):  # for the others: here the cause is known
             compiled(point, f"{type(error).__name__}: {error}")
@@ -202,6 +208,21 @@ def together(
     made = data.variants[-1] if len(data.variants) > known else None
     compiled(point, "nothing" if made is None else f"{made.ops} operations, then {made.exit}")
     return function
+
+
+def _in_turn(unit: Any, point: Any, data: Any, state: tuple[Any, ...]) -> Any:
+    """What runs here; with a cache rank 0 is the first to look for it."""
+    agreement = _current[0]
+    if agreement is None or not config.cache_dir:
+        return unit.answer(point, data, state)
+    turn = {"at": point.name, "does": TURN}
+    if agreement.rank:
+        agreement.exchange(turn)
+        return unit.answer(point, data, state)
+    try:
+        return unit.answer(point, data, state)
+    finally:
+        agreement.exchange(turn)
 
 
 def compiled(point: Any, made: str) -> None:
@@ -216,11 +237,27 @@ def _differ(words: list[dict[str, Any]]) -> str:
     """What is wrong with the words of a step, or nothing."""
     if len({(word["at"], word["does"] == MADE) for word in words}) > 1:
         lines = [f"  rank {rank} is{_at(word)}" for rank, word in enumerate(words)]
-        return "\n".join(["ranks are not at the same place:", *lines])
+        return "\n".join(["ranks are not at the same point:", *lines])
     if words[0]["does"] == MADE and len({word["why"] for word in words}) > 1:
         lines = [f"  rank {rank}: {word['why']}" for rank, word in enumerate(words)]
         return "\n".join([f"ranks compiled differently at {words[0]['at']}:", *lines])
     return ""
+
+
+def _packed(texts: list[str], world: int) -> dict[str, Any]:
+    """The words of all ranks, each text once; `by` says which is whose, where they are not one."""
+    numbers: dict[str, int] = {}
+    by = [numbers.setdefault(text, len(numbers)) for text in texts]
+    return {
+        "words": [json.loads(text) for text in numbers],
+        "by": by if len(numbers) > 1 else world,
+    }
+
+
+def _unpacked(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    """The words by rank; ranks that said the same share one, which nobody changes."""
+    words, by = answer["words"], answer["by"]
+    return words * by if type(by) is int else [words[number] for number in by]
 
 
 def _at(word: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """Where a value came from.
 
-A source names one place that can be read again at the next call: an argument slot of the
+A source names a value that can be read again at the next call: an argument slot of the
 point, a global, an attribute, an item. The same object serves three readers: the guard
 program (how to reach the value in C), the emitter (how to spell it in Python), and people
 (``path()``).
@@ -39,7 +39,7 @@ KINDS: dict[str, tuple[str, str | None]] = {
 
 
 class Source:
-    """A readable place. ``base`` is None for roots: argument slots and pinned objects.
+    """Where a value can be read. ``base`` is None for roots: argument slots and pinned objects.
     ``stored`` is the builtin type whose items are meant, where the object's class derives from it
     and has a way of its own to give items."""
 
@@ -54,7 +54,7 @@ class Source:
         self._children: dict[tuple[str, Any], Source] = {}
 
     def child(self, kind: str, arg: Any = None) -> Source:
-        """The place `arg` below this one; the same object each time it is asked for."""
+        """The source `arg` below this one; the same object each time it is asked for."""
         key = (kind, arg if kind != "item" and kind != "getitem" else (type(arg), arg))
         found = self._children.get(key)
         if found is None:
@@ -83,14 +83,14 @@ class Source:
         return self.child("call", fn)
 
     def root(self) -> Source:
-        """The argument slot or pinned object this place hangs below."""
+        """The argument slot or pinned object that this source starts from."""
         at = self
         while at.base is not None:
             at = at.base
         return at
 
     def path(self) -> str:
-        """The place as a person would write it; also its name across traces of one point."""
+        """The source as a person would write it; also its name across traces of one point."""
         if self.kind == "slot":
             return f"L[{self.name!r}]"
         if self.kind == "const":

@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import operator
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any
 
 from suture.switches import environment
@@ -190,7 +191,8 @@ def _changed(entry: Any) -> bool:
 def _value(entry: Any) -> Any:
     """What reading the knob gives, without the copies and the warnings that reading makes."""
     override = entry.user_override
-    override = override.get() if hasattr(override, "get") else override
+    if isinstance(override, ContextVar):  # before torch 2.12 it is the value itself
+        override = override.get()
     for value in (entry.env_value_force, override, entry.env_value_default):
         if value is not torchdynamo.unset():
             return value

@@ -19,7 +19,9 @@ NAMES = Topic(
         "DDPOptimizer": "torch._dynamo.backends.distributed.DDPOptimizer",
         "get_default_store": "torch.distributed.distributed_c10d._get_default_store",
         "functional_collectives": "torch.distributed._functional_collectives",
+        "functional_operators": "torch.ops._c10d_functional",
         "first_bucket_bytes": "torch.distributed._DEFAULT_FIRST_BUCKET_BYTES",
+        "set_guard_hook": "torch._C._dynamo.eval_frame.set_guard_complete_hook",
     },
 )
 
@@ -85,6 +87,27 @@ def groups_made() -> Any:
     return None if group is None else weakref.ref(group)
 
 
+def group_facts() -> list[Any] | None:
+    """What of the group of all ranks is the same on all of them; None without one."""
+    state = loaded("torch.distributed.distributed_c10d")
+    if groups_made() is None:
+        return None
+    return [state.get_world_size(), state.get_backend()]
+
+
+def own_rank() -> int | None:
+    """Which rank this process is; None without a group."""
+    state = loaded("torch.distributed.distributed_c10d")
+    return None if groups_made() is None else int(state.get_rank())
+
+
+def group_in_graphs(group: Any) -> Any:
+    """What functional operators take for a process group: its name, or where ranks are to share
+    one graph the group itself."""
+    shared = getattr(loaded("torch.distributed.config"), "compile_on_one_rank", False)
+    return group if shared else group.group_name
+
+
 def default_store() -> Any:
     """The store through which the ranks of the default group found each other."""
     return NAMES.get("get_default_store")()
@@ -94,6 +117,14 @@ def guard_collectives_on() -> bool:
     """Whether the program has called `torch.compiler.set_enable_guard_collectives(True)`, as far as
     suture was told (`told_guard_collectives`)."""
     return _guard_collectives[0]
+
+
+def look_at_guard_collectives() -> None:
+    """Find out how torch's switch stands: it has no reader, so it is set and set back."""
+    change = NAMES.get("set_guard_hook")
+    hook = change(None)
+    change(hook)
+    told_guard_collectives(hook is not None)
 
 
 def told_guard_collectives(enabled: bool) -> None:

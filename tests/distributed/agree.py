@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 import time
@@ -19,6 +20,7 @@ from suture.runtime import agreement
 def other_sizes(rank: int, told: dict[str, Any]) -> None:
     """Each rank sees another size from the second call on: one compilation, a symbol on all."""
     graphs = []
+    before = agreement.messages()
 
     def backend(gm: Any, inputs: Any) -> Any:
         graphs.append(str(gm.code))
@@ -29,7 +31,8 @@ def other_sizes(rank: int, told: dict[str, Any]) -> None:
         torch.testing.assert_close(f(torch.ones(size)), 2 * torch.ones(size))
     told["graphs"] = graphs
     told["recompiled"] = [one.reason for one in suture.stats().recompilations]
-    told["messages"] = agreement.messages()
+    after = agreement.messages()  # none if nobody is to agree any more
+    told["messages"] = after and after - before
 
 
 def other_place(rank: int, told: dict[str, Any]) -> None:
@@ -71,6 +74,58 @@ def fails_to_compile(rank: int, told: dict[str, Any]) -> None:
 
     with suture.config.patch(raise_backend_errors=True):
         suture.compile(lambda x: x * 2, backend=backend)(torch.ones(2))
+
+
+def guard_collectives(rank: int, told: dict[str, Any]) -> None:
+    """torch's own switch, set before and after install(); without it nobody asks anybody."""
+    with suture.config.patch(agree_across_ranks=False):
+        for before in (True, False):
+            if before:
+                torch.compiler.set_enable_guard_collectives(True)
+            suture.install()
+            try:
+                if not before:
+                    told["was on"] = torch.compiler.set_enable_guard_collectives(True)
+                told[f"set before install: {before}"] = found = {}
+                other_sizes(rank, found)
+                torch.compiler.set_enable_guard_collectives(False)
+            finally:
+                suture.uninstall()
+            suture.reset()
+        other_sizes(rank, told)
+
+
+def one_compiles(rank: int, told: dict[str, Any]) -> None:
+    """With a cache rank 0 compiles, and the other one loads. A function that asks which rank it is
+    is compiled by each."""
+    lines: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
+    log = logging.getLogger("suture.cache")
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+
+    with suture.config.patch(cache_dir=os.environ["TEST_CACHE"]):
+        for call in (_summed, _of_this_rank):
+            compiled = suture.compile(call, backend="eager")
+            values = [compiled(torch.ones(3) * (i + rank)) for i in range(2)]
+            told[call.__name__] = {
+                "values": [value.tolist() for value in values],
+                "loaded": sum("comes from" in line for line in lines),
+                "kept": sum("kept as" in line for line in lines),
+                "lines": list(lines),
+            }
+            lines.clear()
+
+
+def _summed(x: torch.Tensor) -> torch.Tensor:
+    x = x * dist.get_world_size()
+    dist.all_reduce(x)
+    return x + 1
+
+
+def _of_this_rank(x: torch.Tensor) -> torch.Tensor:
+    return x * 10 + dist.get_rank()
 
 
 def killed(rank: int, told: dict[str, Any]) -> None:

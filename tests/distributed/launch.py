@@ -35,10 +35,11 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def start(
-    world: int, folder: Path, *names: str, script: Path = WORKER
+    world: int, folder: Path, *names: str, script: Path = WORKER, **more: str
 ) -> list[subprocess.Popen[str]]:
-    """The processes of a group; each runs the named scenarios and leaves `rank<r>.pt`."""
-    env = environment(WORLD_SIZE=str(world))
+    """The processes of a group; each runs the named scenarios and leaves `rank<r>.pt`. `more` goes
+    into their environment."""
+    env = environment(WORLD_SIZE=str(world), **more)
     started = []
     for rank in range(world):
         asked = [sys.executable, str(script), str(rank), str(folder / f"rank{rank}.pt"), *names]

@@ -13,7 +13,7 @@ SCRIPT = Path(__file__).with_name("agree.py")
 
 
 def told(folder, *cases, codes=(0, 0)):
-    ranks = launch.start(2, folder, *cases, script=SCRIPT)
+    ranks = launch.start(2, folder, *cases, script=SCRIPT, TEST_CACHE=str(folder / "cache"))
     assert tuple(launch.wait(ranks, 100)) == codes, (folder / "rank0.err").read_text()[-2000:]
     return [
         json.loads((folder / f"rank{rank}.pt").read_text()) for rank in range(2) if not codes[rank]
@@ -22,8 +22,9 @@ def told(folder, *cases, codes=(0, 0)):
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    cases = ("other_sizes", "other_place", "breaks_elsewhere", "fails_to_compile", "does_not_come")
-    return told(tmp_path_factory.mktemp("ranks"), *cases)
+    cases = ("other_sizes", "other_place", "breaks_elsewhere", "fails_to_compile")
+    more = ("guard_collectives", "one_compiles", "does_not_come")
+    return told(tmp_path_factory.mktemp("ranks"), *cases, *more)
 
 
 def test_a_size_that_differs_on_one_rank_is_a_symbol_on_all(found):
@@ -43,7 +44,7 @@ def test_an_agreement_takes_two_messages_of_each_rank(found):
 def test_a_rank_that_is_elsewhere_is_named_with_its_place(found):
     for rank in found:
         assert rank["other_place"]["error"].startswith(
-            "RanksDiffer: ranks are not at the same place"
+            "RanksDiffer: ranks are not at the same point"
         )
         assert "rank 1 is at other_place.<locals>.<lambda>" in rank["other_place"]["error"]
 
@@ -65,6 +66,33 @@ def test_a_rank_that_does_not_come_is_named_within_the_timeout(found):
     error = found[0]["does_not_come"]["error"]
     assert error.startswith("RanksDiffer: rank 1 did not come within 3 s")
     assert "rank 1 was last seen at does_not_come" in error
+
+
+def test_the_switch_of_torch_counts_while_suture_is_installed(found):
+    for rank in found:
+        seen = rank["guard_collectives"]
+        assert seen["was on"] is False
+        for before in (True, False):
+            agreed = seen[f"set before install: {before}"]
+            assert agreed["recompiled"] == rank["other_sizes"]["recompiled"]
+            assert agreed["messages"] == rank["other_sizes"]["messages"]
+        assert seen["messages"] == 0
+    # rank 0 saw another size in the fourth call only, and found out by itself
+    assert found[0]["guard_collectives"]["recompiled"] == ["x.size(0) == 4: was 4, is 7"]
+
+
+def test_one_rank_compiles_and_the_others_load(found):
+    first, second = (rank["one_compiles"]["_summed"] for rank in found)
+    assert first["values"] == second["values"] == [[3.0] * 3, [7.0] * 3]
+    assert (first["loaded"], first["kept"]) == (0, 1), first["lines"]
+    assert (second["loaded"], second["kept"]) == (1, 0), second["lines"]
+
+
+def test_what_depends_on_the_rank_is_compiled_by_each(found):
+    for number, rank in enumerate(found):
+        seen = rank["one_compiles"]["_of_this_rank"]
+        assert seen["values"] == [[number * 11.0] * 3, [number * 11.0 + 10] * 3]
+        assert (seen["loaded"], seen["kept"]) == (0, 1), seen["lines"]
 
 
 def test_a_rank_that_is_killed_is_named(tmp_path):

@@ -18,7 +18,7 @@ from tests.switches import test_handles as handles
 from tests.switches import test_knobs as knob_tests
 from tests.switches import test_shapes as shapes
 from tests.switches import test_stances as stances
-from tests.switches import test_told as told
+from tests.switches import test_torch_reports as reports
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "migration.md"
 ROW = re.compile(r"^\| (?P<name>[^|]+?) \| (?P<here>[^|]+) \|$", re.MULTILINE)
@@ -320,7 +320,7 @@ CHECKS["`torch.compiler.config.dynamic_sources`"] = (
 )
 CHECKS["`torch._dynamo.reset()`"] = stances.test_reset_of_dynamo_forgets
 CHECKS["`torch._dynamo.optimize(...)`"] = stances.test_optimize_of_dynamo_is_suture
-CHECKS["`torch._dynamo.explain(fn)(x)`"] = told.test_explain_of_dynamo
+CHECKS["`torch._dynamo.explain(fn)(x)`"] = reports.test_explain_of_dynamo
 
 
 @row("`torch._dynamo.export`")
@@ -347,8 +347,8 @@ def _():
         torch.compile(asking, backend="eager")(X)
 
 
-CHECKS["`torch._dynamo.on_compile_start`"] = told.test_callbacks_hear_of_each_compilation
-CHECKS["`torch._dynamo.utils.counters`"] = told.test_counters
+CHECKS["`torch._dynamo.on_compile_start`"] = reports.test_callbacks_hear_of_each_compilation
+CHECKS["`torch._dynamo.utils.counters`"] = reports.test_counters
 
 
 @row("`torch._dynamo.exc`")
@@ -437,9 +437,9 @@ def _():
 
 @row("`TORCH_LOGS`")
 def _():
-    told.test_torch_logs_mean_ours("graph_breaks", "suture.breaks")
+    reports.test_torch_logs_mean_ours("graph_breaks", "suture.breaks")
 
 
-CHECKS["`torch._logging.set_logs`"] = told.test_set_logs_of_torch_means_ours
-CHECKS["`TORCH_TRACE`"] = told.test_torch_trace_has_each_compilation
-CHECKS["`torch.profiler`"] = told.test_the_profiler_shows_regions_while_it_runs
+CHECKS["`torch._logging.set_logs`"] = reports.test_set_logs_of_torch_means_ours
+CHECKS["`TORCH_TRACE`"] = reports.test_torch_trace_has_each_compilation
+CHECKS["`torch.profiler`"] = reports.test_the_profiler_shows_regions_while_it_runs

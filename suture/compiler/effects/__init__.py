@@ -1,7 +1,7 @@
 """Mutations seen while tracing, in order, to put back when the region ends.
 
 No object of the program is changed while tracing: abstract values change, and are noted here the
-first time they do. The emitter asks each to write itself back. Global variables have no abstract
+first time they do. The emitter lets each write itself back. Global variables have no abstract
 container of their own; their new values are kept here.
 """
 
@@ -15,16 +15,19 @@ class Effects:
     global variables by (id of the globals dict, name). `calls`: functions to call with values that
     never change, in order. `passed`: (exception, code, globals, offset) for each frame that an
     exception from outside went through; (exception, None, context, 0) where it was raised.
+    `unfinished`: what the region has begun and must not end with, such as a collective that nobody
+    has waited for; making one real says what to do instead.
     `changes` counts every change: an instruction that has made one cannot be left to Python as if
     it had not begun, so a break in it traces the region again and stops before it."""
 
-    __slots__ = ("calls", "changes", "globals", "passed", "touched")
+    __slots__ = ("calls", "changes", "globals", "passed", "touched", "unfinished")
 
     def __init__(self) -> None:
         self.touched: dict[int, Any] = {}
         self.globals: dict[tuple[int, str], tuple[dict[str, Any], Any]] = {}
         self.calls: list[tuple[Any, list[Any], dict[str, Any]]] = []
         self.passed: list[tuple[Any, Any, Any, int]] = []
+        self.unfinished: list[Any] = []
         self.changes = 0
 
     def note_change(self) -> None:

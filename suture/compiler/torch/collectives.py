@@ -1,13 +1,14 @@
 """torch.distributed: groups of processes, and collectives as nodes of the graph.
 
-A collective that writes into its argument becomes a functional one and a copy, as torch's own
-functions for that do it: those are traced instead of the call. Graphs name groups by their names. A
+A collective that writes into its argument becomes a functional one, a wait and a copy; with
+async_op=True the last two stand where the program waits. Graphs name groups by their names. A
 collective that has no functional form, or whose result autograd would treat otherwise, is run by
 Python, the whole call at once.
 """
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import torch
@@ -15,26 +16,32 @@ import torch
 from suture.breaks import Break, calls, contexts, distributed, objects
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.models import handles
-from suture.compiler.objects import Constant, Function, List, Tensor, Tuple
+from suture.compiler.objects import Constant, Function, List, MadeByPython, Tensor, Tuple
 from suture.compiler.objects.frozen import Frozen
+from suture.compiler.objects.methods import find_method, method
+from suture.compiler.objects.sequence import BuiltinMethod
 from suture.compiler.objects.wraps import wraps_named
+from suture.compiler.torch.wrappers import is_wrapper_class
 from suture.runtime.sources import Source
 from suture.torch_private import autograd_parts, distributed_parts
 
-# By name: the function of torch that does the same with a functional collective and a copy, and
-# where `op` and `group` stand among the positional arguments.
-_IN_PLACE: dict[str, tuple[str, int | None, int]] = {
-    "all_reduce": ("all_reduce_inplace", 1, 2),
-    "all_gather": ("all_gather_inplace", None, 2),
-    "all_gather_into_tensor": ("all_gather_tensor_inplace", None, 2),
-    "all_gather_single": ("all_gather_tensor_inplace", None, 2),
-    "all_to_all_single": ("all_to_all_inplace", None, 4),
-    "reduce_scatter_tensor": ("reduce_scatter_tensor_inplace", 2, 3),
-    "reduce_scatter_single": ("reduce_scatter_tensor_inplace", 2, 3),
-}
+# In the graph, by name: the functional operator, the argument that is written, the one that is
+# sent (None: the same), and what else the operator takes.
+_LOWERED: dict[str, tuple[str, str, str | None, tuple[str, ...]]] = {
+    "all_reduce": ("all_reduce", "tensor", None, ("op",)),
+    "broadcast": ("broadcast", "tensor", None, ("source",)),
+    "all_gather_into_tensor": (
+        "all_gather_into_tensor", "output_tensor", "input_tensor", ("size",),
+    ),
+    "all_gather_single": ("all_gather_into_tensor", "output_tensor", "input_tensor", ("size",)),
+    "reduce_scatter_tensor": ("reduce_scatter_tensor", "output", "input", ("op", "size")),
+    "reduce_scatter_single": ("reduce_scatter_tensor", "output", "input", ("op", "size")),
+    "all_to_all_single": ("all_to_all_single", "output", "input", ("parts",)),
+}  # fmt: skip
 _COLLECTIVES = (
-    *_IN_PLACE, "broadcast", "all_to_all", "barrier", "gather", "reduce", "reduce_scatter",
+    *_LOWERED, "all_gather", "all_to_all", "barrier", "gather", "reduce", "reduce_scatter",
     "scatter", "monitored_barrier", "all_gather_object", "broadcast_object_list", "send", "recv",
     "isend", "irecv",
 )  # fmt: skip
@@ -62,11 +69,23 @@ def _group(trace: Trace, value: Any, source: Source | None) -> Value:
     return Group(value, source)
 
 
+# What variants that one rank compiles for all may ask.
+_SAME_ON_ALL_RANKS = ("is_initialized", "get_world_size", "_get_group_size_by_name")
+
+
+def _guard_groups(trace: Trace) -> None:
+    """The process groups are those that they are now."""
+    state = distributed_parts.groups_made
+    trace.guards.add(None, "torch_state", (state, state(), "the process groups"))
+
+
 @handles("group_fact")
 def _fact(trace: Trace, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """get_rank() and the like: a number as long as the groups are those that they are now."""
-    state = distributed_parts.groups_made
-    trace.guards.add(None, "torch_state", (state, state(), "the process groups"))
+    _guard_groups(trace)
+    if target.__name__ not in _SAME_ON_ALL_RANKS:
+        own = distributed_parts.own_rank
+        trace.guards.add(None, "torch_state", (own, own(), "the rank"))
     given = [abstract.constant_value(trace, one) for one in args]
     named = {key: abstract.constant_value(trace, one) for key, one in kwargs.items()}
     return abstract.call_now(trace, target, given, named)
@@ -75,17 +94,72 @@ def _fact(trace: Trace, target: Any, args: list[Any], kwargs: dict[str, Any]) ->
 # ---- collectives
 
 
+class Handle(Value):
+    """What a collective with async_op=True gives: the collective is under way, `received` is what
+    arrives and `target` where it belongs. Between the call and `wait()` a program may neither read
+    nor write these tensors, so none can tell that nothing arrives before. One that leaves the
+    region, or is not waited for in it, is made by Python: the call is run there."""
+
+    __slots__ = ("name", "position", "received", "target")
+
+    def __init__(self, name: str, target: Tensor, received: Value, position: Any) -> None:
+        super().__init__(None)
+        self.name = name
+        self.target = target
+        self.received: Value | None = received
+        self.position = position
+
+    def python_type(self) -> type:
+        return torch.distributed.Work
+
+    def getattr(self, trace: Trace, name: str) -> Any:
+        if find_method(Handle, name) is None:
+            raise Break(distributed.ASYNC_COLLECTIVE, collective=self.name)
+        return BuiltinMethod(self, name)
+
+    def rebuild(self, emit: Emitter) -> str:
+        raise MadeByPython(self.position, f"the handle of {self.name}")
+
+
+@method(Handle, "wait")
+def _wait(self: Handle, trace: Trace, *timeout: Value) -> Value:
+    if timeout:
+        raise Break(distributed.ASYNC_COLLECTIVE, collective=self.name)
+    if self.received is not None:
+        trace.effects.note_change()
+        _arrive(trace, self.target, self.received)
+        trace.effects.unfinished.remove(self)
+        self.received = None
+    return Constant(True)
+
+
 def _collective(real: Any, name: str) -> None:
+    signature = inspect.signature(real)
+
     @handles(real)
     def handler(trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
-        later = kwargs.get("async_op")
-        if later is not None and abstract.truth(trace, later):
+        try:
+            given = dict(signature.bind(*args, **kwargs).arguments)
+        except TypeError:
+            raise _refused(name) from None  # Python says what is wrong
+        later = given.pop("async_op", None)
+        later = later is not None and abstract.truth(trace, later)
+        position = (trace.frames[-1].code.code, trace.frames[-1].ip)
+        if later and (name not in _LOWERED or position in trace.region.plan.by_python):
             raise Break(distributed.ASYNC_COLLECTIVE, collective=name)
-        if name == "broadcast":
-            return _broadcast(trace, args, kwargs)
-        if name not in _IN_PLACE or _follows_derivatives((*args, *kwargs.values())):
+        if _follows_derivatives(given.values()):
             raise _refused(name)
-        return _in_place(trace, name, args, kwargs)
+        if name == "all_gather":
+            return _all_gather(trace, given)
+        if name not in _LOWERED:
+            raise _refused(name)
+        target, received = _begin(trace, name, given)
+        if later:
+            handle = Handle(name, target, received, position)
+            trace.effects.unfinished.append(handle)
+            return handle
+        _arrive(trace, target, received)
+        return Constant(None)
 
 
 def _refused(name: str) -> Break:
@@ -109,63 +183,101 @@ def _follows_derivatives(values: Any) -> bool:
     return False
 
 
-def _in_place(trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]) -> Value:
-    function, op_at, group_at = _IN_PLACE[name]
-    args, kwargs = list(args), dict(kwargs)
-    if op_at is not None:
-        _replace(args, kwargs, op_at, "op", lambda op: _operation(trace, name, op))
-    _replace(args, kwargs, group_at, "group", lambda group: _group_of(trace, name, group))
-    real = getattr(distributed_parts.functional_collectives, function)
-    abstract.call(trace, Function(real, abstract.pinned(trace, real)), args, kwargs)
-    return Constant(None)
+def _begin(trace: Trace, name: str, given: dict[str, Any]) -> tuple[Tensor, Value]:
+    """Send what is sent: the tensor that will be written, and what arrives, once waited for."""
+    operator, target_name, sent_name, more = _LOWERED[name]
+    target = given[target_name]
+    sent = target if sent_name is None else given[sent_name]
+    if not isinstance(target, Tensor) or not isinstance(sent, Tensor):
+        raise _refused(name)
+    if is_wrapper_class(target.cls) or is_wrapper_class(sent.cls):
+        raise _refused(name)
+    if target.value.dtype != sent.value.dtype:  # Python says what is wrong
+        raise _refused(name)
+    group = _group_of(trace, name, given.get("group", Constant(None)))
+    args: list[Value] = [sent]
+    for what in more:
+        args += _ARGUMENTS[what](trace, name, given, sent, group.value)
+    called = distributed_parts.group_in_graphs(group.value)
+    args.append(Constant(called) if isinstance(called, str) else group)
+    real = getattr(distributed_parts.functional_operators, operator)
+    received = abstract.call_torch(trace, real, args, {})
+    if _lies_otherwise(received.value.shape, target.value.shape):
+        raise _refused(name)  # stacked, or flat: some backends take it, others say what is wrong
+    return target, received
 
 
-def _broadcast(trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
-    """broadcast(tensor, src=None, group=None, async_op=False, group_src=None)"""
-    names = ("tensor", "src", "group", "async_op", "group_src")
-    given = {**dict(zip(names, args)), **kwargs}
-    tensor, group = given.pop("tensor", None), given.get("group", Constant(None))
-    if not isinstance(tensor, Tensor) or _follows_derivatives([tensor]):
-        raise _refused("broadcast")
-    held = abstract.constant_value(trace, _group_of(trace, "broadcast", group))
+def _arrive(trace: Trace, target: Tensor, received: Value) -> None:
+    """Wait, and write."""
+    wait = distributed_parts.functional_operators.wait_tensor
+    received = abstract.call_torch(trace, wait, [received], {})
+    abstract.call_method(trace, target, "copy_", received)
+
+
+def _lies_otherwise(one: Any, other: Any) -> bool:
+    """Whether two shapes differ, as far as is known without asking symbols."""
+    if len(one) != len(other):
+        return True
+    return any(type(a) is type(b) is int and a != b for a, b in zip(one, other))
+
+
+# What operators take besides the tensor and the group.
+
+
+def _operation(trace: Trace, name: str, given: Any, sent: Tensor, group: Any) -> list[Value]:
+    """The name of a reduction; sum is what it is without one."""
+    op = given.get("op")
+    value = None if op is None else abstract.constant_value(trace, op)
+    if value is None:
+        return [Constant("sum")]
+    for known, text in distributed_parts.functional_collectives.REDUCE_OP_TO_STR.items():
+        if value == known:
+            return [Constant(text)]
+    raise _refused(name)
+
+
+def _size(trace: Trace, name: str, given: Any, sent: Tensor, group: Any) -> list[Value]:
+    return [Constant(group.size())]
+
+
+def _source(trace: Trace, name: str, given: Any, sent: Tensor, group: Any) -> list[Value]:
+    """The rank, within the group, whose tensor all get."""
     src = abstract.constant_value(trace, given.get("src", Constant(None)))
     if src is None:
         src = abstract.constant_value(trace, given.get("group_src", Constant(None)))
     elif type(src) is int:
-        src = torch.distributed.get_group_rank(held, src)
-    if type(src) is not int or not 0 <= src < held.size():
-        raise _refused("broadcast")  # Python says what is wrong
-    real = distributed_parts.functional_collectives.broadcast
-    sent = abstract.call(
-        trace,
-        Function(real, abstract.pinned(trace, real)),
-        [tensor, Constant(src), _group_of(trace, "broadcast", group)],
-        {},
-    )
-    abstract.call_method(trace, tensor, "copy_", sent)
+        src = torch.distributed.get_group_rank(group, src)
+    if type(src) is not int or not 0 <= src < group.size():
+        raise _refused(name)  # Python says what is wrong
+    return [Constant(src)]
+
+
+def _parts(trace: Trace, name: str, given: Any, sent: Tensor, group: Any) -> list[Value]:
+    """How many rows come from each rank, and go to each; equal parts without them."""
+    parts = [given.get(f"{way}_split_sizes", Constant(None)) for way in ("output", "input")]
+    if all(part.is_constant() and part.constant() is None for part in parts):
+        rows = abstract.call_method(trace, sent, "size", Constant(0))
+        each = abstract.binary(trace, "floordiv", rows, Constant(group.size()))
+        return [List([each] * group.size()), List([each] * group.size())]
+    if not all(isinstance(part, (List, Tuple)) for part in parts):
+        raise _refused(name)
+    return parts
+
+
+_ARGUMENTS: dict[str, Any] = {
+    "op": _operation, "size": _size, "source": _source, "parts": _parts,
+}  # fmt: skip
+
+
+def _all_gather(trace: Trace, given: dict[str, Any]) -> Value:
+    """all_gather(tensor_list, tensor): torch's own function for it is traced."""
+    given["group"] = _group_of(trace, "all_gather", given.get("group", Constant(None)))
+    real = distributed_parts.functional_collectives.all_gather_inplace
+    abstract.call(trace, Function(real, abstract.pinned(trace, real)), [], given)
     return Constant(None)
 
 
-def _replace(args: list[Any], kwargs: dict[str, Any], at: int, name: str, make: Any) -> None:
-    """Put another value for a parameter, wherever it was given."""
-    if at < len(args):
-        args[at] = make(args[at])
-    else:
-        kwargs[name] = make(kwargs.get(name, Constant(None)))
-
-
-def _operation(trace: Trace, name: str, op: Value) -> Value:
-    """The name of a reduction; sum is what it is without one."""
-    value = abstract.constant_value(trace, op)
-    if value is None:
-        return Constant("sum")
-    for known, text in distributed_parts.functional_collectives.REDUCE_OP_TO_STR.items():
-        if value == known:
-            return Constant(text)
-    raise _refused(name)
-
-
-def _group_of(trace: Trace, name: str, group: Value) -> Value:
+def _group_of(trace: Trace, name: str, group: Value) -> Group:
     """A group that this rank is in; the group of all ranks without one."""
     if isinstance(group, Group):
         return group
@@ -173,8 +285,7 @@ def _group_of(trace: Trace, name: str, group: Value) -> Value:
         raise _refused(name)
     if not torch.distributed.is_initialized():
         raise _refused(name)
-    state = distributed_parts.groups_made
-    trace.guards.add(None, "torch_state", (state, state(), "the process groups"))
+    _guard_groups(trace)
     world = torch.distributed.group.WORLD
     return Group(world, abstract.pinned(trace, world))
 

@@ -38,7 +38,7 @@ class Placed(Frozen):
 
 
 class Mesh(Frozen):
-    """A DeviceMesh. What is read here is fixed when it is made; the rest Python asks."""
+    """A DeviceMesh. What is read here is fixed when it is made; the rest is read by Python."""
 
     __slots__ = ()
 
@@ -110,12 +110,13 @@ def _make_placement(trace: Trace, target: Any, args: list[Any], kwargs: dict[str
 
 @handles("dtensor")
 def _crossing(trace: Trace, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """from_local, to_local, redistribute, full_tensor: a node that knows mesh and placements."""
+    """from_local, to_local, redistribute, full_tensor, and distribute_tensor where each rank takes
+    its part of what it has: a node that knows mesh and placements."""
     name = target.__name__
     refused = Break(
         calls.PYTHON_FUNCTION_RUN,
         module="torch.distributed.tensor",
-        qualname=f"DTensor.{name}",
+        qualname=target.__qualname__,
         reason="it depends on more than its arguments",
     )
     if not args or not isinstance(args[0], Tensor):
@@ -127,6 +128,12 @@ def _crossing(trace: Trace, target: Any, args: list[Any], kwargs: dict[str, Any]
         mesh = known[0] if known else named.get("device_mesh")
         checks = known[2] if len(known) > 2 else named.get("run_check", False)
         if mesh is None or checks:  # it depends on a context, or talks to the other ranks
+            raise refused
+    elif name == "distribute_tensor":
+        # A leaf with a gradient of its own comes out of a leaf; and data is sent from one rank.
+        if tensor.value.requires_grad or is_wrapper_class(tensor.cls):
+            raise refused
+        if not known or known[0] is None or named.get("src_data_rank", 0) is not None:
             raise refused
     elif not is_wrapper_class(tensor.cls):
         raise refused

@@ -83,9 +83,11 @@ def _settings() -> list[Any]:
 
 
 def _distributed() -> list[Any]:
+    """How many ranks there are. Which of them this one is does not count, so that one may compile
+    for all; a variant that depends on it has a guard that says so."""
     if not torch.distributed.is_available() or not torch.distributed.is_initialized():
         return []
-    return [torch.distributed.get_rank(), torch.distributed.get_world_size()]
+    return [torch.distributed.get_world_size()]
 
 
 def _asked(options: Options) -> list[Any]:

@@ -44,7 +44,7 @@ def digest(data: Any) -> str:
 
 
 def code_digest(code: types.CodeType) -> str:
-    """What a code object does, without where it stands in its file."""
+    """What a code object does, without where it is in its file."""
     found = _DIGESTS.get(code)
     if found is None:
         found = _DIGESTS[code] = digest(
@@ -119,6 +119,9 @@ def _instance(value: Any, depth: int) -> Any:
     if kind is dict:
         home = globals_name(value)
         return ["globals", home] if home is not None else ["dict"]
+    if kind.__module__.startswith(("torch.distributed", "torch._C._distributed_c10d")):
+        # Groups, meshes and placements are read while tracing, without a guard for each fact.
+        raise Unstorable(f"what a {kind.__name__} says is not kept")
     base = next(one for one in kind.__mro__ if not one.__flags__ & _HEAP)
     if base in _VALUES:
         plain = tuple(tuple.__iter__(value)) if base is tuple else base(value)
@@ -180,7 +183,7 @@ def _builtin(value: Any, depth: int) -> Any:
 
 
 def _class(value: type) -> Any:
-    """A class: its name and bases, and for those of the program what stands in its body. Whoever
+    """A class: its name and bases, and for those of the program what is in its body. Whoever
     changes a class that was looked at here changes what guards look at as well: reads of class
     attributes are guarded one by one."""
     found = _CLASSES.get(value)

@@ -20,6 +20,7 @@ from suture.tools.cli import (
     explain,
     minify,
     registry,
+    report,
     rules,
     run,
     site,
@@ -35,7 +36,20 @@ exit codes:
   `suture run` ends with the exit code of the script.
 """
 
-COMMANDS = (run, explain, compare, check, diff, registry, rules, minify, cache, site, doctor)
+COMMANDS = (
+    run,
+    explain,
+    compare,
+    check,
+    diff,
+    report,
+    registry,
+    rules,
+    minify,
+    cache,
+    site,
+    doctor,
+)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import functools
 import importlib.util
+import os
 import signal
 import sys
 import traceback
@@ -33,8 +34,14 @@ def add(commands: Any) -> None:
         " goes to standard error; the script's output, exit code and traceback are its own.",
     )
     made.add_argument("--backend", help="use this backend whatever the script asks for")
-    made.add_argument("--html", metavar="FILE", help="save the report as a page")
-    made.add_argument("--json", metavar="FILE", help="save the report as JSON ('-': print it)")
+    made.add_argument(
+        "--html", metavar="FILE", help="save the report as a page ({rank} in it: the rank)"
+    )
+    made.add_argument(
+        "--json",
+        metavar="FILE",
+        help="save the report as JSON ('-': print it); {rank} as above",
+    )
     made.add_argument(
         "--cache",
         nargs="?",
@@ -53,6 +60,10 @@ def add(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the script and give back its exit code."""
     path, source, package = find(arguments.script, arguments.module)
+    rank = os.environ.get("RANK", "")  # torchrun and its kin say it
+    for name in ("html", "json"):
+        if getattr(arguments, name):
+            setattr(arguments, name, getattr(arguments, name).replace("{rank}", rank or "0"))
     for target in (arguments.html, arguments.json):
         if target and target != "-":
             writable(Path(target))
@@ -69,6 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
             restore()
         uninstall()
     report.file, report.line, report.calls = str(path), 1, 1
+    report.rank = int(rank) if rank.isdecimal() else None
     report.ended, report.error = ended.how or report.ended, ended.text
     if not report.regions:
         report.note = _NOTHING_BEFORE if ended.how else _NOTHING
@@ -172,7 +184,7 @@ def execute(path: Path, source: str, package: str | None, arguments: list[str]) 
 
 
 def _line(error: BaseException) -> str:
-    """The place of the script at which an interrupt came."""
+    """The line of the script at which an interrupt came."""
     frames = traceback.extract_tb(error.__traceback__)
     return f"at {shorten(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
 

@@ -1,6 +1,6 @@
 """What changed between two reports: breaks, graphs, guards, recompilations.
 
-Things are the same if they stand on the same text of the same function, whatever line that is now:
+Things are the same if they are on the same text of the same function, whatever line that is now:
 an edit above them is no change.
 """
 
@@ -53,12 +53,9 @@ class Diff:
 def diff(before: Record, after: Record) -> Diff:
     """What is gone and what is new in `after`."""
     out = Diff()
-    tables = {
-        "breaks": (_breaks(before), _breaks(after)),
-        "recompilations": (_reasons(before), _reasons(after)),
-        "interpreted": (_interpreted(before), _interpreted(after)),
-        "guards": _common(_guards(before), _guards(after)),
-    }
+    earlier, later = counted(before), counted(after)
+    tables = {kind: (earlier[kind], later[kind]) for kind in earlier}
+    tables["guards"] = _common(_guards(before), _guards(after))
     for kind, (old, new) in tables.items():
         if gone := list((old - new).elements()):
             out.gone[kind] = gone
@@ -72,6 +69,16 @@ def diff(before: Record, after: Record) -> Diff:
     if shares[0] != shares[1]:
         out.numbers.append(("captured", shares[0], shares[1]))
     return out
+
+
+def counted(report: Record) -> dict[str, Counter[str]]:
+    """How often each break, recompilation and interpreted frame came, by what a person would call
+    the same one."""
+    return {
+        "breaks": _breaks(report),
+        "recompilations": _reasons(report),
+        "interpreted": _interpreted(report),
+    }
 
 
 def key(row: BreakRow) -> str:

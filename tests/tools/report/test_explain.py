@@ -10,7 +10,7 @@ import torch
 import suture
 from suture.events import Where
 from suture.tools.report import Report, load
-from suture.tools.report.build import _users_place
+from suture.tools.report.build import _users_location
 from suture.tools.report.model import BreakRow, Region
 from tests.tools.report.programs import Model, broken, whole
 
@@ -232,8 +232,8 @@ def test_a_region_starts_in_a_file_that_can_be_read(tmp_path):
         path.write_text("a = 1\nb = 2\n")
     region = Region(1, Where("Module._call_impl", torchs, 10), variant=1)
     region.lines = [(torchs, 10), ("<string>", 3), (str(package), 2)]
-    assert _users_place(region).file == str(package)
+    assert _users_location(region).file == str(package)
     region.lines.append((str(own), 1))
-    assert _users_place(region).file == str(own)
+    assert _users_location(region).file == str(own)
     region.lines = [(torchs, 10), ("<string>", 3)]
-    assert _users_place(region).file == torchs
+    assert _users_location(region).file == torchs

@@ -1,0 +1,69 @@
+"""Collectives: what torch.compile captures is captured, and handles that are waited for; the
+rest is a break that the program goes on behind."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from tests.distributed import launch
+
+ONE_GRAPH = (
+    "waited",
+    "waited_positionally",
+    "many_handles",
+    "each_kind",
+    "used_on_one_rank",
+    "with_gradients",
+    "parts_of_their_own",
+    "meshes",
+)
+# the numbers of the breaks, in order; the first one is the collective's
+BREAKS = {
+    "of_another_shape": ["GB0007"],
+    "handle_leaves": ["GB0172"],
+    "handle_is_kept": ["GB0172", "GB2030", "GB0177"],
+    "nobody_waits": ["GB0172"],
+    "asked_whether_done": ["GB0172", "GB2030", "GB0177"],
+    "barriers": ["GB0007"],
+    "objects": ["GB0007"],
+    "distributed_inside": ["GB0007", "GB0007"],
+    "checked_locals": ["GB0007", "GB0007"],
+}
+TORCH_RAISES = ("of_another_shape", "objects", "checked_locals")
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    names = [f"collectives:{name}" for name in (*ONE_GRAPH, *BREAKS)]
+    return launch.run(2, tmp_path_factory.mktemp("ranks"), *names)
+
+
+@pytest.mark.parametrize("name", [*ONE_GRAPH, *BREAKS])
+def test_each_rank_computes_what_the_plain_program_does(found, name):
+    for rank in found:
+        torch.testing.assert_close(rank[name]["suture"], rank[name]["plain"])
+        assert rank[name]["suture seen"] == rank[name]["plain seen"]
+        assert rank[name]["interpreted"] == []
+
+
+@pytest.mark.parametrize("name", ONE_GRAPH)
+def test_one_graph_where_torch_compile_has_one_or_more(found, name):
+    for rank in found:
+        seen = rank[name]
+        assert seen["breaks"] == []
+        assert seen["suture graphs"] == 1 <= seen["torch graphs"]
+        if name == "used_on_one_rank":
+            assert seen["suture operations"] == seen["torch operations"]
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_what_only_python_can_make_is_a_break_and_no_more(found, name):
+    for rank in found:
+        seen = rank[name]
+        assert [text.split()[0] for text in seen["breaks"]] == BREAKS[name]
+        if name not in TORCH_RAISES:
+            more = seen["suture operations"] - seen["torch operations"]
+            assert more >= 0
+            # operations that torch.compile leaves to Python may be in graphs of their own
+            assert seen["suture graphs"] <= seen["torch graphs"] + more
