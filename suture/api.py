@@ -337,8 +337,9 @@ hide(_Compiler.tell_watched.__code__)
 
 # ---- frames that start below compiled code
 
-# Code that is traced when a user's function calls it, but never compiled on its own.
-_NEVER_COMPILED = frozenset({"torch", "suture"})
+# Code that is traced when a user's function calls it, but never compiled on its own: torch's, and
+# what answers questions about types, which meets no tensor.
+_NEVER_COMPILED = frozenset({"torch", "suture", "typing", "typing_extensions"})
 # Code below which nothing is compiled, neither its frames nor any that they call. Where torch
 # compiles and runs what it compiled: a backward graph is compiled when it is first needed, perhaps
 # below compiled code.

@@ -1,7 +1,8 @@
 """config.repro_dir: a runnable script for what failed.
 
 For a graph a backend could not compile: the graph as a module, inputs with the same metadata, and
-the versions. For a function suture failed on: its source, if there is any, and how it was called.
+the versions. For a function suture failed on: its source, if there is any, what it reads from
+outside, and how it was called.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import inspect
 import itertools
 import platform
 import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ import torch.fx
 
 from suture import config
 
+_PLAIN = (int, float, complex, str, bytes, bool, type(None))
 _numbers = itertools.count(1)
 
 
@@ -55,32 +58,84 @@ if __name__ != "suture_repro":
     return _head(error) + body
 
 
-def function_failed(function: Any, state: tuple[Any, ...], error: Any) -> str:
-    """Write a script with the function's source and how it was called; gives its path."""
+def function_failed(function: Any, given: Mapping[str, Any], error: Any) -> str:
+    """Write a script with the function's source and how it was called; gives its path. `given` are
+    its parameters by name; those that are missing are None in the script."""
     if not config.repro_dir:
         return ""
     try:
         source = textwrap.dedent(inspect.getsource(function))
     except (OSError, TypeError):
         source = f"# the source of {getattr(function, '__qualname__', function)} is not available"
-    body = f"""
+    args, kwargs = call_of(function, given)
+    name = getattr(function, "__name__", "fn")
+    text = program_script(f"{_needed(function)}{source}", name, arguments_source(args, kwargs))
+    return _save("function", _head(error) + text)
+
+
+def program_script(source: str, name: str, arguments: str) -> str:
+    """A script that compiles a function and calls it once. `suture minify` runs it under the name
+    suture_repro, and reads `FUNCTION` and `arguments` of it."""
+    return f"""
 import torch
 
 import suture
 
-{source}
+{source.strip()}
 
+
+{arguments.strip()}
+
+
+FUNCTION = {name!r}
+
+if __name__ != "suture_repro":
+    suture.config.strict = True
+    args, kwargs = arguments()
+    print(suture.compile({name}, backend="eager")(*args, **kwargs))
+"""
+
+
+def arguments_source(args: list[Any], kwargs: dict[str, Any]) -> str:
+    """The function `arguments` of a script: it gives the positional and the named ones."""
+    named = "".join(f"{key!r}: {_spelled(value)}, " for key, value in kwargs.items())
+    return f"""
 def arguments():
     torch.manual_seed(0)
-    return [
-{textwrap.indent(_inputs(list(state[1:])), " " * 8)}
+    args = [
+{textwrap.indent(_inputs(args), " " * 8)}
     ]
-
-
-compiled = suture.compile({getattr(function, "__name__", "fn")}, backend="eager")
-print(compiled(*arguments()))
+    return args, {{{named.removesuffix(", ")}}}
 """
-    return _save("function", _head(error) + body)
+
+
+def call_of(function: Any, given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The call that gives the parameters of a function these values."""
+    code = function.__code__
+    names = iter(code.co_varnames)
+    args = [given.get(next(names)) for _ in range(code.co_argcount)]
+    kwargs = {name: given.get(name) for name in itertools.islice(names, code.co_kwonlyargcount)}
+    if code.co_flags & inspect.CO_VARARGS:
+        args += given.get(next(names)) or ()
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        kwargs |= given.get(next(names)) or {}
+    return args, kwargs
+
+
+def _needed(function: Any) -> str:
+    """Lines that bind what the function reads from outside, as far as text can say it: modules,
+    what can be imported, and plain values."""
+    lines = []
+    outside = inspect.getclosurevars(function) if inspect.isfunction(function) else None
+    for name, value in {**outside.globals, **outside.nonlocals}.items() if outside else ():
+        if inspect.ismodule(value):
+            line = f"import {value.__name__} as {name}"
+            lines.append(line if value.__name__ != name else f"import {name}")
+        elif isinstance(value, (torch.Tensor, *_PLAIN)):
+            lines.append(f"{name} = {_spelled(value)}")
+        elif getattr(value, "__module__", "__main__") != "__main__":
+            lines.append(f"from {value.__module__} import {value.__name__} as {name}")
+    return "".join(f"{line}\n" for line in lines if line not in ("import torch", "import suture"))
 
 
 def _module_source(module: torch.fx.GraphModule) -> str:
@@ -93,9 +148,14 @@ def _inputs(values: list[Any]) -> str:
 
 
 def _spelled(value: Any) -> str:
-    """An expression that makes a value like this one."""
+    """An expression that makes a value like this one; None for what cannot be written."""
+    if type(value) in (list, tuple):
+        inside = ", ".join(map(_spelled, value))
+        return f"[{inside}]" if type(value) is list else f"({inside}{',' * (len(value) == 1)})"
+    if type(value) is dict and all(type(key) in _PLAIN for key in value):
+        return "{" + ", ".join(f"{key!r}: {_spelled(one)}" for key, one in value.items()) + "}"
     if not isinstance(value, torch.Tensor):
-        return repr(value) if isinstance(value, (int, float, str, bool, type(None))) else "None"
+        return repr(value) if type(value) in _PLAIN else "None"
     try:
         size, stride = [int(s) for s in value.shape], [int(s) for s in value.stride()]
     except (RuntimeError, TypeError, ValueError, AttributeError):

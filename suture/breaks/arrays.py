@@ -55,6 +55,7 @@ ARRAY_DTYPE = define(
 ARRAY_VERSION = user_error(
     "GB0159",
     "Unsupported ndarray.__version__ access",
+    title="__version__ of an array",
     explanation=(
         "An array has no __version__; NumPy itself does. Eager raises the same AttributeError."
     ),
@@ -64,6 +65,7 @@ ARRAY_VERSION = user_error(
 TENSOR_NUMPY = captured(
     "GB0105",
     "Tensor.numpy() with trace_numpy=False",
+    title="tensor.numpy() and functions of NumPy",
     explanation=(
         "Tensor.numpy() and NumPy functions go into the graph as torch operations; suture has no "
         "option that switches this off."

@@ -24,6 +24,7 @@ TENSOR_HOOK = define(
 HOOK_HANDLE = captured(
     "GB0013",
     "Attempted to represent unregistered RemovableHandle",
+    title="Handle of a hook, kept or removed",
     explanation=(
         "Removing a hook through its handle changes a table of the module or tensor; the table is "
         "brought up to date when the graph has run."
@@ -60,6 +61,7 @@ ENGINE_METHOD = define(
 QUEUE_CALLBACK = user_error(
     "GB0166",
     "Unsupported torch._C._ImperativeEngine.queue_callback()",
+    title="queue_callback() outside of a backward pass",
     explanation=(
         "queue_callback() may be called only while a backward pass runs. Elsewhere eager raises "
         "the same RuntimeError."
@@ -70,6 +72,7 @@ QUEUE_CALLBACK = user_error(
 FORWARD_CALLABLE = captured(
     "GB0085",
     "Non-function or method in subclass of torch.autograd.Function",
+    title="forward or backward of an autograd.Function that is no function",
     explanation="`forward` and `backward` of a torch.autograd.Function may be any callables.",
     hints=("Nothing to change. A staticmethod with a plain function is the usual form.",),
 )
@@ -77,6 +80,7 @@ FORWARD_CALLABLE = captured(
 SAVE_FOR_BACKWARD = captured(
     "GB0138",
     "Unsupported autograd.Function context `save_for_backward`",
+    title="ctx.save_for_backward",
     explanation=(
         "ctx.save_for_backward and ctx.saved_tensors work as in eager, from forward or from "
         "setup_context."
@@ -87,6 +91,7 @@ SAVE_FOR_BACKWARD = captured(
 CONTEXT_METHOD = captured(
     "GB0139",
     "Unsupported autograd.Function context method",
+    title="Method of ctx in an autograd.Function",
     explanation=(
         "The methods of ctx work as in eager: set_materialize_grads, mark_non_differentiable, "
         "mark_dirty, needs_input_grad."
@@ -97,6 +102,7 @@ CONTEXT_METHOD = captured(
 FUNCTION_METHOD = captured(
     "GB0140",
     "Unsupported autograd.Function method",
+    title="Method of an autograd.Function class",
     explanation=(
         "Static methods, class methods and inherited methods of a torch.autograd.Function class "
         "can be called like those of any class."
@@ -107,6 +113,7 @@ FUNCTION_METHOD = captured(
 CUSTOM_JVP = captured(
     "GB0144",
     "Unsupported custom jvp",
+    title="jvp of an autograd.Function",
     explanation=(
         "A torch.autograd.Function may define jvp for forward-mode derivatives; it is used where "
         "forward mode is."
@@ -117,6 +124,7 @@ CUSTOM_JVP = captured(
 CUSTOM_VJP = captured(
     "GB0145",
     "Unsupported custom vjp",
+    title="vjp of an autograd.Function",
     explanation="A torch.autograd.Function may define vjp instead of backward, under either name.",
     hints=("Nothing to change. `backward` is the name that most readers expect.",),
 )

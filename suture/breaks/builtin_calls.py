@@ -39,6 +39,7 @@ ID_OF_NEW = define(
 DEEPCOPY = captured(
     "GB0179",
     "copy.deepcopy()",
+    title="copy.copy and copy.deepcopy",
     explanation=(
         "copy.copy and copy.deepcopy are followed through containers, objects and tensors. A part "
         "that is copied by compiled code is a break of that part's own number."
@@ -49,6 +50,7 @@ DEEPCOPY = captured(
 CONSTANT_COMPARED = captured(
     "GB0023",
     "Builtin `operator.*` comparison with constant `self` failed",
+    title="Comparison of a constant with an object",
     explanation=(
         "A constant may be compared with any object: the object's own `__eq__`, `__gt__` and so on "
         "are asked when the constant does not know the answer."
@@ -59,6 +61,7 @@ CONSTANT_COMPARED = captured(
 ENUM = captured(
     "GB0054",
     "Failed to construct Enum variable",
+    title="Member of an enum by its value",
     explanation=(
         "Color(value) looks up the member of an enum while compiling; a value that the enum does "
         "not have raises ValueError, as in eager."
@@ -69,6 +72,7 @@ ENUM = captured(
 RANGE_ATTRIBUTE = captured(
     "GB0136",
     "Unsupported attribute for range() object",
+    title="Attribute of a range",
     explanation=(
         "All attributes and methods of range objects are known: start, stop, step, index, count."
     ),
@@ -78,6 +82,7 @@ RANGE_ATTRIBUTE = captured(
 SLICE_ATTRIBUTE = captured(
     "GB0137",
     "Unsupported attribute for slice() object",
+    title="Attribute of a slice",
     explanation=(
         "All attributes and methods of slice objects are known: start, stop, step, indices."
     ),
@@ -87,6 +92,7 @@ SLICE_ATTRIBUTE = captured(
 HASATTR = captured(
     "GB0150",
     "Unsupported hasattr call",
+    title="hasattr() of any object",
     explanation=(
         "hasattr() is answered for every object whose lookup is plain Python, functions, classes "
         "and partials included; the answer is guarded."
@@ -97,6 +103,7 @@ HASATTR = captured(
 HASATTR_OF_DICT = captured(
     "GB0217",
     "unsupported hasattr operation",
+    title="hasattr() of a dict",
     explanation=(
         "hasattr() on dicts, OrderedDicts, defaultdicts and their subclasses is answered from the "
         "class and the instance."
@@ -107,6 +114,7 @@ HASATTR_OF_DICT = captured(
 INSPECT = captured(
     "GB0151",
     "Unsupported inspect call",
+    title="inspect.signature",
     explanation=(
         "inspect.signature and its parameters are answered while compiling: a function's signature "
         "does not change."
@@ -117,6 +125,7 @@ INSPECT = captured(
 CAST = captured(
     "GB0174",
     "bad args to builtin cast()",
+    title="typing.cast",
     explanation=(
         "typing.cast gives back its second argument, whether it is passed by position or by name."
     ),
@@ -126,6 +135,7 @@ CAST = captured(
 ISINSTANCE = captured(
     "GB0175",
     "builtin isinstance() cannot determine type of argument",
+    title="isinstance() of any value",
     explanation=(
         "The type of every value is known while compiling, also of values that cannot be looked "
         "into, so isinstance() is always answered."
@@ -136,6 +146,7 @@ ISINSTANCE = captured(
 ISINSTANCE_OF_EXTENSION = captured(
     "GB0194",
     "isinstance() called on user defined object with C extensions",
+    title="isinstance() of an object of a class written in C",
     explanation=(
         "isinstance() needs the type of an object only; that the type is written in C makes no "
         "difference."
@@ -146,6 +157,7 @@ ISINSTANCE_OF_EXTENSION = captured(
 ISSUBCLASS = captured(
     "GB0195",
     "issubclass() with non-constant arguments",
+    title="issubclass() of a computed class",
     explanation=(
         "issubclass() is answered for every class, also for one that was computed with type(x) or "
         "read from an attribute."
@@ -156,6 +168,7 @@ ISSUBCLASS = captured(
 CONSTANT_FOLD = captured(
     "GB0178",
     "constant fold exception",
+    title="Builtin that raises on constants",
     explanation=(
         "A builtin that raises on constants (int('x'), math.sqrt(-1)) raises inside the captured "
         "code, and the program's own except clause handles it there."
@@ -166,6 +179,7 @@ CONSTANT_FOLD = captured(
 DATACLASS_FIELDS = captured(
     "GB0180",
     "dataclass fields failure",
+    title="dataclasses.fields and asdict",
     explanation=(
         "dataclasses.fields and asdict work on instances and on classes; the fields are part of "
         "the class and known while compiling."
@@ -176,6 +190,7 @@ DATACLASS_FIELDS = captured(
 STR_OF_OBJECT = captured(
     "GB0184",
     "failed to call str() on user defined object",
+    title="str() of an object",
     explanation="str() follows the `__str__` or the `__repr__` of the object's class.",
     hints=(
         "Nothing to change.",
@@ -186,6 +201,7 @@ STR_OF_OBJECT = captured(
 GETATTR_NAME = captured(
     "GB0190",
     "getattr() with non-constant name argument",
+    title="getattr() with a computed name",
     explanation="The name given to getattr() may be computed: strings are known while compiling.",
     hints=("Nothing to change.",),
 )
@@ -193,6 +209,7 @@ GETATTR_NAME = captured(
 ID_OF_OBJECT = captured(
     "GB0191",
     "id() with unsupported args",
+    title="id() of an object from outside",
     explanation=(
         "id() of an object from outside (a list, a function, a module) is its address, guarded by "
         "identity."

@@ -166,6 +166,7 @@ ARGUMENT_OUTSIDE_GRAPH = define(
 NONSTRICT_LIMIT = captured(
     "GB0078",
     "Limitation of `nonstrict_trace",
+    title="nonstrict_trace inside the compiled function",
     explanation=(
         "A function may be marked with `nonstrict_trace` where it is made, also inside the "
         "compiled function: it is then followed like any other."
@@ -189,6 +190,7 @@ UNITTEST_METHOD = define(
 ARGUMENT_TYPE_ERROR = user_error(
     "GB0111",
     "TypeError from user code",
+    title="Call that does not fit the function",
     explanation=(
         "The call does not fit the function: an argument too many, one missing, a name that it "
         "does not have. Eager raises the same TypeError."
@@ -199,6 +201,7 @@ ARGUMENT_TYPE_ERROR = user_error(
 METHOD_ARGUMENTS = user_error(
     "GB0117",
     "Unhandled args for method",
+    title="Tensor method called with arguments it does not take",
     explanation=(
         "A method of a tensor got arguments that it does not take. Python makes the call, and the "
         "TypeError is the one that eager raises."
@@ -209,6 +212,7 @@ METHOD_ARGUMENTS = user_error(
 BUILTIN_ARGUMENTS = user_error(
     "GB0193",
     "invalid call to builtin op handler",
+    title="Builtin called with wrong arguments",
     explanation=(
         "A builtin function was called with the wrong number or the wrong kind of arguments. Eager "
         "raises the same TypeError."
@@ -219,6 +223,7 @@ BUILTIN_ARGUMENTS = user_error(
 STAR_ARGUMENTS = captured(
     "GB0167",
     "Variadic function call with bad args/kwargs type",
+    title="f(*args, **kwargs) with any iterable and mapping",
     explanation=(
         "`f(*args, **kwargs)` takes any iterable and any mapping, as in eager: generators, dict "
         "views, objects with `__iter__` or with `keys` and `__getitem__`."
@@ -229,6 +234,7 @@ STAR_ARGUMENTS = captured(
 PARTIAL_KEYWORDS = captured(
     "GB0186",
     "functools.partial() with non-literal keyword",
+    title="functools.partial with keywords",
     explanation=(
         "functools.partial is followed with whatever keywords it holds, also those given as "
         "`**options`."
@@ -239,6 +245,7 @@ PARTIAL_KEYWORDS = captured(
 WRAPS = captured(
     "GB0187",
     "functools.wraps",
+    title="functools.wraps in the compiled function",
     explanation=(
         "A decorator that uses functools.wraps may be applied inside the compiled function, also "
         "to functions from outside: the wrapper is made in the graph's Python part."

@@ -55,6 +55,7 @@ MODE_AROUND = define(
 GENERATOR_MANAGER = captured(
     "GB0221",
     "non-generator contextlib.contextmanager",
+    title="contextmanager without a yield of its own",
     explanation=(
         "A function under contextlib.contextmanager need not contain a `yield` of its own: one "
         "that returns a generator is followed as well."
@@ -78,6 +79,7 @@ VERSION_COUNTER_MANAGER = define(
 PROFILER_MANAGER = captured(
     "GB0212",
     "torch.profiler object escaped from compiled region",
+    title="record_function that is returned",
     explanation=(
         "A profiler's range, such as torch.profiler.record_function, can be made in the compiled "
         "function and returned or stored."

@@ -141,6 +141,7 @@ TENSOR_SLICE = define(
 SHAPE_ASSERT = user_error(
     "GB0002",
     "Assertion failed on symbolic shapes",
+    title="assert about shapes that does not hold",
     explanation=(
         "The assertion is about shapes, so its outcome is known while compiling, and it does not "
         "hold for this call. The AssertionError is raised where eager raises it."
@@ -154,6 +155,7 @@ SHAPE_ASSERT = user_error(
 ASSERT_MESSAGE = captured(
     "GB0171",
     "assert with non-string message",
+    title="assert with a message that is no text",
     explanation=(
         "The message of a failing `assert` may be any object, as in eager: it becomes the argument "
         "of the AssertionError."
@@ -164,6 +166,7 @@ ASSERT_MESSAGE = captured(
 THROW_INTO_GENERATOR = captured(
     "GB0024",
     "CLEANUP_THROW with StopIteration",
+    title="throw() and close() through yield from",
     explanation=(
         "throw() and close() on a generator that delegates with `yield from` reach the inner "
         "generator, and a StopIteration out of it ends the delegation as Python defines it."
@@ -176,6 +179,7 @@ THROW_INTO_GENERATOR = captured(
 SEND_TO_ITERATOR = captured(
     "GB0094",
     "SEND with bad type",
+    title="yield from over something that is no generator",
     explanation=(
         "`yield from` works over generators, lists, tuples, ranges and objects with `__iter__` "
         "alike; each is followed into the graph."

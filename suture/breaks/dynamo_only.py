@@ -51,6 +51,7 @@ REAL_VALUE = not_applicable(
 NO_REAL_VALUE = captured(
     "GB0176",
     "call_id() without associated real value",
+    title="id() of a value made in the graph",
     explanation=(
         "id() of a value made in the graph stands for that value: it may be compared with other "
         "ids, be a key of a dict or in a set, and be returned."

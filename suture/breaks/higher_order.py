@@ -38,6 +38,7 @@ BODY_SIDE_EFFECT = define(
 BODY_ALIASES = user_error(
     "GB0040",
     "Encountered aliasing during higher order op tracing",
+    title="torch.cond with a branch that gives back its input",
     explanation=(
         "A branch of torch.cond (or the body of another higher-order operator) gives back one of "
         "its inputs, or the same tensor twice. torch refuses that in eager too."
@@ -48,6 +49,7 @@ BODY_ALIASES = user_error(
 BODY_MUTATES = user_error(
     "GB0041",
     "Encountered input mutation during higher order op tracing",
+    title="torch.cond with a branch that changes its input",
     explanation=(
         "A branch of torch.cond (or the body of another higher-order operator) changes one of its "
         "inputs in place. torch refuses that in eager too."
@@ -71,6 +73,7 @@ INVOKE_SUBGRAPH = define(
 NESTED_REGION = captured(
     "GB0042",
     "Encountered non user function variable during invoke_subgraph HOP tracing",
+    title="nested_compile_region around something that is no plain function",
     explanation=(
         "torch.compiler.nested_compile_region may wrap any callable: a function, a partial, a "
         "method, a module."
@@ -81,6 +84,7 @@ NESTED_REGION = captured(
 MODULE_IN_BODY = captured(
     "GB0073",
     "Invoking an nn.Module inside a HigherOrderOperator",
+    title="Module called in a branch of torch.cond",
     explanation=(
         "Branches of torch.cond may call modules; their parameters become inputs of the branch."
     ),
@@ -90,6 +94,7 @@ MODULE_IN_BODY = captured(
 MODULE_IN_CHECKPOINT = captured(
     "GB0074",
     "Invoking an nn.Module inside a higher order operator",
+    title="Module called inside a checkpoint",
     explanation=(
         "torch.utils.checkpoint and its kin may be given functions that call modules, and modules "
         "themselves."

@@ -24,6 +24,7 @@ BACKWARD_HOOKS = define(
 MODULE_CONSTRUCTION = captured(
     "GB0162",
     "Unsupported super().__init__() call",
+    title="Module made in the compiled function",
     explanation=(
         "A module may be made inside the compiled function: its `__init__` is followed, and that "
         "of its base classes. (Making a parameter is a call of its own, which Python makes.)"
@@ -34,6 +35,7 @@ MODULE_CONSTRUCTION = captured(
 RNN = captured(
     "GB0014",
     "Attempted to wrap RNN, GRU, or LSTM",
+    title="RNN, GRU and LSTM modules",
     explanation="RNN, GRU and LSTM modules go into the graph like other modules.",
     hints=("Nothing to change.",),
 )
@@ -41,6 +43,7 @@ RNN = captured(
 MODULE_METHOD = captured(
     "GB0121",
     "UnspecializedNNModuleVariable missing method",
+    title="Method of torch.nn.Module itself",
     explanation=(
         "The methods of torch.nn.Module itself (children, named_parameters, eval, get_submodule) "
         "are followed like any Python code."
@@ -51,6 +54,7 @@ MODULE_METHOD = captured(
 MODULE_KEY = captured(
     "GB0153",
     "Unsupported key type for nn.Module.__getitem__",
+    title="ModuleList or ModuleDict with a computed index",
     explanation=(
         "ModuleList, ModuleDict and Sequential may be indexed with computed ints, slices and "
         "strings, and with objects that have `__index__`."
@@ -64,6 +68,7 @@ MODULE_KEY = captured(
 MODULE_ATTRIBUTE_TYPE = captured(
     "GB0161",
     "Unsupported nn.Module attribute type",
+    title="Attribute of a module, of any type",
     explanation="Attributes of modules, and of their classes, may be of any type.",
     hints=("Nothing to change.",),
 )
@@ -71,6 +76,7 @@ MODULE_ATTRIBUTE_TYPE = captured(
 CHANGED_MODULE = captured(
     "GB0189",
     "getattr() on nn.Module with pending mutation",
+    title="Attribute of a module, set and read again",
     explanation=(
         "A module's attributes can be set and read again in the same function: reading sees what "
         "was set."
@@ -81,6 +87,7 @@ CHANGED_MODULE = captured(
 MODULE_ARGUMENTS = captured(
     "GB0202",
     "non-const argument in nn.Module method",
+    title="Arguments of a module's method",
     explanation="Methods of modules take any arguments, as other functions do.",
     hints=("Nothing to change.",),
 )
@@ -88,6 +95,7 @@ MODULE_ARGUMENTS = captured(
 MODULE_GETATTR = captured(
     "GB0211",
     "torch.nn.Module with a non-function custom __getattr__",
+    title="Module with a __getattr__ that is no function",
     explanation=(
         "`__getattr__` of a module may be any callable that its class holds; it is called as "
         "Python calls it."
@@ -98,6 +106,7 @@ MODULE_GETATTR = captured(
 UNINITIALIZED = user_error(
     "GB0119",
     "Uninitialized nn.Module",
+    title="Module whose __init__ does not call super().__init__()",
     explanation=(
         "The class's `__init__` does not call super().__init__(), so the module has no tables for "
         "parameters and hooks. Eager raises the same AttributeError."

@@ -162,6 +162,7 @@ UNKNOWN_METHOD = define(
 DELETE_THROUGH_SUPER = captured(
     "GB0004",
     "Attempted super().__delattr__() on an object without mutation tracking",
+    title="del of an attribute through super()",
     explanation=(
         "super().__delattr__(name) removes an attribute; the removal is put back when the graph "
         "has run, whatever the object is."
@@ -172,6 +173,7 @@ DELETE_THROUGH_SUPER = captured(
 DELETE_COMPUTED_NAME = captured(
     "GB0084",
     "Non-constant attribute given to `super().__delattr__()`",
+    title="super().__delattr__ with a computed name",
     explanation="The name of the attribute may be computed: strings are known while compiling.",
     hints=("Nothing to change.",),
 )
@@ -179,6 +181,7 @@ DELETE_COMPUTED_NAME = captured(
 SUPER_CALLABLE = captured(
     "GB0006",
     "Attempted to call a super() attribute that is not a function or method",
+    title="Call of what super() finds, when it is no function",
     explanation=(
         "What super() finds may be any callable: an object with `__call__`, a partial, a class. It "
         "is called as Python calls it."
@@ -189,6 +192,7 @@ SUPER_CALLABLE = captured(
 SUPER_ATTRIBUTE = captured(
     "GB0113",
     "Unable to resolve super getattr",
+    title="Attribute read through super()",
     explanation=(
         "Attributes read through super() are found along the class order, properties and other "
         "descriptors included."
@@ -199,6 +203,7 @@ SUPER_ATTRIBUTE = captured(
 READ_DELETED = captured(
     "GB0010",
     "Attempted to read a deleted variable",
+    title="Read of a variable that was deleted",
     explanation=(
         "Reading an attribute that was deleted before raises AttributeError inside the captured "
         "code, and getattr with a default or an except clause answers it there."
@@ -212,6 +217,7 @@ READ_DELETED = captured(
 SPECIAL_SETTERS = captured(
     "GB0131",
     "Unsupported __setitem__/__setattr__ inline attempt",
+    title="Class with its own __setitem__ or __setattr__",
     explanation=(
         "A subclass of dict or list with its own `__setitem__`, and any class with its own "
         "`__setattr__`, is followed into that method."

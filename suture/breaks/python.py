@@ -7,6 +7,7 @@ from suture.breaks.registry import Kind, Leaves, Status, captured, define, user_
 UNKNOWN_INSTRUCTION = define(
     "GB0082",
     "Missing bytecode handler",
+    title="Bytecode instruction without a handler",
     message="the instruction {opcode}",
     explanation=(
         "The line compiles to the instruction `{opcode}`, for which suture has no handler. Python "
@@ -108,6 +109,7 @@ STAR_EXCEPT = define(
 DELETED_LOCAL = captured(
     "GB0011",
     "Attempted to read undefined local variable",
+    title="Read of a local variable without a value",
     explanation=(
         "Reading a variable that has no value at that point raises UnboundLocalError inside the "
         "captured code, and an except clause answers it there."
@@ -121,6 +123,7 @@ DELETED_LOCAL = captured(
 COMPREHENSION_ARGUMENT = captured(
     "GB0012",
     "Attempted to read undefined local variable (implicit)",
+    title="Hidden argument of a comprehension",
     explanation=(
         "The hidden argument of comprehensions and generator expressions is passed as Python "
         "passes it, nested ones included."
@@ -131,6 +134,7 @@ COMPREHENSION_ARGUMENT = captured(
 UNINITIALIZED_LOCAL = user_error(
     "GB0076",
     "LOAD_FAST_CHECK on uninitialized variable",
+    title="Variable that was never set",
     explanation=(
         "A variable is read on a way through the function on which it was never set. Eager raises "
         "the same UnboundLocalError."
@@ -141,6 +145,7 @@ UNINITIALIZED_LOCAL = user_error(
 UNINITIALIZED_CELL = user_error(
     "GB0091",
     "Read uninitialized cell",
+    title="Variable of an outer function that is not set yet",
     explanation=(
         "An inner function reads a variable of the outer one before it is set. Eager raises the "
         "same NameError."
@@ -151,6 +156,7 @@ UNINITIALIZED_CELL = user_error(
 CELL_WRITE = captured(
     "GB0169",
     "Write to immutable cell",
+    title="nonlocal variable that is written",
     explanation=(
         "nonlocal variables can be written from inner functions; the cells of functions from "
         "outside have their new values afterwards."
@@ -161,6 +167,7 @@ CELL_WRITE = captured(
 FORMAT_NAMES = captured(
     "GB0020",
     "BUILD_STRING key conflict",
+    title="f-string inside an f-string",
     explanation=(
         "f-strings are put together from their parts, whatever format strings they hold inside."
     ),
@@ -170,6 +177,7 @@ FORMAT_NAMES = captured(
 FORMAT_PARTS = captured(
     "GB0021",
     "BUILD_STRING type error",
+    title="f-string with objects of any class",
     explanation=(
         "The parts of an f-string may be any objects with a `__format__`, `__str__` or `__repr__` "
         "in Python."
@@ -183,6 +191,7 @@ FORMAT_PARTS = captured(
 IMPORT_RESULT = captured(
     "GB0022",
     "Bad import result",
+    title="import of something that is no module",
     explanation=(
         "`import` gives what sys.modules holds under the name, also where a library has put an "
         "object there that is no module."
@@ -193,6 +202,7 @@ IMPORT_RESULT = captured(
 IMPORT_FAILURE = user_error(
     "GB0069",
     "Import failure",
+    title="import that fails",
     explanation=(
         "The import fails. Eager raises the same ImportError, and an except clause around it "
         "handles it."
@@ -203,6 +213,7 @@ IMPORT_FAILURE = user_error(
 INTRINSIC = captured(
     "GB0079",
     "Missing CALL_INTRINSIC_1 handler",
+    title="Instruction of a newer Python",
     explanation=(
         "The small operations that newer Pythons fold into one instruction (unary plus, a list "
         "into a tuple, a generator's StopIteration) are all handled."

@@ -23,6 +23,7 @@ SET_TRACEBACK = define(
 RAISED = captured(
     "GB0088",
     "Observed exception",
+    title="Exception that is handled some calls up",
     explanation=(
         "Exceptions may be raised in one function and handled in another, three calls up: it all "
         "happens while compiling. One that nothing handles leaves the compiled function as it "
@@ -34,6 +35,7 @@ RAISED = captured(
 HANDLED = captured(
     "GB0089",
     "Observed exception (EXCEPT_HANDLER)",
+    title="try, except, else and finally",
     explanation=(
         "except, else and finally clauses run as Python defines it, nested and re-raised "
         "exceptions included."
@@ -44,6 +46,7 @@ HANDLED = captured(
 EXCEPTION_ATTRIBUTE = captured(
     "GB0135",
     "Unsupported attribute assignment on Exception object",
+    title="Attribute set on an exception",
     explanation="Attributes of an exception can be set and read like those of any object.",
     hints=("Nothing to change.",),
 )
@@ -51,6 +54,7 @@ EXCEPTION_ATTRIBUTE = captured(
 EXCEPT_TUPLE = user_error(
     "GB0050",
     "Exception with bad expected type",
+    title="except with something that is no class of exceptions",
     explanation=(
         "An except clause names something that is no exception class, next to others or alone. "
         "Eager raises the same TypeError when an exception reaches the clause."
@@ -61,6 +65,7 @@ EXCEPT_TUPLE = user_error(
 EXCEPT_VALUE = user_error(
     "GB0051",
     "Exception with non-type expectation",
+    title="except with a value instead of a class",
     explanation=(
         "An except clause names a value where a class is needed, such as an instance of an "
         "exception. Eager raises the same TypeError when an exception reaches the clause."
@@ -71,6 +76,7 @@ EXCEPT_VALUE = user_error(
 RAISE_NON_EXCEPTION = user_error(
     "GB0057",
     "Failed to raise exception",
+    title="raise of something that is no exception",
     explanation=(
         "`raise` was given something that is no exception. Eager raises the same TypeError."
     ),

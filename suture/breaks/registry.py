@@ -134,7 +134,13 @@ def define(
 
 
 def captured(
-    number: str, type: str, *, explanation: str, hints: tuple[str, ...], note: str = ""
+    number: str,
+    type: str,
+    *,
+    title: str,
+    explanation: str,
+    hints: tuple[str, ...],
+    note: str = "",
 ) -> BreakType:
     """Add a situation that stops TorchDynamo and that suture takes into the graph."""
     return define(
@@ -145,6 +151,7 @@ def captured(
         kind=None,
         status=Status.CAPTURED,
         note=note,
+        title=title,
     )
 
 
@@ -167,6 +174,7 @@ def user_error(
     number: str,
     type: str,
     *,
+    title: str,
     message: str = "",
     explanation: str,
     hints: tuple[str, ...],
@@ -182,6 +190,7 @@ def user_error(
         kind=Kind.USER_ERROR,
         status=Status.ERROR,
         note=note,
+        title=title,
     )
 
 

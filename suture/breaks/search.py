@@ -85,9 +85,10 @@ def search(query: str) -> Found:
 
 
 def score(entry: BreakType, words: list[str]) -> int:
-    """How well an entry fits; 0 if one of the words is nowhere in it. What can happen counts more
-    than what is only on record."""
+    """How well an entry fits; 0 if one of the words is nowhere in it. What breaks graphs counts
+    twice as much as what is only on record."""
     found = texts()[entry.number]
+    breaks = entry.status is Status.BREAK
     total = 0
     for word in words:
         whole = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
@@ -98,4 +99,4 @@ def score(entry: BreakType, words: list[str]) -> int:
         if not best:
             return 0
         total += best + 2 * found.heading.startswith(word)
-    return 2 * total + (entry.status is Status.BREAK)
+    return 2 * total * (1 + breaks) + breaks

@@ -84,6 +84,7 @@ SUBCLASS_CONSTRUCTOR = define(
 TORCH_FUNCTION_REFUSED = user_error(
     "GB0000",
     "All __torch_function__ overrides returned NotImplemented due to TypeError from user code",
+    title="Every __torch_function__ declines the operation",
     explanation=(
         "Every argument with a `__torch_function__` declined the operation by returning "
         "NotImplemented. Eager raises the same TypeError."

@@ -7,6 +7,7 @@ from suture.breaks.registry import Kind, Leaves, captured, define, user_error
 TOLIST = captured(
     "GB0109",
     "Tensor.tolist() with non-integer tensor",
+    title="tensor.tolist()",
     explanation=(
         "tolist() goes into the graph: each number of the list is a result of the graph, floats "
         "as well as integers, and may be computed with inside it."
@@ -245,6 +246,7 @@ SET_ATTRIBUTE = define(
 INPLACE_VIEW = captured(
     "GB0072",
     "Inplace op on input tensor",
+    title="In-place change of the shape of an argument",
     explanation=(
         "In-place operations that change the shape of an argument (unsqueeze_, t_, squeeze_) go "
         "into the graph, and the argument has its new shape afterwards."
@@ -255,6 +257,7 @@ INPLACE_VIEW = captured(
 RANDOM = captured(
     "GB0107",
     "Tensor.random_ op",
+    title="tensor.random_()",
     explanation=(
         "random_() goes into the graph and draws from torch's generator in the same order as eager."
     ),
@@ -264,6 +267,7 @@ RANDOM = captured(
 UNIFORM_FROM = captured(
     "GB0110",
     "Tensor.uniform_ op called with `from` keyword",
+    title="tensor.uniform_(**{'from': low})",
     explanation=(
         "`from` is a reserved word in Python, so it has to be given as `**{{'from': low}}`; the "
         "call goes into the graph all the same."
@@ -274,6 +278,7 @@ UNIFORM_FROM = captured(
 LIST_BY_TENSOR = user_error(
     "GB0070",
     "Indexing list with non-scalar tensor",
+    title="List indexed with a tensor of several elements",
     explanation=(
         "A list was indexed with a tensor of more than one element. Eager raises the same "
         "TypeError."

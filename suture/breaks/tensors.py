@@ -58,6 +58,7 @@ DYNAMIC_SHAPE_OP = define(
 FAKE_FAILED = user_error(
     "GB0064",
     "Fake tensor propagation exception",
+    title="Operation that fails on these inputs",
     message="{operator} fails on these inputs: {error}",
     explanation=(
         "Working out the result's shape and dtype raised the error above. Nearly always the real "
@@ -203,6 +204,7 @@ FAKE_UNSUPPORTED = define(
 UNSUPPORTED_VALUE = user_error(
     "GB0112",
     "TypeError when making fake tensor call",
+    title="Operation called with arguments it does not take",
     explanation=(
         "A torch operation was called with arguments that it does not take. Eager raises the same "
         "TypeError at the same line."
@@ -215,6 +217,7 @@ UNSUPPORTED_VALUE = user_error(
 MISSING_METHOD = user_error(
     "GB0081",
     "Missing attribute when running call_method node",
+    title="Method that a tensor does not have",
     explanation="The tensor has no method of that name. Eager raises the same AttributeError.",
     hints=("Check the spelling, and the version of torch that the method came with.",),
 )
@@ -222,6 +225,7 @@ MISSING_METHOD = user_error(
 NO_OVERLOAD = user_error(
     "GB0049",
     "Error when attempting to resolve op packet",
+    title="torch.ops operator with arguments it does not take",
     explanation=(
         "No overload of the torch.ops operator takes these arguments. Eager raises the same error."
     ),
@@ -231,6 +235,7 @@ NO_OVERLOAD = user_error(
 BROADCAST = user_error(
     "GB0182",
     "failed to broadcast when attempting Tensor comparison op",
+    title="Comparison of tensors whose shapes do not fit",
     explanation=(
         "The two tensors of a comparison have shapes that do not broadcast. Eager raises the same "
         "RuntimeError."
@@ -241,6 +246,7 @@ BROADCAST = user_error(
 NON_TENSOR_RESULT = captured(
     "GB0208",
     "torch.* op returned non-Tensor",
+    title="torch function that returns a Python value",
     explanation=(
         "Functions of torch that return Python values worked out from dtypes and shapes "
         "(torch.result_type, torch.is_floating_point, torch.broadcast_shapes) are answered while "
@@ -255,6 +261,7 @@ NON_TENSOR_RESULT = captured(
 BUILTIN_ON_TENSORS = captured(
     "GB0213",
     "unimplemented builtin op on tensor arguments",
+    title="Python's operators and builtins on tensors",
     explanation=(
         "Python's operators and builtins that work on tensors in eager (abs, pow, sum, the "
         "operator module) go into the graph as the torch operation they stand for."
@@ -265,6 +272,7 @@ BUILTIN_ON_TENSORS = captured(
 SIZE_COMPARISON = captured(
     "GB0214",
     "unsupported SymNode comparison op",
+    title="Comparison of sizes",
     explanation=(
         "Sizes may be compared in every way that ints can, `in` and `is` included; what the "
         "comparison found is guarded."
@@ -275,6 +283,7 @@ SIZE_COMPARISON = captured(
 TENSOR_COMPARISON = captured(
     "GB0215",
     "unsupported Tensor comparison op",
+    title="Comparison of a tensor with anything",
     explanation=(
         "A tensor may be compared with anything: with None and other objects the answer is a "
         "Python bool, as in eager; `is` compares identity."
@@ -285,6 +294,7 @@ TENSOR_COMPARISON = captured(
 IS_INFERENCE = captured(
     "GB0045",
     "Encountered tensor.is_inference() during tracing",
+    title="tensor.is_inference()",
     explanation=(
         "Whether a tensor was made in inference mode is known while compiling, and guarded."
     ),
@@ -294,6 +304,7 @@ IS_INFERENCE = captured(
 INFERENCE_MODE = captured(
     "GB0046",
     "Encountered torch.is_inference_mode_enabled during tracing",
+    title="torch.is_inference_mode_enabled()",
     explanation=(
         "Whether inference mode is on is known while compiling; a call in the other mode gets its "
         "own graph."
@@ -304,6 +315,7 @@ INFERENCE_MODE = captured(
 IDENTITY = captured(
     "GB0027",
     "Cannot check Tensor object identity without its fake value",
+    title="x is y for tensors",
     explanation=(
         "`x is y` on tensors compares identity. Which tensors are the same object is known "
         "while compiling, and guarded for arguments."
@@ -314,6 +326,7 @@ IDENTITY = captured(
 UNTAGGED_OPERATOR = captured(
     "GB0043",
     "Encountered non-PT2-compliant op",
+    title="Custom operator without tags",
     explanation="A custom operator needs no tag: with a fake kernel it goes into the graph.",
     hints=(
         "Nothing to change.",

@@ -38,7 +38,7 @@ from suture.compiler.misses.plain import meets_no_tensor, note_in_vain
 from suture.compiler.misses.reasons import explain_miss
 from suture.compiler.objects import MadeByPython
 from suture.compiler.plan import Plan, Retry
-from suture.runtime import Chain, torch_state, where
+from suture.runtime import Chain, slot_names, torch_state, where
 from suture.runtime.guards import finish
 from suture.runtime.points import PointData, Variant
 from suture.runtime.uncompiled import INTERPRET, THIS_CALL_PLAINLY, Uncompiled
@@ -101,7 +101,8 @@ def compile_point(
         return INTERPRET
     except Exception as error:
         _fault(data, point, error)
-        _tell_repro(repro.function_failed(state[0], state, error))
+        given = dict(zip(slot_names(data.chain), state)) if len(data.chain) == 1 else {}
+        _tell_repro(repro.function_failed(state[0], given, error))
         return INTERPRET
 
 

@@ -108,11 +108,10 @@ _TAKEN = frozenset({"graph", "held", "exc", "UNBOUND", *dir(builtins)})
 
 
 def where(chain: Chain) -> tuple[str, str, int | None]:
-    """(function, file, line) of the innermost frame."""
+    """(function, file, line) of the innermost frame. An instruction that the compiler notes no line
+    for, such as the jump at the end of a loop, has that of the one before it."""
     spec = chain[0]
     code = decode(spec.code)
-    return (
-        spec.code.co_qualname,
-        spec.code.co_filename,
-        code.line(min(spec.index, len(code.instructions) - 1)),
-    )
+    at = min(spec.index, len(code.instructions) - 1)
+    line = next((n for i in range(at, -1, -1) if (n := code.line(i))), None)
+    return spec.code.co_qualname, spec.code.co_filename, line

@@ -1,4 +1,4 @@
-"""suture minify: from a failure to a script of its smallest graph."""
+"""suture minify: from a failure to a script of its smallest graph, or of a small program."""
 
 from __future__ import annotations
 
@@ -68,3 +68,60 @@ def test_other_files_are_refused(tmp_path, capsys):
     assert main(["minify", str(other)]) == 2
     assert "no graph to reduce" in capsys.readouterr().err
     assert main(["minify", str(tmp_path / "none.py")]) == 2
+
+
+def faulty(x, options, *rest, scale=2.0):
+    y = x.sin()
+    for name in options["names"]:
+        y = y + len(name)
+    y = helper(y) * scale
+    z = y.tan() + sum(rest)
+    return z.cos()
+
+
+def helper(x):
+    return x.exp()
+
+
+@pytest.fixture
+def function_script(tmp_path, monkeypatch):
+    """Of a fault in suture itself: here tracing fails where `tan` is met."""
+    from suture.compiler.graph import builder
+
+    plain = builder.GraphBuilder.call
+
+    def call(self, op, target, args, kwargs):
+        if target == "tan":
+            raise LookupError(f"no {target} today, {len(self.graph.nodes)} nodes")
+        return plain(self, op, target, args, kwargs)
+
+    monkeypatch.setattr(builder.GraphBuilder, "call", call)
+    options = {"names": ["a", "bb"], "other": torch.ones(2)}
+    x = torch.randn(8, 16, requires_grad=True)
+    with suture.config.patch(repro_dir=str(tmp_path)):
+        suture.reset()
+        suture.compile(faulty, backend="eager")(x, options, 1, torch.ones(16), scale=3.0)
+    (found,) = tmp_path.glob("function_*.py")
+    return found
+
+
+def test_the_function_and_its_arguments_get_small_and_still_fail(function_script, capsys):
+    assert main(["minify", str(function_script)]) == 0
+    assert "of 6 statements, still InternalError" in capsys.readouterr().out
+    text = function_script.with_name(f"{function_script.stem}_min.py").read_text()
+    function = text[text.index("def faulty") : text.index("def arguments")]
+    assert "tan" in function and "cos" not in function and "helper" not in function
+    assert "for " not in function
+    assert "[1]" in text or "[1, 1]" in text
+    assert "16" not in text and "'bb'" not in text and "requires_grad" not in text
+    with pytest.raises(suture.exc.InternalError, match="no tan today"):
+        try:
+            exec(compile(text, "min.py", "exec"), {"__name__": "__main__"})
+        finally:
+            suture.config.strict = False
+
+
+def test_a_function_that_does_not_fail_is_said_to(function_script, capsys, monkeypatch):
+    monkeypatch.undo()
+    assert main(["minify", str(function_script)]) == 2
+    assert "does not fail" in capsys.readouterr().err

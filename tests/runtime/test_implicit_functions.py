@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import typing
+
 import torch
 
 import suture
+from suture import events
 
 
 def count(text):
@@ -32,3 +35,16 @@ def test_what_touches_no_tensor_runs_plainly_after_one_look():
     assert count.__code__ in unit.plain.values()
     stats = suture.stats()
     assert stats.graphs == 1 and not stats.recompilations and not stats.interpreted
+
+
+def hinted(x):
+    suture.skip_frame()
+    typing.Generic[typing.TypeVar("T")]  # where typing_extensions has a function of its own
+    return double(x)
+
+
+def test_questions_about_types_are_nothing_to_compile():
+    suture.reset()
+    with events.recorded(events.Installed, events.Broke) as seen:
+        suture.compile(hinted, backend="eager")(torch.ones(2))
+    assert {event.where.function for event in seen} == {"hinted", "double"}

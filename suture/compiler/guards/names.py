@@ -44,7 +44,23 @@ def spoken(text: str, slots: Mapping[str, str], module: type | None = None) -> s
             return _parameter(module, slot, parts[0]) + _joined(parts[1:])
         return slots.get(slot, slot) + _joined(parts)
 
-    return _SOURCE.sub(word, text)
+    return _loops(_SOURCE.sub(word, text))
+
+
+def _loops(text: str) -> str:
+    """A text in which how many items an iterator still gives is said in words."""
+    before, found, rest = text.partition("left_of(")
+    if not found:
+        return text
+    depth, end = 1, 0
+    while depth and end < len(rest):
+        depth += {"(": 1, ")": -1}.get(rest[end], 0)
+        end += 1
+    inside = rest[: end - 1]
+    for function in ("inner_of(", "iter("):
+        if inside.startswith(function):
+            inside = inside[len(function) : -1]
+    return f"{before}items left in {inside}{rest[end:]}"
 
 
 def slot_words(chain: Chain) -> dict[str, str]:

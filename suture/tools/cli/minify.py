@@ -1,4 +1,4 @@
-"""suture minify: the script of a graph that fails, made smaller."""
+"""suture minify: a script that fails, made smaller."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from suture.tools.cli.common import OK, fail, out
 def add(commands: Any) -> None:
     made = commands.add_parser(
         "minify",
-        help="make the script of a graph that fails smaller, as long as it fails",
-        description="Takes a graph_*.py that suture.config.repro_dir collected, removes operations"
-        " (torch's minifier) and shrinks inputs while the error stays the same, and writes a script"
-        " that still fails.",
+        help="make the script of a failure smaller, as long as it fails",
+        description="Takes a graph_*.py or a function_*.py that suture.config.repro_dir collected,"
+        " removes operations (torch's minifier) or statements and shrinks the inputs while the"
+        " error stays the same, and writes a script that still fails.",
     )
     made.add_argument("script")
     made.add_argument("-o", "--output", metavar="FILE", help="default: SCRIPT_min.py next to it")
@@ -35,9 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
         fail(str(error))
     target = Path(arguments.output or path.with_name(f"{path.stem}_min.py"))
     target.write_text(found.script)
-    out().print(
-        f"{target}: {found.after} of {found.before} operations, still {type(found.error).__name__}",
-        markup=False,
-        soft_wrap=True,
-    )
+    kind = type(found.error).__name__
+    text = f"{target}: {found.after} of {found.before} {found.unit}, still {kind}"
+    out().print(text, markup=False, soft_wrap=True)
     return OK

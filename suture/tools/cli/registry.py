@@ -70,6 +70,11 @@ def show(arguments: argparse.Namespace) -> int:
         print_json({**record, "page": text})
         return OK
     body = text.split("---\n", 2)[-1]
+    if entry.title:
+        name = f"TorchDynamo's name: {entry.type}" if entry.from_dynamo else entry.type
+        body = body.replace(
+            f"# {entry.number} {entry.type}", f"# {entry.number} {entry.title}\n\n{name}", 1
+        )
     console = out()
     kind = f" · {entry.kind.value}" if entry.kind else ""
     console.print(Text(f"{entry.status.value}{kind} · {catalog.family_of(entry)}", style="dim"))

@@ -128,13 +128,20 @@ class _Builder:
 
 
 def _users_location(region: Region) -> events.Where:
-    """Where a region starts in the user's own code, if it gets there."""
-    if is_library(region.where.file):
-        for file, line in region.lines:
-            if not is_library(file):
-                own = [name for name in region.inlined if not name.startswith("Module.")]
-                return events.Where(own[0] if own else region.where.function, file, line)
+    """Where a region that starts in a library, as the call of a module does, starts in the user's
+    own code; else in code of another package than torch. Code without a file is neither."""
+    if not is_library(region.where.file):
+        return region.where
+    lines = [(file, line) for file, line in region.lines if linecache.getline(file, line)]
+    own = [at for at in lines if not is_library(at[0])]
+    others = [at for at in lines if "/site-packages/" in at[0] and _TORCH not in at[0]]
+    for file, line in (own or others)[:1]:
+        names = [name for name in region.inlined if not name.startswith("Module.")]
+        return events.Where(names[0] if names else region.where.function, file, line)
     return region.where
+
+
+_TORCH = "/site-packages/torch/"
 
 
 def _row(event: events.Broke) -> BreakRow:

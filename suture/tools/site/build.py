@@ -27,7 +27,7 @@ _DOCS = Path(__file__).parents[3] / "docs"
 GUIDE = _INSTALLED if _INSTALLED.is_dir() else _DOCS / "guide"
 # The pages of the guide in the order they are read, by what a reader wants.
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "Start": ("tutorial", "migration", "faq"),
+    "Start": ("tutorial", "migration", "export", "faq"),
     "Graph breaks": (
         "graph-breaks", "fullgraph", "common-breaks", "error-on-graph-break", "skipped-functions",
         "nonstrict-trace", "custom-operators",

@@ -10,7 +10,8 @@ import torch
 import suture
 from suture.events import Where
 from suture.tools.report import Report, load
-from suture.tools.report.model import BreakRow
+from suture.tools.report.build import _users_location
+from suture.tools.report.model import BreakRow, Region
 from tests.tools.report.programs import Model, broken, whole
 
 
@@ -219,3 +220,20 @@ def test_the_shares_on_the_page_are_all_of_the_time():
     assert len(kept) == 13
     assert sum(seconds for _, seconds in kept) == sum(seconds for _, seconds in parts)
     assert kept[0] == ("19", 19.0) and kept[-1][0] == "8 more"
+
+
+def test_a_region_starts_in_a_file_that_can_be_read(tmp_path):
+    """Code of dataclasses has no file; a model of a package is nearer to the user than torch."""
+    torchs = torch.nn.modules.module.__file__
+    package = tmp_path / "site-packages" / "models" / "llama.py"
+    own = tmp_path / "model.py"
+    package.parent.mkdir(parents=True)
+    for path in (package, own):
+        path.write_text("a = 1\nb = 2\n")
+    region = Region(1, Where("Module._call_impl", torchs, 10), variant=1)
+    region.lines = [(torchs, 10), ("<string>", 3), (str(package), 2)]
+    assert _users_location(region).file == str(package)
+    region.lines.append((str(own), 1))
+    assert _users_location(region).file == str(own)
+    region.lines = [(torchs, 10), ("<string>", 3)]
+    assert _users_location(region).file == torchs

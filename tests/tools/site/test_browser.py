@@ -160,6 +160,11 @@ def test_every_link_leads_to_a_page(site):
                 assert (path.parent / file).exists(), (path, target)
 
 
+def test_the_home_page_opens_at_its_top(page):
+    window = page("index.html")
+    assert window.run("return [scrollY, document.querySelector('h1').textContent]") == [0, "suture"]
+
+
 def test_the_slash_goes_to_the_search_field(page):
     window = page("index.html")
     window.run("document.activeElement.blur()")

@@ -26,7 +26,7 @@
       if (!best) return 0;
       total += best + 2 * row.heading.startsWith(word);
     }
-    return 2 * total + row.happens;
+    return 2 * total * (1 + row.happens) + row.happens;
   };
   const distance = (a, b, most) => {
     if (Math.abs(a.length - b.length) > most) return most + 1;
@@ -110,4 +110,5 @@
     }
   });
   apply();
+  if (!location.hash) query.focus({ preventScroll: true });
 })();
