@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import tomllib
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -30,15 +32,46 @@ class BuildWithGuide(build_py):
                 shutil.copy(ROOT / "docs" / name, target)
 
 
-setup(
-    cmdclass={"build_py": BuildWithGuide},
-    ext_modules=[
-        Extension(
-            "suture._core",
-            sources=sources,
-            depends=headers,
-            extra_compile_args=FLAGS + (ASAN if asan else []),
-            extra_link_args=ASAN if asan else [],
-        )
-    ],
-)
+def description(readme: str, address: str) -> str:
+    """The README for a page outside of the repository: links to its files become links below
+    `address`; without one, the text of the link alone, and no pictures."""
+
+    def absolute(match: re.Match[str]) -> str:
+        picture, text, target = match.groups()
+        if "://" in target or target.startswith("#"):
+            return match[0]
+        if address:
+            return f"{picture}[{text}]({address.rstrip('/')}/{target})"
+        return "" if picture else text
+
+    return re.sub(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)", absolute, readme)
+
+
+def links(address: str) -> dict[str, str]:
+    """The project's links, for pages of packages."""
+    base = address.rstrip("/")
+    files = {"Guide": "docs/guide", "Changes": "CHANGELOG.md"}
+    return {"Source": base, **{name: f"{base}/{file}" for name, file in files.items()}}
+
+
+def main() -> None:
+    with open(ROOT / "pyproject.toml", "rb") as file:
+        address = tomllib.load(file)["tool"]["suture"]["address"]
+    core = Extension(
+        "suture._core",
+        sources=sources,
+        depends=headers,
+        extra_compile_args=FLAGS + (ASAN if asan else []),
+        extra_link_args=ASAN if asan else [],
+    )
+    setup(
+        long_description=description((ROOT / "README.md").read_text(encoding="utf-8"), address),
+        long_description_content_type="text/markdown",
+        project_urls=links(address) if address else {},
+        cmdclass={"build_py": BuildWithGuide},
+        ext_modules=[core],
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -3,7 +3,7 @@
     make bench-memory            # ARGS="--cycles 200" for a shorter run
 
 Prints the resident size and the number of Python objects after a warm-up and at the end; both must
-stay where they were. TorchDynamo does the same beside it.
+stay where they were. TorchDynamo does the same for comparison.
 """
 
 from __future__ import annotations

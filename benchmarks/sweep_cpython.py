@@ -76,7 +76,7 @@ WIDER = (
     " test_memoryview"
 )
 
-QUIET_S = 60  # a test that takes so much processor time, or ten times as long, is stopped
+STUCK_S = 60  # a test that takes so much processor time, or ten times as long, is stopped
 
 
 def cases(suite: Any) -> Iterator[unittest.TestCase]:
@@ -203,7 +203,7 @@ def _one_process(
         now = out.stat().st_size
         if now != size:
             size, since, worked = now, time.monotonic(), _worked(process.pid)
-        elif time.monotonic() - since > 10 * QUIET_S or _worked(process.pid) - worked > QUIET_S:
+        elif time.monotonic() - since > 10 * STUCK_S or _worked(process.pid) - worked > STUCK_S:
             process.kill()
             process.wait()
     return _read(out, found, process.returncode, (folder / "err").read_text()[-2000:])

@@ -19,11 +19,11 @@ suture_choice_stands(PyObject *point, PyObject *const *state, Py_ssize_t n)
     PyObject *callback = Py_NewRef(asked);
     PyObject *const args[] = {point, tuple};
     PyObject *answer = PyObject_Vectorcall(callback, args, 2, NULL);
-    int stands = answer == NULL ? -1 : PyObject_IsTrue(answer);
+    int holds = answer == NULL ? -1 : PyObject_IsTrue(answer);
     Py_XDECREF(answer);
     Py_DECREF(callback);
     Py_DECREF(tuple);
-    return stands;
+    return holds;
 }
 
 PyDoc_STRVAR(set_choice_callback_doc,

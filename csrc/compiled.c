@@ -69,7 +69,7 @@ call_binding(compiled_object *self, PyCodeObject *code, PyObject *const *args, P
 }
 
 /* One positional argument per parameter: the state is the arguments behind the function. Uses the
- * free place in front of the arguments where the caller offers one. Arguments borrowed. */
+ * free entry in front of the arguments where the caller offers one. Arguments borrowed. */
 static PyObject *
 call_positional(compiled_object *self, PyObject *const *args, size_t nargsf, Py_ssize_t nargs)
 {
@@ -206,7 +206,13 @@ compiled_getattro(PyObject *self, PyObject *name)
         return value;
     }
     PyErr_Clear();
-    return PyObject_GetAttr(((compiled_object *)self)->function, name);
+    value = PyObject_GetAttr(((compiled_object *)self)->function, name);
+    if (value == NULL && PyUnicode_CompareWithASCIIString(name, "aot_compile") == 0) {
+        PyErr_SetString(PyExc_AttributeError,
+                        "suture has no aot_compile: suture.export(fn, args) gives a program to "
+                        "keep, and torch._inductor.aoti_compile_and_package compiles that");
+    }
+    return value;
 }
 
 /* An attribute from the object's own dictionary. Result borrowed; NULL, no error set, if none. */

@@ -66,7 +66,7 @@ PyObject *suture_code_watched(PyCodeObject *code);
 /* 0, or -1 with an error set. */
 int suture_sites_init(void);
 extern PyMethodDef suture_site_methods[];
-extern PyMethodDef suture_gauge_methods[];
+extern PyMethodDef suture_state_word_methods[];
 extern PyMethodDef suture_around_methods[];
 
 /* enter.c */
@@ -168,8 +168,8 @@ extern PyMethodDef suture_choice_methods[];
 int suture_begin_compiled(suture_thread *thread);
 extern PyMethodDef suture_outermost_methods[];
 
-/* shown.c */
-extern PyTypeObject suture_shown_type;
+/* synthetic_frames.c */
+extern PyTypeObject suture_synthetic_frames_type;
 
 /* hook.c */
 extern PyMethodDef suture_hook_methods[];

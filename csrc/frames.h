@@ -1,8 +1,8 @@
 /* The interpreter's frames, as the rest of the core sees them.
  *
- * frames_311.c to frames_314.c each state how one version of CPython lays out a frame and then
- * include frames_shared.h, which is the same for all of them. No other file knows a field of a
- * frame or of a generator. */
+ * frames_311.c to frames_314.c (which also has 3.15) each state how one version of CPython lays out
+ * a frame and then include frames_shared.h, which is the same for all of them. No other file knows
+ * a field of a frame or of a generator. */
 #ifndef SUTURE_FRAMES_H
 #define SUTURE_FRAMES_H
 

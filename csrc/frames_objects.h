@@ -35,7 +35,7 @@ slot_init(suture_frame *frame, int i, PyObject *value)
     frame->localsplus[i] = value;
 }
 
-/* Puts `value` (stolen, may be NULL) in the place of what slot i holds. */
+/* Puts `value` (stolen, may be NULL) into slot i, for what that holds. */
 static inline void
 slot_replace(suture_frame *frame, int i, PyObject *value)
 {
@@ -44,15 +44,15 @@ slot_replace(suture_frame *frame, int i, PyObject *value)
 
 /* Offsets of instructions are int objects on the stack: nothing to mark. */
 static inline int
-mark_offsets(PyCodeObject *Py_UNUSED(code), int Py_UNUSED(unit), PyObject *Py_UNUSED(stack),
-             unsigned char **marks)
+mark_integers(PyCodeObject *Py_UNUSED(code), int Py_UNUSED(unit), PyObject *Py_UNUSED(stack),
+              unsigned char **marks)
 {
     *marks = NULL;
     return 0;
 }
 
 static inline void
-slot_init_offset(suture_frame *frame, int i, PyObject *value)
+slot_init_integer(suture_frame *frame, int i, PyObject *value)
 {
     slot_init(frame, i, value);
 }

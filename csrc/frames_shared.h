@@ -170,7 +170,7 @@ suture_frame_fill(suture_frame *frame, PyObject *function, PyObject *locals, PyO
     int depth = (int)PyTuple_GET_SIZE(stack);
     PyObject **made = NULL;
     unsigned char *marks;
-    if (mark_offsets(code, unit, stack, &marks) < 0) {
+    if (mark_integers(code, unit, stack, &marks) < 0) {
         return -1;
     }
     if (unit >= suture_code_prefix(code) && (code->co_ncellvars || code->co_nfreevars)) {
@@ -199,7 +199,7 @@ suture_frame_fill(suture_frame *frame, PyObject *function, PyObject *locals, PyO
     for (int i = 0; i < depth; i++) {
         PyObject *value = take_item(stack, i, move);
         if (marks != NULL && marks[i]) {
-            slot_init_offset(frame, nlocals + i, value);
+            slot_init_integer(frame, nlocals + i, value);
         } else {
             slot_init(frame, nlocals + i, value);
         }
@@ -293,7 +293,7 @@ suture_frame_answer(PyThreadState *Py_UNUSED(tstate), suture_frame *Py_UNUSED(fr
 
 /* A frame is answered by letting it run just the RETURN_VALUE that ends the small code object,
  * which has no locals: the interpreter then clears and pops the frame itself. For an error it
- * stands at the beginning of the code that makes a cell: such a frame counts as one that is still
+ * is at the beginning of the code that makes a cell: such a frame counts as one that is still
  * being made, and gets no entry in the traceback. */
 int
 suture_code_can_answer(PyCodeObject *code)

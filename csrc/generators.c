@@ -148,7 +148,7 @@ state_of(suture_frame *frame)
 }
 
 /* Refills the frame with what `leave` (stolen) says. 0, 1 if its exception is to be thrown into
- * the frame and is set, -1 with an error set that is to be thrown where the frame stands. */
+ * the frame and is set, -1 with an error set that is to be thrown where the frame is. */
 static int
 follow_leave(PyThreadState *tstate, suture_frame *frame, PyObject *answer)
 {

@@ -314,6 +314,22 @@ short_repr(PyObject *value)
     return result;
 }
 
+/* The keys of a dict, or those of a tuple, as a list; how many there are if they do not print
+ * themselves. No code of the program runs. `keys` borrowed, result new. */
+static PyObject *
+key_texts(PyObject *keys)
+{
+    PyObject *list = PyDict_Check(keys) ? PyDict_Keys(keys) : PySequence_List(keys);
+    if (list == NULL) {
+        return NULL;
+    }
+    PyObject *text = prints_itself(list, 0)
+                         ? short_repr(list)
+                         : PyUnicode_FromFormat("%zd objects", PyList_GET_SIZE(list));
+    Py_DECREF(list);
+    return text;
+}
+
 /* New reference: what was expected of `value` and what it is now; NULL with an error. */
 PyObject *
 guard_check_text(const Check *check, PyObject *value)
@@ -337,8 +353,8 @@ guard_check_text(const Check *check, PyObject *value)
         return PyUnicode_FromFormat("len was %zd, is %zd", check->count, n);
     }
     case CHECK_KEYS:
-        return is_text("keys were %U, are %U", short_repr(check->arg),
-                       PyDict_Check(value) ? short_repr(value)
+        return is_text("keys were %U, are %U", key_texts(check->arg),
+                       PyDict_Check(value) ? key_texts(value)
                                            : type_name((PyObject *)Py_TYPE(value)));
     case CHECK_NO_KEY:
         return is_text("key %U was not in it, is in it: %U", short_repr(check->arg),

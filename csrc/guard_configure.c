@@ -73,9 +73,10 @@ guard_configure(PyObject *Py_UNUSED(module), PyObject *args)
     guard_torch.values = size ? PyTuple_Pack(2, device, size) : NULL;
     Py_XDECREF(device);
     Py_XDECREF(size);
-    guard_torch.quiet =
+    guard_torch.disable_torch_function =
         guard_torch.values ? attribute_of("torch._C", "DisableTorchFunction") : NULL;
-    guard_torch.keys = guard_torch.quiet ? attribute_of("torch._C", "_dispatch_keys") : NULL;
+    guard_torch.keys =
+        guard_torch.disable_torch_function ? attribute_of("torch._C", "_dispatch_keys") : NULL;
     guard_torch.mode_depth =
         guard_torch.keys ? attribute_of("torch._C", "_len_torch_function_stack") : NULL;
     if (!guard_torch.mode_depth ||

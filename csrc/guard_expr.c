@@ -239,10 +239,10 @@ guard_run_exprs(Run *run)
 
 /* (label, kind, dim): the index of the symbol, an old one where there is an equal one. */
 static int
-parse_symbol(Program *program, const Place *place, PyObject *item)
+parse_symbol(Program *program, const Path *path, PyObject *item)
 {
     if (!PyTuple_CheckExact(item) || PyTuple_GET_SIZE(item) != 3) {
-        return guard_wrong(place, "a symbol is (label, kind, dim)", item);
+        return guard_wrong(path, "a symbol is (label, kind, dim)", item);
     }
     SymbolSource symbol = {.kind = -1};
     PyObject *kind = PyTuple_GET_ITEM(item, 1), *dim = PyTuple_GET_ITEM(item, 2);
@@ -252,14 +252,14 @@ parse_symbol(Program *program, const Place *place, PyObject *item)
         }
     }
     if (symbol.kind < 0) {
-        return guard_wrong(place, "unknown kind of symbol", kind);
+        return guard_wrong(path, "unknown kind of symbol", kind);
     }
     bool wants_dim = symbol.kind == SYMBOL_SIZE || symbol.kind == SYMBOL_STRIDE;
-    if (wants_dim && (!PyLong_CheckExact(dim) || guard_parse_id(place, dim, &symbol.dim) < 0)) {
+    if (wants_dim && (!PyLong_CheckExact(dim) || guard_parse_id(path, dim, &symbol.dim) < 0)) {
         PyErr_Clear();
-        return guard_wrong(place, "a dimension is an int from 0 on", dim);
+        return guard_wrong(path, "a dimension is an int from 0 on", dim);
     }
-    symbol.label = guard_find_label(program, place, PyTuple_GET_ITEM(item, 0));
+    symbol.label = guard_find_label(program, path, PyTuple_GET_ITEM(item, 0));
     if (symbol.label < 0) {
         return -1;
     }
@@ -282,7 +282,7 @@ parse_symbol(Program *program, const Place *place, PyObject *item)
 
 /* Copies the code and makes sure that it leaves one value and stays inside its stack. */
 static int
-parse_code(const Program *program, const Place *place, PyObject *code, Expression *out)
+parse_code(const Program *program, const Path *path, PyObject *code, Expression *out)
 {
     out->code = PyMem_New(int64_t, PyTuple_GET_SIZE(code) + 1);
     if (!out->code) {
@@ -293,7 +293,7 @@ parse_code(const Program *program, const Place *place, PyObject *code, Expressio
         out->code[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(code, i));
         if (out->code[i] == -1 && PyErr_Occurred()) {
             PyErr_Clear();
-            return guard_wrong(place, "code is ints of 64 bits", PyTuple_GET_ITEM(code, i));
+            return guard_wrong(path, "code is ints of 64 bits", PyTuple_GET_ITEM(code, i));
         }
     }
     out->n_code = (int)PyTuple_GET_SIZE(code);
@@ -301,18 +301,17 @@ parse_code(const Program *program, const Place *place, PyObject *code, Expressio
     for (int i = 0; i < out->n_code; i++) {
         int64_t op = out->code[i];
         if (op < 0 || op >= N_OPS) {
-            return guard_wrong(place, "unknown operation", PyTuple_GET_ITEM(code, i));
+            return guard_wrong(path, "unknown operation", PyTuple_GET_ITEM(code, i));
         }
         if (op <= OP_SYMBOL) {
             i++;
             if (i == out->n_code) {
-                return guard_wrong(place, "the code ends in an operation without its operand",
-                                   NULL);
+                return guard_wrong(path, "the code ends in an operation without its operand", NULL);
             }
             if (op == OP_SYMBOL &&
                 (out->code[i] < 0 || out->code[i] >= out->n_symbols ||
                  program->symbols[out->symbols[out->code[i]]].kind == SYMBOL_FLOAT)) {
-                return guard_wrong(place, "no integer symbol has this number",
+                return guard_wrong(path, "no integer symbol has this number",
                                    PyTuple_GET_ITEM(code, i));
             }
             depth++;
@@ -320,22 +319,22 @@ parse_code(const Program *program, const Place *place, PyObject *code, Expressio
             depth--;
         }
         if (depth < 1 || depth > MAX_DEPTH) {
-            return guard_wrong(place, "the code leaves its stack", code);
+            return guard_wrong(path, "the code leaves its stack", code);
         }
     }
-    return depth == 1 ? 0 : guard_wrong(place, "the code does not leave one value", code);
+    return depth == 1 ? 0 : guard_wrong(path, "the code does not leave one value", code);
 }
 
 /* (id, symbols, code), code a tuple of ints or a callable. */
 static int
-parse_expr(Program *program, const Place *place, PyObject *item, Expression *out)
+parse_expr(Program *program, const Path *path, PyObject *item, Expression *out)
 {
     if (!PyTuple_CheckExact(item) || PyTuple_GET_SIZE(item) != 3 ||
         !PyTuple_CheckExact(PyTuple_GET_ITEM(item, 1))) {
-        return guard_wrong(place, "an expression is (id, symbols, code)", item);
+        return guard_wrong(path, "an expression is (id, symbols, code)", item);
     }
     PyObject *symbols = PyTuple_GET_ITEM(item, 1), *code = PyTuple_GET_ITEM(item, 2);
-    if (guard_parse_id(place, PyTuple_GET_ITEM(item, 0), &out->id) < 0) {
+    if (guard_parse_id(path, PyTuple_GET_ITEM(item, 0), &out->id) < 0) {
         return -1;
     }
     out->symbols = PyMem_New(int, PyTuple_GET_SIZE(symbols) + 1);
@@ -344,7 +343,7 @@ parse_expr(Program *program, const Place *place, PyObject *item, Expression *out
         return -1;
     }
     for (; out->n_symbols < PyTuple_GET_SIZE(symbols); out->n_symbols++) {
-        Place inner = {place, "symbols", out->n_symbols};
+        Path inner = {path, "symbols", out->n_symbols};
         int symbol = parse_symbol(program, &inner, PyTuple_GET_ITEM(symbols, out->n_symbols));
         if (symbol < 0) {
             return -1;
@@ -352,10 +351,10 @@ parse_expr(Program *program, const Place *place, PyObject *item, Expression *out
         out->symbols[out->n_symbols] = symbol;
     }
     if (PyTuple_CheckExact(code)) {
-        return parse_code(program, place, code, out);
+        return parse_code(program, path, code, out);
     }
     if (!PyCallable_Check(code)) {
-        return guard_wrong(place, "code is a tuple of ints or a callable", code);
+        return guard_wrong(path, "code is a tuple of ints or a callable", code);
     }
     out->function = Py_NewRef(code);
     return 0;
@@ -374,9 +373,9 @@ guard_parse_exprs(Program *program, PyObject *items)
         return -1;
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); i++) {
-        Place place = {NULL, "exprs", i};
+        Path path = {NULL, "exprs", i};
         Expression *expr = &program->exprs[program->n_exprs++];
-        if (parse_expr(program, &place, PyTuple_GET_ITEM(items, i), expr) < 0) {
+        if (parse_expr(program, &path, PyTuple_GET_ITEM(items, i), expr) < 0) {
             return -1;
         }
     }

@@ -18,7 +18,9 @@
 
 TensorLayout guard_layout;
 
-/* Lists of tensors that differ in what their names say, made with every mode turned off. */
+/* Lists of tensors that differ in what their names say, made with every mode turned off. Nothing
+   runs backward: that would start the threads of autograd's engine, and a process that has them
+   cannot be forked by a program that trains in its children. */
 static const char probe_source[] =
     "def probes(torch):\n"
     "    from torch.utils._python_dispatch import _disable_current_modes as off\n"
@@ -41,7 +43,7 @@ static const char probe_source[] =
     "        leaf = [make().requires_grad_() for _ in range(3)] + [torch.nn.Parameter(make())]\n"
     "        leaf[1].grad = make()\n"
     "        leaf[2].register_hook(lambda grad: grad)\n"
-    "        (leaf[3] * 2).sum().backward()\n"
+    "        leaf[3].grad = make()\n"
     "        plain = [make() for _ in range(3)]\n"
     "        frozen = [make().requires_grad_().requires_grad_(False) for _ in range(2)]\n"
     "        frozen.append(torch.nn.Parameter(make()).requires_grad_(False))\n"

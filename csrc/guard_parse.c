@@ -40,13 +40,13 @@ static const Entry check_words[] = {
 };
 
 static PyObject *
-place_text(const Place *place)
+path_text(const Path *path)
 {
     PyObject *text = PyUnicode_FromString("");
-    for (; place && text; place = place->outer) {
-        PyObject *longer = place->outer
-                               ? PyUnicode_FromFormat(".%s[%zd]%U", place->part, place->index, text)
-                               : PyUnicode_FromFormat("%s[%zd]%U", place->part, place->index, text);
+    for (; path && text; path = path->outer) {
+        PyObject *longer = path->outer
+                               ? PyUnicode_FromFormat(".%s[%zd]%U", path->part, path->index, text)
+                               : PyUnicode_FromFormat("%s[%zd]%U", path->part, path->index, text);
         Py_SETREF(text, longer);
     }
     return text;
@@ -54,9 +54,9 @@ place_text(const Place *place)
 
 /* Sets a ValueError "nodes[0].checks[1]: <message>"; returns -1. */
 int
-guard_wrong(const Place *place, const char *message, PyObject *what)
+guard_wrong(const Path *path, const char *message, PyObject *what)
 {
-    PyObject *where = place_text(place);
+    PyObject *where = path_text(path);
     if (where && what) {
         PyErr_Format(PyExc_ValueError, "%U: %s, not %R", where, message, what);
     } else if (where) {
@@ -79,42 +79,42 @@ find_word(const Entry *words, size_t n, PyObject *name)
 
 /* Checks `arg` against its kind; *index is set for ARG_INDEX.  0 or -1. */
 static int
-check_arg(const Place *place, ArgKind kind, PyObject *arg, Py_ssize_t *index)
+check_arg(const Path *path, ArgKind kind, PyObject *arg, Py_ssize_t *index)
 {
     switch (kind) {
     case ARG_NONE:
-        return arg == Py_None ? 0 : guard_wrong(place, "takes no argument", arg);
+        return arg == Py_None ? 0 : guard_wrong(path, "takes no argument", arg);
     case ARG_ANY:
         return 0;
     case ARG_STR:
-        return PyUnicode_Check(arg) ? 0 : guard_wrong(place, "takes a str", arg);
+        return PyUnicode_Check(arg) ? 0 : guard_wrong(path, "takes a str", arg);
     case ARG_INDEX:
         if (!PyLong_CheckExact(arg)) {
-            return guard_wrong(place, "takes an int", arg);
+            return guard_wrong(path, "takes an int", arg);
         }
         *index = PyLong_AsSsize_t(arg);
         return *index == -1 && PyErr_Occurred() ? -1 : 0;
     case ARG_CALLABLE:
-        return PyCallable_Check(arg) ? 0 : guard_wrong(place, "takes a callable", arg);
+        return PyCallable_Check(arg) ? 0 : guard_wrong(path, "takes a callable", arg);
     case ARG_TUPLE:
-        return PyTuple_CheckExact(arg) ? 0 : guard_wrong(place, "takes a tuple", arg);
+        return PyTuple_CheckExact(arg) ? 0 : guard_wrong(path, "takes a tuple", arg);
     case ARG_TYPE:
-        return PyType_Check(arg) ? 0 : guard_wrong(place, "takes a type", arg);
+        return PyType_Check(arg) ? 0 : guard_wrong(path, "takes a type", arg);
     case ARG_SPEC:
         return Py_IS_TYPE(arg, guard_tensor_spec_type)
                    ? 0
-                   : guard_wrong(place, "takes a TensorSpec", arg);
+                   : guard_wrong(path, "takes a TensorSpec", arg);
     }
     Py_UNREACHABLE();
 }
 
 int
-guard_parse_id(const Place *place, PyObject *item, int *out)
+guard_parse_id(const Path *path, PyObject *item, int *out)
 {
     long id = item == Py_None ? -1 : PyLong_CheckExact(item) ? PyLong_AsLong(item) : -2;
     if (id < -1 || id > INT32_MAX) {
         PyErr_Clear();
-        return guard_wrong(place, "an id is an int from 0 on", item);
+        return guard_wrong(path, "an id is an int from 0 on", item);
     }
     *out = (int)id;
     return 0;
@@ -122,32 +122,32 @@ guard_parse_id(const Place *place, PyObject *item, int *out)
 
 /* (kind[, arg[, id]]) */
 static int
-parse_check(Parser *parser, const Place *place, PyObject *item)
+parse_check(Parser *parser, const Path *path, PyObject *item)
 {
     Program *program = parser->program;
     if (!PyTuple_CheckExact(item) || PyTuple_GET_SIZE(item) < 1 || PyTuple_GET_SIZE(item) > 3) {
-        return guard_wrong(place, "a check is (kind, arg, id)", item);
+        return guard_wrong(path, "a check is (kind, arg, id)", item);
     }
     int kind = find_word(check_words, Py_ARRAY_LENGTH(check_words), PyTuple_GET_ITEM(item, 0));
     if (kind < 0) {
-        return guard_wrong(place, "unknown check", PyTuple_GET_ITEM(item, 0));
+        return guard_wrong(path, "unknown check", PyTuple_GET_ITEM(item, 0));
     }
     PyObject *arg = PyTuple_GET_SIZE(item) > 1 ? PyTuple_GET_ITEM(item, 1) : Py_None;
     Check check = {.kind = kind, .id = -1, .arg = arg};
-    if (check_arg(place, check_words[kind].arg, arg, &check.count) < 0 ||
+    if (check_arg(path, check_words[kind].arg, arg, &check.count) < 0 ||
         (PyTuple_GET_SIZE(item) == 3 &&
-         guard_parse_id(place, PyTuple_GET_ITEM(item, 2), &check.id) < 0)) {
+         guard_parse_id(path, PyTuple_GET_ITEM(item, 2), &check.id) < 0)) {
         return -1;
     }
     if (kind == CHECK_LEN && check.count < 0) {
-        return guard_wrong(place, "a length is an int from 0 on", arg);
+        return guard_wrong(path, "a length is an int from 0 on", arg);
     }
     if (kind == CHECK_WEAK && guard_hold_weakly(program, arg) < 0) {
         if (!PyErr_ExceptionMatches(PyExc_TypeError)) {
             return -1;
         }
         PyErr_Clear();
-        return guard_wrong(place, "takes an object that can be weakly referenced", arg);
+        return guard_wrong(path, "takes an object that can be weakly referenced", arg);
     }
     if (kind == CHECK_NO_KEY && PyObject_Hash(arg) == -1) {
         return -1;
@@ -165,20 +165,20 @@ parse_check(Parser *parser, const Place *place, PyObject *item)
 }
 
 static int
-add_label(Parser *parser, const Place *place, PyObject *item, int *out)
+add_label(Parser *parser, const Path *path, PyObject *item, int *out)
 {
     Program *program = parser->program;
     int name = -1;
     if (item == Py_None) {
         return 0;
     }
-    if (!PyLong_CheckExact(item) || guard_parse_id(place, item, &name) < 0) {
+    if (!PyLong_CheckExact(item) || guard_parse_id(path, item, &name) < 0) {
         PyErr_Clear();
-        return guard_wrong(place, "a label is an int from 0 on", item);
+        return guard_wrong(path, "a label is an int from 0 on", item);
     }
     for (int i = 0; i < program->n_labels; i++) {
         if (program->label_names[i] == name) {
-            return guard_wrong(place, "the label is used twice", NULL);
+            return guard_wrong(path, "the label is used twice", NULL);
         }
     }
     int *slot = guard_grow((void **)&program->label_names, &program->n_labels, &parser->room_labels,
@@ -192,7 +192,7 @@ add_label(Parser *parser, const Place *place, PyObject *item, int *out)
 }
 
 int
-guard_find_label(const Program *program, const Place *place, PyObject *item)
+guard_find_label(const Program *program, const Path *path, PyObject *item)
 {
     long name = PyLong_CheckExact(item) ? PyLong_AsLong(item) : -1;
     for (int i = 0; i < program->n_labels; i++) {
@@ -201,7 +201,7 @@ guard_find_label(const Program *program, const Place *place, PyObject *item)
         }
     }
     PyErr_Clear();
-    return guard_wrong(place, "no node has this label", item);
+    return guard_wrong(path, "no node has this label", item);
 }
 
 /* The identity check of a node pins its object; a weakly pinned constant is not held. */
@@ -221,24 +221,24 @@ settle_anchor(Program *program, Node *node)
     }
 }
 
-static int parse_nodes(Parser *parser, const Place *outer, const char *part, PyObject *items);
+static int parse_nodes(Parser *parser, const Path *outer, const char *part, PyObject *items);
 
 /* (accessor, arg, checks, children[, label[, id]]) */
 static int
-parse_node(Parser *parser, const Place *place, PyObject *item)
+parse_node(Parser *parser, const Path *path, PyObject *item)
 {
     Program *program = parser->program;
     Py_ssize_t size = PyTuple_CheckExact(item) ? PyTuple_GET_SIZE(item) : 0;
     if (size < 4 || size > 6) {
-        return guard_wrong(place, "a node is (accessor, arg, checks, children, label, id)", item);
+        return guard_wrong(path, "a node is (accessor, arg, checks, children, label, id)", item);
     }
     PyObject *word = PyTuple_GET_ITEM(item, 0), *arg = PyTuple_GET_ITEM(item, 1);
     int access = find_word(access_words, Py_ARRAY_LENGTH(access_words), word);
     if (access < 0) {
-        return guard_wrong(place, "unknown accessor", word);
+        return guard_wrong(path, "unknown accessor", word);
     }
-    if ((access <= ACCESS_CONST) != (place->outer == NULL)) {
-        return guard_wrong(place, "slot and const are for roots, others for children", word);
+    if ((access <= ACCESS_CONST) != (path->outer == NULL)) {
+        return guard_wrong(path, "slot and const are for roots, others for children", word);
     }
     int index = program->n_nodes;
     Node *node =
@@ -247,11 +247,11 @@ parse_node(Parser *parser, const Place *place, PyObject *item)
         return -1;
     }
     *node = (Node){.access = access, .id = -1, .label = -1, .checks = program->n_checks};
-    if (check_arg(place, access_words[access].arg, arg, &node->index) < 0) {
+    if (check_arg(path, access_words[access].arg, arg, &node->index) < 0) {
         return -1;
     }
     if (node->index < 0 && access != ACCESS_INDEX) {
-        return guard_wrong(place, "takes an int from 0 on", arg);
+        return guard_wrong(path, "takes an int from 0 on", arg);
     }
     if (access_words[access].arg != ARG_INDEX && access_words[access].arg != ARG_NONE) {
         node->arg = Py_NewRef(arg);
@@ -259,16 +259,16 @@ parse_node(Parser *parser, const Place *place, PyObject *item)
     if ((access == ACCESS_ITEM) && PyObject_Hash(arg) == -1) {
         return -1;
     }
-    if ((size > 4 && add_label(parser, place, PyTuple_GET_ITEM(item, 4), &node->label) < 0) ||
-        (size > 5 && guard_parse_id(place, PyTuple_GET_ITEM(item, 5), &node->id) < 0)) {
+    if ((size > 4 && add_label(parser, path, PyTuple_GET_ITEM(item, 4), &node->label) < 0) ||
+        (size > 5 && guard_parse_id(path, PyTuple_GET_ITEM(item, 5), &node->id) < 0)) {
         return -1;
     }
     PyObject *checks = PyTuple_GET_ITEM(item, 2);
     if (!PyTuple_CheckExact(checks)) {
-        return guard_wrong(place, "checks are a tuple", checks);
+        return guard_wrong(path, "checks are a tuple", checks);
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(checks); i++) {
-        Place inner = {place, "checks", i};
+        Path inner = {path, "checks", i};
         if (parse_check(parser, &inner, PyTuple_GET_ITEM(checks, i)) < 0) {
             return -1;
         }
@@ -276,7 +276,7 @@ parse_node(Parser *parser, const Place *place, PyObject *item)
     node->n_checks = program->n_checks - node->checks;
     settle_anchor(program, node);
     int first = program->n_checks;
-    if (parse_nodes(parser, place, "children", PyTuple_GET_ITEM(item, 3)) < 0) {
+    if (parse_nodes(parser, path, "children", PyTuple_GET_ITEM(item, 3)) < 0) {
         return -1;
     }
     node = &program->nodes[index];
@@ -290,19 +290,19 @@ parse_node(Parser *parser, const Place *place, PyObject *item)
 }
 
 static int
-parse_nodes(Parser *parser, const Place *outer, const char *part, PyObject *items)
+parse_nodes(Parser *parser, const Path *outer, const char *part, PyObject *items)
 {
     if (!PyTuple_CheckExact(items)) {
-        Place place = {outer, part, 0};
-        return guard_wrong(&place, "nodes are a tuple", items);
+        Path path = {outer, part, 0};
+        return guard_wrong(&path, "nodes are a tuple", items);
     }
     if (Py_EnterRecursiveCall(" in the description of a guard program")) {
         return -1;
     }
     int result = 0;
     for (Py_ssize_t i = 0; result == 0 && i < PyTuple_GET_SIZE(items); i++) {
-        Place place = {outer, part, i};
-        result = parse_node(parser, &place, PyTuple_GET_ITEM(items, i));
+        Path path = {outer, part, i};
+        result = parse_node(parser, &path, PyTuple_GET_ITEM(items, i));
     }
     Py_LeaveRecursiveCall();
     return result;
@@ -328,7 +328,7 @@ chain_symbols(Program *program)
     return 0;
 }
 
-/* Fills an empty program.  0, or -1 with a ValueError that names the wrong place. */
+/* Fills an empty program.  0, or -1 with a ValueError that says where it is wrong. */
 int
 guard_parse(Program *program, PyObject *nodes, PyObject *same, PyObject *distinct, PyObject *exprs,
             PyObject *states)

@@ -20,17 +20,17 @@ guard_parse_same(Program *program, PyObject *items)
 {
     program->same = array_for(items, "same", sizeof(SamePair));
     for (Py_ssize_t i = 0; program->same && i < PyTuple_GET_SIZE(items); i++) {
-        Place place = {NULL, "same", i};
+        Path path = {NULL, "same", i};
         PyObject *item = PyTuple_GET_ITEM(items, i);
         Py_ssize_t size = PyTuple_CheckExact(item) ? PyTuple_GET_SIZE(item) : 0;
         if (size < 2 || size > 3) {
-            return guard_wrong(&place, "takes (label, label, id)", item);
+            return guard_wrong(&path, "takes (label, label, id)", item);
         }
         SamePair pair = {.id = -1};
-        pair.a = guard_find_label(program, &place, PyTuple_GET_ITEM(item, 0));
-        pair.b = pair.a < 0 ? -1 : guard_find_label(program, &place, PyTuple_GET_ITEM(item, 1));
+        pair.a = guard_find_label(program, &path, PyTuple_GET_ITEM(item, 0));
+        pair.b = pair.a < 0 ? -1 : guard_find_label(program, &path, PyTuple_GET_ITEM(item, 1));
         if (pair.b < 0 ||
-            (size == 3 && guard_parse_id(&place, PyTuple_GET_ITEM(item, 2), &pair.id))) {
+            (size == 3 && guard_parse_id(&path, PyTuple_GET_ITEM(item, 2), &pair.id))) {
             return -1;
         }
         program->same[program->n_same++] = pair;
@@ -44,11 +44,11 @@ guard_parse_distinct(Program *program, PyObject *items)
 {
     program->distinct = array_for(items, "distinct", sizeof(DistinctSet));
     for (Py_ssize_t i = 0; program->distinct && i < PyTuple_GET_SIZE(items); i++) {
-        Place place = {NULL, "distinct", i};
+        Path path = {NULL, "distinct", i};
         PyObject *item = PyTuple_GET_ITEM(items, i);
         Py_ssize_t size = PyTuple_CheckExact(item) ? PyTuple_GET_SIZE(item) : 0;
         if (size < 1 || size > 2 || !PyTuple_CheckExact(PyTuple_GET_ITEM(item, 0))) {
-            return guard_wrong(&place, "takes ((label, ...), id)", item);
+            return guard_wrong(&path, "takes ((label, ...), id)", item);
         }
         PyObject *labels = PyTuple_GET_ITEM(item, 0);
         DistinctSet *set = &program->distinct[program->n_distinct++];
@@ -60,13 +60,13 @@ guard_parse_distinct(Program *program, PyObject *items)
             return -1;
         }
         for (; set->n < PyTuple_GET_SIZE(labels); set->n++) {
-            int label = guard_find_label(program, &place, PyTuple_GET_ITEM(labels, set->n));
+            int label = guard_find_label(program, &path, PyTuple_GET_ITEM(labels, set->n));
             if (label < 0) {
                 return -1;
             }
             set->labels[set->n] = label;
         }
-        if (size == 2 && guard_parse_id(&place, PyTuple_GET_ITEM(item, 1), &set->id) < 0) {
+        if (size == 2 && guard_parse_id(&path, PyTuple_GET_ITEM(item, 1), &set->id) < 0) {
             return -1;
         }
     }
@@ -79,23 +79,23 @@ guard_parse_states(Program *program, PyObject *items)
 {
     program->states = array_for(items, "torch_state", sizeof(TorchState));
     for (Py_ssize_t i = 0; program->states && i < PyTuple_GET_SIZE(items); i++) {
-        Place place = {NULL, "torch_state", i};
+        Path path = {NULL, "torch_state", i};
         PyObject *item = PyTuple_GET_ITEM(items, i);
         Py_ssize_t size = PyTuple_CheckExact(item) ? PyTuple_GET_SIZE(item) : 0;
         if (size < 2 || size > 3 || !PyCallable_Check(PyTuple_GET_ITEM(item, 0))) {
-            return guard_wrong(&place, "takes (function, expected, id)", item);
+            return guard_wrong(&path, "takes (function, expected, id)", item);
         }
         TorchState *state = &program->states[program->n_states++];
         state->function = Py_NewRef(PyTuple_GET_ITEM(item, 0));
         state->expected = Py_NewRef(PyTuple_GET_ITEM(item, 1));
         state->id = -1;
-        state->gauge = guard_find_gauge(state->function);
+        state->word = guard_find_state_word(state->function);
         if (PyCFunction_CheckExact(state->function) &&
             PyCFunction_GET_FLAGS(state->function) == METH_NOARGS) {
             state->direct = PyCFunction_GET_FUNCTION(state->function);
             state->self = PyCFunction_GET_SELF(state->function);
         }
-        if (size == 3 && guard_parse_id(&place, PyTuple_GET_ITEM(item, 2), &state->id) < 0) {
+        if (size == 3 && guard_parse_id(&path, PyTuple_GET_ITEM(item, 2), &state->id) < 0) {
             return -1;
         }
     }
@@ -129,16 +129,16 @@ ask_state(Run *run, const TorchState *state)
     return result;
 }
 
-/* Whether the state is as expected: the gauge beside it is the same as when it last was, or the
+/* Whether the state is as expected: its state word is what it was when that last held, or the
    function says so. */
 static int
 state_holds(Run *run, TorchState *state)
 {
-    if (!state->gauge) {
+    if (!state->word) {
         return ask_state(run, state);
     }
     uint64_t words[2];
-    guard_read_gauge(state->gauge, words);
+    guard_read_state_word(state->word, words);
     if (LIKELY(state->known && words[0] == state->words[0] && words[1] == state->words[1])) {
         return 1;
     }

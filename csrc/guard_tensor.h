@@ -94,8 +94,8 @@ typedef struct {
     PyTypeObject *base;
     PyObject *values; /* tuple of types compared by value: torch.device, torch.Size */
     int (*exchange)(void *object, DLTensor *out);
-    PyObject *keys;  /* torch._C._dispatch_keys */
-    PyObject *quiet; /* context manager that turns __torch_function__ off */
+    PyObject *keys;                   /* torch._C._dispatch_keys */
+    PyObject *disable_torch_function; /* context manager that turns __torch_function__ off */
     PyObject *mode_depth;
     PyGetSetDescrObject *requires_grad, *dtype;
     PyMethodDescrObject *is_neg, *is_conj, *is_inference;

@@ -92,16 +92,18 @@ int
 guard_read_facts(PyObject *tensor, Facts *out)
 {
     *out = (Facts){0};
-    PyObject *quiet = guard_torch.quiet ? PyObject_CallNoArgs(guard_torch.quiet) : NULL;
-    PyObject *entered = quiet ? guard_call(quiet, "__enter__") : NULL;
+    PyObject *disabled = guard_torch.disable_torch_function
+                             ? PyObject_CallNoArgs(guard_torch.disable_torch_function)
+                             : NULL;
+    PyObject *entered = disabled ? guard_call(disabled, "__enter__") : NULL;
     if (!entered) {
-        Py_XDECREF(quiet);
+        Py_XDECREF(disabled);
         return -1;
     }
     int result = read_all(tensor, out);
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    PyObject *leave = guard_get(quiet, "__exit__");
+    PyObject *leave = guard_get(disabled, "__exit__");
     PyObject *left =
         leave ? PyObject_CallFunctionObjArgs(leave, Py_None, Py_None, Py_None, NULL) : NULL;
     Py_XDECREF(leave);
@@ -115,7 +117,7 @@ guard_read_facts(PyObject *tensor, Facts *out)
     }
     Py_XDECREF(left);
     Py_DECREF(entered);
-    Py_DECREF(quiet);
+    Py_DECREF(disabled);
     return result;
 }
 

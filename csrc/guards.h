@@ -129,16 +129,16 @@ typedef struct {
     PyObject *function;
 } Expression;
 
-typedef struct Gauge Gauge;
+typedef struct StateWord StateWord;
 
 typedef struct {
-    PyObject *function; /* owned */
-    PyObject *expected; /* owned */
-    PyCFunction direct; /* METH_NOARGS implementation, or NULL */
-    PyObject *self;     /* borrowed from `function` */
-    const Gauge *gauge; /* says the same without Python, or NULL */
-    uint64_t words[2];  /* the gauge when `function` last answered `expected` */
-    bool known;         /* whether it has */
+    PyObject *function;    /* owned */
+    PyObject *expected;    /* owned */
+    PyCFunction direct;    /* METH_NOARGS implementation, or NULL */
+    PyObject *self;        /* borrowed from `function` */
+    const StateWord *word; /* says the same without Python, or NULL */
+    uint64_t words[2];     /* the word when `function` last answered `expected` */
+    bool known;            /* whether it has */
     int id;
 } TorchState;
 
@@ -183,16 +183,16 @@ typedef struct {
 } Run;
 
 /* Where in a description we are, innermost first, for error messages. */
-typedef struct Place {
-    const struct Place *outer;
+typedef struct Path {
+    const struct Path *outer;
     const char *part;
     Py_ssize_t index;
-} Place;
+} Path;
 
 /* guard_parse.c */
-int guard_wrong(const Place *place, const char *message, PyObject *what);
-int guard_parse_id(const Place *place, PyObject *item, int *out);
-int guard_find_label(const Program *program, const Place *place, PyObject *item);
+int guard_wrong(const Path *path, const char *message, PyObject *what);
+int guard_parse_id(const Path *path, PyObject *item, int *out);
+int guard_find_label(const Program *program, const Path *path, PyObject *item);
 int guard_parse(Program *program, PyObject *nodes, PyObject *same, PyObject *distinct,
                 PyObject *exprs, PyObject *states);
 
@@ -235,9 +235,9 @@ int guard_parse_distinct(Program *program, PyObject *items);
 int guard_parse_states(Program *program, PyObject *items);
 int guard_run_states(Run *run);
 
-/* gauges.c */
-const Gauge *guard_find_gauge(const PyObject *function);
-void guard_read_gauge(const Gauge *gauge, uint64_t words[2]);
+/* state_words.c */
+const StateWord *guard_find_state_word(const PyObject *function);
+void guard_read_state_word(const StateWord *word, uint64_t words[2]);
 int guard_run_identities(Run *run);
 
 /* guard_tensor.c */

@@ -72,7 +72,7 @@ static int
 add_types(PyObject *module)
 {
     PyTypeObject *types[] = {&suture_point_type, &suture_jump_type, &suture_leave_type,
-                             &suture_compiled_type, &suture_shown_type};
+                             &suture_compiled_type, &suture_synthetic_frames_type};
     for (size_t i = 0; i < Py_ARRAY_LENGTH(types); i++) {
         if (PyModule_AddType(module, types[i]) < 0) {
             return -1;
@@ -85,10 +85,10 @@ static int
 add_functions(PyObject *module)
 {
     PyMethodDef *tables[] = {
-        suture_enter_methods,     suture_generator_methods, suture_jump_methods,
-        suture_point_methods,     suture_hook_methods,      suture_site_methods,
-        suture_traceback_methods, suture_gauge_methods,     suture_outermost_methods,
-        suture_choice_methods,    suture_around_methods,    text_methods};
+        suture_enter_methods,     suture_generator_methods,  suture_jump_methods,
+        suture_point_methods,     suture_hook_methods,       suture_site_methods,
+        suture_traceback_methods, suture_state_word_methods, suture_outermost_methods,
+        suture_choice_methods,    suture_around_methods,     text_methods};
     for (size_t i = 0; i < Py_ARRAY_LENGTH(tables); i++) {
         if (PyModule_AddFunctions(module, tables[i]) < 0) {
             return -1;

@@ -1,4 +1,4 @@
-/* Point: a place where a frame can be entered, with its variants. */
+/* Point: where a frame can be entered, with its variants. */
 #include "core.h"
 
 #include <structmember.h>
@@ -47,17 +47,17 @@ static int
 put_in(point_object *point, PyObject *variant, PyObject *guards, int general)
 {
     Py_ssize_t size = PyTuple_GET_SIZE(point->table);
-    Py_ssize_t place = general ? size - point->general : 0;
+    Py_ssize_t index_of_new = general ? size - point->general : 0;
     PyObject *table = PyTuple_New(size + 2);
     if (table == NULL) {
         return -1;
     }
     for (Py_ssize_t from = 0; from < size; from++) {
         PyObject *item = PyTuple_GET_ITEM(point->table, from);
-        PyTuple_SET_ITEM(table, from < place ? from : from + 2, Py_NewRef(item));
+        PyTuple_SET_ITEM(table, from < index_of_new ? from : from + 2, Py_NewRef(item));
     }
-    PyTuple_SET_ITEM(table, place, Py_NewRef(variant));
-    PyTuple_SET_ITEM(table, place + 1, Py_NewRef(guards));
+    PyTuple_SET_ITEM(table, index_of_new, Py_NewRef(variant));
+    PyTuple_SET_ITEM(table, index_of_new + 1, Py_NewRef(guards));
     point->general += general ? 2 : 0;
     point->last = 0;
     Py_SETREF(point->table, table);
@@ -306,7 +306,7 @@ PyTypeObject suture_point_type = {
     .tp_repr = (reprfunc)point_repr,
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_doc = "Point(name, on_miss, data=None)\n--\n\n"
-              "A place where a frame can be entered, with its variants.",
+              "Where a frame can be entered, with its variants.",
     .tp_traverse = (traverseproc)point_traverse,
     .tp_clear = (inquiry)point_clear,
     .tp_weaklistoffset = offsetof(point_object, weakrefs),

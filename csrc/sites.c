@@ -136,7 +136,7 @@ ask(suture_thread *thread, PyObject *callback, PyCodeObject *code, PyObject *fun
     return answer;
 }
 
-/* Remembers `answer` (borrowed). Answers of old epochs for the same place are dropped. 0, or -1
+/* Remembers `answer` (borrowed). Answers of old epochs for the same site are dropped. 0, or -1
  * with an error set. */
 static int
 remember(PyCodeObject *code, int unit, PyObject *context, PyObject *answer)
@@ -210,14 +210,14 @@ suture_site_point(suture_thread *thread, PyCodeObject *code, PyObject *function,
 
 /* Replaces a callback (None for none) and makes older answers unknown. Result new: the old one. */
 static PyObject *
-replace_callback(PyObject **place, PyObject *callback)
+replace_callback(PyObject **slot, PyObject *callback)
 {
     if (callback != Py_None && !PyCallable_Check(callback)) {
         PyErr_SetString(PyExc_TypeError, "a callback must be callable or None");
         return NULL;
     }
-    PyObject *before = *place == NULL ? Py_NewRef(Py_None) : *place;
-    *place = callback == Py_None ? NULL : Py_NewRef(callback);
+    PyObject *before = *slot == NULL ? Py_NewRef(Py_None) : *slot;
+    *slot = callback == Py_None ? NULL : Py_NewRef(callback);
     epoch++;
     return before;
 }

@@ -386,7 +386,7 @@ def emit(region, parameters, point_at):
 
 
 # 6. Points, dispatch, jumps ----------------------------------------------------------------------
-# A *point* is a place where a frame can be entered: the start of a function, or an instruction
+# A *point* is where a frame can be entered: the start of a function, or an instruction
 # behind a break. It has the variants of the regions that start there. A call looks for one whose
 # guards hold for its state (a *hit*). On a *miss* the region is traced with this state and becomes
 # one variant more. A jump is a new state for another point; __call__ follows the jumps.

@@ -4,7 +4,7 @@
 
     model = suture.compile(model)
 
-What a user imports stands here, and nothing else.
+What a user imports is here, and nothing else.
 """
 
 from typing import TYPE_CHECKING, Any

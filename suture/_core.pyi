@@ -1,7 +1,7 @@
 """The core in C: frames entered anywhere, points, jumps, compiled functions, guard programs.
 
-Words used below. A *slot* is one of a frame's `co_nlocalsplus` places: locals, other cells, free
-variables, in that order; cell slots hold cell objects. *Locals* is a tuple with one value per
+Words used below. A *slot* is one of a frame's `co_nlocalsplus` variables: locals, other cells,
+free variables, in that order; cell slots hold cell objects. *Locals* is a tuple with one value per
 slot, *stack* a tuple of the value stack, bottom first; `UNBOUND` stands for NULL in both. An
 *offset* counts bytes of `co_code`. A *state* is the flat tuple of values at a point; it starts
 with the function of the innermost frame. A *variant* is a callable that takes the state
@@ -68,20 +68,22 @@ def handling(
     """Like run(fn, ...), with `exc` as the exception being handled."""
 
 @final
-class Shown:
-    """Calls what it is given, with the other arguments, while the stack shows frames at `places`
+class SyntheticFrames:
+    """Calls what it is given, with the other arguments, while the stack shows frames at `positions`
     ((code, globals, offset), outermost first) instead of what runs in the trampoline. Who looks at
     the callers (warnings, logging, `sys._getframe`) finds the program's own; they have no locals.
     """
 
-    def __new__(cls, places: tuple[tuple[CodeType, dict[str, Any], int], ...]) -> Shown: ...
+    def __new__(
+        cls, positions: tuple[tuple[CodeType, dict[str, Any], int], ...]
+    ) -> SyntheticFrames: ...
     def __call__(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any: ...
 
 # Points and what variants answer.
 
 @final
 class Point:
-    """A place where a frame can be entered, with its variants.
+    """Where a frame can be entered, with its variants.
 
     Dispatch tries the variant that hit last, then the most recent first, general ones at the end.
     If none fits, `on_miss(point, state)` answers a callable that is called with the state.
@@ -220,7 +222,7 @@ def set_generator_callback(
     """`callback(code, function, offset)` is asked once per code object, offset and context when a
     generator is resumed behind the instruction at `offset`. The state at its Point is (function,
     *all slots, *stack), the value sent on top; its variants must end in a leave() without a
-    function. What they raise is raised where the generator stands."""
+    function. What they raise is raised where the generator is."""
 
 def outermost_calls() -> int:
     """How many outermost calls of compiled code have begun in this process: within one of them it
@@ -289,7 +291,7 @@ EXPR_OPS: Final[dict[str, int]]
 class GuardProgram:
     """Guards on a state, run without the interpreter.
 
-    A wrong description raises ValueError with the place.
+    A wrong description raises ValueError that says where.
     A node is (accessor, argument, checks, children[, label[, id]]); a check is (kind[, argument[,
     id]]). Ids number readable guards; without one a node reports its first check's. Labels are
     ints by which `same`, `distinct` and `exprs` refer to nodes.
@@ -299,7 +301,7 @@ class GuardProgram:
                 a dict | ("index", i) storage of a list or tuple | ("cell", None) | ("type", None) |
                 ("getitem", key) | ("key", i) i-th key of a dict | ("call", function) |
                 ("closure", i) ("default", i) ("kwdefault", name) ("code", None) of a function |
-                ("mro_attr", name) class attribute as it stands in the MRO.
+                ("mro_attr", name) class attribute as it is in the MRO.
     Checks:     ("is", object) | ("weak", object) identity, not kept alive; its death is the
                 program's | ("type", T) exact | ("equals", constant) exact type and value, floats by
                 bits, other objects by identity | ("len", n) | ("keys", tuple) in order |
@@ -345,10 +347,10 @@ class GuardProgram:
     def time(self, turns: int, *state: Any) -> float:
         """Nanoseconds per check."""
 
-def gauge(function: Callable[[], Any], library: str, symbol: str, kind: str, /) -> bool:
+def state_word(function: Callable[[], Any], library: str, symbol: str, kind: str, /) -> bool:
     """Say that a symbol of a loaded library tells the same as `function`, without Python. Guards of
-    programs made later (`torch_state`) ask `function` only where the gauge moved. False if there is
-    no such symbol: then `function` is asked each time.
+    programs made later (`torch_state`) call `function` only where the word changed. False if
+    there is no such symbol: then `function` is called each time.
 
     kind: what the symbol is: a function of no arguments that returns "bool", "int8", "int64" or the
     address of two words ("words at"), or two words that each thread has ("words of thread").

@@ -269,9 +269,10 @@ def _suspends(code: types.CodeType) -> bool:
 
 def _load() -> Any:
     """The compiler's pipeline. It is imported as if nobody had called: without modes of the
-    program, which would see what modules do while they are imported, and without interrupts."""
+    program, which would see what modules do while they are imported, and without interrupts.
+    A thread that comes while another one imports it waits for that."""
     found = sys.modules.get(_PIPELINE)
-    if found is None:
+    if found is None or getattr(found.__spec__, "_initializing", False):
         active = _core.set_hook_active(False)
         try:
             with outside_imports(), torch_state.without_function_modes():
@@ -333,8 +334,8 @@ hide(_Compiler.tell_watched.__code__)
 # ---- frames that start below compiled code
 
 # Code that is traced when a user's function calls it, but never compiled on its own.
-_NEVER_OFFERED = frozenset({"torch", "suture"})
-# Code below which nothing is offered, neither its frames nor any that they call. Where torch
+_NEVER_COMPILED = frozenset({"torch", "suture"})
+# Code below which nothing is compiled, neither its frames nor any that they call. Where torch
 # compiles and runs what it compiled: a backward graph is compiled when it is first needed, perhaps
 # below compiled code.
 _COMPILERS = (
@@ -349,7 +350,7 @@ _COMPILERS = (
 )
 
 
-def _offer(code: types.CodeType, function: Any) -> Any:
+def _on_frame(code: types.CodeType, function: Any) -> Any:
     """A frame starts below compiled code: compile it too, if the rules would inline it."""
     if _compiles(function):
         return False
@@ -359,10 +360,10 @@ def _offer(code: types.CodeType, function: Any) -> Any:
     verdict = rules.lookup(function)
     if verdict.kind is not rules.INLINE or verdict.target is not None:
         return None
-    return unit.offered(code)
+    return unit.implicit_entry(code)
 
 
-def _offer_resumed(code: types.CodeType, function: Any, offset: int) -> Any:
+def _on_resumed_frame(code: types.CodeType, function: Any, offset: int) -> Any:
     """A generator is resumed below compiled code, or is compiled itself: compile what it runs up
     to its next `yield`."""
     if _compiles(function):
@@ -387,13 +388,13 @@ def _is_ours(unit: Any, code: types.CodeType, function: Any) -> bool:
     if sharded.is_compiled(code):
         return True
     home = function.__globals__.get("__name__")
-    if type(home) is not str or home.partition(".")[0] in _NEVER_OFFERED:
+    if type(home) is not str or home.partition(".")[0] in _NEVER_COMPILED:
         return False  # without a module it is code that a backend has generated
     if code.co_name == "__torch_dispatch__":
         return False  # it is called for each operation there is, with another one each time
     if home.startswith("namedtuple_"):
         return False  # the lambda that makes a named tuple: nothing in it is worth a guard
-    if str(function.__module__).partition(".")[0] in _NEVER_OFFERED or _importing():
+    if str(function.__module__).partition(".")[0] in _NEVER_COMPILED or _importing():
         return False
     return rules.lookup_frame(code, function.__globals__).kind is rules.INLINE
 
@@ -409,10 +410,10 @@ def _importing() -> bool:
     return False
 
 
-_core.set_frame_callback(_offer)
-for _asked in (_offer, _offer_resumed):
-    hide(_asked.__code__)
-_core.set_generator_callback(_offer_resumed)
+_core.set_frame_callback(_on_frame)
+for _callback in (_on_frame, _on_resumed_frame):
+    hide(_callback.__code__)
+_core.set_generator_callback(_on_resumed_frame)
 
 
 # ---- everything compiled so far

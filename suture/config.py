@@ -30,11 +30,12 @@ _PREFIX = "SUTURE_"
 
 @dataclass(frozen=True)
 class Option:
-    """What is said about an option beside its type and default.
+    """What is said about an option besides its type and default.
 
     `minimum` bounds an int from below; `also` names one more environment variable, `torch` those
     of torch that mean the same: as in torch, such a one is set by "1" alone. `fixed` is set for an
-    option that is only read at import, and says what to use afterwards instead.
+    option that is only read at import, and says what to use afterwards instead. `choices` are the
+    texts that it takes.
     """
 
     doc: str
@@ -42,6 +43,7 @@ class Option:
     also: str | None = None
     torch: tuple[str, ...] = ()
     fixed: str | None = None
+    choices: tuple[str, ...] = ()
 
 
 # Compiling again.
@@ -160,7 +162,7 @@ small_graph_seconds: Annotated[
         minimum=0.0,
     ),
 ] = 20.0
-fruitless_limit: Annotated[
+empty_region_limit: Annotated[
     int,
     Option(
         "After how many regions without a single tensor operation what gets no tensor is left to"
@@ -177,6 +179,15 @@ retry_limit: Annotated[
     ),
 ] = 64
 
+repeated_layers: Annotated[
+    str,
+    Option(
+        'Whether calls that compute the same are compiled once by Inductor ("auto"), or only those'
+        ' that the program has marked with torch.compiler.nested_compile_region ("off").',
+        choices=("auto", "off"),
+    ),
+] = "auto"
+
 # Faults.
 
 raise_backend_errors: Annotated[
@@ -187,7 +198,7 @@ strict: Annotated[
     bool, Option("Raise on a fault of suture itself, so that a debugger stops there.")
 ] = False
 verify: Annotated[
-    bool, Option("Run eager beside each new variant on its first call and compare the results.")
+    bool, Option("Also run eager on the first calls of each new variant, and compare the results.")
 ] = False
 repro_dir: Annotated[
     str, Option("Folder for a runnable script of each graph that failed; empty: none is written.")
@@ -262,6 +273,9 @@ def _checked(declared: _Declared, value: Any, label: str) -> Any:
     minimum = declared.option.minimum
     if minimum is not None and isinstance(value, int) and value < minimum:
         raise ValueError(f"{label} must be at least {minimum}, not {value}")
+    choices = declared.option.choices
+    if choices and value not in choices:
+        raise ValueError(f"{label} is one of {', '.join(map(repr, choices))}, not {value!r}")
     return value
 
 

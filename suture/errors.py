@@ -174,7 +174,7 @@ class RecompileLimitExceeded(SutureError):
 
 
 class RanksDiffer(SutureError):
-    """Ranks that must agree are at other places, compiled something else, or did not come."""
+    """Ranks that must agree are at other points, compiled something else, or did not come."""
 
 
 class UserError(SutureError):

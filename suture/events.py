@@ -25,7 +25,7 @@ _log = logging.getLogger("suture.events")
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A place in the user's source. Columns count from 0 as in `co_positions`; -1: not known."""
+    """A location in the user's source. Columns count from 0 as in `co_positions`; -1: not known."""
 
     function: str
     file: str
@@ -122,6 +122,17 @@ class BackendCompiled(Event):
     ops: int
     seconds: float
     error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LayersShared(Event):
+    """Calls of `function` in a graph compute the same: `times` calls of one body of `nodes`
+    operations. `marked`: the program asked for it."""
+
+    function: str
+    times: int
+    nodes: int
+    marked: bool
 
 
 @dataclass(frozen=True, slots=True)

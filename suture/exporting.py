@@ -19,7 +19,7 @@ import torch
 from suture import _core, config
 from suture.api import compile, compiled_of
 from suture.errors import UserError
-from suture.runtime import slot_names
+from suture.runtime.sources import Source
 
 
 def export(
@@ -61,17 +61,18 @@ def _variant_of(
     compiled = compiled_of(made)
     point, data = compiled.point, compiled.point.data
     state = _like(made, compiled, lambda *state: state)(*args, **kwargs)
-    with config.patch(specialize_int=True, specialize_float=True):
+    # Two sizes that are equal in the example are two sizes, unless dynamic_shapes says otherwise.
+    with config.patch(specialize_int=True, specialize_float=True, duck_sizes=False):
         answer = point.on_miss(point, state)  # compiles, and runs nothing of the program
     if not data.variants:
         answer(*state)  # raises what the program raises there
         raise UserError("suture.export: the call is not one that is compiled here")
     (variant,) = data.variants
-    checks = [g.text() for g in variant.guards.entries if g.kind in ("expr", "expr_py")]
-    names = slot_names(data.chain)
+    checks = [_Check(g.arg) for g in variant.guards.entries if g.kind in ("expr", "expr_py")]
 
     def run(*state: Any) -> Any:
-        _ask(checks, dict(zip(names, state)))
+        for check in checks:
+            check.ask(state)
         return variant.function(*state)
 
     return _like(made, compiled, run)
@@ -107,15 +108,69 @@ class _State:
         return getattr(self._owner.get_submodule(path), last)
 
 
-def _ask(checks: list[str], values: dict[str, Any]) -> None:
-    """Decide again what the capture decided about sizes, on those that torch.export knows."""
-    for text in checks:
+class _Check:
+    """A decision of the capture about sizes. `arg` is what its guard has: where its numbers are
+    read, the decision as a function of them or as code of the core, and as a text."""
+
+    def __init__(self, arg: Any) -> None:
+        places, decides, self._text = arg
+        self._places: list[tuple[Source, str, int]] = list(places)
+        self._decides: Callable[..., Any] = decides if callable(decides) else self._of_text
+
+    def ask(self, state: tuple[Any, ...]) -> None:
+        """Decide again, on the sizes that torch.export knows."""
         try:
-            holds = eval(text, {"L": values, "__builtins__": {"min": min, "max": max, "abs": abs}})
-        except (NameError, SyntaxError, AttributeError, KeyError) as error:
-            raise UserError(f"suture.export cannot carry over the decision {text}") from error
+            holds = self._decides(*(_number(_read(s, state), k, d) for s, k, d in self._places))
+        except (NameError, SyntaxError, AttributeError, LookupError) as error:
+            text = f"suture.export cannot carry over the decision {self._text}"
+            raise UserError(text) from error
         if not holds:
-            raise UserError(f"suture.export: {text} does not hold for the example")
+            raise UserError(f"suture.export: {self._text} does not hold for the example")
+
+    def _of_text(self, *numbers: Any) -> Any:
+        from suture.compiler.guards.number_sources import NumberSource  # with the compiler only
+
+        texts = [(NumberSource(*p, None).text(), f"n{i}") for i, p in enumerate(self._places)]
+        text = self._text
+        for spelled, name in sorted(texts, key=lambda pair: -len(pair[0])):
+            text = text.replace(spelled, name)
+        values = {name: number for (_, name), number in zip(texts, numbers)}
+        return eval(text, {**values, "__builtins__": {"min": min, "max": max, "abs": abs}})
+
+
+def _number(value: Any, kind: str, dim: int) -> Any:
+    if kind in ("int", "float"):
+        return value
+    return value.storage_offset() if kind == "storage_offset" else getattr(value, kind)(dim)
+
+
+def _read(source: Source, state: tuple[Any, ...]) -> Any:
+    """What stands at a place now."""
+    if source.base is None:
+        return state[source.arg] if source.kind == "slot" else source.arg
+    base, arg = _read(source.base, state), source.arg
+    match source.kind:
+        case "attr":
+            return getattr(base, arg)
+        case "dict":
+            return base.__dict__
+        case "item" | "index" | "getitem":
+            return base[arg]
+        case "cell":
+            return base.cell_contents
+        case "type":
+            return type(base)
+        case "key":
+            return list(base)[arg]
+        case "call":
+            return arg(base)
+        case "closure":
+            return base.__closure__[arg]
+        case "default":
+            return base.__defaults__[arg]
+        case "kwdefault":
+            return base.__kwdefaults__[arg]
+    raise LookupError(source.path())
 
 
 @contextlib.contextmanager

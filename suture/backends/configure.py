@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from suture.backends.aot_eager import aot_eager
 from suture.backends.inductor import Inductor
 from suture.backends.registry import CompilerFn, lookup
 from suture.errors import UserError
@@ -35,6 +36,11 @@ class Backend:
     def optimizes(self) -> bool:
         """Whether it makes other code of a graph than its operations."""
         return self.name not in _RUN_PLAINLY
+
+    def shares_layers(self) -> bool:
+        """Whether it compiles `invoke_subgraph` once for all its calls, gradients included. Others
+        run it as an operation, and its backward works below AOTAutograd only."""
+        return isinstance(self.compiler, Inductor) or self.compiler is aot_eager
 
     def records_cuda_graphs(self) -> bool:
         """Whether what it compiles may be run as CUDA graphs, by all that is known of it: any

@@ -1,8 +1,8 @@
-"""config.verify: what a backend made of a graph, beside the graph run as it is.
+"""config.verify: what a backend made of a graph, compared with the graph run as it is.
 
 For its first calls a compiled graph is run twice, once operation by operation on copies of its
-inputs. Results and inputs that were written to are compared; the first difference is told with the
-operation and the user's line it comes from.
+inputs. Results and inputs that were written to are compared; the first difference is reported with
+the operation and the user's line it comes from.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import torch.fx
 
 from suture.errors import SutureError
 
-_log = logging.getLogger("suture.backends")
+_log = logging.getLogger("suture.verify")
 _RELATIVE, _ABSOLUTE = 1e-3, 1e-4
 _CALLS = 3  # so many calls of each graph are compared
 
@@ -75,7 +75,7 @@ def _difference(
     for node, a, b in zip(nodes, wanted, got):
         text = unlike(a, b)
         if text is not None:
-            return f"{text} in {place_of(node)}"
+            return f"{text} in {origin_of(node)}"
     names = [n for n in module.graph.nodes if n.op == "placeholder"]
     for node, a, b in zip(names, copies, args):
         text = unlike(a, b)
@@ -103,10 +103,10 @@ def unlike(a: Any, b: Any) -> str | None:
     return None
 
 
-def place_of(node: Any) -> str:
+def origin_of(node: Any) -> str:
     """An operation of a graph with the user's line."""
     if not isinstance(node, torch.fx.Node):
         return "a result"
     lines = str(node.meta.get("stack_trace", "")).strip().splitlines()
-    place = " ".join(line.strip() for line in lines[-2:])
-    return f"{node.name} ({node.target}), {place}" if place else f"{node.name} ({node.target})"
+    line = " ".join(part.strip() for part in lines[-2:])
+    return f"{node.name} ({node.target}), {line}" if line else f"{node.name} ({node.target})"

@@ -11,7 +11,7 @@ ARRAY_ATTRIBUTE = define(
     message="ndarray.{attribute}",
     explanation=(
         "An array inside a graph is a tensor underneath. `{attribute}` describes the memory of a "
-        "real NumPy array, so Python makes one and asks it."
+        "real NumPy array, so Python makes one and calls it."
     ),
     hints=(
         "Ask for what tensors have too: shape, dtype, ndim, size, T.",

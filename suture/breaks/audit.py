@@ -69,7 +69,7 @@ class _Scanner(ast.NodeVisitor):
         self.found: list[Reference] = []
 
     def run(self, tree: ast.Module) -> list[Reference]:
-        """The references of the file; imports are read first, wherever they stand."""
+        """The references of the file; imports are read first, wherever they are."""
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.module:
                 self._import(node)

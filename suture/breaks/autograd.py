@@ -51,7 +51,7 @@ ENGINE_METHOD = define(
     message="{method}() of the autograd engine",
     explanation=(
         "The answer depends on the state of the engine at that moment, outside of any graph. "
-        "Python asks it."
+        "Python calls it."
     ),
     hints=("Ask the engine outside the compiled function.",),
     note="a guard on the engine's state",

@@ -31,7 +31,7 @@ ID_OF_NEW = define(
     ),
     hints=(
         "Use a key of your own (a name, a counter) instead of id().",
-        "`a is b` asks for the same object without an address.",
+        "`a is b` compares identity without an address.",
     ),
     kind=Kind.FUNDAMENTAL,
 )
@@ -101,7 +101,7 @@ HASATTR_OF_DICT = captured(
         "hasattr() on dicts, OrderedDicts, defaultdicts and their subclasses is answered from the "
         "class and the instance."
     ),
-    hints=("Nothing to change. `key in d` asks for a key; hasattr asks for an attribute.",),
+    hints=("Nothing to change. `key in d` looks for a key; hasattr for an attribute.",),
 )
 
 INSPECT = captured(

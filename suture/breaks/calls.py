@@ -253,7 +253,7 @@ INLINE_SKIPPED = not_applicable(
     "Attempted to inline function marked as skipped",
     explanation=(
         "A function that a rule leaves to Python was called from a function that is compiled. "
-        "suture reports this as GB0007, wherever the call stands."
+        "suture reports this as GB0007, wherever the call is."
     ),
     hints=(
         "See GB0007.",
@@ -278,7 +278,7 @@ INLINE_DISABLED = not_applicable(
     "Skip inlining `torch.compiler.disable()`d function",
     explanation=(
         "A disabled function was called from a function that is compiled. suture reports this as "
-        "GB0098, however deep the call stands."
+        "GB0098, however deep the call is."
     ),
     hints=("See GB0098.",),
     note="suture knows no difference between calling a disabled function and inlining it",

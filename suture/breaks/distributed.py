@@ -27,8 +27,8 @@ EVENT_METHOD = define(
     title="Method of a stream's event",
     message="{method}() of an event",
     explanation=(
-        "`{method}` of a device's event asks for time or for a handle that exists only while the "
-        "device runs. Python asks it."
+        "`{method}` of a device's event reads a time or a handle that exists only while the "
+        "device runs. Python calls it."
     ),
     hints=(
         "Measure time around the compiled function.",

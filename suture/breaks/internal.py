@@ -43,7 +43,7 @@ RECOMPILE_LIMIT = define(
     title="Compiled too often: the recompile limit",
     message="{function} was compiled {count} times; the guard that keeps failing: {guard}",
     explanation=(
-        "Each compilation fits the values that were seen. After {count} of them this place is "
+        "Each compilation fits the values that were seen. After {count} of them this point is "
         "compiled no more, and calls that fit none of them run in the plain interpreter."
     ),
     hints=(
@@ -97,7 +97,7 @@ NO_OPERATIONS = define(
     ),
     hints=(
         "Compile the function that works with tensors, not the program around it.",
-        "Raise suture.config.fruitless_limit if the tensors come late.",
+        "Raise suture.config.empty_region_limit if the tensors come late.",
     ),
     kind=Kind.RESOURCE_LIMIT,
 )

@@ -241,5 +241,5 @@ PARTIAL_STORE = not_applicable(
         "Nothing to change: assignments to attributes are captured, and put back when the graph "
         "has run.",
     ),
-    note="every instruction is a place where capture can go on",
+    note="every instruction is a point where capture can go on",
 )

@@ -237,7 +237,7 @@ def _split_sections(number: str, body: str) -> tuple[str, dict[str, str]]:
         elif line.startswith("## ") and not fenced:
             heading = line[3:].strip()
             if heading in lines:
-                raise PageError(f"{number}: the heading {heading!r} stands twice")
+                raise PageError(f"{number}: the heading {heading!r} is there twice")
             lines[heading] = []
         elif heading is not None:
             lines[heading].append(line)

@@ -108,7 +108,7 @@ def define(
 ) -> BreakType:
     """Add an entry to the table and return it.
 
-    `title` calls it by what stands in a program, where `type`, TorchDynamo's name, does not.
+    `title` calls it by what a program says, where `type`, TorchDynamo's name, does not.
     `message` says in one line what was met and where the fields go; `context` is further detail for
     developers, shown below it. Raises RegistryError if number or type is taken, or if a text
     is missing or uses an unknown field.

@@ -73,12 +73,12 @@ def search(query: str) -> Found:
         return Found(hit, exact=bool(hit))
     words = query.lower().split()
     instead = []
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         if not any(word in f"{t.heading} {t.names} {t.rest}" for t in texts().values()):
             near = difflib.get_close_matches(word, sorted(vocabulary()), n=1, cutoff=0.7)
             if near:
                 instead.append((word, near[0]))
-                words[place] = near[0]
+                words[index] = near[0]
     scored = [(score(entry, words), entry) for entry in catalog.entries()] if words else []
     best = sorted((one for one in scored if one[0] > 0), key=lambda one: (-one[0], one[1].number))
     return Found(tuple(entry for _, entry in best), tuple(instead))

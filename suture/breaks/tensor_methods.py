@@ -53,8 +53,8 @@ REQUIRES_GRAD_CALL = define(
     message="{tensor}.requires_grad_()",
     explanation=(
         "Whether a tensor takes part in autograd is fixed for a graph when it is compiled. A leaf "
-        "of known sizes with memory of its own is made beside the graph, and one that stays inside "
-        "is made by the graph; this one is neither. "
+        "of known sizes with memory of its own is made outside the graph, and one that stays "
+        "inside is made by the graph; this one is neither. "
         "Python makes the change at this line, and what follows is compiled for the new state."
     ),
     hints=(

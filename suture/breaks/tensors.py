@@ -277,7 +277,7 @@ TENSOR_COMPARISON = captured(
     "unsupported Tensor comparison op",
     explanation=(
         "A tensor may be compared with anything: with None and other objects the answer is a "
-        "Python bool, as in eager; `is` asks for the same object."
+        "Python bool, as in eager; `is` compares identity."
     ),
     hints=("Nothing to change. `x is None` says what is meant better than `x == None`.",),
 )
@@ -305,7 +305,7 @@ IDENTITY = captured(
     "GB0027",
     "Cannot check Tensor object identity without its fake value",
     explanation=(
-        "`x is y` on tensors asks for the same object. Which tensors are the same object is known "
+        "`x is y` on tensors compares identity. Which tensors are the same object is known "
         "while compiling, and guarded for arguments."
     ),
     hints=("Nothing to change.",),

@@ -1,7 +1,7 @@
 """The canonical instruction set: one table, one line of documentation for each instruction.
 
 Every Python that suture runs on is translated into these instructions by its own table
-(``py311.py`` to ``py314.py``), so that whoever reads them holds no version tests.
+(``py311.py`` to ``py315.py``), so that whoever reads them holds no version tests.
 
 The doc strings show the stack the way CPython's own sources do: inputs, ``--``, outputs, the top of
 the stack on the right. ``pops`` counts what is really taken or replaced; what an instruction only
@@ -26,45 +26,52 @@ def _with_exit(inst: Instruction) -> int:
     return 2 + int(inst.val)
 
 
-def _quiet(pops: Count, pushes: Count, doc: str) -> Effect:
+def _slots(inst: Instruction) -> int:
+    """How many slots an iterator has on the stack."""
+    return 2 if inst.val else 1
+
+
+def _no_raise(pops: Count, pushes: Count, doc: str) -> Effect:
     return Effect(pops, pushes, doc, raises=False)
 
 
 CANONICAL: dict[str, Effect] = {
     # the prefix of a function
-    "COPY_FREE_VARS": _quiet(
+    "COPY_FREE_VARS": _no_raise(
         0, 0, "-- ; fills the free variables' slots from the closure; val: how many"
     ),
-    "MAKE_CELL": _quiet(
+    "MAKE_CELL": _no_raise(
         0, 0, "-- ; puts a new cell with the slot's value (or none) into the slot; val: slot"
     ),
-    "RETURN_GENERATOR": _quiet(
+    "RETURN_GENERATOR": _no_raise(
         0, 1, "-- sent ; the call returns a generator; its first resumption goes on here"
     ),
     # stack
-    "POP_TOP": _quiet(1, 0, "value --"),
-    "PUSH_NULL": _quiet(0, 1, "-- NULL"),
-    "COPY": _quiet(0, 1, "... -- ..., value ; copies the val-th value from the top (1 is the top)"),
-    "SWAP": _quiet(
+    "POP_TOP": _no_raise(1, 0, "value --"),
+    "PUSH_NULL": _no_raise(0, 1, "-- NULL"),
+    "COPY": _no_raise(
+        0, 1, "... -- ..., value ; copies the val-th value from the top (1 is the top)"
+    ),
+    "SWAP": _no_raise(
         _arg, _arg, "a, ..., b -- b, ..., a ; exchanges the top with the val-th from the top"
     ),
     # constants and variables
-    "LOAD_CONST": _quiet(0, 1, "-- constant ; val: the constant"),
-    "LOAD_ASSERTION_ERROR": _quiet(0, 1, "-- AssertionError"),
-    "LOAD_BUILTIN": _quiet(0, 1, "-- value ; val: the builtin"),
+    "LOAD_CONST": _no_raise(0, 1, "-- constant ; val: the constant"),
+    "LOAD_ASSERTION_ERROR": _no_raise(0, 1, "-- AssertionError"),
+    "LOAD_BUILTIN": _no_raise(0, 1, "-- value ; val: the builtin"),
     "LOAD_BUILD_CLASS": Effect(0, 1, "-- __build_class__"),
     "LOAD_FAST": Effect(
         0, 1, "-- value ; val: slot; raises UnboundLocalError where the slot is unbound"
     ),
     "LOAD_FAST_CHECK": Effect(0, 1, "-- value ; val: slot; the slot may well be unbound"),
-    "LOAD_FAST_AND_CLEAR": _quiet(
+    "LOAD_FAST_AND_CLEAR": _no_raise(
         0, 1, "-- value ; val: slot; pushes NULL where unbound; leaves it unbound"
     ),
-    "STORE_FAST": _quiet(1, 0, "value -- ; val: slot; a NULL leaves the slot unbound"),
+    "STORE_FAST": _no_raise(1, 0, "value -- ; val: slot; a NULL leaves the slot unbound"),
     "DELETE_FAST": Effect(0, 0, "-- ; val: slot"),
-    "LOAD_CLOSURE": _quiet(0, 1, "-- cell ; val: slot; the cell itself"),
+    "LOAD_CLOSURE": _no_raise(0, 1, "-- cell ; val: slot; the cell itself"),
     "LOAD_DEREF": Effect(0, 1, "-- value ; val: slot; what the cell holds"),
-    "STORE_DEREF": _quiet(1, 0, "value -- ; val: slot"),
+    "STORE_DEREF": _no_raise(1, 0, "value -- ; val: slot"),
     "DELETE_DEREF": Effect(0, 0, "-- ; val: slot"),
     "LOAD_GLOBAL": Effect(0, 1, "-- value ; val: name; globals, then builtins"),
     "STORE_GLOBAL": Effect(1, 0, "value -- ; val: name"),
@@ -111,7 +118,7 @@ CANONICAL: dict[str, Effect] = {
     "COMPARE_TEST": Effect(
         2, 1, "left, right -- bool ; as COMPARE_OP, the result turned into a bool"
     ),
-    "IS_OP": _quiet(2, 1, "left, right -- bool ; val: 'is' or 'is not'"),
+    "IS_OP": _no_raise(2, 1, "left, right -- bool ; val: 'is' or 'is not'"),
     "CONTAINS_OP": Effect(2, 1, "item, container -- bool ; val: 'in' or 'not in'"),
     # calls and functions
     "CALL": Effect(
@@ -125,7 +132,7 @@ CANONICAL: dict[str, Effect] = {
     "MAKE_FUNCTION": Effect(
         lambda i: 1 + len(i.val), 1, "attributes..., code -- function ; val: the attributes' names"
     ),
-    "SET_FUNCTION_ATTRIBUTE": _quiet(
+    "SET_FUNCTION_ATTRIBUTE": _no_raise(
         2, 1, "value, function -- function ; val: attribute name, as in MAKE_FUNCTION"
     ),
     # building
@@ -186,8 +193,9 @@ CANONICAL: dict[str, Effect] = {
     "FOR_ITER": Effect(
         0,
         1,
-        "iterator -- iterator, item ; exhausted: pops the iterator, jumps behind the loop",
-        taken=(1, 0),
+        "iterator -- iterator, item ; exhausted: pops the iterator, jumps behind the loop;"
+        " val: 1 where iterator is two slots, it and NULL",
+        taken=(_slots, 0),
         jumps=True,
     ),
     # generators and coroutines
@@ -196,13 +204,17 @@ CANONICAL: dict[str, Effect] = {
     "SEND": Effect(
         1,
         1,
-        "receiver, sent -- receiver, yielded ; finished: receiver, sent -- result, and jumps",
-        taken=(2, 1),
+        "receiver, sent -- receiver, yielded ; finished: receiver, sent -- result, and jumps;"
+        " val: 1 where receiver is two slots, it and NULL",
+        taken=(lambda i: 1 + _slots(i), 1),
         jumps=True,
     ),
-    "END_SEND": _quiet(2, 1, "receiver, value -- value"),
+    "END_SEND": _no_raise(lambda i: 1 + _slots(i), 1, "receiver, value -- value ; val: as of SEND"),
     "CLEANUP_THROW": Effect(
-        3, 2, "receiver, sent, exc -- None, value ; StopIteration's value; else raises exc"
+        lambda i: 2 + _slots(i),
+        lambda i: 1 + _slots(i),
+        "receiver, sent, exc -- None[, NULL], value ; StopIteration's value; else raises exc;"
+        " val: as of SEND",
     ),
     "GET_AWAITABLE": Effect(
         1, 1, "obj -- awaitable ; val: 1 after __aenter__, 2 after __aexit__, else 0"
@@ -230,8 +242,8 @@ CANONICAL: dict[str, Effect] = {
     "RERAISE": Effect(
         1, 0, "exc -- ; val: depth of the lasti to go back to once exc is popped, or 0", falls=False
     ),
-    "PUSH_EXC_INFO": _quiet(1, 2, "exc -- previous, exc ; exc is being handled from now on"),
-    "POP_EXCEPT": _quiet(1, 0, "previous -- ; previous is being handled from now on"),
+    "PUSH_EXC_INFO": _no_raise(1, 2, "exc -- previous, exc ; exc is being handled from now on"),
+    "POP_EXCEPT": _no_raise(1, 0, "previous -- ; previous is being handled from now on"),
     "CHECK_EXC_MATCH": Effect(1, 1, "exc, type -- exc, bool"),
     "CHECK_EG_MATCH": Effect(
         2, 2, "exc, type -- rest, matched ; matched is being handled now; or exc, None: no match"
@@ -239,8 +251,8 @@ CANONICAL: dict[str, Effect] = {
     "PREP_RERAISE_STAR": Effect(2, 1, "original, excs -- exc ; what except* has to raise, or None"),
     # pattern matching
     "GET_LEN": Effect(0, 1, "value -- value, len"),
-    "MATCH_MAPPING": _quiet(0, 1, "value -- value, bool"),
-    "MATCH_SEQUENCE": _quiet(0, 1, "value -- value, bool"),
+    "MATCH_MAPPING": _no_raise(0, 1, "value -- value, bool"),
+    "MATCH_SEQUENCE": _no_raise(0, 1, "value -- value, bool"),
     "MATCH_KEYS": Effect(
         0, 1, "value, keys -- value, keys, values ; or None in place of the values"
     ),

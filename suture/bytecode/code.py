@@ -19,7 +19,13 @@ from .liveness import live_slots
 
 T = TypeVar("T")
 
-_VERSIONS = {(3, 11): "py311", (3, 12): "py312", (3, 13): "py313", (3, 14): "py314"}
+_VERSIONS = {
+    (3, 11): "py311",
+    (3, 12): "py312",
+    (3, 13): "py313",
+    (3, 14): "py314",
+    (3, 15): "py315",
+}
 
 if sys.version_info[:2] not in _VERSIONS:
     raise ImportError(f"suture knows the bytecode of {', '.join(_VERSIONS.values())} only")
@@ -152,7 +158,7 @@ class Code:
 # Code objects compare by value, and equal ones (two lambdas alike on one line) are still two code
 # objects; so the memory goes by identity. A Code holds its code object, hence an id in `_known`
 # cannot come to mean another one while the entry lives. Whoever keeps a Code keeps its entry;
-# beside those, the `_KEPT` last decoded ones stay, so that short-lived code does not pile up.
+# besides those, the `_KEPT` last decoded ones stay, so that short-lived code does not pile up.
 _KEPT = 1024
 _known: WeakValueDictionary[int, Code] = WeakValueDictionary()
 _recent: dict[int, Code] = {}

@@ -1,7 +1,7 @@
 """The walk over a code object's bytes, and the rules that the tables of each Python are made of.
 
 A rule is a function of the walk and the argument. It emits canonical instructions for the original
-instruction that stands at ``walk.lasti``, or none for one that is dropped (an offset that is
+instruction that is at ``walk.lasti``, or none for one that is dropped (an offset that is
 dropped stands for the next instruction), or keeps it as a prefix of the one to come.
 """
 
@@ -73,7 +73,7 @@ class Walk:
             rule(self, arg)
 
     def unknown(self) -> DecodeError:
-        """The error for what stands at ``lasti``."""
+        """The error for what is at ``lasti``."""
         number = self.code.co_code[self.lasti]
         return DecodeError(f"opcode {number} at {self.lasti} in {self.code.co_qualname}")
 
@@ -91,7 +91,7 @@ class Walk:
         )
 
     def absorb(self) -> Instruction:
-        """Take back the instruction emitted last: it is a prefix of the one that stands here."""
+        """Take back the instruction emitted last: it is a prefix of the one that is here."""
         last = self.instructions.pop()
         for offset in range(self.start, self.lasti + 2, 2):
             self.starts[offset] = last.index

@@ -215,8 +215,8 @@ def _components(edges: list[list[int]]) -> Iterator[list[int]]:
                 parent = work[-1][0]
                 low[parent] = min(low[parent], low[node])
             if low[node] == order[node]:
-                place = open_.index(node)
-                component = open_[place:]
-                del open_[place:]
+                start = open_.index(node)
+                component = open_[start:]
+                del open_[start:]
                 is_open.difference_update(component)
                 yield component

@@ -25,7 +25,7 @@ class Instruction:
     """One canonical instruction. Never changed once ``decode`` has returned it.
 
     op           canonical name, a key of ``CANONICAL``
-    arg          the argument as it stands in the bytecode (0 where there is none)
+    arg          the argument as it is in the bytecode (0 where there is none)
     val          what the argument means; ``CANONICAL`` says what that is for each instruction
     index        its place in ``Code.instructions``
     offset       byte offset at which a frame is entered to run it from its beginning, with prefixes
@@ -85,6 +85,10 @@ class Instruction:
 Count = int | Callable[[Instruction], int]
 
 
+def _count(count: Count, inst: Instruction) -> int:
+    return count if isinstance(count, int) else count(inst)
+
+
 class Effect:
     """What an instruction does to the stack and to control flow.
 
@@ -104,7 +108,7 @@ class Effect:
         pushes: Count,
         doc: str,
         *,
-        taken: tuple[int, int] | None = None,
+        taken: tuple[Count, Count] | None = None,
         falls: bool = True,
         jumps: bool = False,
         raises: bool = True,
@@ -119,12 +123,11 @@ class Effect:
 
     def counts(self, inst: Instruction) -> tuple[int, int]:
         """How many values ``inst`` pops and pushes when it falls through."""
-        pops, pushes = self.pops, self.pushes
-        return (
-            pops if isinstance(pops, int) else pops(inst),
-            pushes if isinstance(pushes, int) else pushes(inst),
-        )
+        return _count(self.pops, inst), _count(self.pushes, inst)
 
     def counts_taken(self, inst: Instruction) -> tuple[int, int]:
         """How many values ``inst`` pops and pushes when it jumps."""
-        return self.counts(inst) if self.taken is None else self.taken
+        if self.taken is None:
+            return self.counts(inst)
+        pops, pushes = self.taken
+        return _count(pops, inst), _count(pushes, inst)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .common import COMMON, COMPARE, format_value, function_attributes
 from .decoder import Rule, Walk, backward, forward, keyword_names, meaning, name, plain, prefix
 
-# Of a callable and the NULL beside it on the stack, which one is deeper.
+# Of a callable and the NULL next to it on the stack, which one is deeper.
 NULL_FIRST = True
 
 # Which method of a manager `with` looks for first.
@@ -13,7 +13,7 @@ EXIT_FIRST = False
 
 
 def load_global(walk: Walk, arg: int) -> None:
-    """Bit 0 of the argument asks for a NULL below the value."""
+    """Bit 0 of the argument: with a NULL below the value."""
     if arg & 1:
         walk.emit("PUSH_NULL", 0)
     walk.emit("LOAD_GLOBAL", arg, walk.names[arg >> 1])

@@ -6,7 +6,7 @@ from .common import COMMON, COMPARE, format_value, function_attributes
 from .decoder import Rule, Walk, drop, forward, keyword_names, meaning, name, plain
 from .py311 import load_global
 
-# Of a callable and the NULL beside it on the stack, which one is deeper.
+# Of a callable and the NULL next to it on the stack, which one is deeper.
 NULL_FIRST = True
 
 # Which method of a manager `with` looks for first.
@@ -43,12 +43,12 @@ INTRINSICS_2 = (
 
 
 def load_attr(walk: Walk, arg: int) -> None:
-    """Bit 0 of the argument asks for a pair, to be called."""
+    """Bit 0 of the argument: with a pair, to be called."""
     walk.emit("LOAD_METHOD" if arg & 1 else "LOAD_ATTR", arg, walk.names[arg >> 1])
 
 
 def load_super_attr(walk: Walk, arg: int) -> None:
-    """Bit 0 asks for a pair; bit 1 says that super had its two arguments in the source."""
+    """Bit 0: with a pair; bit 1 says that super had its two arguments in the source."""
     walk.emit("LOAD_SUPER_METHOD" if arg & 1 else "LOAD_SUPER_ATTR", arg, walk.names[arg >> 2])
 
 

@@ -6,7 +6,7 @@ from . import py312
 from .common import COMPARE, CONVERSIONS, FUNCTION_ATTRIBUTES
 from .decoder import Rule, Walk, forward, meaning, plain
 
-# Of a callable and the NULL beside it on the stack, which one is deeper.
+# Of a callable and the NULL next to it on the stack, which one is deeper.
 NULL_FIRST = False
 
 # Which method of a manager `with` looks for first.
@@ -20,7 +20,7 @@ GONE = ("FORMAT_VALUE", "KW_NAMES", "LOAD_CLOSURE")
 
 
 def load_global(walk: Walk, arg: int) -> None:
-    """Bit 0 of the argument asks for a NULL above the value."""
+    """Bit 0 of the argument: with a NULL above the value."""
     walk.emit("LOAD_GLOBAL", arg, walk.names[arg >> 1])
     if arg & 1:
         walk.emit("PUSH_NULL", 0)
@@ -58,12 +58,12 @@ def call_kw(walk: Walk, arg: int) -> None:
 
 
 def compare(walk: Walk, arg: int) -> None:
-    """Bit 4 asks for a bool."""
+    """Bit 4: the result is a bool."""
     walk.emit("COMPARE_TEST" if arg & 16 else "COMPARE_OP", arg, COMPARE[arg >> 5])
 
 
 def test(op: str) -> Rule:
-    """A branch asks for the truth itself: TO_BOOL, which stands before it, is a part of it."""
+    """A branch takes the truth itself: TO_BOOL, which is before it, is a part of it."""
     jump = forward(op)
 
     def rule(walk: Walk, arg: int) -> None:

@@ -9,7 +9,7 @@ from .common import BINARY, CONVERSIONS
 from .decoder import Rule, Walk, drop, meaning, plain
 from .instructions import Instruction
 
-# Of a callable and the NULL beside it on the stack, which one is deeper.
+# Of a callable and the NULL next to it on the stack, which one is deeper.
 NULL_FIRST = False
 
 # Which method of a manager `with` looks for first.

@@ -5,7 +5,7 @@ A value stands for one Python object while its program is traced. What it knows 
 either give the exact abstract result, raise `Raised` (the program raises here), or raise
 `Break` (Python must run this operation), and a `Break` is raised before anything changed.
 
-The three stand in one file because each is part of what the others are: a frame holds values, a
+The three are in one file because each is part of what the others are: a frame holds values, a
 trace holds frames, and a value's slots are given the trace.
 """
 
@@ -21,7 +21,7 @@ from suture.breaks import Break, objects
 from suture.bytecode import Code
 from suture.compiler.effects import Effects
 from suture.compiler.emitting import Emitter
-from suture.compiler.graph import GraphBuilder
+from suture.compiler.graph import GraphBuilder, Span
 from suture.compiler.plan import Plan
 from suture.runtime import Chain
 from suture.runtime.guards import Guards
@@ -203,11 +203,12 @@ class Frame:
     resumed   the frame is a real generator's, which CPython has resumed
     call      (step, slots) of the instruction that called it, where that is its whole work; the
               slots as they were at the start
+    span      the call that it is, for the nodes made while it runs; None of the region's own
     """
 
     __slots__ = (
         "call", "code", "deliver", "fn", "generator", "handled", "ip", "locals", "resumed",
-        "stack",
+        "span", "stack",
     )  # fmt: skip
 
     def __init__(self, code: Code, fn: Any, slots: list[Any], handled: Any) -> None:
@@ -221,6 +222,7 @@ class Frame:
         self.generator: Any = None
         self.resumed = False
         self.call: tuple[int, tuple[Any, ...]] | None = None
+        self.span: Span | None = None
 
     def line(self) -> int | None:
         return self.code.line(self.ip)
@@ -234,7 +236,7 @@ class Pending(Value):
 
     It stands for a value in results alone: those of `call`, `getattr` and other operations that may
     end in a call. The interpreter runs the frame and pushes what it returns; who needs the value
-    itself asks `abstract.finish`.
+    itself calls `abstract.finish`.
     """
 
     __slots__ = ("frame",)
@@ -259,22 +261,22 @@ class Mark(NamedTuple):
 
 
 class Progress:
-    """How far the interpreter is. `step` counts the instructions of the region's own frames;
-    `mark` is what had happened when the current one began; `floor` is the number of frames below
-    the one that must return before the loop does; `last_step` is where the plan says to stop;
-    `tired` says why the region should end at the next chance; `work` counts all instructions,
+    """How far the interpreter is. `step` counts the instructions of the region's own frames; `mark`
+    is what had happened when the current one began; `base_depth` is the number of frames below the
+    one that must return before the loop does; `last_step` is where the plan says to stop;
+    `limit_reached` is why the region should end as soon as it can; `work` counts all instructions,
     those of nested calls too, and `allowed` is how many may be traced before what was captured is
     weighed against them; `decided` counts the branches at a position that were expected to go as
     before."""
 
     __slots__ = (
-        "allowance", "allowed", "decided", "floor", "jumps_back", "last_step", "loop_turns", "mark",
-        "passed", "result", "step", "tired", "watch", "work",
+        "allowance", "allowed", "base_depth", "decided", "jumps_back", "last_step", "limit_reached",
+        "loop_turns", "mark", "passed", "result", "step", "watch", "work",
     )  # fmt: skip
 
     def __init__(self, last_step: int, allowance: float) -> None:
         self.step = 0
-        self.floor = 0
+        self.base_depth = 0
         self.mark = Mark(0, 0, 0)
         self.passed = 0
         self.result: Any = None
@@ -282,7 +284,7 @@ class Progress:
         self.decided: dict[Any, int] = {}
         self.jumps_back: dict[tuple[int, int], int] = {}
         self.loop_turns: dict[tuple[int, int], int] = {}
-        self.tired: Break | None = None
+        self.limit_reached: Break | None = None
         self.work = 0
         self.allowed = self.allowance = allowance
         self.watch: Callable[[Trace, Frame, Any], None] | None = None
@@ -355,7 +357,7 @@ class Outside:
 
 
 class Numbers:
-    """Numbers that are symbols: their places, and those that the variant draws."""
+    """Numbers that are symbols: their sources, and those that the variant draws."""
 
     __slots__ = ("arrays_written", "draws", "number_sources")
 

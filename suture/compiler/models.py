@@ -9,7 +9,7 @@ what it takes:
     "Tensor.backward"       this method of tensors                   trace, tensor, args, kwargs
 
 args and kwargs are abstract values, and so is the result. Files with models are found
-(`compiler/rooms.py`). Methods of Python's own types stand with the type (`objects/methods.py`).
+(`compiler/rooms.py`). Methods of Python's own types are with the type (`objects/methods.py`).
 """
 
 from __future__ import annotations

@@ -21,10 +21,11 @@ from suture.compiler.graph import is_scalar, keeps_address, put_asserts, sizes_f
 from suture.compiler.graph.fake_failures import unlogged_failures
 from suture.compiler.interpreter.run import is_overworked, new_trace, run_region
 from suture.compiler.misses import answer as misses
-from suture.compiler.misses import beside, keep, limits
+from suture.compiler.misses import compare_eager, keep, limits
 from suture.compiler.misses import install as installing
 from suture.compiler.misses.answer import tell_watched
 from suture.compiler.misses.history import history_of
+from suture.compiler.misses.layers import with_shared_layers
 from suture.compiler.misses.plain import meets_no_tensor, note_in_vain
 from suture.compiler.misses.reasons import explain_miss
 from suture.compiler.objects import MadeByPython
@@ -46,15 +47,15 @@ _SMALL = 24  # operations of a graph
 @dataclass(slots=True)
 class Miss:
     """A state for which a point has no variant, while it is being compiled. `modes` are those of
-    torch functions that were active. `told`: the break of the region was told, under a plan that
-    is `without_data` or not; None: nothing was told yet."""
+    torch functions that were active. `reported`: the break of the region was reported, under a plan
+    that is `without_data` or not; None: it was not yet."""
 
     unit: Unit
     point: Any
     data: PointData
     state: tuple[Any, ...]
     modes: list[Any]
-    told: bool | None = None
+    reported: bool | None = None
     watch: Any = None  # a `messages.watch.Watch` of the trace, if there is one
     trace: Trace | None = None  # of the try that goes on
     in_vain: bool = False  # long, without an operation, where no tensor can be met
@@ -135,8 +136,8 @@ def finish_capture(miss: Miss, plan: Plan, capture: Capture) -> Variant | Uncomp
     name = point.name
     if unit.options.fullgraph and capture.initializes:
         return THIS_CALL_PLAINLY
-    untold = miss.told is not plan.without_data
-    if untold and not limits.worth_compiling(unit, data, capture, miss.state):
+    unreported = miss.reported is not plan.without_data
+    if unreported and not limits.worth_compiling(unit, data, capture, miss.state):
         return INTERPRET
     try:
         with events.phase("emit", name):
@@ -144,11 +145,11 @@ def finish_capture(miss: Miss, plan: Plan, capture: Capture) -> Variant | Uncomp
     except MadeByPython as wanted:
         reason = f"{wanted.what} leaves the region: Python makes it"
         return Retry(plan.leaving(frozenset({wanted.position})), reason)
-    except RecursionError:  # too deep to be written down: the break is told all the same
+    except RecursionError:  # too deep to be written down: the break is reported all the same
         tell(unit, point, data, capture)
         raise
-    if untold:
-        miss.told = plan.without_data
+    if unreported:
+        miss.reported = plan.without_data
         messages.traced(point, data, capture, miss.watch)
         tell(unit, point, data, capture)
     torch_state.guard(capture.guards, miss.modes)
@@ -196,8 +197,8 @@ def install(miss: Miss, capture: Capture, emitted: Any) -> Variant:
         if choose is not None:
             capture.guards.entries = guard_filter.kept(choose, capture.guards.entries, miss.state)
         program = finish(capture.guards)
-    if config.verify and beside.can_run_twice(miss.data, capture, emitted.parameters):
-        emitted.function = beside.Beside(emitted, name, config.strict)
+    if config.verify and compare_eager.can_run_twice(miss.data, capture, emitted.parameters):
+        emitted.function = compare_eager.ComparedVariant(emitted, name, config.strict)
     stored = keep.described(miss.unit, miss.point, miss.state, capture, emitted)
     variant = installing.install(miss.unit, miss.point, capture, emitted, program)
     keep.write(miss.point, stored)
@@ -246,13 +247,16 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
         capture.graph.floats_as_data()
     static = [i for i, entry in enumerate(emitted.inputs) if keeps_address(entry)]
     small = _is_small_and_behind_a_break(miss, capture)
-    as_it_is = plan.uncompiled or (small and _spent_enough(miss, capture))
+    as_it_is = plan.uncompiled or (small and _over_small_graph_time(miss, capture))
+    given = module
+    if not (as_it_is or plan.inlined):
+        given = with_shared_layers(unit.options.backend, capture.graph, module, point.name)
     began = time.perf_counter()
     try:
         with capture.graph.compiling(), sizes_from_zero(plan.from_zero):
             compiled = (_as_it_is if as_it_is else backends.compile_graph)(
                 unit.options.backend,
-                module,
+                given,
                 [entry.for_backend() for entry in emitted.inputs],
                 fake_mode=capture.graph.fake,
                 static=static,
@@ -263,6 +267,9 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
                 fakes=[entry.node.meta["val"] for entry in emitted.inputs],
             )
     except errors.BackendFailed as failed:
+        if given is not module:
+            said = f"the backend refuses repeated layers ({failed})"
+            return Retry(plan.having(inlined=True), f"{said}; they are inlined")
         retry = without_refused(miss, plan, capture, failed)
         if retry is not None:
             return retry
@@ -273,7 +280,7 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
         _log.warning("%s: %s; the graph runs uncompiled", point.name, failed)
         return Retry(plan.having(uncompiled=True), f"{failed}; the graph runs uncompiled")
     if small:
-        miss.unit.spent_on_small_graphs += time.perf_counter() - began
+        miss.unit.small_graph_time += time.perf_counter() - began
     made = compiled
     if config.verify:
         compiled = backends.verified(compiled, module, point.name, config.strict)
@@ -293,13 +300,13 @@ def _is_small_and_behind_a_break(miss: Miss, capture: Capture) -> bool:
     return not entry and capture.graph.ops <= _SMALL and not miss.unit.options.fullgraph
 
 
-def _spent_enough(miss: Miss, capture: Capture) -> bool:
+def _over_small_graph_time(miss: Miss, capture: Capture) -> bool:
     """Whether the backend has taken longer for small graphs of this function than their operations
     are likely to: then they are run as they are."""
-    spent = miss.unit.spent_on_small_graphs
-    if spent <= config.small_graph_seconds:
+    seconds = miss.unit.small_graph_time
+    if seconds <= config.small_graph_seconds:
         return False
-    text = f"small graphs of this function took {spent:.1f} s to compile (small_graph_seconds)"
+    text = f"small graphs of this function took {seconds:.1f} s to compile (small_graph_seconds)"
     events.emit(events.RunPlainly(capture.graph.ops, text, point=miss.point.name))
     return True
 
@@ -358,9 +365,9 @@ def _unsettled(miss: Miss, reason: str, tries: int) -> Uncompiled:
 def _left_to_python(miss: Miss) -> Uncompiled:
     """Plain Python that takes long: it runs as it is, now and later."""
     assert miss.trace is not None
-    assert miss.trace.progress.tired is not None
+    assert miss.trace.progress.limit_reached is not None
     function, file, line = where(miss.data.chain)
-    reason = miss.trace.progress.tired
+    reason = miss.trace.progress.limit_reached
     place = events.Where(function, file, line or 0)
     events.emit(events.Interpreted(place, str(reason), reason.number, point=miss.point.name))
     note_in_vain(miss.data, miss.state)
@@ -396,7 +403,7 @@ def _missing(data: PointData, point: Any, error: MissingName) -> None:
 
 
 def _fault(data: PointData, point: Any, error: Exception) -> None:
-    """Something unforeseen: the frame runs in the interpreter, and the fault is told."""
+    """Something unforeseen: the frame runs in the interpreter, and the fault is reported."""
     function, file, line = where(data.chain)
     text = f"{type(error).__name__}: {error}"
     reason = Break(internal.INTERNAL_FAULT, error=text, phase="compile", where=f"{file}:{line}")

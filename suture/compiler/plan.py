@@ -47,6 +47,7 @@ class Plan:
     floats_as_data  floats reach the backend as tensors of which it knows nothing
     without_data    numbers that come out of tensors stay outside of graphs
     from_zero       symbolic sizes may be 0 and 1 too
+    inlined         the backend has failed on a graph with repeated layers: it gets them all
     uncompiled      the backend has failed on the graph, which runs as it is
     stop            where to end; None: at the first break, or the return
     """
@@ -59,6 +60,7 @@ class Plan:
     floats_as_data: bool = False
     without_data: bool = False
     from_zero: bool = False
+    inlined: bool = False
     uncompiled: bool = False
     stop: Stop | None = None
 

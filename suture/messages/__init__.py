@@ -25,9 +25,9 @@ from suture.runtime import where
 _log = logging.getLogger("suture.breaks")
 
 
-def place_of(code: Any, index: int) -> events.Where:
-    """The place of an instruction in the user's source; of a conditional jump, the place of the
-    value that is tested."""
+def location_of(code: Any, index: int) -> events.Where:
+    """The location of an instruction in the user's source; of a conditional jump, the location of
+    the value that is tested."""
     index = tested(code.instructions, min(index, len(code.instructions) - 1))
     line, end, column, end_column = code.positions(index)
     return events.Where(
@@ -68,11 +68,11 @@ def stack_of(frames: list[Any], inside: list[Any]) -> tuple[events.Where, ...]:
     runs as a whole."""
     at = [(f.code, f.ip - 1) for f in frames[:-1]]
     at += [(frames[-1].code, frames[-1].ip), *inside]
-    return tuple(place_of(code, index) for code, index in reversed(at))
+    return tuple(location_of(code, index) for code, index in reversed(at))
 
 
-def point_place(data: Any) -> events.Where:
-    """Where a point stands."""
+def point_location(data: Any) -> events.Where:
+    """Where a point is."""
     function, file, line = where(data.chain)
     return events.Where(function, file, line or 0)
 
@@ -86,7 +86,7 @@ def traced(point: Any, data: Any, capture: Capture, watch: Watch | None) -> None
     way = ways.get(type(capture.exit), "raise" if raises else "interpret")
     events.emit(
         events.Traced(
-            point_place(data),
+            point_location(data),
             capture.steps,
             tuple(watch.inlined),
             tuple(watch.lines),
@@ -124,8 +124,8 @@ def broke(unit: Any, point: Any, capture: Capture, reason: Break) -> None:
 
 
 def in_users_words(reason: Break, at: events.Where, slots: Mapping[str, str]) -> Break:
-    """The break with names of the program: places as it writes them, and the expression at the
-    break's place instead of the names that values have in the graph."""
+    """The break with names of the program: sources as it writes them, and the expression at the
+    break's location instead of the names that values have in the graph."""
     fields = {name: spoken(text, slots) for name, text in reason.fields.items()}
     text = expression(at)
     if text is not None:
@@ -179,7 +179,7 @@ def _tell(reason: Break, stack: tuple[events.Where, ...], outcome: str) -> None:
 
 def retried(point: Any, data: Any, reason: str, tries: int) -> None:
     """A region is traced again."""
-    events.emit(events.Retried(point_place(data), reason, tries, point=point.name))
+    events.emit(events.Retried(point_location(data), reason, tries, point=point.name))
 
 
 def captured(point: Any, data: Any, capture: Capture, emitted: Any) -> None:
@@ -189,7 +189,7 @@ def captured(point: Any, data: Any, capture: Capture, emitted: Any) -> None:
     events.emit(
         events.Captured(
             point.name,
-            point_place(data),
+            point_location(data),
             capture.graph.ops,
             len(emitted.inputs),
             sum(len(node.args[0]) for node in graph.nodes if node.op == "output"),
@@ -208,10 +208,10 @@ def installed(point: Any, data: Any, variant: Any, state: tuple[Any, ...]) -> No
     events.emit(
         events.Installed(
             f"{point.name}#{variant.number}",
-            point_place(data),
+            point_location(data),
             guards.texts(variant.guards) if detailed else (),
             variant.source if detailed else "",
-            guards.places(variant.guards) if detailed else (),
+            guards.locations(variant.guards) if detailed else (),
             check_seconds(variant.program, state) if detailed else 0.0,
             point=point.name,
         )
@@ -237,7 +237,7 @@ __all__ = [
     "broke",
     "captured",
     "installed",
-    "place_of",
+    "location_of",
     "probe",
     "reset",
     "retried",

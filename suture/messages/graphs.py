@@ -1,7 +1,7 @@
 """A graph for people: as Python with the user's lines as comments, and as plain data.
 
 Nodes carry the stack trace of the user's program in the form that `traceback` prints; its last
-entry is the line the operation stands on.
+entry is the line the operation is on.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def lines(graph: torch.fx.Graph) -> tuple[tuple[str, int], ...]:
     found = (
         place_of_node(node) for node in graph.nodes if node.op not in ("placeholder", "output")
     )
-    return tuple(dict.fromkeys(place for place in found if place[1]))
+    return tuple(dict.fromkeys(location for location in found if location[1]))
 
 
 def text(graph: torch.fx.Graph, name: str = "graph") -> str:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from suture.compiler.guards.names import called_module, place_of, slot_words, spoken
+from suture.compiler.guards.names import called_module, location_of, slot_words, spoken
 from suture.messages.guards import line_text
 from suture.messages.source import printable
 from suture.messages.texts import shorten
@@ -27,7 +27,7 @@ _VALUES = frozenset({"equals", "int", "float", "bool", "truth", "len", "keys", "
 class GuardEntry:
     """One guard: what it says in the program's words, its kind, where it was asked for.
 
-    `name` is the place it looks at ("" for torch's state); `pinned` is true where it looks at what
+    `name` is the source it looks at ("" for torch's state); `pinned` is true where it looks at what
     stays the same from call to call unless the program replaces it: code, layers, parameters,
     torch's state. `variant` is the number of its variant, `function` that variant's function.
     """
@@ -82,7 +82,7 @@ def _entries(data: Any, variant: Any) -> list[GuardEntry]:
     slots = slot_words(data.chain)
     owner = _owner(variant.guards.entries)
     module = called_module(data.chain, owner)
-    function = place_of(data.chain, owner).function
+    function = location_of(data.chain, owner).function
     out = []
     held = {id(g.source) for g in variant.guards.entries if g.kind in ("is", "weak")}
     for guard in variant.guards.entries:
@@ -95,7 +95,7 @@ def _entries(data: Any, variant: Any) -> list[GuardEntry]:
 
 
 def _owner(entries: Sequence[Any]) -> type | None:
-    """The class of self, where a guard asks for it."""
+    """The class of self, where a guard tests it."""
     for guard in entries:
         source = guard.source
         if guard.kind == "type" and source.kind == "slot" and source.name == "self":
@@ -126,9 +126,9 @@ def _is_library(name: str) -> bool:
 
 
 def _block(data: Any, variant: Any, entries: list[GuardEntry], everything: bool) -> list[str]:
-    place = place_of(data.chain, _owner(variant.guards.entries))
+    at = location_of(data.chain, _owner(variant.guards.entries))
     count = f"{len(entries)} guard{'s' * (len(entries) != 1)}"
-    head = f"{place.function} ({shorten(place.file)}:{place.line}), variant {variant.number}: "
+    head = f"{at.function} ({shorten(at.file)}:{at.line}), variant {variant.number}: "
     if everything:
         return [f"{head}{count} match" + "es" * (len(entries) == 1), *(f"  {e}" for e in entries)]
     out = [f"{head}{count}"]
@@ -155,7 +155,7 @@ def _block(data: Any, variant: Any, entries: list[GuardEntry], everything: bool)
 
 
 def _group(one: GuardEntry) -> str:
-    """What a guard that is pinned belongs to: the first part of the place's name."""
+    """What a guard that is pinned belongs to: the first part of the source's name."""
     if not one.name:
         return "torch's state" if one.kind == "torch_state" else "distinct objects"
     found = re.match(r"[\w ]+|<[^>]*>", re.sub(r"^type\(", "", one.name))

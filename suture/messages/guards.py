@@ -35,7 +35,7 @@ _TENSOR = re.compile(
 )
 
 
-def places(guards: Any) -> tuple[tuple[str, int], ...]:
+def locations(guards: Any) -> tuple[tuple[str, int], ...]:
     """For each guard the (file, line) that asked for it; ("", 0) where none did."""
     return tuple(guard.where or ("", 0) for guard in guards.entries)
 

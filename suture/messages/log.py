@@ -1,7 +1,7 @@
 """Events as log records: one logger per topic (see suture.logs), nothing unless it is asked for.
 
-A break that comes again at the same place is told once in full and then by its count, at the
-tenth, hundredth, ... time. Frames that end up in the interpreter are a warning, once per place.
+A break that comes again at the same location is reported once in full and then by its count, at the
+tenth, hundredth, ... time. Frames that end up in the interpreter are a warning, once per location.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def _kind(error: BaseException) -> tuple[type, str]:
 
 
 def _smaller(module: Any, inputs: list[Any], fails: Callable[[Any, Any], bool]) -> list[Any]:
-    """The inputs with each size, wherever it stands, replaced by the smallest that still fails."""
+    """The inputs with each size, wherever it is, replaced by the smallest that still fails."""
     sizes = {s for v in inputs if isinstance(v, torch.Tensor) for s in v.shape if s > 1}
     for size in sorted(sizes, reverse=True):
         for less in (one for one in (1, 2, 3, size // 2) if 0 < one < size):

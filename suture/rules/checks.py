@@ -10,7 +10,7 @@ from typing import Any
 from suture.rules import torch_names
 from suture.rules.errors import RuleError, SignatureMismatch
 from suture.rules.mark_table import describe, get_mark
-from suture.rules.verdict import place_of
+from suture.rules.verdict import location_of
 from suture.rules.wrapped import canonical, has_code
 
 _NO_TENSORS = (str, bytes, bool, int, float, complex, set, frozenset)
@@ -73,7 +73,7 @@ def returns_tensors(fn: Any, where: str) -> None:
         return
     if returned in _NO_TENSORS or typing.get_origin(returned) in (set, frozenset):
         raise RuleError(
-            f"allow_in_graph at {where}: {describe(fn)} ({place_of(target.__code__)}) returns "
+            f"allow_in_graph at {where}: {describe(fn)} ({location_of(target.__code__)}) returns "
             f"{getattr(returned, '__name__', returned)}; a node yields trees of tensors"
         )
 
@@ -107,6 +107,6 @@ def _is_leaf(leaf: Any) -> bool:
 def _marked(fn: Any) -> str:
     target = canonical(fn)
     mark = get_mark(target)
-    at = f" ({place_of(target.__code__)})" if has_code(target) else ""
+    at = f" ({location_of(target.__code__)})" if has_code(target) else ""
     how = f", marked {mark.name} at {mark.where}," if mark is not None else ""
     return f"{describe(fn)}{at}{how}"

@@ -1,4 +1,4 @@
-"""What is wrong with a rule. Each message names both places that disagree."""
+"""What is wrong with a rule. Each message names both locations that disagree."""
 
 from __future__ import annotations
 

@@ -34,11 +34,11 @@ from suture.rules.verdict import (
     Origin,
     Step,
     Verdict,
-    place,
+    location,
 )
 
 _log = logging.getLogger("suture.rules")
-_HERE = place(0)
+_HERE = location(0)
 Rule = Callable[[Any], "Verdict | None"]
 
 _cache: dict[int, tuple[Callable[[], Any], Verdict]] = {}
@@ -113,7 +113,7 @@ def lookup_frame(code: types.CodeType, globals: Mapping[str, Any]) -> Verdict:
 
 
 def clear_cache() -> None:
-    """Forget every verdict; the next lookup asks the chain again."""
+    """Forget every verdict; the next lookup goes through the chain again."""
     _cache.clear()
 
 

@@ -1,4 +1,4 @@
-"""Where marks are kept: by identity, weakly, with the place where each was set.
+"""Where marks are kept: by identity, weakly, with the location where each was set.
 
 Also the packages that the user named. `changed` tells `lookup` that its cache is stale.
 """
@@ -24,7 +24,7 @@ from suture.rules.verdict import (
     Kind,
     Origin,
     Verdict,
-    place,
+    location,
 )
 from suture.rules.wrapped import canonical, has_code, home
 
@@ -183,12 +183,12 @@ def describe(obj: Any) -> str:
 
 def inline_package(name: str) -> None:
     """Trace into everything that is defined in the module or package `name`."""
-    _name_package(INLINE, name, "the program wants it traced", place())
+    _name_package(INLINE, name, "the program wants it traced", location())
 
 
 def run_package(name: str) -> None:
     """Python runs everything that is defined in the module or package `name`."""
-    _name_package(RUN, name, "the program has Python run it", place())
+    _name_package(RUN, name, "the program has Python run it", location())
 
 
 def forget_package(name: str) -> None:

@@ -20,7 +20,7 @@ from typing import Any, TypeVar, overload
 from suture.rules import checks
 from suture.rules.errors import RuleError
 from suture.rules.mark_table import Mark, describe, set_mark
-from suture.rules.verdict import place, place_of
+from suture.rules.verdict import location, location_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,8 +38,8 @@ def disable(fn: Any = None, recursive: bool = True, reason: str | None = None) -
     `forward`). Out: a wrapper; for a class or a module the object itself, changed.
     """
     if fn is None:
-        return functools.partial(_disable, recursive=recursive, reason=reason, where=place())
-    return _disable(fn, recursive, reason, place())
+        return functools.partial(_disable, recursive=recursive, reason=reason, where=location())
+    return _disable(fn, recursive, reason, location())
 
 
 def _disable(fn: Any, recursive: bool, reason: str | None, where: str) -> Any:
@@ -107,12 +107,12 @@ def _hook_switch() -> Callable[[bool], bool]:
 def allow_in_graph(fn: Any) -> Any:
     """`fn` is one node of the graph; its body is seen by nobody before the backend.
 
-    It must take and return tensors, or containers of them, and have no effect beside that.
+    It must take and return tensors, or containers of them, and have no effect besides that.
     Takes a list or tuple of functions too.
     """
     if isinstance(fn, (list, tuple)):
-        return [_mark(one, "allow_in_graph", place()) for one in fn]
-    return _mark(fn, "allow_in_graph", place())
+        return [_mark(one, "allow_in_graph", location()) for one in fn]
+    return _mark(fn, "allow_in_graph", location())
 
 
 def disallow_in_graph(fn: Any) -> Any:
@@ -121,7 +121,7 @@ def disallow_in_graph(fn: Any) -> Any:
     Takes a list or tuple too. A function that would not be a node is an error: `disable` is
     what is meant there.
     """
-    where = place()
+    where = location()
     from suture.rules.lookup import lookup
     from suture.rules.verdict import CONSTANT, IN_GRAPH, SPECIAL, Origin
 
@@ -143,24 +143,24 @@ def nonstrict_trace(fn: F) -> F:
 
     Types of the user go in and out once they are registered with `torch.utils._pytree`.
     """
-    return _mark(fn, "nonstrict_trace", place())
+    return _mark(fn, "nonstrict_trace", location())
 
 
 def dont_skip_tracing(fn: F) -> F:
     """Trace into `fn` although a rule on its package says that Python runs it."""
-    return _mark(fn, "dont_skip_tracing", place())
+    return _mark(fn, "dont_skip_tracing", location())
 
 
 def forbid_in_graph(fn: Any) -> Any:
     """Meeting `fn` while tracing is an error. Takes a list or tuple of functions too."""
     if isinstance(fn, (list, tuple)):
-        return [_mark(one, "forbid_in_graph", place()) for one in fn]
-    return _mark(fn, "forbid_in_graph", place())
+        return [_mark(one, "forbid_in_graph", location()) for one in fn]
+    return _mark(fn, "forbid_in_graph", location())
 
 
 def assume_constant_result(fn: F) -> F:
     """Call `fn` once, while tracing, and take its result for a constant from then on."""
-    return _mark(fn, "assume_constant_result", place())
+    return _mark(fn, "assume_constant_result", location())
 
 
 def substitute_in_graph(
@@ -171,7 +171,7 @@ def substitute_in_graph(
     The two must have one signature, unless `skip_signature_check`. The function comes back
     as it is.
     """
-    where = place()
+    where = location()
     _require_callable(original, "substitute_in_graph", where)
 
     def file(replacement: F) -> F:
@@ -181,7 +181,7 @@ def substitute_in_graph(
                 f"{describe(original)}, not {type(replacement).__name__}"
             )
         if not skip_signature_check:
-            checks.same_signature(original, where, replacement, place_of(replacement.__code__))
+            checks.same_signature(original, where, replacement, location_of(replacement.__code__))
         set_mark(original, Mark("substitute_in_graph", where, "", target=replacement))
         return replacement
 
@@ -193,7 +193,7 @@ def ignore_logging_functions(*functions: Callable[..., Any]) -> None:
 
     Meant for logging. In a function that Python runs they work as always.
     """
-    where = place()
+    where = location()
     for fn in functions:
         _mark(fn, "ignore", where)
 

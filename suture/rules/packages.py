@@ -12,7 +12,7 @@ import os
 import sys
 from dataclasses import dataclass
 
-from suture.rules.verdict import INLINE, RUN, Kind, Origin, Verdict, place
+from suture.rules.verdict import INLINE, RUN, Kind, Origin, Verdict, location
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,13 @@ to_run = PackageTable()
 
 
 def _inline(names: str, *, because: str, but_not: tuple[str, ...] = ()) -> None:
-    where = place()
+    where = location()
     for name in names.split():
         to_inline.rules[name] = PackageRule(INLINE, name, because, where, but_not)
 
 
 def _run(names: str, *, because: str, origin: Origin = Origin.PACKAGE) -> None:
-    where = place()
+    where = location()
     for name in names.split():
         to_run.rules[name] = PackageRule(RUN, name, because, where, origin=origin)
 
@@ -131,7 +131,7 @@ _inline(
     " torch.utils._python_dispatch torch.utils._content_store torch.utils._typing_utils"
     " torch.fx._pytree torch.fx.traceback torch.fx._symbolic_trace torch.fx.graph_module"
     " torch.fx.experimental.proxy_tensor torch.fx.passes.shape_prop",
-    because="helpers that stand between a program and its operations",
+    because="helpers that are between a program and its operations",
 )
 _inline(
     "torch.amp.autocast_mode torch.cuda.amp.autocast_mode torch.autograd.function"
@@ -197,7 +197,7 @@ _run(
 def standard_library(module: str, file: str = "") -> PackageRule | None:
     """The rule on Python's own library as a whole, if `module` is part of it.
 
-    `file`, if known, is where the code stands: a module of the user may have a name that the
+    `file`, if known, is where the code is: a module of the user may have a name that the
     library has too.
     """
     top = module.partition(".")[0]
@@ -214,4 +214,4 @@ def _library_folder() -> str:
     return os.path.dirname(os.__file__) + os.sep
 
 
-_STDLIB_AT = place(0)
+_STDLIB_AT = location(0)

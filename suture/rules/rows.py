@@ -23,7 +23,7 @@ from suture.rules.verdict import (
     Kind,
     Origin,
     Verdict,
-    place,
+    location,
 )
 
 MISSING = object()
@@ -104,7 +104,7 @@ def _rows(
     otherwise: Kind = RUN,
     absent: str = "",
 ) -> None:
-    where = place(2)
+    where = location(2)
     for name in names.split():
         module, attribute = split_name(name)
         _tables.append(Row(kind, module, attribute, because, where, handler, otherwise, absent))

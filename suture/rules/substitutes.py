@@ -1,6 +1,6 @@
 """Substitutes: a Python function that is traced in place of one that cannot be.
 
-`substitute(original)` files one; suture's own stand in `polyfills/` and are imported when an
+`substitute(original)` files one; suture's own are in `polyfills/` and are imported when an
 object of their module is asked about for the first time: those of itertools in `itertools.py` and
 in the files whose names begin with `itertools_`.
 """
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from suture.rules import polyfills
 from suture.rules.errors import ConflictingMarks
-from suture.rules.verdict import place_of
+from suture.rules.verdict import location_of
 from suture.rules.wrapped import canonical, home
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -51,7 +51,7 @@ def add(original: Any, replacement: Callable[..., Any]) -> None:
     key = canonical(original)
     name = f"{home(key) or 'builtins'}.{getattr(key, '__qualname__', repr(key))}"
     found = _table.get(id(key))
-    where = place_of(replacement.__code__)
+    where = location_of(replacement.__code__)
     if found is not None and found.replacement is not replacement:
         raise ConflictingMarks(name, "substitute", where, "substitute", found.where)
     _table[id(key)] = Substitute(key, replacement, name, where)

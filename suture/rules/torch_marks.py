@@ -9,7 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 from suture.rules.mark_table import describe, run_frames_of
-from suture.rules.verdict import CONSTANT, IN_GRAPH, INLINE, RUN, SPECIAL, Origin, Verdict, place_of
+from suture.rules.verdict import (
+    CONSTANT,
+    IN_GRAPH,
+    INLINE,
+    RUN,
+    SPECIAL,
+    Origin,
+    Verdict,
+    location_of,
+)
 from suture.rules.wrapped import has_code, is_torchs_own_limit
 from suture.torch_private import distributed_parts, torchdynamo
 
@@ -148,7 +157,7 @@ def _substituted(obj: Any) -> Verdict | None:
         INLINE,
         reason,
         "mark torch.compiler.substitute_in_graph",
-        place_of(replacement.__code__),
+        location_of(replacement.__code__),
         describe(obj),
         replacement,
         origin=Origin.MARK,
@@ -157,4 +166,4 @@ def _substituted(obj: Any) -> Verdict | None:
 
 def _where(obj: Any) -> str:
     inside = getattr(obj, "_torchdynamo_orig_callable", obj)
-    return place_of(inside.__code__) if has_code(inside) else describe(obj)
+    return location_of(inside.__code__) if has_code(inside) else describe(obj)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from suture.rules.verdict import CONSTANT, IN_GRAPH, SPECIAL, Origin, Verdict, place
+from suture.rules.verdict import CONSTANT, IN_GRAPH, SPECIAL, Origin, Verdict, location
 from suture.torch_private import operators, tensor_parts
 
 # Modules in C that hold operations on tensors, and modules in C that hold everything else.
@@ -23,7 +23,7 @@ GETTERS = ("_get_", "_is_", "_has_", "get_", "is_", "has_")
 
 C_METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType, types.BuiltinFunctionType)
 
-_HERE = place(0)
+_HERE = location(0)
 
 # One verdict per kind of name; the name itself is filled in when it is asked for.
 OPERATION = Verdict(

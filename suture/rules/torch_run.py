@@ -74,7 +74,7 @@ run(
 run("torch.cuda.set_device", because="changes the current device for all code that follows")
 run(
     "torch.distributions.constraints.is_dependent torch.jit.isinstance",
-    because="asks about Python objects, not about tensors",
+    because="reads Python objects, not tensors",
 )
 run(
     "torch.distributed.destroy_process_group torch.distributed.init_process_group",

@@ -35,7 +35,7 @@ special("torch.numel torch.Tensor.numel", "numel", because="answered from the sh
 special(
     "torch.Tensor.register_hook torch.Tensor.register_post_accumulate_grad_hook",
     "register_hook",
-    because="the hook is a function of the user, kept beside the graph",
+    because="the hook is a function of the user, kept outside the graph",
 )
 special(
     "torch._C._has_torch_function torch._C._has_torch_function_unary"

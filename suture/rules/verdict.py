@@ -27,7 +27,7 @@ class Kind(enum.Enum):
 
 
 class Origin(enum.Enum):
-    """Which part of the chain of rules gave a verdict. Control flow asks this; the text of
+    """Which part of the chain of rules gave a verdict. Control flow uses this; the text of
     `Verdict.rule` is for people. A verdict on a callable that wraps another one has the origin of
     the verdict on the callable inside."""
 
@@ -73,7 +73,7 @@ class Verdict:
     kind    what happens
     reason  one sentence for a person
     rule    the rule that spoke, such as "named torch.manual_seed" or "package numpy"
-    where   the place of that rule, "file:line"
+    where   the location of that rule, "file:line"
     name    SPECIAL: the handler's name; otherwise the dotted name of the object, if known
     target  what is traced instead of the object (a substitute, a wrapped function), or None;
             for SPECIAL and CONSTANT what to trace where no handler applies or nothing folds
@@ -111,13 +111,13 @@ class Step:
         return f"{self.asked}: {said}" + (f" ({self.note})" if self.note else "")
 
 
-def place(depth: int = 1) -> str:
-    """ "file:line" of the caller `depth` frames above the function that asks."""
+def location(depth: int = 1) -> str:
+    """ "file:line" of the caller `depth` frames above the function that calls this."""
     frame = sys._getframe(depth + 1)
     return f"{shorten(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
-def place_of(code: CodeType) -> str:
+def location_of(code: CodeType) -> str:
     """ "file:line" of the definition of a code object."""
     return f"{shorten(code.co_filename)}:{code.co_firstlineno}"
 

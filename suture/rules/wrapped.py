@@ -8,9 +8,9 @@ import types
 import warnings
 from typing import Any
 
-from suture.rules.verdict import SPECIAL, Origin, Verdict, place
+from suture.rules.verdict import SPECIAL, Origin, Verdict, location
 
-_HERE = place(0)
+_HERE = location(0)
 _LRU = type(functools.lru_cache(lambda: None))
 _warned: set[str] = set()
 
@@ -163,7 +163,7 @@ def home(obj: Any) -> str:
     """The module whose code runs when `obj` is called; "" if nobody knows.
 
     For a function that is where its code was compiled, not `__module__`: `functools.wraps`
-    copies the latter from the function inside. For an object it is where its class stands.
+    copies the latter from the function inside. For an object it is where its class is.
     """
     if has_code(obj):
         module = getattr(obj, "__globals__", {}).get("__name__")

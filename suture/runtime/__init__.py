@@ -20,7 +20,7 @@ from suture.runtime.interpret import (
     must_raise,
 )
 from suture.runtime.operations import OPERATIONS, Operation
-from suture.runtime.tracebacks import VARIANT, clean_traceback, is_variant, placed, set_context
+from suture.runtime.tracebacks import VARIANT, clean_traceback, is_variant, relocated, set_context
 
 __all__ = [
     "OPERATIONS",
@@ -37,7 +37,7 @@ __all__ = [
     "interpret",
     "is_variant",
     "must_raise",
-    "placed",
+    "relocated",
     "resumed_chain",
     "set_context",
     "slot_names",

@@ -48,7 +48,7 @@ class Agreement:
 
     def exchange(self, word: dict[str, Any]) -> list[dict[str, Any]]:
         """What all ranks say in this step, by rank. Raises RanksDiffer on all of them where one
-        says nothing in time, or where they are not at one place or made something else."""
+        says nothing in time, or where they are not at one point or made something else."""
         step, self.steps = self.steps, self.steps + 1
         try:
             self._set(f"{step}/{self.rank}", word)
@@ -237,7 +237,7 @@ def _differ(words: list[dict[str, Any]]) -> str:
     """What is wrong with the words of a step, or nothing."""
     if len({(word["at"], word["does"] == MADE) for word in words}) > 1:
         lines = [f"  rank {rank} is{_at(word)}" for rank, word in enumerate(words)]
-        return "\n".join(["ranks are not at the same place:", *lines])
+        return "\n".join(["ranks are not at the same point:", *lines])
     if words[0]["does"] == MADE and len({word["why"] for word in words}) > 1:
         lines = [f"  rank {rank}: {word['why']}" for rank, word in enumerate(words)]
         return "\n".join([f"ranks compiled differently at {words[0]['at']}:", *lines])

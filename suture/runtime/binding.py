@@ -63,8 +63,8 @@ def _narrowed(guards: Guards, reader: Any, modules: Any, tensors: Any) -> Guards
     for guard in guards.entries:
         arg = guard.arg() if guard.kind == "weak" else guard.arg
         made.add(guard.source, guard.kind, arg)
-    for place, tensor in zip(reader.places, tensors):
-        made.add(place, "is", tensor)
+    for source, tensor in zip(reader.sources, tensors):
+        made.add(source, "is", tensor)
     return made
 
 

@@ -58,13 +58,13 @@ class Branches:
 
     def __init__(self) -> None:
         self._seen: dict[Position, _Seen] = {}
-        self._put_aside = -1
+        self._speculated_in = -1
 
-    def may_put_aside(self) -> bool:
-        """Whether a variant may be put aside now: the first one in a call, since the one that takes
-        its place goes through the regions that follow."""
+    def may_speculate(self) -> bool:
+        """Whether a variant may be made a fallback now: the first one in a call, since the one that
+        speculates goes through the regions that follow."""
         call = _core.outermost_calls()
-        first, self._put_aside = self._put_aside != call, call
+        first, self._speculated_in = self._speculated_in != call, call
         return first
 
     def saw(self, position: Position, truth: bool) -> bool:

@@ -1,4 +1,4 @@
-"""Frame specs and chains: which frames stand where at a point.
+"""Frame specs and chains: which frames are where at a point.
 
 A point's state is one flat tuple. For each frame, innermost first: its function, its live
 slots, its value stack, then (if `handling`) the exception being handled, then (if `deliver`) the
@@ -16,7 +16,7 @@ from suture.bytecode import decode
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrameSpec:
-    """One frame of a chain: where it stands and what of it is kept.
+    """One frame of a chain: where it is and what of it is kept.
 
     waiting: the frame waits for the value of the frame before it in the chain.
     resumed: the frame is a generator's own, which is being resumed; it stays the outermost one.
@@ -36,7 +36,7 @@ class FrameSpec:
         return 1 + len(self.live) + self.depth + self.handling + self.deliver
 
     def stack_slot(self, i: int) -> int:
-        """Where the value at place `i` of the stack stands in the frame's part of the state."""
+        """Where the value at index `i` of the stack is in the frame's part of the state."""
         return 1 + len(self.live) + i
 
     def key(self) -> tuple[object, ...]:

@@ -18,7 +18,7 @@ from suture.runtime.sources import Source
 
 @dataclass(slots=True)
 class Guard:
-    """One check on one place, and the line of the user's program that asked for it."""
+    """One check on one source, and the line of the user's program that caused it."""
 
     source: Source | None
     kind: str

@@ -28,7 +28,7 @@ def interpret(chain: Chain, state: tuple[Any, ...], error: BaseException | None 
     if chain[0].index == 0 and decode(chain[0].code).is_generator:
         return call_from_slots(state[0], state[1:])
     state, value, error = _run(chain, len(chain) - 1, state, error)
-    return _leave(chain[-1], _place(chain[-1], state, value, error, len(chain) > 1))
+    return _leave(chain[-1], _leave_arguments(chain[-1], state, value, error, len(chain) > 1))
 
 
 def must_raise(chain: Chain, *state: Any, otherwise: BaseException | None = None) -> Any:
@@ -58,12 +58,14 @@ def _run(
     value: Any = None
     for depth, spec in enumerate(chain[:count]):
         part, state = state[: spec.size], state[spec.size :]
-        offset, slots, stack, function, exc, handled = _place(spec, part, value, error, depth > 0)
+        offset, slots, stack, function, exc, handled = _leave_arguments(
+            spec, part, value, error, depth > 0
+        )
         if handled is None:
             handled = _handled_outside(chain[depth + 1 :], state)
-        shown = _core.Shown(_callers(chain[depth + 1 :], state))
+        frames = _core.SyntheticFrames(_callers(chain[depth + 1 :], state))
         try:
-            value = shown(_core.enter, function, offset, slots, stack, exc, handled)
+            value = frames(_core.enter, function, offset, slots, stack, exc, handled)
             error = None
         except BaseException as raised:
             _core.strip_traceback(raised, _run.__code__)
@@ -74,13 +76,13 @@ def _run(
 
 
 def _callers(chain: Chain, state: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Where these frames stand, outermost first: they wait for the one that is run."""
-    places = []
+    """Where these frames are, outermost first: they wait for the one that is run."""
+    positions = []
     for spec in chain:
         at = decode(spec.code).instructions[max(spec.index - 1, 0)].lasti
-        places.append((spec.code, state[0].__globals__, at))
+        positions.append((spec.code, state[0].__globals__, at))
         state = state[spec.size :]
-    return tuple(reversed(places))
+    return tuple(reversed(positions))
 
 
 def hooks_on_saved() -> bool:
@@ -99,7 +101,7 @@ class AfterFailure:
         self.chain = chain
         self.writes = writes
         self.watched = watched
-        self.told = False
+        self.reported = False
 
     def __call__(self, exc: BaseException, *state: Any) -> Any:
         if isinstance(exc, SutureError):
@@ -116,10 +118,10 @@ class AfterFailure:
             )
         return interpret(self.chain, state, exc)
 
-    def tell(self, exc: BaseException) -> None:
+    def report(self, exc: BaseException) -> None:
         """Say once that the program went on where the graph raised."""
-        if not self.told:
-            self.told = True
+        if not self.reported:
+            self.reported = True
             function, file, line = where(self.chain)
             text = "%s (%s:%s): a graph raised %s, and the program, run by the interpreter, went on"
             _log.warning(text, function, file, line, repr(exc), exc_info=exc)
@@ -133,7 +135,7 @@ def _again(failure: AfterFailure, exc: BaseException, state: tuple[Any, ...]) ->
         return interpret(chain, state)
     _, value, error = _run(chain, len(chain), state, None)
     if error is None:
-        failure.tell(exc)
+        failure.report(exc)
         return value
     try:
         raise error
@@ -169,11 +171,11 @@ def call_plainly(function: Any, *slots: Any) -> Any:
         _core.set_hook_active(active)
 
 
-def _leave(spec: FrameSpec, place: tuple[Any, ...]) -> Any:
+def _leave(spec: FrameSpec, arguments: tuple[Any, ...]) -> Any:
     """To the core: a fresh frame of the function, or the generator's frame that is there."""
     if not spec.resumed:
-        return _core.leave(*place)
-    offset, slots, stack, _, exc, handled = place
+        return _core.leave(*arguments)
+    offset, slots, stack, _, exc, handled = arguments
     if spec.handling or not decode(spec.code).handled(spec.index):
         return _core.leave(offset, slots, stack, None, exc, handled)
     return _core.leave(offset, slots, stack, None, exc)
@@ -189,7 +191,7 @@ def _handled_outside(chain: Chain, state: tuple[Any, ...]) -> Any:
     return None
 
 
-def _place(
+def _leave_arguments(
     spec: FrameSpec, part: tuple[Any, ...], value: Any, error: BaseException | None, waiting: bool
 ) -> tuple[Any, ...]:
     """What `_core.leave` needs to know of one frame."""

@@ -1,4 +1,4 @@
-"""What stands around a compiled graph that switches modes of torch."""
+"""What is around a compiled graph that switches modes of torch."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def _load_method(inst: Instruction) -> Any:
 
 def _super_attr(inst: Instruction) -> Any:
     def load(sup: Any, cls: Any, obj: Any) -> Any:
-        """What the program calls super has arguments only if they stand in the source."""
+        """What the program calls super has arguments only if they are in the source."""
         given = (cls, obj) if sup is super or inst.arg & 2 else ()
         return getattr(sup(*given), inst.val)
 

@@ -1,4 +1,4 @@
-"""What stands at a point, and what the user asked of `compile`: plain data."""
+"""What is at a point, and what the user asked of `compile`: plain data."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class PointData:
     interpret_only: bool = False
     raises: bool = False  # the program raises here
     variants: list[Variant] = field(default_factory=list)
-    put_aside: list[Variant] = field(default_factory=list)  # end at branches that are expected
+    fallbacks: list[Variant] = field(default_factory=list)  # end at branches that are expected
     reasons: list[str] = field(default_factory=list)
     given_up: bool = False
-    offered: bool = False  # a function that compiled code called; nobody asked to compile it
+    implicit: bool = False  # a function that compiled code called; not compiled by request
     full_at: float = math.inf  # with so many variants there may be no more
     called: bool = False
     elsewhere: str = ""  # why other ranks compile, where this one would not
@@ -95,7 +95,7 @@ class Options:
 
 
 class Compiler(Protocol):
-    """What a unit asks of the compiler. The runtime imports nothing of it: `api` hands in an
+    """What a unit calls of the compiler. The runtime imports nothing of it: `api` hands in an
     object that loads it when it is first asked."""
 
     def answer(self, unit: Any, point: Any, state: tuple[Any, ...]) -> Callable[..., Any]:

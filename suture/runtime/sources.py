@@ -1,6 +1,6 @@
 """Where a value came from.
 
-A source names one place that can be read again at the next call: an argument slot of the
+A source names a value that can be read again at the next call: an argument slot of the
 point, a global, an attribute, an item. The same object serves three readers: the guard
 program (how to reach the value in C), the emitter (how to spell it in Python), and people
 (``path()``).
@@ -11,6 +11,8 @@ Children are interned on their parent, so within one trace equal sources are one
 
 from __future__ import annotations
 
+import itertools
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -21,11 +23,11 @@ KINDS: dict[str, tuple[str, str | None]] = {
     "const": ("{a}", None),
     "attr": ("{b}.{a}", "{b}.{a}"),
     "dict": ("{b}.__dict__", "{b}.__dict__"),
-    "item": ("{b}[{a!r}]", "{b}[{a}]"),
+    "item": ("{b}[{a}]", "{b}[{a}]"),
     "index": ("{b}[{a}]", "{b}[{a}]"),
     "cell": ("{b}", "{b}.cell_contents"),
     "type": ("type({b})", "type({b})"),
-    "getitem": ("{b}[{a!r}]", "{b}[{a}]"),
+    "getitem": ("{b}[{a}]", "{b}[{a}]"),
     "key": ("list({b})[{a}]", "list({b})[{a}]"),
     "call": ("{a.__name__}({b})", "{a}({b})"),
     "closure": ("{b}.__closure__[{a}]", "{b}.__closure__[{a}]"),
@@ -37,7 +39,7 @@ KINDS: dict[str, tuple[str, str | None]] = {
 
 
 class Source:
-    """A readable place. ``base`` is None for roots: argument slots and pinned objects.
+    """Where a value can be read. ``base`` is None for roots: argument slots and pinned objects.
     ``stored`` is the builtin type whose items are meant, where the object's class derives from it
     and has a way of its own to give items."""
 
@@ -52,7 +54,7 @@ class Source:
         self._children: dict[tuple[str, Any], Source] = {}
 
     def child(self, kind: str, arg: Any = None) -> Source:
-        """The place `arg` below this one; the same object each time it is asked for."""
+        """The source `arg` below this one; the same object each time it is asked for."""
         key = (kind, arg if kind != "item" and kind != "getitem" else (type(arg), arg))
         found = self._children.get(key)
         if found is None:
@@ -81,14 +83,14 @@ class Source:
         return self.child("call", fn)
 
     def root(self) -> Source:
-        """The argument slot or pinned object this place hangs below."""
+        """The argument slot or pinned object that this source starts from."""
         at = self
         while at.base is not None:
             at = at.base
         return at
 
     def path(self) -> str:
-        """The place as a person would write it; also its name across traces of one point."""
+        """The source as a person would write it; also its name across traces of one point."""
         if self.kind == "slot":
             return f"L[{self.name!r}]"
         if self.kind == "const":
@@ -96,7 +98,8 @@ class Source:
         template = KINDS[self.kind][0]
         base = self.base
         assert base is not None  # only roots have none
-        return template.format(b=base.path(), a=self.arg)
+        arg = key_text(self.arg) if self.kind in ("item", "getitem") else self.arg
+        return template.format(b=base.path(), a=arg)
 
     def __repr__(self) -> str:
         return f"<source {self.path()}>"
@@ -110,3 +113,39 @@ def slot(index: int, name: str) -> Source:
 def pinned(obj: Any, name: str) -> Source:
     """An object the variant holds on to: a module's globals, a class, a torch module."""
     return Source("const", None, obj, name)
+
+
+# ---- keys of containers, spelled
+
+_LITERALS = (str, int, float, bool, bytes, complex, type(None), type(...))
+_numbers = itertools.count(1)
+_numbered: dict[int, tuple[weakref.ref[Any], int]] = {}
+
+
+def key_text(key: Any) -> str:
+    """A key as a person would write it: a literal as itself, any other object by its class and a
+    number that it keeps. The object's own repr is code of the program, and may say something else
+    at the next call, as that of a parameter does after each step of an optimizer."""
+    kind = type(key)
+    if kind in _LITERALS:
+        return repr(key)
+    if kind is tuple:
+        return f"({', '.join(map(key_text, key))}{',' * (len(key) == 1)})"
+    if issubclass(kind, type):
+        return str(key.__qualname__)
+    return f"<{kind.__name__} {_number_of(key)}>"
+
+
+def _number_of(obj: Any) -> int:
+    """The number of an object; its address if it cannot be watched for its end."""
+    at = id(obj)
+    known = _numbered.get(at)
+    if known is not None and known[0]() is obj:
+        return known[1]
+    try:
+        seen = weakref.ref(obj, lambda _: _numbered.pop(at, None))
+    except TypeError:
+        return at
+    number = next(_numbers)
+    _numbered[at] = (seen, number)
+    return number

@@ -11,7 +11,7 @@ from suture import events
 
 @dataclass(slots=True)
 class Record:
-    """One kind of thing that happened at one place, and how often."""
+    """One kind of thing that happened at one location, and how often."""
 
     number: str
     function: str

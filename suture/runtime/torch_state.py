@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from suture.runtime import gauges
+from suture.runtime import state_words
 from suture.torch_private import fake_tensors, thread_state
 
 READERS: tuple[Any, ...] = (
@@ -21,7 +21,7 @@ READERS: tuple[Any, ...] = (
     thread_state.get_deterministic_algorithms,
     thread_state.functorch_level,
 )
-gauges.install()
+state_words.install()
 
 
 def guard(guards: Any, modes: list[Any]) -> None:
@@ -66,7 +66,7 @@ def holds_tensors(value: Any) -> bool:
 @contextlib.contextmanager
 def without_function_modes() -> Iterator[list[Any]]:
     """No mode of torch functions is active in the block, which gets those that were, outermost
-    first: a trace asks them itself, and a graph has asked them."""
+    first: a trace reads them itself, and a graph has read them."""
     count = thread_state.function_stack_length()
     modes = [thread_state.function_stack_pop() for _ in range(count)][::-1]
     try:

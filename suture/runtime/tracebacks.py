@@ -11,7 +11,7 @@ OWN = tuple(os.path.join(_HERE, name) for name in ("operations.py", "async_opera
 VARIANT = "<suture "  # how the qualified names of variants begin
 
 
-def placed(variant: types.CodeType, code: Any, index: int) -> types.CodeType:
+def relocated(variant: types.CodeType, code: Any, index: int) -> types.CodeType:
     """A variant's code with the file, the name and the line of instruction `index` of the code it
     stands for: whoever looks at the caller's frame (logging, warnings) finds the program."""
     line = code.line(min(index, len(code.instructions) - 1)) or code.code.co_firstlineno

@@ -20,9 +20,9 @@ from suture.runtime.binding import copy_function, follow
 from suture.runtime.branches import Branches
 from suture.runtime.builtins_check import builtins_replaced
 from suture.runtime.chain import Chain, chain_key, entry_chain, resumed_chain, where
+from suture.runtime.fallbacks import fallback_for
 from suture.runtime.family import family_of
 from suture.runtime.points import Compiler, Options, PointData, Variant
-from suture.runtime.put_aside import instead
 from suture.torch_private import thread_state
 from suture.torch_private.graph_modules import forget_source
 from suture.torch_private.torchdynamo import hide
@@ -45,13 +45,13 @@ class Unit:
         self.family.join(self, module)
         self.points: dict[Any, Any] = {}
         self.overworked = 0  # regions that ended because tracing them took too much
-        self.fruitless = 0  # regions without an operation; -1 once there was one with some
-        self.spent_on_small_graphs = 0.0  # seconds, by the backend, behind breaks
+        self.empty_regions = 0  # regions without an operation; -1 once there was one with some
+        self.small_graph_time = 0.0  # seconds, by the backend, behind breaks
         self.called = False  # under a stance that does not compile the first call
         self.twins: dict[Any, Unit] = {}  # the same with other backends
         self.own: Unit | None = None  # whose twin this is
         self.branches = Branches()
-        self.plain: dict[int, Any] = {}  # code that was offered and has nothing to capture
+        self.plain: dict[int, Any] = {}  # implicit code that has nothing to capture
         ALL.add(self)
 
     # ---- points
@@ -71,13 +71,13 @@ class Unit:
         """The point at the start of a function."""
         return self.point(entry_chain(code), decode(code).is_generator)
 
-    def offered(self, code: Any) -> Any:
+    def implicit_entry(self, code: Any) -> Any:
         """The same for a function that starts below compiled code; None: it runs plainly."""
         if id(code) in self.plain:
             return None
         known = len(self.points)
         point = self.entry(code)
-        point.data.offered = len(self.points) > known or point.data.offered
+        point.data.implicit = len(self.points) > known or point.data.implicit
         return point
 
     def resumed(self, code: Any, offset: int) -> Any:
@@ -85,7 +85,7 @@ class Unit:
         return None if id(code) in self.plain else self.point(resumed_chain(code, offset))
 
     def points_in(self, code: Any) -> list[Any]:
-        """The points of the frames of one code object, however deep they stand in calls."""
+        """The points of the frames of one code object, however deep they are in calls."""
         return [p for p in list(self.points.values()) if p.data.chain[-1].code is code]
 
     def with_backend(self, backend: Any) -> Unit:
@@ -111,8 +111,8 @@ class Unit:
     def on_miss(self, point: Any, state: tuple[Any, ...]) -> Any:
         """What takes a state that fits no variant of the point."""
         data = point.data
-        if data.put_aside:
-            kept = instead(self, point, state, _is_compiling())
+        if data.fallbacks:
+            kept = fallback_for(self, point, state, _is_compiling())
             if kept is not None:
                 return kept.function
         if data.interpret_only or data.given_up or _is_compiling() or switches.disabled():
@@ -189,14 +189,14 @@ class Unit:
     def clear(self) -> None:
         """Forget everything compiled."""
         self.overworked = 0
-        self.fruitless = 0
+        self.empty_regions = 0
         self.branches = Branches()
-        self.spent_on_small_graphs = 0.0
+        self.small_graph_time = 0.0
         self.called = self.own is not None
         for point in self.points.values():
             for variant in list(point.data.variants):
                 drop(point, variant)
-            point.data.put_aside.clear()
+            point.data.fallbacks.clear()
             point.data.reasons.clear()
             point.data.given_up = False
             point.data.full_at = math.inf
@@ -229,8 +229,8 @@ def _forget_with(obj: Any, point: Any, variant: Variant) -> None:
         at = ref()
         if at is not None and variant in at.data.variants:
             drop(at, variant)
-        elif at is not None and variant in at.data.put_aside:
-            at.data.put_aside.remove(variant)
+        elif at is not None and variant in at.data.fallbacks:
+            at.data.fallbacks.remove(variant)
 
     weakref.finalize(obj, forget).atexit = False
 

@@ -3,7 +3,8 @@ torch 2.13 only.
 
 A knob counts if its value is not torch's default. Where it is the default nobody can tell whether
 the program has set it (`config.patch` puts a default back by setting it), so suture's own option
-holds. The environment variables that torch reads into a knob count as its value.
+holds. The environment variables that torch reads into a knob count as its value
+(`suture.switches.environment`).
 """
 
 from __future__ import annotations
@@ -11,9 +12,13 @@ from __future__ import annotations
 import logging
 import operator
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any
 
+from suture.switches import environment
 from suture.torch_private import torchdynamo
+
+_DYNAMO, _COMPILER = "torch._dynamo.config", "torch.compiler.config"
 
 _log = logging.getLogger("suture.switches")
 _told: set[tuple[str, str]] = set()
@@ -45,6 +50,7 @@ _BACKEND = "backends read it as they do below torch.compile"
 _ALWAYS = "suture does so always"
 _GUARDS = "suture's guards are its own; suture.guards(fn) shows them"
 _NEVER = "nothing: suture has no such step"
+_ALONE = "nothing: it is about TorchDynamo alone"
 _REPRO = "set suture.config.repro_dir for a script of each failure, and `suture minify` reduces it"
 _LOGS = "set SUTURE_LOGS, or suture.set_logs(...)"
 
@@ -122,6 +128,14 @@ INSTEAD: dict[str, str] = {
     "automatic_dynamic_shapes_mark_as": "use suture.mark_unbacked",
     "side_effect_replay_policy": "side effects are put back, silently",
     "debug_backend_override": 'use torch.compiler.set_stance("default", force_backend=...)',
+    **dict.fromkeys(
+        ["job_id", "pgo_extra_read_key", "pgo_extra_write_key"],
+        "suture.config.cache_dir keeps what was compiled for the next process",
+    ),
+    **dict.fromkeys(["cache_key_tag", "force_cudagraph_gc"], _BACKEND),
+    "force_disable_caches": f"{_BACKEND}; suture's own cache is off without config.cache_dir",
+    "dynamic_values": "use suture.mark_dynamic, or torch.compiler.config.dynamic_sources",
+    "unbacked_sources": "use suture.mark_unbacked",
 }  # fmt: skip
 
 # Set by torch itself, or about torch alone: no wish of the program's.
@@ -132,35 +146,39 @@ _INNER = frozenset(
 
 def options() -> dict[str, Any]:
     """The options of suture that torch's configuration sets now."""
-    found = {}
+    found, variables = {}, environment.said()
     for (module, knob), (option, convert) in HONOURED.items():
         entry = torchdynamo.config_entries(module).get(knob)
         if entry is not None and _changed(entry):
             found[option] = convert(_value(entry))
+        elif module == _DYNAMO and knob in variables:
+            found[option] = convert(variables[knob][1])
     return found
 
 
 def unheard() -> Iterator[tuple[str, Any, str]]:
-    """The knobs of torch._dynamo.config that the program has changed and that suture does not
-    take over: name, value, what suture does instead."""
-    module = "torch._dynamo.config"
-    for name, entry in torchdynamo.config_entries(module).items():
-        if (module, name) in HONOURED or name in _INNER or entry.alias is not None:
-            continue
-        if _changed(entry):
-            yield name, _value(entry), INSTEAD.get(name, "nothing: it is about TorchDynamo alone")
+    """What the program or the environment has changed and suture does not take over: its name, its
+    value, what suture does instead."""
+    for module in (_DYNAMO, _COMPILER):
+        for name, entry in torchdynamo.config_entries(module).items():
+            if (module, name) in HONOURED or name in _INNER or entry.alias is not None:
+                continue
+            if _changed(entry):
+                yield f"{module}.{name}", _value(entry), INSTEAD.get(name, _ALONE)
+    for knob, (variable, value) in environment.said().items():
+        if (_DYNAMO, knob) not in HONOURED:
+            yield variable, value, INSTEAD.get(knob, _ALONE)
+    for variable, text in environment.unknown():
+        yield variable, text, _ALONE
 
 
 def tell_unheard() -> None:
-    """Name each such knob once, with its value and what suture does instead."""
+    """Name each of them once, with its value and what suture does instead."""
     for name, value, instead in unheard():
         key = (name, repr(value))
         if key not in _told:
             _told.add(key)
-            _log.warning(
-                "torch._dynamo.config.%s = %r is not a switch of suture; instead: %s",
-                name, value, instead,
-            )  # fmt: skip
+            _log.warning("%s = %r is not a switch of suture; instead: %s", name, value, instead)
 
 
 def _changed(entry: Any) -> bool:
@@ -173,7 +191,8 @@ def _changed(entry: Any) -> bool:
 def _value(entry: Any) -> Any:
     """What reading the knob gives, without the copies and the warnings that reading makes."""
     override = entry.user_override
-    override = override.get() if hasattr(override, "get") else override
+    if isinstance(override, ContextVar):  # before torch 2.12 it is the value itself
+        override = override.get()
     for value in (entry.env_value_force, override, entry.env_value_default):
         if value is not torchdynamo.unset():
             return value

@@ -46,7 +46,7 @@ def compilation(point: Any, variants: int) -> Iterator[None]:
     number = _numbers.setdefault(point, next(_next))
     metrics = _Metrics()
     began = time.time()
-    function, file, line = _place(point)
+    function, file, line = _location(point)
     with compile_context(number, variants):
         write("dynamo_start", {"stack": _stack(function, file, line)})
         unsubscribe = events.subscribe(_Writer(metrics))
@@ -60,7 +60,7 @@ def compilation(point: Any, variants: int) -> Iterator[None]:
             write("compilation_metrics", _record(metrics, point, began, variants))
 
 
-def _place(point: Any) -> tuple[str, str, int]:
+def _location(point: Any) -> tuple[str, str, int]:
     code = point.data.chain[-1].code
     return code.co_qualname, code.co_filename, code.co_firstlineno
 
@@ -68,8 +68,8 @@ def _place(point: Any) -> tuple[str, str, int]:
 def _stack(function: str, file: str, line: int) -> list[dict[str, Any]]:
     """The program's frames that led here, without suture's, and the function itself."""
     frames = [f for f in traceback.extract_stack() if not f.filename.startswith(_OWN)]
-    places = [(f.name, f.filename, f.lineno or 0) for f in frames] + [(function, file, line)]
-    return [{"name": n, "filename": intern(f), "line": at} for n, f, at in places]
+    locations = [(f.name, f.filename, f.lineno or 0) for f in frames] + [(function, file, line)]
+    return [{"name": n, "filename": intern(f), "line": at} for n, f, at in locations]
 
 
 class _Writer:
@@ -94,7 +94,7 @@ class _Writer:
                 _artifact("suture_variant", event.code)
             case events.Broke():
                 self.metrics.breaks.append(f"{event.number} {event.message}")
-                stack = "\n".join(f"  {place}" for place in event.stack)
+                stack = "\n".join(f"  {location}" for location in event.stack)
                 reason = f"{event.number} {event.type}: {event.message}\n{stack}"
                 _artifact("dynamo_graph_break_reason", reason)
             case events.Recompiled():
@@ -113,7 +113,7 @@ class _Writer:
 
 
 def _record(metrics: _Metrics, point: Any, began: float, variants: int) -> dict[str, Any]:
-    function, file, line = _place(point)
+    function, file, line = _location(point)
     took = time.time() - began
     return {
         "co_name": function,

@@ -124,19 +124,19 @@ def _is_global(source: Any) -> bool:
 
 
 def _way(source: Any) -> list[Any]:
-    """The places from the root to this one."""
-    places = []
+    """The sources from the root to this one."""
+    sources = []
     while source is not None:
-        places.append(source)
+        sources.append(source)
         source = source.base
-    return places[::-1]
+    return sources[::-1]
 
 
 def _module_on_the_way(source: Any, state: tuple[Any, ...], values: dict[Any, Any]) -> Any:
-    """The last nn.Module at or above the place, unless a tensor of it that is an argument."""
+    """The last nn.Module at or above the source, unless a tensor of it that is an argument."""
     found = None
-    for place in _way(source):
-        value = _read(place, state, values)
+    for step in _way(source):
+        value = _read(step, state, values)
         if issubclass(type(value), torch.nn.Module):
             found = value
     return found
@@ -146,7 +146,7 @@ _NOTHING = object()
 
 
 def _read(source: Any, state: tuple[Any, ...], values: dict[Any, Any]) -> Any:
-    """The value at a place; _NOTHING where reading it would run code of the program."""
+    """The value at a source; _NOTHING where reading it would run code of the program."""
     if source not in values:
         values[source] = _read_anew(source, state, values)
     return values[source]

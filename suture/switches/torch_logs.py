@@ -35,7 +35,7 @@ _FULL = frozenset({"graph_breaks", "trace_source", "trace_call", "trace_bytecode
 
 
 def start() -> None:
-    """Log what TORCH_LOGS asks for, beside what SUTURE_LOGS does."""
+    """Log what TORCH_LOGS asks for, besides what SUTURE_LOGS does."""
     text = os.environ.get("TORCH_LOGS", "")
     items = filter(None, (part.strip() for part in text.split(",")))
     apply({item.lstrip("+-"): _level(item) for item in items})

@@ -235,7 +235,7 @@ def telling_assumptions(wanted: bool) -> Iterator[None]:
 
 @contextmanager
 def floats_aside(names: Sequence[str]) -> Iterator[None]:
-    """AOTAutograd asks for the value of every symbolic float that it does not find in the graph:
+    """AOTAutograd reads the value of every symbolic float that it does not find in the graph:
     not of these, which Python computes with. What it asked of TorchDynamo does not count."""
     dynamo = loaded("torch._dynamo.symbolic_convert")
     if dynamo is None and not names:

@@ -1,6 +1,6 @@
 """What TorchDynamo tells programs about its work: counters, callbacks, `torch._dynamo.explain`.
 
-Only `explain_output` imports torch._dynamo; the rest asks what a program has imported already.
+Only `explain_output` imports torch._dynamo; the rest looks at what a program has imported already.
 """
 
 from __future__ import annotations

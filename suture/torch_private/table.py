@@ -36,8 +36,8 @@ class MissingName(Exception):
 class _Absent(type):
     """The class of what stands for a name that is gone.
 
-    It is an exception class, so that it can stand in `isinstance`, `except`, tables of handlers and
-    lists of bases, and fits nothing there. Calling it, or asking it for an attribute, raises.
+    It is an exception class, so that it can be used in `isinstance`, `except`, tables of handlers
+    and lists of bases, and fits nothing there. Calling it, or reading an attribute of it, raises.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""Tensors below their public surface: the class in C, subclasses, what asks them, trees of them."""
+"""Tensors below their public surface: the class in C, subclasses, tests of them, trees of them."""
 
 from __future__ import annotations
 

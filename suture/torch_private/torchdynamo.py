@@ -12,7 +12,7 @@ from suture.torch_private.table import Topic, is_missing, loaded
 
 NAMES = Topic(
     __name__,
-    "working beside TorchDynamo in one process",
+    "working with TorchDynamo in one process",
     "2.11-2.15",
     {
         "FrameAction": "torch._C._dynamo.eval_frame._FrameAction",
@@ -65,7 +65,7 @@ def config_entries(module: str) -> dict[str, Any]:
 
 
 def unset() -> Any:
-    """What stands in an entry of `config_entries` for a value that nobody has set."""
+    """What is in an entry of `config_entries` for a value that nobody has set."""
     return loaded("torch.utils._config_module")._UNSET_SENTINEL
 
 

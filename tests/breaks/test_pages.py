@@ -147,7 +147,7 @@ class TestParse:
             ("", "begins with a header"),
             ("---\nnumber\n---\n", "not a line of a header"),
             ("---\nnumber: GB0001\n---\n", "lacks 'status'"),
-            (HEADER + "## Why\n\n## Why\nx\n", "stands twice"),
+            (HEADER + "## Why\n\n## Why\nx\n", "is there twice"),
             (HEADER + "## Why\n\n", "nothing below"),
             (HEADER.replace("graphs: 1", "graphs: 1\nneeds: luck"), "may need"),
             (HEADER.replace("graphs: 1", "graphs: 1\nconfig: f()"), "sets no option"),

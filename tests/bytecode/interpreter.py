@@ -277,9 +277,10 @@ class Run:
                 else:
                     stack.pop()
             case "FOR_ITER":
-                item = next(stack[-1], NULL)
+                slots = 2 if val else 1
+                item = next(stack[-slots], NULL)
                 if item is NULL:
-                    stack.pop()
+                    self.pop(slots)
                     self.index = inst.target
                 else:
                     stack.append(item)

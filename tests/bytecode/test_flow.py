@@ -3,6 +3,7 @@
 # ruff: noqa: F821
 
 import dis
+import sys
 
 from suture.bytecode import CANONICAL, decode
 from suture.bytecode.flow import successors
@@ -86,7 +87,9 @@ def test_depths_agree_where_paths_meet():
                 pops, pushes = effect.counts_taken(inst)
                 assert decoded.depth(inst.target) == depth - pops + pushes, (sample, inst)
             if inst.handler:
-                assert inst.handler.depth <= depth
+                # 3.15 covers the end of a generator expression too, which cannot raise.
+                quiet = sys.version_info >= (3, 15) and not effect.raises
+                assert inst.handler.depth <= depth or quiet
                 entered = inst.handler.depth + inst.handler.lasti + 1
                 assert decoded.depth(inst.handler.target) == entered
 

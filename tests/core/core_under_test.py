@@ -51,6 +51,11 @@ def exit_slots(leave):
     return (leave, core.UNBOUND) if sys.version_info >= (3, 14) else (leave,)
 
 
+def loop_slots(iterator):
+    """What the stack of a loop holds for its iterator."""
+    return (iterator, core.UNBOUND) if sys.version_info >= (3, 15) else (iterator,)
+
+
 def inner_code(fn):
     """The first code object inside a function."""
     return next(c for c in fn.__code__.co_consts if isinstance(c, types.CodeType))

@@ -7,7 +7,7 @@ import inspect
 import sys
 
 import pytest
-from core_under_test import core, exit_slots, inner_code, line_offset, offset_of, slots
+from core_under_test import core, exit_slots, inner_code, line_offset, loop_slots, offset_of, slots
 
 UNBOUND = core.UNBOUND
 
@@ -52,7 +52,7 @@ def test_goes_on_inside_for_try_with_finally():
         nest,
         line_offset(nest, "boom(i)"),
         slots(nest, x=1, n=6, log=log, total=4.5, i=3, m=m),
-        (iter(range(4, 6)), *exit_slots(exits)),
+        (*loop_slots(iter(range(4, 6))), *exit_slots(exits)),
     )
     assert result == expected
     assert log == expected_log[3:]
@@ -71,7 +71,7 @@ def test_loop_header_with_its_iterator():
 
     header = offset_of(total, "FOR_ITER")
     state = slots(total, n=None, result=10)
-    assert core.enter(total, header, state, (iter([1, 2, 3]),)) == 16
+    assert core.enter(total, header, state, loop_slots(iter([1, 2, 3]))) == 16
 
 
 def test_unbound_locals_are_unbound():

@@ -9,7 +9,7 @@ import sys
 import warnings
 
 import pytest
-from core_under_test import core, line_offset, offset_of, offsets_of, slots
+from core_under_test import core, line_offset, loop_slots, offset_of, offsets_of, slots
 
 UNBOUND = core.UNBOUND
 
@@ -25,7 +25,7 @@ def counter(n, log):
 def suspended(n, i, log):
     at = offset_of(counter, "YIELD_VALUE")
     state = slots(counter, n=n, i=i, log=log)
-    return core.suspend(counter, at, state, (iter(range(i + 1, n)),))
+    return core.suspend(counter, at, state, loop_slots(iter(range(i + 1, n))))
 
 
 def test_suspended_generator_goes_on():
@@ -101,7 +101,7 @@ def test_suspended_coroutine():
     at = offset_of(fn, "YIELD_VALUE")
     waiting = child(41)
     waiting.send(None)
-    coroutine = core.suspend(fn, at, slots(fn, value=41), (waiting,))
+    coroutine = core.suspend(fn, at, slots(fn, value=41), loop_slots(waiting))
     assert coroutine.cr_await is waiting
     with pytest.raises(StopIteration) as stop:
         coroutine.send(None)
@@ -115,7 +115,10 @@ def test_suspended_async_generator():
 
     async def rest():
         gen = core.suspend(
-            fn, offsets_of(fn, "YIELD_VALUE")[-1], slots(fn, n=5, i=2), (iter(range(3, 5)),)
+            fn,
+            offsets_of(fn, "YIELD_VALUE")[-1],
+            slots(fn, n=5, i=2),
+            loop_slots(iter(range(3, 5))),
         )
         return [i async for i in gen]
 
@@ -225,6 +228,42 @@ def test_resumed_generator_runs_compiled_code():
     with pytest.raises(StopIteration) as stop:
         core.run(gen.send, 2)
     assert stop.value.value == "end"
+
+
+def each(xs, ys):
+    for x in xs:
+        for y in ys:
+            try:
+                got = yield x + y
+            finally:
+                if x == 2:
+                    got = 30
+            if got is not None:
+                return got
+    return "end"
+
+
+@pytest.mark.parametrize("ys", [[10, 20], (10, 20), range(10, 21, 10), {10: 0, 20: 0}])
+def test_a_loop_goes_on_where_it_was_when_the_frame_is_filled_with_what_it_had(ys):
+    """A list and an index may stand on the stack in the place of an iterator."""
+    yields = offset_of(each, "YIELD_VALUE")
+    point = core.Point("resumed", refuse)
+    point.add(lambda function, *state: core.leave(yields + 2, state[:5], state[5:]))
+    core.set_generator_callback(
+        lambda code, function, at: point if (code, at) == (each.__code__, yields) else None
+    )
+
+    def drive(gen, *values):
+        found = [next(gen)]
+        try:
+            while True:
+                found.append(gen.send(values[len(found)] if len(found) < len(values) else None))
+        except StopIteration as stop:
+            return found, stop.value
+
+    assert core.run(drive, each([0, 1], ys)) == ([10, 20, 11, 21], "end")
+    assert core.run(drive, each([0, 1, 2], ys)) == ([10, 20, 11, 21, 12], 30)
+    assert core.run(drive, each([0], ys), None, 7) == ([10], 7)
 
 
 def test_error_of_compiled_code_is_raised_in_the_generator():

@@ -6,7 +6,7 @@ import sys
 import threading
 
 import pytest
-from core_under_test import core, line_offset, offset_of, slots
+from core_under_test import core, line_offset, loop_slots, offset_of, slots
 
 UNBOUND = core.UNBOUND
 
@@ -59,7 +59,7 @@ def test_entries_of_many_threads_do_not_mix():
         def loop():
             for i in range(400):
                 state = slots(add, a=0, b=k, total=i)
-                assert core.enter(add, at, state, (iter(range(3)),)) == i + 3 * k
+                assert core.enter(add, at, state, loop_slots(iter(range(3)))) == i + 3 * k
 
         return loop
 

@@ -44,7 +44,7 @@ def test_an_agreement_takes_two_messages_of_each_rank(found):
 def test_a_rank_that_is_elsewhere_is_named_with_its_place(found):
     for rank in found:
         assert rank["other_place"]["error"].startswith(
-            "RanksDiffer: ranks are not at the same place"
+            "RanksDiffer: ranks are not at the same point"
         )
         assert "rank 1 is at other_place.<locals>.<lambda>" in rank["other_place"]["error"]
 

@@ -97,3 +97,32 @@ def test_nothing_of_the_program_runs():
 def test_an_error_of_the_program_is_its_own():
     with pytest.raises(RuntimeError, match="inconsistent tensor size"):
         suture.export(lambda x: x @ torch.ones(5), (torch.ones(3),))
+
+
+def test_sizes_that_happen_to_be_equal_are_two_sizes():
+    scale = torch.full((4,), 2.0)
+    rows = torch.export.Dim("rows", min=2, max=64)
+    program = suture.export(
+        lambda x: x @ x.mT.new_ones(x.shape[1], 4) * scale,
+        (torch.randn(4, 4),),
+        dynamic_shapes={"x": {0: rows}},
+    )
+    x = torch.randn(7, 4)
+    torch.testing.assert_close(program.module()(x), x @ torch.ones(4, 4) * scale)
+
+
+@pytest.mark.filterwarnings("ignore")  # torch's own, while it packs the program
+def test_a_program_goes_through_aotinductor_with_sizes_that_change(tmp_path):
+    net = Net().eval()
+    rows = torch.export.Dim("rows", min=1, max=64)
+    with torch.no_grad():
+        program = suture.export(net, (torch.randn(3, 3),), dynamic_shapes={"x": {0: rows}})
+        path = torch._inductor.aoti_compile_and_package(
+            program, package_path=str(tmp_path / "net.pt2")
+        )
+        loaded = torch._inductor.aoti_load_package(path)
+        for count in (3, 1, 20):
+            x = torch.randn(count, 3)
+            result = loaded(x)
+            torch.testing.assert_close(result["out"], net(x)["out"])
+            assert result["rows"] == count

@@ -10,7 +10,7 @@ from suture import logs
 
 
 @pytest.fixture(autouse=True)
-def _quiet_afterwards():
+def _logs_off_afterwards():
     yield
     logs.set_logs()
 

@@ -20,7 +20,7 @@ def room_order() -> list[list[str]]:
 
 
 LEVEL = {room: level for level, rooms in enumerate(room_order()) for room in rooms}
-FLOORS = {f"{PACKAGE}.{room.split('.')[0]}" for room in LEVEL if "." in room}
+PACKAGES = {f"{PACKAGE}.{room.split('.')[0]}" for room in LEVEL if "." in room}
 
 
 def room_of(module: str) -> str:
@@ -44,7 +44,7 @@ def imported(source: str, module: str, is_package: bool) -> Iterator[tuple[int, 
             up = package[: len(package) - node.level + 1] if node.level else []
             base = ".".join([*up, *([node.module] if node.module else [])])
             names = [base]
-            if base == PACKAGE or base in FLOORS:
+            if base == PACKAGE or base in PACKAGES:
                 # `from suture import config` is the room; another name is of __init__ itself.
                 names = [
                     f"{base}.{alias.name}" if room_of(f"{base}.{alias.name}") in LEVEL else base

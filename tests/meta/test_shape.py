@@ -131,3 +131,50 @@ def test_every_file_of_the_rooms_is_loaded():
     for module in MODULES:
         if module.startswith(tuple(f"suture.compiler.{room}." for room in rooms.ROOMS)):
             assert module in sys.modules, module
+
+
+def decorated(*names: str) -> Iterator[tuple[str, ast.FunctionDef, ast.expr]]:
+    """The functions of the compiler under one of these decorators."""
+    for module, tree in MODULES.items():
+        for node in ast.walk(tree) if module.startswith("suture.compiler") else ():
+            if isinstance(node, ast.FunctionDef):
+                for made in node.decorator_list:
+                    called = made.func if isinstance(made, ast.Call) else made
+                    if isinstance(called, ast.Name) and called.id in names:
+                        yield module, node, made
+
+
+def annotations(fn: ast.FunctionDef) -> dict[str, str]:
+    """The annotations of a function, as text, by the name of the parameter."""
+    args = fn.args
+    every = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
+    found = {a.arg: a.annotation for a in every if a is not None} | {"return": fn.returns}
+    return {name: ast.unparse(a) if a is not None else "" for name, a in found.items()}
+
+
+def classes_of_values() -> set[str]:
+    """`Value` and the classes that are derived from it."""
+    found, before = {"Value"}, set[str]()
+    while found != before:
+        before = set(found)
+        found |= {n.name for _, n in classes() if {ast.unparse(b) for b in n.bases} & found}
+    return found
+
+
+def test_a_body_has_the_types_of_its_declaration():
+    """Where a declaration says `Value` or `object`, a body may know the class of the value; and it
+    gives nothing that the declaration does not promise, None above all."""
+    declarations = {n.name: annotations(n) for _, n, _ in decorated("declared", "dispatched")}
+    values, wrong = classes_of_values(), []
+    for module, node, made in decorated("implements"):
+        assert isinstance(made, ast.Call)
+        name = ast.unparse(made.args[0]).rpartition(".")[2]
+        given = annotations(node)
+        for parameter, wanted in declarations[name].items():
+            text = given[parameter]
+            open_ = wanted in ("Value", "object") and (text == "Any" or text in values)
+            if parameter == "return":
+                open_ = wanted in ("Value", "Any") and text in values
+            if text != wanted and not open_:
+                wrong.append(f"{module}.{node.name}: {parameter} is {text}, declared {wanted}")
+    assert wrong == []

@@ -1,4 +1,4 @@
-"""Our verdicts beside TorchDynamo's, name by name, in the torch that is installed.
+"""Our verdicts next to TorchDynamo's, name by name, in the torch that is installed.
 
 Two sets of names: those of data/trace_rules.json (rules that TorchDynamo writes by hand, and C
 functions that it puts into the graph or folds), and every public callable under the modules

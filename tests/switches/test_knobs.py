@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
+import re
+import sys
 
 import pytest
 import torch
 import torch._dynamo.config as knobs
 
 import suture
-from suture.switches import _torch_config
+from suture.switches import _torch_config, environment
 from tests.harness import Graphs
 from tests.switches.running import run
 
@@ -155,23 +158,72 @@ def test_a_knob_without_a_counterpart_is_named_once(caplog):
 
 def test_no_knob_can_be_changed_in_silence():
     """Every knob of torch is taken over, or named with what suture does instead."""
-    for name, entry in knobs._config.items():
-        if entry.alias is not None or name in _torch_config._INNER:
-            continue
-        if ("torch._dynamo.config", name) in _torch_config.HONOURED:
-            continue
-        before = entry.user_override.get()
-        entry.user_override.set(object())
-        try:
-            assert name in [one[0] for one in _torch_config.unheard()]
-        finally:
-            entry.user_override.set(before)
+    for module in (knobs, torch.compiler.config):
+        for name, entry in module._config.items():
+            if entry.alias is not None or name in _torch_config._INNER:
+                continue
+            if (module.__name__, name) in _torch_config.HONOURED:
+                continue
+            before = entry.user_override.get()
+            entry.user_override.set(object())
+            try:
+                named = [one[0] for one in _torch_config.unheard()]
+                assert f"{module.__name__}.{name}" in named
+            finally:
+                entry.user_override.set(before)
 
 
 def test_what_is_said_of_knobs_is_said_of_knobs_that_exist():
-    names = set(knobs._config)
+    names = set(knobs._config) | set(torch.compiler.config._config)
     assert set(_torch_config.INSTEAD) <= names
     assert {k for m, k in _torch_config.HONOURED if m == "torch._dynamo.config"} <= names
+    assert {knob for knob, _, _ in environment.KNOBS.values()} <= names
+
+
+def test_no_variable_of_torchs_sources_can_be_set_in_silence(monkeypatch):
+    """Each is taken over, read by what works below suture, or named."""
+    text = inspect.getsource(knobs) + inspect.getsource(sys.modules["torch.compiler.config"])
+    found = set(re.findall(r"[\"'](TORCH_?(?:DYNAMO|COMPILE)_[A-Z_]+)[\"']", text))
+    assert len(found) > 20
+    for variable in found - environment._READ:
+        knob, _, default = environment.KNOBS.get(variable, ("", str, False))
+        monkeypatch.setenv(variable, "0" if default is True else "1")
+        named = [one[0] for one in _torch_config.unheard()]
+        assert variable in named or ("torch._dynamo.config", knob) in _torch_config.HONOURED
+        monkeypatch.delenv(variable)
+
+
+def test_a_variable_that_torch_takes_for_a_default_counts(monkeypatch):
+    monkeypatch.setenv("TORCH_DYNAMO_AUTOMATIC_DYNAMIC_SHAPES", "0")
+    fn, graphs = compiled(lambda x: x + 1)
+    fn(torch.ones(3))
+    fn(torch.ones(4))
+    assert symbols(graphs) == 0
+    with suture.config.patch(raise_backend_errors=True):
+        monkeypatch.setenv("TORCHDYNAMO_SUPPRESS_ERRORS", "1")
+        assert _torch_config.options()["raise_backend_errors"] is False
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "instead"),
+    [
+        ("TORCHDYNAMO_VERBOSE", "1", "set SUTURE_LOGS"),
+        ("TORCHDYNAMO_REPRO_AFTER", "aot", "suture minify"),
+        ("TORCHDYNAMO_DEBUG_FUNCTION", "forward", "TorchDynamo alone"),
+        ("TORCH_COMPILE_NO_SUCH_VARIABLE", "1", "TorchDynamo alone"),
+    ],
+)
+def test_a_variable_without_a_counterpart_is_named_once(
+    monkeypatch, caplog, variable, text, instead
+):
+    _torch_config._told.clear()
+    monkeypatch.setenv(variable, text)
+    fn, _ = compiled(lambda x, word: x + len(word))
+    with caplog.at_level(logging.WARNING, "suture"):
+        fn(torch.ones(1), "a")
+        fn(torch.ones(1), "bb")
+    (said,) = [r.getMessage() for r in caplog.records]
+    assert said.startswith(f"{variable} = ") and instead in said
 
 
 def test_without_install_torchs_knobs_are_torchs():

@@ -18,7 +18,7 @@ from tests.switches import test_handles as handles
 from tests.switches import test_knobs as knob_tests
 from tests.switches import test_shapes as shapes
 from tests.switches import test_stances as stances
-from tests.switches import test_told as told
+from tests.switches import test_torch_reports as reports
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "migration.md"
 ROW = re.compile(r"^\| (?P<name>[^|]+?) \| (?P<here>[^|]+) \|$", re.MULTILINE)
@@ -183,7 +183,7 @@ CHECKS["`dynamo_ctx`"] = handles.test_dynamo_ctx_compiles_as_the_module_was
 def _():
     made = torch.compile(torch.nn.Linear(2, 2), backend="eager")
     assert not isinstance(made, torch._dynamo.OptimizedModule)
-    assert isinstance(made, torch.nn.Linear)
+    assert isinstance(made, torch.nn.Linear) and hasattr(made, "_orig_mod")
 
 
 @row("`nn.Module.compile()`")
@@ -196,7 +196,10 @@ def _():
 
 @row("`fn.aot_compile`")
 def _():
-    assert not hasattr(torch.compile(lambda x: x + 1, fullgraph=True), "aot_compile")
+    made = torch.compile(lambda x: x + 1, fullgraph=True)
+    assert not hasattr(made, "aot_compile")
+    with pytest.raises(AttributeError, match="suture.export"):
+        _ = made.aot_compile
     assert torch.equal(suture.export(lambda x: x + 1, (X,)).module()(X), X + 1)
 
 
@@ -317,7 +320,7 @@ CHECKS["`torch.compiler.config.dynamic_sources`"] = (
 )
 CHECKS["`torch._dynamo.reset()`"] = stances.test_reset_of_dynamo_forgets
 CHECKS["`torch._dynamo.optimize(...)`"] = stances.test_optimize_of_dynamo_is_suture
-CHECKS["`torch._dynamo.explain(fn)(x)`"] = told.test_explain_of_dynamo
+CHECKS["`torch._dynamo.explain(fn)(x)`"] = reports.test_explain_of_dynamo
 
 
 @row("`torch._dynamo.export`")
@@ -344,8 +347,8 @@ def _():
         torch.compile(asking, backend="eager")(X)
 
 
-CHECKS["`torch._dynamo.on_compile_start`"] = told.test_callbacks_hear_of_each_compilation
-CHECKS["`torch._dynamo.utils.counters`"] = told.test_counters
+CHECKS["`torch._dynamo.on_compile_start`"] = reports.test_callbacks_hear_of_each_compilation
+CHECKS["`torch._dynamo.utils.counters`"] = reports.test_counters
 
 
 @row("`torch._dynamo.exc`")
@@ -409,7 +412,9 @@ def _():
             torch.compile(lambda x: x + 1, backend=wrong)(X)
 
 
-CHECKS["other knobs of `torch._dynamo.config`"] = knob_tests.test_no_knob_can_be_changed_in_silence
+CHECKS["other knobs of `torch._dynamo.config` and `torch.compiler.config`"] = (
+    knob_tests.test_no_knob_can_be_changed_in_silence
+)
 
 
 @row("`TORCH_COMPILE_DISABLE=1`")
@@ -422,11 +427,19 @@ def _():
     knob_tests.test_an_environment_variable_disables_everything("TORCHDYNAMO_DISABLE")
 
 
+@row("other variables `TORCHDYNAMO_*`, `TORCH_COMPILE_*`")
+def _():
+    with pytest.MonkeyPatch.context() as patch:
+        knob_tests.test_no_variable_of_torchs_sources_can_be_set_in_silence(patch)
+    with pytest.MonkeyPatch.context() as patch:
+        knob_tests.test_a_variable_that_torch_takes_for_a_default_counts(patch)
+
+
 @row("`TORCH_LOGS`")
 def _():
-    told.test_torch_logs_mean_ours("graph_breaks", "suture.breaks")
+    reports.test_torch_logs_mean_ours("graph_breaks", "suture.breaks")
 
 
-CHECKS["`torch._logging.set_logs`"] = told.test_set_logs_of_torch_means_ours
-CHECKS["`TORCH_TRACE`"] = told.test_torch_trace_has_each_compilation
-CHECKS["`torch.profiler`"] = told.test_the_profiler_shows_regions_while_it_runs
+CHECKS["`torch._logging.set_logs`"] = reports.test_set_logs_of_torch_means_ours
+CHECKS["`TORCH_TRACE`"] = reports.test_torch_trace_has_each_compilation
+CHECKS["`torch.profiler`"] = reports.test_the_profiler_shows_regions_while_it_runs

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from suture import config
-from suture.runtime import gauges
+from suture.runtime import state_words
 from suture.torch_private import releases
 
 ROOT = Path(__file__).parents[2]
@@ -24,8 +24,8 @@ with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     import suture
 from suture import _core
-from suture.runtime import gauges
-print(_core.tensor_layout()["known"], len(gauges.install()) > 0)
+from suture.runtime import state_words
+print(_core.tensor_layout()["known"], len(state_words.install()) > 0)
 print(len([w for w in told if "was tried on torch" in str(w.message)]))
 
 @suture.compile(backend="eager")
@@ -74,7 +74,7 @@ def test_which_releases_were_tried(monkeypatch, version, tried):
     monkeypatch.setattr(torch, "__version__", version)
     assert releases.was_tried() is tried
     assert releases.reads_memory() is tried
-    assert bool(gauges.install()) is tried
+    assert bool(state_words.install()) is tried
 
 
 def test_names_that_are_expected_of_a_release_that_was_not_tried(monkeypatch):

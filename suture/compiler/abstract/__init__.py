@@ -1,28 +1,21 @@
 """What Python does for any object: the operations that every room uses, declared.
 
-As in a header of C, a function here has a signature and says what it does; its body stands in the
-room that knows how, under `@implements(abstract.name)`, and takes the place of the declaration when
-that room is imported. So a value can ask for an attribute, a call or an item of any other value
-without knowing its room, and imports go one way. Call them as `abstract.name(trace, ...)`.
+As in a header of C, a function here has a signature and says what it does; its body is in the room
+that knows how, under `@implements(abstract.name)`, and replaces the declaration when that room is
+imported. An operation that types do in different ways (`@dispatched`) has a body for each class of
+values, under `@implements(abstract.name, Class)`, as types in CPython have slots. So a value can
+take an attribute, a call or an item of any other value without knowing its room, and imports go one
+way. Call them as `abstract.name(trace, ...)`.
 """
 
-from suture.compiler.abstract.arrays import (
-    array_setitem,
-    call_numpy,
-    number_in,
-)
 from suture.compiler.abstract.attributes import (
     bind,
     changed_owner,
     container_attribute,
     getattr,
     instance_dict,
-    load_cell,
     method,
     nn_attribute,
-    object_attribute,
-    object_set_attribute,
-    partial_attribute,
     type_lookup,
 )
 from suture.compiler.abstract.calls import (
@@ -30,12 +23,9 @@ from suture.compiler.abstract.calls import (
     builtin_method,
     by_verdict,
     call,
-    call_builtin,
-    call_function,
     call_method,
     call_now,
     call_type_method,
-    constant_method,
     fold,
     folded,
     handle,
@@ -60,9 +50,11 @@ from suture.compiler.abstract.containers import (
     length,
     list_iterator,
     mapping_iterator,
+    set_item,
+    tail_getitem,
     unpack,
 )
-from suture.compiler.abstract.declare import declared, implements, unbound
+from suture.compiler.abstract.declare import declared, dispatched, implements, unbound
 from suture.compiler.abstract.exceptions import (
     raise_,
     raise_with,
@@ -70,18 +62,10 @@ from suture.compiler.abstract.exceptions import (
     with_context,
 )
 from suture.compiler.abstract.frames import exit_at, finish, loop, new_frame, pending, unwind
-from suture.compiler.abstract.generators import (
-    generator_close,
-    generator_send,
-    generator_throw,
-)
 from suture.compiler.abstract.numbers import (
     compare_drawn,
     computed_number,
     specialise,
-    symbol_not,
-    symbol_to_bool,
-    symbol_truth,
 )
 from suture.compiler.abstract.operators import (
     binary,
@@ -89,9 +73,13 @@ from suture.compiler.abstract.operators import (
     compare,
     constant_value,
     convert_value,
+    format_value,
+    hash_of,
     integer,
     known,
     negate,
+    number_of,
+    operator_slot,
     plain_keys,
     same_or_equal,
     special_method,
@@ -104,9 +92,7 @@ from suture.compiler.abstract.outside import (
     known_number,
     pinned,
     realize,
-    stay_apart,
     wrap,
-    wrap_cell,
 )
 from suture.compiler.abstract.tensor_classes import (
     call_override,
@@ -138,18 +124,13 @@ from suture.compiler.abstract.tensors import (
     is_tensor,
     proxy,
     refuse_tensor,
-    tensor_contains,
-    tensor_getitem,
     tensor_length,
     tensor_method,
     tensor_node,
     tensor_rows,
-    tensor_set_attribute,
-    tensor_setitem,
     tensor_shape,
     tensor_to_number,
     torch_attribute,
-    truth_from_data,
     wrap_tensor,
 )
 
@@ -157,7 +138,6 @@ __all__ = [
     "add_node",
     "advance",
     "all_known",
-    "array_setitem",
     "base_tensor_attribute",
     "binary",
     "bind",
@@ -165,11 +145,8 @@ __all__ = [
     "builtin_part",
     "by_verdict",
     "call",
-    "call_builtin",
-    "call_function",
     "call_method",
     "call_now",
-    "call_numpy",
     "call_override",
     "call_torch",
     "call_type_method",
@@ -177,7 +154,6 @@ __all__ = [
     "compare",
     "compare_drawn",
     "computed_number",
-    "constant_method",
     "constant_value",
     "container_attribute",
     "contains",
@@ -185,6 +161,7 @@ __all__ = [
     "declared",
     "device_block",
     "dict_pairs",
+    "dispatched",
     "each",
     "exit_at",
     "fake_input",
@@ -195,10 +172,8 @@ __all__ = [
     "fold",
     "fold_torch",
     "folded",
+    "format_value",
     "from_value",
-    "generator_close",
-    "generator_send",
-    "generator_throw",
     "getattr",
     "getitem",
     "graph_binary",
@@ -208,6 +183,7 @@ __all__ = [
     "handle",
     "has_index",
     "has_visible_effects",
+    "hash_of",
     "implements",
     "index_of",
     "inline",
@@ -222,7 +198,6 @@ __all__ = [
     "known_set",
     "length",
     "list_iterator",
-    "load_cell",
     "loop",
     "make_tensor_instance",
     "mapping_iterator",
@@ -231,12 +206,10 @@ __all__ = [
     "negate",
     "new_frame",
     "nn_attribute",
-    "number_in",
-    "object_attribute",
-    "object_set_attribute",
+    "number_of",
     "operator_override",
+    "operator_slot",
     "own_operator",
-    "partial_attribute",
     "pending",
     "pinned",
     "plain_keys",
@@ -250,32 +223,25 @@ __all__ = [
     "refused_method",
     "same_or_equal",
     "set_in_class",
+    "set_item",
     "slot_attribute",
     "special_method",
     "special_methods",
     "special_override",
     "specialise",
-    "stay_apart",
-    "symbol_not",
-    "symbol_to_bool",
-    "symbol_truth",
     "tail_call",
     "tail_call_method",
-    "tensor_contains",
-    "tensor_getitem",
+    "tail_getitem",
     "tensor_length",
     "tensor_method",
     "tensor_node",
     "tensor_rows",
-    "tensor_set_attribute",
-    "tensor_setitem",
     "tensor_shape",
     "tensor_to_number",
     "to_bool",
     "torch_attribute",
     "traceback_of",
     "truth",
-    "truth_from_data",
     "type_lookup",
     "unbound",
     "unpack",
@@ -283,6 +249,5 @@ __all__ = [
     "with_context",
     "with_functions",
     "wrap",
-    "wrap_cell",
     "wrap_tensor",
 ]

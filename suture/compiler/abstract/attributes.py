@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from suture.compiler.abstract.declare import declared
@@ -37,35 +36,13 @@ def instance_dict(trace: Trace, obj: Value) -> Any:
 
 
 @declared
-def load_cell(trace: Trace, cell: Value) -> Any:
-    """What a cell holds, or None if it is empty."""
-
-
-@declared
-def method(trace: Trace, fn: Callable[..., Any], owner: Value) -> Value:
+def method(trace: Trace, fn: Value, owner: Value) -> Value:
     """The bound method of `owner` whose function is `fn`."""
 
 
 @declared
 def nn_attribute(trace: Trace, obj: object, name: str) -> Value:
     """What nn.Module.__getattr__ gives."""
-
-
-@declared
-def object_attribute(trace: Trace, variable: object, value: object, name: str) -> Value:
-    """An attribute of a real object that is known by identity (function, C object)."""
-
-
-@declared
-def object_set_attribute(
-    trace: Trace, variable: Value, value: object, name: str, new: Value
-) -> None:
-    """Set an attribute of a real object that is known by identity: Break, since others see it."""
-
-
-@declared
-def partial_attribute(trace: Trace, obj: Value, name: str) -> Value:
-    """`obj.name` for a functools.partial: what was set on it, then what its class has."""
 
 
 @declared

@@ -37,16 +37,6 @@ def call(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
 
 
 @declared
-def call_builtin(trace: Trace, fn: Value, args: list[Any], kwargs: dict[str, Any]) -> Value:
-    """Call a C function, a method descriptor, an operator of torch..."""
-
-
-@declared
-def call_function(trace: Trace, fn: Value, args: list[Any], kwargs: dict[str, Any]) -> Value:
-    """Call a Python function as the rules say."""
-
-
-@declared
 def call_method(trace: Trace, obj: object, name: str, *args: Value) -> Value:
     """`obj.name(*args)`, done."""
 
@@ -62,13 +52,6 @@ def call_type_method(
     trace: Trace, obj: object, name: str, args: list[Any], kwargs: dict[str, Any]
 ) -> Any:
     """Call `type(obj).name(obj, ...)`, as operators and calls do."""
-
-
-@declared
-def constant_method(
-    trace: Trace, owner: Value, name: str, args: list[Any], kwargs: dict[str, Value]
-) -> Value:
-    """A method of a constant: folded if all arguments are constants."""
 
 
 @declared

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from suture.compiler.abstract.declare import declared
+from suture.compiler.abstract.declare import declared, dispatched
 from suture.compiler.core import Trace, Value
 
 
-@declared
+@dispatched
 def advance(trace: Trace, iterator: Value) -> Value:
     """The next element, or END."""
 
 
-@declared
+@dispatched
 def contains(trace: Trace, container: object, item: Value) -> Value:
     """`item in container`, as a value: a truth that is known or a symbol."""
 
 
-@declared
+@dispatched
 def dict_pairs(trace: Trace, value: object) -> list[tuple[Any, Any]]:
     """(key, value) pairs of a mapping or of an iterable of pairs, as dict() takes them."""
 
@@ -29,8 +29,8 @@ def each(trace: Trace, value: object) -> Any:
 
 
 @declared
-def getitem(trace: Trace, obj: object, key: Value) -> Value | None:
-    """`obj[key]`. May leave a frame, where the class is the program's."""
+def getitem(trace: Trace, obj: object, key: Value) -> Value:
+    """`obj[key]`."""
 
 
 @declared
@@ -43,13 +43,13 @@ def index_of(trace: Trace, key: Value, length: int, what: str) -> Any:
     """A key of a sequence as an int in range, or a slice of known ends."""
 
 
-@declared
+@dispatched
 def is_settled(trace: Trace, value: object) -> bool:
     """Whether reading the elements runs no code of the program in between."""
 
 
-@declared
-def iterate(trace: Trace, value: Value) -> Value:
+@dispatched
+def iterate(trace: Trace, value: object) -> Value:
     """`iter(value)`: always something `advance` can move."""
 
 
@@ -58,7 +58,7 @@ def known_set(trace: Trace, value: object) -> Value:
     """The value of a real set that was computed while tracing; its members in the real order."""
 
 
-@declared
+@dispatched
 def length(trace: Trace, obj: Value) -> Value:
     """`len(obj)`, as a value: a constant or a symbol."""
 
@@ -77,3 +77,13 @@ def mapping_iterator(trace: Trace, of: Value, what: str) -> Any:
 @declared
 def unpack(trace: Trace, value: object) -> list[Any]:
     """The elements of any iterable as a list of values; those of a tensor are its rows."""
+
+
+@dispatched
+def set_item(trace: Trace, obj: Value, key: Value, value: Value) -> None:
+    """`obj[key] = value`."""
+
+
+@dispatched
+def tail_getitem(trace: Trace, obj: Value, key: Value) -> Value:
+    """`obj[key]`. May leave a frame, where the class is the program's."""

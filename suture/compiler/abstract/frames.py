@@ -8,11 +8,12 @@ from typing import Any
 from suture.breaks import Break
 from suture.bytecode import Code
 from suture.compiler.abstract.declare import declared
+from suture.compiler.capture import Exit
 from suture.compiler.core import Frame, Pending, Trace, Value
 
 
 @declared
-def exit_at(trace: Trace, reason: Break) -> Value:
+def exit_at(trace: Trace, reason: Break) -> Exit:
     """Leave before the instruction that runs now: Python runs it."""
 
 
@@ -22,8 +23,8 @@ def finish(trace: Trace, result: object) -> Any:
 
 
 @declared
-def loop(trace: Trace, floor: int) -> Any:
-    """Run frames until the one above `floor` has returned; gives its value."""
+def loop(trace: Trace, base_depth: int) -> Any:
+    """Run frames until the one above `base_depth` has returned; gives its value."""
 
 
 @declared
@@ -38,6 +39,6 @@ def pending(trace: Trace, frame: Frame) -> Pending:
 
 
 @declared
-def unwind(trace: Trace, exc: Value, floor: int) -> bool:
+def unwind(trace: Trace, exc: Value, base_depth: int) -> bool:
     """Find the handler of an exception; frames without one are left. False if there is none
-    above `floor`."""
+    above `base_depth`."""

@@ -9,13 +9,13 @@ from suture.compiler.core import Trace, Value
 
 
 @declared
-def compare_drawn(trace: Trace, symbol: str, left: Value, right: object) -> Value:
+def compare_drawn(trace: Trace, symbol: str, left: Value, right: object) -> Value | None:
     """Comparing a number that will be drawn with a constant: the outcome, if it can have only
     one; else None."""
 
 
 @declared
-def computed_number(trace: Trace, real: object, args: list[Any]) -> Value:
+def computed_number(trace: Trace, real: object, args: list[Any]) -> Value | None:
     """What a pure function makes of floats that change: a number of its own, which the variant
     computes at each call, or a truth that is guarded. None if it is something else."""
 
@@ -24,18 +24,3 @@ def computed_number(trace: Trace, real: object, args: list[Any]) -> Value:
 def specialise(trace: Trace, symbol: Value) -> Any:
     """The value of a symbol, guarded to stay that; Break if it comes from data, or if too many
     values have been guarded here, as in a loop that numbers its results."""
-
-
-@declared
-def symbol_not(trace: Trace, symbol: Value) -> Value:
-    """`not symbol`, as a symbol where torch has one, else guarded."""
-
-
-@declared
-def symbol_to_bool(trace: Trace, symbol: Value) -> Value:
-    """`bool(symbol)`, as a symbol where torch has one, else guarded."""
-
-
-@declared
-def symbol_truth(trace: Trace, symbol: Value) -> bool:
-    """The truth of a symbol now, guarded to stay that; Break if it comes from data."""

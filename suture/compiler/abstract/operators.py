@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from suture.compiler.abstract.declare import declared
+from suture.compiler.abstract.declare import declared, dispatched
 from suture.compiler.core import Trace, Value
 
 
@@ -14,7 +14,7 @@ def binary(trace: Trace, name: str, left: object, right: Value) -> Value:
 
 
 @declared
-def builtin_part(trace: Trace, obj: object) -> Value:
+def builtin_part(trace: Trace, obj: Value) -> Value:
     """A list, tuple, dict... behind an object of a derived class, or behind a constant."""
 
 
@@ -29,12 +29,22 @@ def constant_value(trace: Trace, variable: object) -> Any:
     """The Python value of something made of constants, or Break."""
 
 
-@declared
+@dispatched
 def convert_value(trace: Trace, value: object, how: str) -> Any:
     """str(), repr() or ascii() of a value."""
 
 
-@declared
+@dispatched
+def format_value(trace: Trace, value: object, spec: Value | None) -> Any:
+    """`format(value, spec)`, and a field of an f-string."""
+
+
+@dispatched
+def hash_of(trace: Trace, value: Value) -> Value:
+    """`hash(value)`, for what is known well enough."""
+
+
+@dispatched
 def integer(trace: Trace, variable: object) -> int:
     """The value of something used as an index or count."""
 
@@ -44,9 +54,20 @@ def known(trace: Trace, value: object) -> Any:
     """The value of a real object computed while tracing from constants."""
 
 
-@declared
+@dispatched
 def negate(trace: Trace, variable: object) -> Value:
     """`not variable` as a value; stays symbolic where it can."""
+
+
+@dispatched
+def number_of(trace: Trace, value: object, kind: type, method: str) -> Any:
+    """`kind(value)` for int, float and complex, whose special method is `method`."""
+
+
+@dispatched
+def operator_slot(trace: Trace, obj: Value, method: str, other: Value) -> Value | None:
+    """What a special method of two operands gives that the class of the value does not list among
+    its methods; None, or NotImplemented, if there is none or it does not apply."""
 
 
 @declared
@@ -64,7 +85,7 @@ def special_method(trace: Trace, obj: Value, method: str, other: Value) -> Value
     """The result of a special method, or None if there is none or it does not apply."""
 
 
-@declared
+@dispatched
 def to_bool(trace: Trace, variable: object) -> Value:
     """`bool(variable)` as a value; stays symbolic where it can."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import types
 from typing import Any
 
 from suture.compiler.abstract.declare import declared
@@ -21,7 +20,7 @@ def is_fixed(trace: Trace, source: Source) -> bool:
 
 
 @declared
-def known_number(trace: Trace, tensor: Value) -> Value | None:
+def known_number(trace: Trace, tensor: Value) -> int | float | complex | bool | None:
     """The number in a tensor that follows from such buffers, which are guarded, or from the
     operations that made it; or None."""
 
@@ -32,21 +31,11 @@ def pinned(trace: Trace, obj: object, name: str = "") -> Source:
 
 
 @declared
-def realize(trace: Trace, lazy: object) -> Value | None:
+def realize(trace: Trace, lazy: object) -> Any:
     """Look at a value inside a container, or in a local: None if that is unbound."""
-
-
-@declared
-def stay_apart(trace: Trace, left: Value, right: Value) -> None:
-    """Two objects from outside were asked whether they are one: they must stay two."""
 
 
 @declared
 def wrap(trace: Trace, value: object, source: Source | None) -> Any:
     """The value of a real object that is read at `source`, with its guards. The same object always
     gives the same value."""
-
-
-@declared
-def wrap_cell(trace: Trace, cell: types.CellType, source: Source | None) -> Value:
-    """The value of a closure cell; its contents are looked at when they are read."""

@@ -17,7 +17,7 @@ def call_override(
 
 
 @declared
-def field_override(trace: Trace, tensor: Value, name: str, *value: Value) -> Value:
+def field_override(trace: Trace, tensor: Value, name: str, *value: Value) -> Value | None:
     """Reading (or, with a value, setting) a field that torch.Tensor has, where the class of
     the tensor takes it over; None if not."""
 
@@ -41,7 +41,7 @@ def meet_subclass(trace: Trace, kind: type | None = None) -> None:
 
 
 @declared
-def operator_override(trace: Trace, name: str, *operands: object) -> Value:
+def operator_override(trace: Trace, name: str, *operands: object) -> Value | None:
     """An operator that an operand takes over; None if none does. The operator itself tells,
     on a tensor that records it, which function it passes."""
 
@@ -69,7 +69,7 @@ def slot_attribute(trace: Trace, tensor: Value, name: str) -> Value:
 
 
 @declared
-def special_methods(trace: Trace, name: str, *operands: object) -> Value:
+def special_methods(trace: Trace, name: str, *operands: object) -> Value | None:
     """An operator as Python does it, where the class of a tensor defines it itself."""
 
 

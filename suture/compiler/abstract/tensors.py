@@ -33,9 +33,7 @@ def device_block(trace: Trace, device: torch.device, name: str) -> Value:
 
 
 @declared
-def fake_input(
-    trace: Trace, value: torch.Tensor, source: Source | None, dims: object
-) -> torch.Tensor:
+def fake_input(trace: Trace, value: torch.Tensor, source: Source, dims: object) -> torch.Tensor:
     """The fake tensor of a real one read at `source`; `dims` says which sizes are symbols."""
 
 
@@ -82,18 +80,8 @@ def proxy(trace: Trace, variable: object) -> Any:
 
 
 @declared
-def refuse_tensor(trace: Trace, value: torch.Tensor, source: Source | None, kind: type) -> None:
+def refuse_tensor(trace: Trace, value: torch.Tensor, source: Source, kind: type) -> None:
     """Break if a tensor of this class and layout cannot be an input of a graph."""
-
-
-@declared
-def tensor_contains(trace: Trace, tensor: Value, item: object) -> Value:
-    """`item in tensor`: a comparison and `any`, as nodes."""
-
-
-@declared
-def tensor_getitem(trace: Trace, tensor: Value, key: Value) -> Value:
-    """`tensor[key]` as nodes; a key of symbols selects without specialising them."""
 
 
 @declared
@@ -121,22 +109,12 @@ def tensor_rows(trace: Trace, tensor: Value) -> list[Any]:
 
 
 @declared
-def tensor_set_attribute(trace: Trace, tensor: Value, name: str, value: Value) -> None:
-    """`tensor.name = value`: data and grad by their setters, others kept with the value."""
-
-
-@declared
-def tensor_setitem(trace: Trace, tensor: Value, key: Value, value: Value) -> None:
-    """`tensor[key] = value` as a node that writes."""
-
-
-@declared
 def tensor_shape(trace: Trace, tensor: Value) -> Any:
     """The sizes of a tensor as a torch.Size value; those that are symbols stay symbols."""
 
 
 @declared
-def tensor_to_number(trace: Trace, tensor: Value, method: str) -> Value | None:
+def tensor_to_number(trace: Trace, tensor: Value, method: str) -> Value:
     """`.item()`, `int()`, `float()`, `bool()`: a symbolic number, where torch can make one."""
 
 
@@ -146,11 +124,5 @@ def torch_attribute(trace: Trace, tensor: Value, name: str) -> Value:
 
 
 @declared
-def truth_from_data(trace: Trace, tensor: Value) -> Value | None:
-    """The truth of a tensor as a symbol, for a graph that must be whole; None if it cannot be.
-    A branch on it is a break all the same."""
-
-
-@declared
-def wrap_tensor(trace: Trace, value: torch.Tensor, source: Source | None) -> Value:
+def wrap_tensor(trace: Trace, value: torch.Tensor, source: Source) -> Value:
     """A tensor that comes from outside becomes an input of the graph."""

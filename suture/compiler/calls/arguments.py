@@ -133,7 +133,7 @@ def _of_arguments(error: Exception) -> bool:
 @implements(abstract.handle)
 def call_handler(
     trace: Trace, handler: Handler, real: object, args: list[Any], kwargs: dict[str, Any]
-) -> Value | None:
+) -> Any:
     if not binds(real, args, kwargs):
         return refuse_arguments(trace, real, args, kwargs)
     if kwargs:
@@ -148,9 +148,7 @@ def call_handler(
 
 
 @implements(abstract.refused)
-def refuse_arguments(
-    trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]
-) -> Value | None:
+def refuse_arguments(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     nothing = object()
     try:
         real(*[nothing] * len(args), **dict.fromkeys(kwargs, nothing))
@@ -164,7 +162,7 @@ def refuse_arguments(
 @implements(abstract.refused_method)
 def refused_method(
     trace: Trace, kind: type, name: str, args: list[Any], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     try:
         method = getattr(kind(), name)
     except Exception:

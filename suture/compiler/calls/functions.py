@@ -34,7 +34,11 @@ from suture.compiler.objects import (
     MadeFunction,
     Raised,
     Tuple,
+    builtin,
+    constant,
+    function,
 )
+from suture.compiler.objects import array as array_values
 from suture.compiler.objects.kept import is_finite_iterator, refuse_callbacks
 from suture.compiler.objects.methods import find_method
 from suture.compiler.outside.namespaces import looks_at_locals
@@ -57,16 +61,14 @@ def tail_call(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) ->
 
 
 @implements(abstract.call)
-def call_and_finish(
-    trace: Trace, fn: Value, args: list[Any], kwargs: dict[str, Any]
-) -> Value | None:
+def call_and_finish(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     return abstract.finish(trace, tail_call(trace, fn, args, kwargs))
 
 
 @implements(abstract.tail_call_method)
 def tail_call_method(
-    trace: Trace, obj: Any, name: str, args: list[Any], kwargs: Any
-) -> Value | None:
+    trace: Trace, obj: Any, name: str, args: list[Any], kwargs: dict[str, Value]
+) -> Value:
     done = obj.call_method(trace, name, args, kwargs)
     if done is not None:
         return done
@@ -77,7 +79,7 @@ def tail_call_method(
 
 
 @implements(abstract.call_method)
-def call_method(trace: Trace, obj: object, name: str, *args: Value) -> Value | None:
+def call_method(trace: Trace, obj: object, name: str, *args: Value) -> Value:
     return abstract.finish(trace, tail_call_method(trace, obj, name, list(args), {}))
 
 
@@ -97,8 +99,8 @@ def call_type_method(
 # ---- Python functions
 
 
-@implements(abstract.call_function)
-def call_function(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+@implements(function.call_function)
+def call_function(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Value:
     if type(fn) is MadeFunction:
         return inline(trace, fn, args, kwargs)
     real = fn.fn
@@ -162,7 +164,7 @@ def by_verdict(
         if isinstance(real, types.FunctionType):
             return inline(trace, fn, args, kwargs)
     if verdict.origin is rules.Origin.NUMPY:
-        done = abstract.call_numpy(trace, real, args, kwargs)
+        done = array_values.call_numpy(trace, real, args, kwargs)
         if done is not None:
             return done
     raise unmodelled.reason(real, verdict, args)
@@ -235,12 +237,12 @@ def _bind_keywords(
     trace: Trace, fn: Any, kwargs: dict[str, Value], slots: Any, names: Any, extra: Any
 ) -> bool:
     code = fn.code
-    places = {
+    indices = {
         names[i]: i
         for i in range(code.co_posonlyargcount, code.co_argcount + code.co_kwonlyargcount)
     }
     for name, value in kwargs.items():
-        i = places.get(name)
+        i = indices.get(name)
         if i is not None:
             if slots[i] is not None:
                 return False
@@ -255,8 +257,8 @@ def _bind_keywords(
 # ---- everything else that is known by identity
 
 
-@implements(abstract.call_builtin)
-def call_builtin(trace: Trace, fn: Builtin, args: list[Any], kwargs: dict[str, Any]) -> Any:
+@implements(builtin.call_builtin)
+def call_builtin(trace: Trace, fn: Builtin, args: list[Any], kwargs: dict[str, Any]) -> Value:
     real = fn.value
     overridden = abstract.call_override(trace, real, fn, args, kwargs)
     if overridden is not None:
@@ -317,7 +319,9 @@ def has_visible_effects(trace: Trace) -> bool:
 
 
 @implements(abstract.builtin_method)
-def builtin_method(trace: Trace, method: Any, obj: Any, name: str, args: Any, kwargs: Any) -> Value:
+def builtin_method(
+    trace: Trace, method: Any, obj: Any, name: str, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     try:
         _check_signature(method, args, kwargs)
     except TypeError:
@@ -325,10 +329,10 @@ def builtin_method(trace: Trace, method: Any, obj: Any, name: str, args: Any, kw
     return method(obj, trace, *args, **kwargs)
 
 
-@implements(abstract.constant_method)
+@implements(constant.constant_method)
 def constant_method(
     trace: Trace, owner: Value, name: str, args: list[Any], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     value = owner.constant()
     if name in ("__enter__", "__exit__"):
         if isinstance(value, torch.device):
@@ -344,7 +348,7 @@ def constant_method(
 
 
 @implements(abstract.fold)
-def fold_call(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+def fold_call(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Any]) -> Any:
     made = abstract.computed_number(trace, real, args) if not kwargs else None
     if made is not None:
         return made
@@ -354,7 +358,7 @@ def fold_call(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Any
 
 
 @implements(abstract.call_now)
-def call_now(trace: Trace, real: Any, values: list[Any], named: dict[str, Any]) -> Value | None:
+def call_now(trace: Trace, real: Any, values: list[Any], named: dict[str, Any]) -> Value:
     refuse_callbacks(real, [*values, *named.values()])
     if is_finite_iterator(real) and not named:
         held: list[Any] = []

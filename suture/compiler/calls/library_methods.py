@@ -20,7 +20,6 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import has_attr, tail_getattr
 from suture.compiler.language.classes import make_instance
 from suture.compiler.language.exceptions import NoTraceback, handled_now, type_of
-from suture.compiler.language.items import set_item
 from suture.compiler.models import handles
 from suture.compiler.objects import (
     Builtin,
@@ -34,10 +33,10 @@ from suture.compiler.objects import (
     Raise,
     Tuple,
     Volatile,
-    is_literal,
 )
 from suture.compiler.objects.methods import run_method
 from suture.compiler.outside.identity import is_same
+from suture.runtime.predicates import SameAnswer, is_literal
 from suture.runtime.sources import Source
 
 # ---- types and objects
@@ -274,27 +273,6 @@ def fold_with_guard(
     return abstract.wrap(trace, result, abstract.pinned(trace, result))
 
 
-class SameAnswer:
-    """A predicate for guards: a callable still gives the same for the same arguments."""
-
-    __slots__ = ("__name__", "named", "result", "values")
-
-    def __init__(self, values: list[Any], named: dict[str, Any], result: Any) -> None:
-        self.values = values
-        self.named = named
-        self.result = result
-        self.__name__ = "same_answer"
-
-    def __call__(self, fn: Any) -> bool:
-        try:
-            answer = fn(*self.values, **self.named)
-        except Exception:
-            return False
-        if answer is self.result:
-            return True
-        return is_literal(answer) and type(answer) is type(self.result) and answer == self.result
-
-
 @functools.singledispatch
 def _generic(value: object) -> None: ...
 
@@ -327,7 +305,7 @@ def class_method(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any
             return run_method(trace, Dict(None, None, owner.value), "fromkeys", *args[1:])
         made = abstract.call(trace, owner, [], {})
         for key in abstract.unpack(trace, args[1]):
-            set_item(trace, made, key, args[2] if len(args) == 3 else Constant(None))
+            abstract.set_item(trace, made, key, args[2] if len(args) == 3 else Constant(None))
         return made
     if owner.value in _FOLDED_OWNERS:
         return abstract.fold(trace, getattr(owner.value, name), args[1:], kwargs)

@@ -7,7 +7,7 @@ from typing import Any
 
 from suture.breaks import Break, higher_order
 from suture.compiler import abstract
-from suture.compiler.core import Trace, Value
+from suture.compiler.core import Pending, Trace, Value
 from suture.compiler.language.conversions import wrap_known
 from suture.compiler.models import handles
 from suture.compiler.objects import Function, Object, Tensor
@@ -17,8 +17,12 @@ from suture.compiler.objects import Function, Object, Tensor
 def _region(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
-    """A region that may be compiled once and used often: traced with the rest."""
-    return abstract.tail_call(trace, args[0], args[1:], kwargs)
+    """A region that may be compiled once and used often: traced with the rest, and outlined from
+    the finished graph where that is sound."""
+    made = abstract.tail_call(trace, args[0], args[1:], kwargs)
+    if isinstance(made, Pending) and made.frame.span is not None:
+        made.frame.span.marked = True
+    return made
 
 
 @handles("higher_order.invoke_subgraph")

@@ -1,7 +1,7 @@
 """Mutations seen while tracing, in order, to put back when the region ends.
 
 No object of the program is changed while tracing: abstract values change, and are noted here the
-first time they do. The emitter asks each to write itself back. Global variables have no abstract
+first time they do. The emitter lets each write itself back. Global variables have no abstract
 container of their own; their new values are kept here.
 """
 

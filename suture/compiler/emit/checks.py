@@ -13,10 +13,10 @@ from suture.compiler.graph import undoable
 from suture.compiler.graph.builder import tree_leaves
 from suture.compiler.graph.effects_of import effects_of
 from suture.compiler.objects import Tensor
-from suture.compiler.outside.inputs import number_in
 from suture.runtime import Chain
 from suture.runtime.checks import AfterCheck, drawn, keep, put_back, set_drawn
 from suture.runtime.interpret import hooks_on_saved
+from suture.runtime.reads import number_in
 
 
 class CheckLines:
@@ -93,7 +93,7 @@ def _uses_cuda(capture: Capture) -> bool:
 
 
 def _tests(writer: Writer, capture: Capture) -> list[str]:
-    """The conditions as a variant asks for them. Those on tensors of one device are one result of
+    """The conditions as a variant tests them. Those on tensors of one device are one result of
     the graph, so that the program waits for the device once."""
     texts: dict[str, None] = {}
     devices: dict[torch.device, dict[torch.fx.Node, bool]] = {}

@@ -10,7 +10,7 @@ from suture.compiler.emit.writer import Writer
 
 
 def write_draws(writer: Writer, capture: Capture, checks: CheckLines) -> list[str]:
-    """The lines that draw, to stand before all others. Should the region be run again, it starts
+    """The lines that draw, to go before all others. Should the region be run again, it starts
     from where the generator was: that goes into the lines of `checks`."""
     lines: list[str] = []
     for drawn in capture.draws:

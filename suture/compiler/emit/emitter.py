@@ -17,13 +17,13 @@ from suture.backends import Caller
 from suture.compiler.capture import Capture, Interpret, Run
 from suture.compiler.emit.checks import CheckLines
 from suture.compiler.emit.draws import write_draws
+from suture.compiler.emit.freed_graph import write_freed
 from suture.compiler.emit.hoist import hoist
 from suture.compiler.emit.leave import Leaving
 from suture.compiler.emit.parameters import parameters_of
-from suture.compiler.emit.spent import write_spent
 from suture.compiler.emit.writer import Writer
 from suture.compiler.objects import MadeByPython
-from suture.runtime import VARIANT, AfterFailure, Chain, placed, set_context, slot_names
+from suture.runtime import VARIANT, AfterFailure, Chain, relocated, set_context, slot_names
 from suture.runtime.checks import Watch
 from suture.runtime.interpret import hooks_on_saved
 from suture.runtime.parameters import PARAMETERS, Parameters
@@ -47,12 +47,14 @@ class Emitted:
     caller: Caller | None = None  # the way into the graph
     watch: Watch | None = None  # is told how the branch on data goes that the variant ends with
     name: str = ""
-    stands: tuple[Any, int] | None = None  # the code object and the instruction it stands for
+    replaces: tuple[Any, int] | None = (
+        None  # the code object and the instruction where its region starts
+    )
     described: dict[str, Any] = field(default_factory=dict)  # constants made here, by name
     graph_kept: bool = False  # what is called is the graph module's own function, nothing around it
 
     def set_graph(self, compiled: Any) -> None:
-        """Let the variant call the compiled graph. What the graph always gets stands before the
+        """Let the variant call the compiled graph. What the graph always gets is before the
         arguments already: hundreds of parameters cost a call next to nothing then."""
         namespace, statics = self.namespace, self.statics  # the examples are not kept
 
@@ -96,13 +98,13 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     source = "\n".join([head, *body]) + "\n"
     function = _compile(source, name, writer.namespace)
     index = caller.ip if caller is capture.frames[-1] else caller.ip - 1
-    function.__code__ = placed(function.__code__, caller.code, index)
+    function.__code__ = relocated(function.__code__, caller.code, index)
     hide(function.__code__)
     parameters = writer.namespace.get(PARAMETERS)
     namespace, handler = writer.namespace, checks.handler
     made = Emitted(function, source, module, inputs, namespace, statics, handler, parameters)
     made.watch = leaving.watch
-    made.name, made.stands, made.described = name, (caller.code.code, index), writer.described
+    made.name, made.replaces, made.described = name, (caller.code.code, index), writer.described
     return made
 
 
@@ -149,8 +151,8 @@ def _graph(
     ]
     if not (writer.outputs or builder.writes_inputs() or builder.must_run()):
         return None, [], _attempt(writer, chain, numbers, False, checks) if numbers else []
-    spent = write_spent(writer, builder)
-    _refuse_spent(writer, builder)
+    freed = write_freed(writer, builder)
+    _refuse_freed(writer, builder)
     module = builder.finish(writer.outputs)
     inputs = builder.inputs  # parameters and buffers first
     args = []
@@ -178,14 +180,14 @@ def _graph(
     writes = not capture.checks and builder.writes()
     call = f"        {left} = {call}{comment}" if names else f"        {call}{comment}"
     lines = _attempt(writer, chain, [*numbers, call], writes, checks)
-    return module, inputs, [*made, *lines, *spent]
+    return module, inputs, [*made, *lines, *freed]
 
 
-def _refuse_spent(writer: Writer, builder: Any) -> None:
+def _refuse_freed(writer: Writer, builder: Any) -> None:
     """A tensor whose derivative the region has used up is left to autograd itself: compilers would
     compute its backward when they compile, which is no longer possible."""
     nodes = (*writer.outputs, *(entry.node for entry in builder.inputs))
-    position = builder.derivatives.spent_by(node.meta.get("example_value") for node in nodes)
+    position = builder.derivatives.freed_by(node.meta.get("example_value") for node in nodes)
     if position is not None:
         raise MadeByPython(position, "a tensor whose derivative is used up, or a leaf")
 
@@ -208,7 +210,7 @@ def _attempt(
 
 
 def _read(writer: Writer, source: Source) -> str:
-    """A source as an expression that stands before everything else in the body."""
+    """A source as an expression that is before everything else in the body."""
     kind = source.kind
     if kind == "slot":
         return writer.params[source.arg]

@@ -17,7 +17,7 @@ import torch
 import torch.fx
 
 from suture.compiler.emit.writer import Writer
-from suture.compiler.outside.inputs import as_double
+from suture.runtime.reads import as_double
 from suture.runtime.sources import Source
 
 _INFIX = {

@@ -17,12 +17,12 @@ from suture.compiler.emit.writer import Writer
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects import NULL, Constant, Generator, Symbol, Tensor
 from suture.compiler.outside.namespaces import looks_at_locals
-from suture.compiler.outside.wrapping import is_empty_cell
 from suture.inference_mode import set_inference
 from suture.rules.strictness import switch
 from suture.runtime import OPERATIONS, FrameSpec, clean_traceback
 from suture.runtime.checks import Watch
 from suture.runtime.operations import STOP
+from suture.runtime.reads import is_empty_cell
 from suture.torch_private import distributed_parts, thread_state
 
 # Names that mean that it matters how long the frame keeps its variables alive.
@@ -218,7 +218,7 @@ class Leaving:
         interpret: bool = False,
         raises: bool = False,
     ) -> str:
-        """A jump to the point where the innermost frame stands at `index` with `stack`."""
+        """A jump to the point where the innermost frame is at `index` with `stack`."""
         specs, state = [], []
         for depth, frame in enumerate(reversed(frames)):
             inner = depth == 0
@@ -286,14 +286,14 @@ class Leaving:
         slots = [self._text(v) if i in live else "UNBOUND" for i, v in enumerate(frame.locals)]
         stack = [self._text(v) for v in frame.stack]
         outer = self.capture.frames[-2]
-        shown = self._shown(self.capture.frames[:-1], outer.code.instructions[outer.ip - 1])
+        frames = self._with_frames(self.capture.frames[:-1], outer.code.instructions[outer.ip - 1])
         enter = writer.constant(_core.enter, "enter")
-        place = f"{self._text(frame.fn)}, {code.instructions[frame.ip].offset}"
+        start = f"{self._text(frame.fn)}, {code.instructions[frame.ip].offset}"
         handled = f", handled={self._text(frame.handled)}" if self._handles(frame) else ""
         number = exit.reason.number if exit.reason is not None else ""
         writer.line("try:")
         writer.line(
-            f"    {result} = {shown}({enter}, {place}, {_tuple(slots)}, {_tuple(stack)}{handled})"
+            f"    {result} = {frames}({enter}, {start}, {_tuple(slots)}, {_tuple(stack)}{handled})"
             f"  # {number}, in the interpreter"
         )
         return result
@@ -336,17 +336,17 @@ class Leaving:
             exit.operation in ("call", "call_ex") and _compiles_nothing(exit.reason, inputs)
         ):  # what it calls is to be compiled
             texts.insert(0, writer.constant(_core.run, "run"))
-        return f"{self._shown(self.capture.frames, inst)}({', '.join(texts)})"
+        return f"{self._with_frames(self.capture.frames, inst)}({', '.join(texts)})"
 
-    def _shown(self, frames: list[Any], inst: Instruction) -> str:
+    def _with_frames(self, frames: list[Any], inst: Instruction) -> str:
         """Calls something while the stack shows these frames, the innermost one at `inst`."""
-        places = []
+        positions = []
         for frame in frames:
             at = inst if frame is frames[-1] else frame.code.instructions[frame.ip - 1]
-            places.append((frame.code.code, frame.fn.globals, at.lasti))
+            positions.append((frame.code.code, frame.fn.globals, at.lasti))
         line = frames[-1].code.line(inst.index)
-        name = self.writer.constant(_core.Shown(tuple(places)), f"at_{line}")
-        self.writer.described[name] = ("shown", places)
+        name = self.writer.constant(_core.SyntheticFrames(tuple(positions)), f"at_{line}")
+        self.writer.described[name] = ("frames", positions)
         return name
 
     def _handles(self, frame: Frame) -> bool:

@@ -11,16 +11,15 @@ from suture.runtime.parameters import Parameters
 def parameters_of(entries: list[Any]) -> Parameters:
     """The reader of these inputs of a graph, in their order."""
     owners = tuple({id(e.owner): e.owner for e in entries}.values())
-    places = tuple(e.source for e in entries)
-    return Parameters(owners, places, _reader(owners, places))
+    sources = tuple(e.source for e in entries)
+    return Parameters(owners, sources, *_reader(owners, sources))
 
 
-def _reader(owners: tuple[Any, ...], places: tuple[Any, ...]) -> Any:
-    """A function from the modules to the tensors."""
+def _reader(owners: tuple[Any, ...], sources: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
+    """A function `read` from the modules to the tensors, and the constants that it names."""
     names = [f"module_{i}" for i in range(1 + max(owner.arg for owner in owners))]
     writer = Writer(names)
-    values = [writer.source(place) for place in places]
+    values = [writer.source(one) for one in sources]
     head = f"def read({', '.join(names[owner.arg] for owner in owners)}):"
     source = "\n".join([head, *writer.lines, f"    return ({', '.join(values)},)"])
-    exec(compile(source, "<suture parameters>", "exec", dont_inherit=True), writer.namespace)
-    return writer.namespace["read"]
+    return source, writer.namespace

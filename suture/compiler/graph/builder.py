@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -21,6 +21,7 @@ from suture.compiler.graph.effects_of import effects_of
 from suture.compiler.graph.known import known_above, watched_mode
 from suture.compiler.graph.levels import Levels
 from suture.compiler.graph.names import TorchName, valid_name
+from suture.compiler.graph.spans import Span
 from suture.runtime.modes import around
 from suture.runtime.sources import Source
 from suture.torch_private import (
@@ -121,6 +122,8 @@ class GraphBuilder:
         self.calls_torch_function = False
         self.torch_function_off = False  # whether the graph runs without `__torch_function__`
         self.stack: Callable[[], str | None] = lambda: None
+        self.span: Callable[[], Span | None] = lambda: None  # the call that is under way
+        self.spans: dict[torch.fx.Node, Span] = {}  # by which call a node was made
         self._names: set[str] = set()
 
     # ---- inputs
@@ -210,8 +213,8 @@ class GraphBuilder:
             with torch.inference_mode(self.inference):  # it was there before the mode was switched
                 return self._fake_tensor(tensor, source, dims)
         if tensor_parts.is_traceable_wrapper_subclass(tensor) and dims is not None:
-            place = TorchName(source.path())
-            return self.fake.from_tensor(tensor, symbolic_context=dims, source=place)
+            origin = TorchName(source.path())
+            return self.fake.from_tensor(tensor, symbolic_context=dims, source=origin)
         if tensor_parts.is_traceable_wrapper_subclass(tensor) or _views_a_wrapper(tensor):
             return self.fake.from_tensor(tensor, static_shapes=True)
         context = dims if dims is not None else symbolic_shapes.static_context(tensor)
@@ -219,10 +222,22 @@ class GraphBuilder:
         # of the program: it comes from data, and nothing may be decided on it while tracing.
         name = TorchName(source.path()) if tensor.dim() else None
         if tensor.is_leaf:
-            return self.fake.from_tensor(tensor, symbolic_context=context, source=name)
+            grad = self._fake_grad(tensor.grad, source, context)
+            made = self.fake.from_tensor(tensor, symbolic_context=context, source=name)
+            del grad  # torch finds it while it is alive
+            return made
         with warnings.catch_warnings():  # torch looks at .grad, which warns of what is no leaf
             warnings.simplefilter("ignore")
             return self.fake.from_tensor(tensor, symbolic_context=context, source=name)
+
+    def _fake_grad(self, grad: torch.Tensor | None, source: Source, context: Any) -> Any:
+        """A gradient has the sizes of its tensor. torch takes all of them for symbols where one of
+        the two is a view and the other is not; they would be symbols that nothing reads."""
+        if grad is None or tensor_parts.is_traceable_wrapper_subclass(grad):
+            return None
+        own = replace(context, view_base_context=symbolic_shapes.base_context(grad))
+        name = TorchName(f"{source.path()}.grad")
+        return self.fake.from_tensor(grad, symbolic_context=own, source=name)
 
     # ---- operations
 
@@ -272,6 +287,9 @@ class GraphBuilder:
         trace = self.stack()
         if trace is not None:
             node.meta["stack_trace"] = trace
+        span = self.span()
+        if span is not None and graph is self.graph:
+            self.spans[node] = span
         self.ops += counted
         return node
 

@@ -36,7 +36,7 @@ class Derivatives:
         self.hooked: list[torch.Tensor] = []
         self.losses: dict[Any, Any] = {}  # values of which backward() was called -> the call
         self._before: set[Any] = set()  # nodes of autograd that made the inputs of the region
-        self._spent: dict[Any, Any] = {}  # nodes whose saved tensors are gone -> the call
+        self._freed: dict[Any, Any] = {}  # nodes whose saved tensors are gone -> the call
         self._leaves: list[tuple[torch.Tensor, Any]] = []  # that stay inside, and their calls
 
     def note_input(self, value: Any) -> None:
@@ -66,33 +66,33 @@ class Derivatives:
         leaves = [n.variable for n in nodes if hasattr(n, "variable")]
         return Reached(nodes, leaves, bool(self._before.intersection(nodes)))
 
-    def spend(self, nodes: list[Any], position: Any) -> None:
+    def note_freed(self, nodes: list[Any], position: Any) -> None:
         """The call at `position` has taken a derivative, which has freed what `nodes` had saved."""
         self.positions.add(position)
-        self._spent.update((node, position) for node in nodes)
+        self._freed.update((node, position) for node in nodes)
 
     def keep_inside(self, leaf: torch.Tensor, position: Any) -> None:
         """A leaf that the call at `position` made, and that may not leave the region."""
-        self._spent[_edge(leaf)[0]] = position
+        self._freed[_edge(leaf)[0]] = position
         self._leaves.append((leaf, position))
 
-    def is_spent_loss(self, value: Any) -> bool:
-        """Whether a value is one number, of which backward() was called, and that has used up what
+    def is_freed_loss(self, value: Any) -> bool:
+        """Whether a value is one number, of which backward() was called, and that has freed what
         a second time would need."""
         found = self.losses.get(id(value))
-        return found is not None and value.numel() == 1 and found[1] in self._spent.values()
+        return found is not None and value.numel() == 1 and found[1] in self._freed.values()
 
-    def spent_by(self, values: Iterable[Any]) -> Any:
-        """The call that has used up, or made, what a tensor among `values` needs for its own
+    def freed_by(self, values: Iterable[Any]) -> Any:
+        """The call that has freed, or made, what a tensor among `values` needs for its own
         derivative; None if there is no such tensor."""
-        if not self._spent:
+        if not self._freed:
             return None
         values = list(values)
         for leaf, position in self._leaves:
             if any(v is leaf for v in values):
                 return position
         made = [v.grad_fn for v in values if isinstance(v, torch.Tensor) and v.grad_fn is not None]
-        return next((self._spent[n] for n in _above(made) if n in self._spent), None)
+        return next((self._freed[n] for n in _above(made) if n in self._freed), None)
 
 
 def _edge(tensor: torch.Tensor) -> tuple[Any, int]:

@@ -61,6 +61,12 @@ _DRAWING = frozenset({
     "fractional_max_pool2d", "fractional_max_pool2d_with_indices", "fractional_max_pool3d",
     "fractional_max_pool3d_with_indices", "svd_lowrank", "pca_lowrank", "lobpcg",
 })  # fmt: skip
+# Where one of these arguments is False, or zero, these functions draw nothing.
+_DRAWS_ONLY_WITH = frozenset({"p", "train", "training", "dropout_p"})
+_MAY_DRAW_NOTHING = frozenset({
+    "dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_dropout",
+    "feature_alpha_dropout", "scaled_dot_product_attention",
+})  # fmt: skip
 # Arguments that are written although the schema does not say so, and the argument that decides it:
 # running statistics while training, rows of an embedding that are too long.
 _STATISTICS = ("running_mean", "running_var")
@@ -130,9 +136,10 @@ def _anything(node: torch.fx.Node) -> Effects:
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What is known of a target for all its calls. `written` are (place, name) of arguments; the
-    place is -1 for one that is given by name only."""
+    """What is known of a target for all its calls. `written` are (index, name) of arguments; the
+    index is -1 for one that is given by name only."""
 
+    name: str
     names: tuple[str, ...]
     written: tuple[tuple[int, str], ...]
     also: tuple[tuple[str, ...], tuple[str, ...]] | None
@@ -217,7 +224,7 @@ def _described(name: str, overloads: list[Any], python: Any, told: Effects = NON
     plain = Effects((), drawn, shares or told.aliases, False)
     also = _ALSO_WRITES.get(name)
     order = tuple(sorted(written))
-    return _Facts(names, order, also, defaults, drawn, plain.aliases, acts, plain)
+    return _Facts(name, names, order, also, defaults, drawn, plain.aliases, acts, plain)
 
 
 def _has_out(schema: Any) -> bool:
@@ -228,25 +235,35 @@ def _has_out(schema: Any) -> bool:
 def _marked(schema: Any, name: str) -> Iterator[tuple[int, str]]:
     """The arguments that a schema marks as written. Operators on lists of TorchScript, which share
     names with operators on tensors (`sort`), are left out."""
-    for place, argument in enumerate(schema.arguments):
+    for index, argument in enumerate(schema.arguments):
         alias = argument.alias_info
         if alias is None or not alias.is_write:
             continue
         of_list = argument.type.kind() == "ListType"
         if of_list and not name.endswith("_") and not argument.kwarg_only:
             continue
-        yield (-1 if argument.kwarg_only else place), argument.name
+        yield (-1 if argument.kwarg_only else index), argument.name
 
 
 # ---- what is known of a call
 
 
+def draws_nothing(node: torch.fx.Node) -> bool:
+    """Whether a call of a function that draws says, with a number of the program, that it shall
+    not."""
+    facts = _facts(node.target) if node.op == "call_function" else None
+    if facts is None or facts.name not in _MAY_DRAW_NOTHING:
+        return False
+    given = [_argument(node, facts, name) for name in facts.names if name in _DRAWS_ONLY_WITH]
+    return any(type(value) in (bool, int, float) and not value for value in given)
+
+
 def _written(node: torch.fx.Node, facts: _Facts) -> Iterator[Any]:
-    for place, name in facts.written:
+    for index, name in facts.written:
         if name in node.kwargs:
             yield node.kwargs[name]
-        elif 0 <= place < len(node.args):
-            yield node.args[place]
+        elif 0 <= index < len(node.args):
+            yield node.args[index]
     if node.kwargs.get("out") is not None and not any(n == "out" for _, n in facts.written):
         yield node.kwargs["out"]
     if _argument(node, facts, "inplace") and node.args:
@@ -264,5 +281,5 @@ def _argument(node: torch.fx.Node, facts: _Facts, name: str) -> Any:
         return node.kwargs[name]
     if name not in facts.names:
         return None
-    place = facts.names.index(name)
-    return node.args[place] if place < len(node.args) else facts.defaults.get(name)
+    index = facts.names.index(name)
+    return node.args[index] if index < len(node.args) else facts.defaults.get(name)

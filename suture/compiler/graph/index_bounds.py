@@ -64,9 +64,9 @@ def _fits(value: torch.Tensor, dim: Any, index: Any) -> bool:
     return type(bound) is int and type(size) is int and bound <= size
 
 
-def _bound(node: torch.fx.Node, left: int, place: int | None = None) -> int | None:
+def _bound(node: torch.fx.Node, left: int, index: int | None = None) -> int | None:
     """A number that all numbers in a tensor of indices are below, and none is negative; None if
-    nothing is known. `place`: of the result number so much."""
+    nothing is known. `index`: which result is meant, where there are several."""
     base = node.args[0] if node.args else None
     if not left or not isinstance(base, torch.fx.Node) or _is_written(node):
         return None
@@ -77,19 +77,19 @@ def _bound(node: torch.fx.Node, left: int, place: int | None = None) -> int | No
             return _bound(base, left - 1, node.args[1] if type(node.args[1]) is int else None)
         return _bound(base, left - 1)
     if not isinstance(value, torch.Tensor):
-        return _bound(base, left - 1, place) if name in _MOVING else None
+        return _bound(base, left - 1, index) if name in _MOVING else None
     sizes = list(value.shape)
     if name in ("nonzero", "where") and len(node.args) == 1:
         as_tuple = name == "where" or bool(node.kwargs.get("as_tuple"))
-        if as_tuple and place is not None:
-            sizes = sizes[place : place + 1]
+        if as_tuple and index is not None:
+            sizes = sizes[index : index + 1]
         return _largest(sizes)
-    if name in ("max", "min", "sort", "topk", "kthvalue") and place == 1:
+    if name in ("max", "min", "sort", "topk", "kthvalue") and index == 1:
         return _largest(sizes)
     if name in _PLACES and name.startswith("arg"):
         count = value.numel()
         return count if type(count) is int else None
-    return _bound(base, left - 1, place) if name in _MOVING and place is None else None
+    return _bound(base, left - 1, index) if name in _MOVING and index is None else None
 
 
 def _largest(sizes: list[Any]) -> int | None:

@@ -1,6 +1,6 @@
 """Whether a graph may run for nothing: with a condition that does not hold, and once more after it.
 
-Beside what `undo` puts back, running a graph twice must not show. And a graph that runs on numbers
+Besides what `undo` puts back, running a graph twice must not show. And a graph that runs on numbers
 for which the program would have gone another way must not do worse than raise: an index out of
 range, or a division of integers by zero, in a compiled kernel ends the process.
 """

@@ -1,6 +1,6 @@
 """Places in the words of the program: `self.step`, not `L['self'].__dict__['step']`.
 
-Sources name places so that they can be found again (`Source.path`). A person knows them by the
+Sources are written so that they can be found again (`Source.path`). A person knows them by the
 names of the program: a local by its name, a layer or a parameter as an attribute, a global of
 another module with the module's name, a value in the midst of an expression by the expression.
 """
@@ -20,7 +20,7 @@ from suture.runtime import Chain, FrameSpec, slot_names, where
 
 _STEPS = r"((?:\.[A-Za-z_]\w*|\[(?:'[^'\\]*'|\"[^\"\\]*\"|[^\[\]'\"]*)\])*)"
 _PLACE = re.compile(
-    r"L\['(\w+)'\]" + _STEPS + r"|(?<![\w.'\]])([A-Za-z_][\w.]*)\['([A-Za-z_]\w*)'\]"
+    r"L\['(\w+)'\]" + _STEPS + r"|(?<![\w.'\]])([A-Za-z_][\w.]*)\['([A-Za-z_]\w*)'\]" + _STEPS
 )
 _STEP = re.compile(r"\.[A-Za-z_]\w*|\[(?:'[^'\\]*'|\"[^\"\\]*\"|[^\[\]'\"]*)\]")
 _TABLES = ("['_modules']", "['_parameters']", "['_buffers']")
@@ -28,16 +28,17 @@ _LONGEST = 60
 
 
 def spoken(text: str, slots: Mapping[str, str], module: type | None = None) -> str:
-    """A text about places, with each in the words of the program.
+    """A text about sources, with each in the words of the program.
 
     `slots` are the names of the point's slots (see `slot_words`); `module` is the class of the
     module that is called, where the point is the start of its call.
     """
 
     def word(found: re.Match[str]) -> str:
-        slot, steps, owner, name = found.groups()
+        slot, steps, owner, name, below = found.groups()
         if slot is None:
-            return _global(owner, name) or found.group()
+            known = _global(owner, name)
+            return found.group() if known is None else known + _joined(_STEP.findall(below))
         parts = _STEP.findall(steps)
         if module is not None and slot in ("args", "kwargs") and parts:
             return _parameter(module, slot, parts[0]) + _joined(parts[1:])
@@ -67,8 +68,8 @@ def called_module(chain: Chain, owner: type | None) -> type | None:
     return owner if is_call and hasattr(owner, "forward") else None
 
 
-def place_of(chain: Chain, owner: type | None) -> Where:
-    """Where a point stands; for the call of a module, its forward."""
+def location_of(chain: Chain, owner: type | None) -> Where:
+    """Where a point is; for the call of a module, its forward."""
     function, file, line = where(chain)
     forward = getattr(called_module(chain, owner), "forward", None)
     code = getattr(inspect.unwrap(forward), "__code__", None) if forward is not None else None
@@ -90,7 +91,7 @@ def _is_local(spec: FrameSpec, name: str) -> bool:
     return name in decode(spec.code).localsplus
 
 
-def _on_stack(spec: FrameSpec, place: int) -> str:
+def _on_stack(spec: FrameSpec, index: int) -> str:
     """A value in the midst of an expression, by the text of what made it."""
     code = decode(spec.code)
     for index in range(min(spec.index, len(code.instructions)) - 1, -1, -1):
@@ -99,7 +100,7 @@ def _on_stack(spec: FrameSpec, place: int) -> str:
         popped, pushed = CANONICAL[inst.op].counts(inst)
         if inst.op == "FOR_ITER":  # it leaves the iterator where it was
             popped, pushed = popped - 1, pushed - 1
-        if depth is not None and depth - popped <= place < depth - popped + pushed:
+        if depth is not None and depth - popped <= index < depth - popped + pushed:
             # On 3.11 GET_ITER has the position of the whole loop; what it takes is made before it.
             made = index - 1 if inst.op == "GET_ITER" else index
             text = _source(spec.code.co_filename, code.positions(made))
@@ -108,11 +109,11 @@ def _on_stack(spec: FrameSpec, place: int) -> str:
             if inst.op == "GET_ITER":
                 return f"iter({text})"
             return text if re.fullmatch(r"[\w.]+", text) else f"({text})"
-    return f"<value {place} on the stack of {spec.code.co_name}>"
+    return f"<value {index} on the stack of {spec.code.co_name}>"
 
 
-def _source(file: str, place: tuple[int | None, ...]) -> str | None:
-    line, end_line, column, end = place
+def _source(file: str, location: tuple[int | None, ...]) -> str | None:
+    line, end_line, column, end = location
     if line is None or end_line != line or column is None or end is None:
         return None
     text = linecache.getline(file, line).encode("utf-8", "replace")[column:end]

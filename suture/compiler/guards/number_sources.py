@@ -1,4 +1,4 @@
-"""Places that numbers are read from: what stands behind a symbol."""
+"""Sources of numbers: what a symbol was read from."""
 
 from __future__ import annotations
 

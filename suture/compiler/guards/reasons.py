@@ -41,10 +41,10 @@ def _numbers(guard: Any, found: str) -> str:
         return found
     if len(numbers) == 1:
         return f"is {numbers[0]}"
-    return ", ".join(f"{_place(*s)} is {n}" for s, n in zip(symbols, numbers))
+    return ", ".join(f"{_number_text(*s)} is {n}" for s, n in zip(symbols, numbers))
 
 
-def _place(source: Source, kind: str, dim: int) -> str:
+def _number_text(source: Source, kind: str, dim: int) -> str:
     path = source.path()
     return path if kind in ("int", "float") else f"{path}.{kind}({dim})"
 

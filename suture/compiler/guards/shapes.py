@@ -16,6 +16,7 @@ from suture import _core
 from suture.compiler.guards.number_sources import NumberSource
 from suture.errors import ConstraintViolation
 from suture.runtime.guards import Guards
+from suture.runtime.predicates import formula
 from suture.torch_private import symbolic_shapes
 
 _OPS = _core.EXPR_OPS
@@ -118,15 +119,15 @@ class _Maker:
             bounds = symbolic_shapes.symbol_range(self.env, symbol)
             if source.kind == "float":
                 self.guards.add(
-                    None, "expr_py", ((source.key(),), _is_number, f"not isnan({source.text()})")
+                    None, "expr_py", ((source.key(),), _IS_NUMBER, f"not isnan({source.text()})")
                 )
             if bounds is None or source.kind == "float" or symbol not in self.env.backed_var_to_val:
                 continue
             lower, upper = bounds
-            floor = 0 if source.kind in ("size", "storage_offset") else None
+            smallest = 0 if source.kind in ("size", "storage_offset") else None
             if source.kind == "int" and not (lower.is_Integer and upper.is_Integer):
                 self._fits(source)
-            if lower.is_Integer and (floor is None or lower > floor) and lower > -_LARGEST:
+            if lower.is_Integer and (smallest is None or lower > smallest) and lower > -_LARGEST:
                 self._issue(sympy.Ge(symbol, lower, evaluate=False), self.source_of)
             if upper.is_Integer and upper < _LARGEST:
                 self._issue(sympy.Le(symbol, upper, evaluate=False), self.source_of)
@@ -249,6 +250,8 @@ class _Maker:
         text, functions = self._text(expr, {symbol: f"n{i}" for symbol, i in index.items()})
         numbers = ", ".join(f"n{i}" for i in range(len(index)))
         namespace = {**symbolic_shapes.interpreter(), **functions}
+        if not functions and not any(name in text for name in namespace.keys() - _OF_FORMULAS):
+            return formula(text, len(index))
         made = eval(f"lambda {numbers}: {text}", namespace)
         made.__name__ = "shapes"
         return _Holds(made) if functions else made
@@ -270,8 +273,8 @@ class _Holds:
             return False
 
 
-def _is_number(value: float) -> bool:
-    return value == value
+_IS_NUMBER = formula("n0 == n0", 1)  # what was decided of a float holds of no NaN
+_OF_FORMULAS = {"math", "torch"}
 
 
 # ---- expressions for the core

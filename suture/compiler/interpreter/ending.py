@@ -38,9 +38,9 @@ def needs_sizes(plan: Plan, exit: Exit) -> Retry | None:
     return Retry(plan.having(from_zero=False), "a break comes up where sizes may be 0 and 1")
 
 
-def all_guards(guards: Any, graph: GraphBuilder, places: list[Any]) -> tuple[Any, ...]:
+def all_guards(guards: Any, graph: GraphBuilder, sources: list[Any]) -> tuple[Any, ...]:
     """What a trace has looked at so far, decisions on symbols included."""
     from suture.compiler.guards import shapes
 
-    shapes.add(guards, graph, places)
+    shapes.add(guards, graph, sources)
     return tuple(guards.entries)

@@ -15,10 +15,11 @@ from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.capture import Again, Capture, Exit, Interpret, Return, Run, Yield
 from suture.compiler.core import Frame, Handling, Mark, Modes, Pending, Region, Trace, Value
-from suture.compiler.graph import sizes_from_zero
+from suture.compiler.graph import Span, sizes_from_zero
 from suture.compiler.interpreter.ending import Restart, Stopped, Uncaught, all_guards, needs_sizes
-from suture.compiler.interpreter.lines import line_text, loop_slots, raises_again
+from suture.compiler.interpreter.lines import loop_slots, raises_again
 from suture.compiler.interpreter.opcodes.table import HANDLERS
+from suture.compiler.interpreter.places import span_now, stack_trace, where_now
 from suture.compiler.language.dropped import close_at_end, close_dropped, leave_frames
 from suture.compiler.language.exceptions import Ambient
 from suture.compiler.language.generators import generator_returns, wrap_frame_function
@@ -59,6 +60,7 @@ def new_trace(
     trace = Trace(region, Handling(began_handling), switches, allowance)
     trace.guards.where = functools.partial(where_now, trace)
     trace.graph.stack = functools.partial(stack_trace, trace)
+    trace.graph.span = functools.partial(span_now, trace)
     trace.graph.decided = functools.partial(guard_numbers, trace)
     trace.graph.decisions.where = functools.partial(where_now, trace)
     begin_modes(trace, modes or [])
@@ -103,7 +105,7 @@ def _load_frame(trace: Trace, spec: Any, part: list[Any], depth: int) -> Frame:
     frame = Frame(code, fn, locals_, Ambient())
     frame.resumed = spec.resumed
     frame.ip = spec.index
-    frame.stack = _load_stack(trace, frame, part[1 + live : 1 + live + spec.depth])
+    frame.stack = _load_stack(trace, frame, part[1 + live : 1 + live + spec.depth], spec.waiting)
     rest = part[1 + live + spec.depth :]
     if spec.handling:
         frame.handled = realize_stack(trace, rest[0])
@@ -112,10 +114,13 @@ def _load_frame(trace: Trace, spec: Any, part: list[Any], depth: int) -> Frame:
     return frame
 
 
-def _load_stack(trace: Trace, frame: Frame, values: list[Any]) -> list[Any]:
-    """The value stack; a value that is thrown away at once is not looked at, nor guarded."""
+def _load_stack(trace: Trace, frame: Frame, values: list[Any], waiting: bool) -> list[Any]:
+    """The value stack; a value that is thrown away at once is not looked at, nor guarded.
+
+    What a waiting frame throws away is not there yet: it is the value that the frame waits for."""
     stack = [_incoming(trace, v.value, v.source) or NULL for v in values]
-    top = stack[-1] if stack and frame.code.instructions[frame.ip].op == "POP_TOP" else None
+    drops = not waiting and frame.code.instructions[frame.ip].op == "POP_TOP"
+    top = stack[-1] if stack and drops else None
     if type(top) is Lazy:
         stack[-1] = Opaque(top.value, top.source)
     return [realize_stack(trace, v) for v in stack]
@@ -171,6 +176,7 @@ def _region(trace: Trace) -> Exit:
     guard_aliasing(trace)
     trace.guards.where = None  # nothing of the trace outlives it
     trace.graph.stack = trace.graph.decisions.where = trace.graph.decided = _no_stack
+    trace.graph.span = _no_stack
     return exit
 
 
@@ -216,27 +222,27 @@ def _leave_call(trace: Trace, reason: Break) -> None:
     found = tensor_free_frame(trace, depth)
     if found is None or reason.type.leaves is Leaves.YIELD:
         return
-    place, whole = found
+    index, whole = found
     at = [(f.code, f.ip - 1) for f in trace.frames[:-1]]
     at.append((trace.frames[-1].code, trace.frames[-1].ip))
     rest = f"the interpreter runs the rest of a call, which meets no tensor: {reason}"
     if whole:
-        caller = trace.frames[place - 1]
+        caller = trace.frames[index - 1]
         inst = caller.code.instructions[caller.ip - 1]
         operation = HANDLERS[inst.op].run
         if operation is not None:
-            exit: Any = Run(inst, operation, reason, at[place:])
+            exit: Any = Run(inst, operation, reason, at[index:])
             why = f"Python makes the whole call, which meets no tensor: {reason}"
-            raise Restart(_call_step(trace.frames[place]), exit, why)
-    elif place + 1 < depth:
-        exit = Interpret(False, reason, at[place + 1 :])
-        raise Restart(_call_step(trace.frames[place + 1]), exit, rest)
+            raise Restart(_call_step(trace.frames[index]), exit, why)
+    elif index + 1 < depth:
+        exit = Interpret(False, reason, at[index + 1 :])
+        raise Restart(_call_step(trace.frames[index + 1]), exit, rest)
     else:
-        raise Restart(trace.progress.step, Interpret(False, reason, at[place + 1 :]), rest)
+        raise Restart(trace.progress.step, Interpret(False, reason, at[index + 1 :]), rest)
 
 
 @implements(abstract.exit_at)
-def exit_at(trace: Trace, reason: Break) -> Any:
+def exit_at(trace: Trace, reason: Break) -> Exit:
     frame = trace.frames[min(trace.progress.mark.depth, len(trace.frames)) - 1]
     inst = frame.code.instructions[frame.ip]
     match reason.type.leaves:
@@ -262,14 +268,14 @@ def _now(trace: Trace) -> Mark:
 
 
 @implements(abstract.loop)
-def run_frames(trace: Trace, floor: int) -> Any:
-    saved, trace.progress.floor = trace.progress.floor, floor
+def run_frames(trace: Trace, base_depth: int) -> Any:
+    saved, trace.progress.base_depth = trace.progress.base_depth, base_depth
     frames = trace.frames
     try:
         while True:
             frame = frames[-1]
             inst = frame.code.instructions[frame.ip]
-            if floor == 0:
+            if base_depth == 0:
                 trace.progress.step += 1
                 trace.progress.mark = _now(trace)
                 trace.progress.passed = len(trace.effects.passed)
@@ -284,7 +290,7 @@ def run_frames(trace: Trace, floor: int) -> Any:
             try:
                 execute(trace, frame, inst)
             except Raised as raised:
-                if not unwind(trace, raised.exception, floor):
+                if not unwind(trace, raised.exception, base_depth):
                     raise
             if frame.ip <= inst.index:
                 _turn(trace, frame)
@@ -295,18 +301,18 @@ def run_frames(trace: Trace, floor: int) -> Any:
             if result is not None:
                 return result
     finally:
-        trace.progress.floor = saved
+        trace.progress.base_depth = saved
 
 
 def _drop(trace: Trace, inst: Instruction, result: Any) -> None:
     """Close the generators that the instruction, or the end of the region, has dropped."""
     try:
-        if result is not None and trace.progress.floor == 0:
+        if result is not None and trace.progress.base_depth == 0:
             close_at_end(trace, result)
         else:
             close_dropped(trace)
     except Break as reason:
-        if trace.progress.floor:
+        if trace.progress.base_depth:
             raise
         run = HANDLERS[inst.op].run
         exit = Run(inst, run, reason) if run else Interpret(False, reason)
@@ -319,21 +325,24 @@ def _turn(trace: Trace, frame: Frame) -> None:
     key = (id(frame), frame.ip)
     turns = trace.progress.jumps_back[key] = trace.progress.jumps_back.get(key, 0) + 1
     if turns > config.unroll_limit:
-        trace.progress.tired = Break(internal.UNROLL_LIMIT, count=str(config.unroll_limit))
+        trace.progress.limit_reached = Break(internal.UNROLL_LIMIT, count=str(config.unroll_limit))
 
 
 def _weigh(trace: Trace) -> None:
     """Much has been traced: more than what was captured is worth?"""
     trace.progress.allowed = trace.progress.allowance + _PER_OPERATION * trace.graph.ops
     if trace.progress.work > trace.progress.allowed:
-        trace.progress.tired = Break(
+        trace.progress.limit_reached = Break(
             internal.TRACE_LIMIT, count=str(trace.progress.work), operations=str(trace.graph.ops)
         )
 
 
 def is_overworked(trace: Trace) -> bool:
     """Whether the region ended because tracing it took too much."""
-    return trace.progress.tired is not None and trace.progress.tired.type is internal.TRACE_LIMIT
+    return (
+        trace.progress.limit_reached is not None
+        and trace.progress.limit_reached.type is internal.TRACE_LIMIT
+    )
 
 
 def execute(trace: Trace, frame: Frame, inst: Instruction) -> None:
@@ -346,8 +355,8 @@ def execute(trace: Trace, frame: Frame, inst: Instruction) -> None:
         if inst.op in ("CHECK_EG_MATCH", "PREP_RERAISE_STAR"):
             raise Break(python.STAR_EXCEPT, types=frame.stack[-1].describe())
         raise Break(python.UNKNOWN_INSTRUCTION, opcode=inst.op)
-    if trace.progress.tired is not None and (handler.run or trace.progress.floor):
-        raise trace.progress.tired
+    if trace.progress.limit_reached is not None and (handler.run or trace.progress.base_depth):
+        raise trace.progress.limit_reached
     if handler.raw:
         handler.fn(trace, frame, inst)
         return
@@ -363,7 +372,7 @@ def execute(trace: Trace, frame: Frame, inst: Instruction) -> None:
         return
     kind = type(out)
     if kind is Pending:
-        if trace.progress.floor == 0:
+        if trace.progress.base_depth == 0:
             out.frame.call = (trace.progress.step, tuple(out.frame.locals))
         trace.frames.append(out.frame)
     elif kind is tuple:
@@ -376,9 +385,9 @@ def execute(trace: Trace, frame: Frame, inst: Instruction) -> None:
 def finish_call(trace: Trace, result: object) -> Any:
     if type(result) is not Pending:
         return result
-    floor = len(trace.frames)
+    base_depth = len(trace.frames)
     trace.frames.append(result.frame)
-    return run_frames(trace, floor)
+    return run_frames(trace, base_depth)
 
 
 @implements(abstract.pending)
@@ -393,7 +402,10 @@ def push_frame(trace: Trace, frame: Frame) -> None:
 @implements(abstract.new_frame)
 def new_frame(trace: Trace, code: Code, fn: Callable[..., Any], slots: list[Any]) -> Frame:
     trace.region.inlined.add(code.code)
-    return Frame(code, fn, slots, trace.frames[-1].handled if trace.frames else Ambient())
+    caller = trace.frames[-1] if trace.frames else None
+    frame = Frame(code, fn, slots, caller.handled if caller is not None else Ambient())
+    frame.span = Span(code.code, caller.span if caller is not None else None)
+    return frame
 
 
 def leave_frame(trace: Trace, frame: Frame, value: Value) -> None:
@@ -403,9 +415,9 @@ def leave_frame(trace: Trace, frame: Frame, value: Value) -> None:
         return
     if frame.deliver is not None:
         value = frame.deliver
-    if len(trace.frames) - 1 == trace.progress.floor:
+    if len(trace.frames) - 1 == trace.progress.base_depth:
         trace.progress.result = value
-        if trace.progress.floor == 0:
+        if trace.progress.base_depth == 0:
             return  # the outermost frame stays, for its line
         trace.frames.pop()
         return
@@ -414,10 +426,10 @@ def leave_frame(trace: Trace, frame: Frame, value: Value) -> None:
 
 
 @implements(abstract.unwind)
-def unwind(trace: Trace, exc: Value, floor: int) -> bool:
+def unwind(trace: Trace, exc: Value, base_depth: int) -> bool:
     depth = len(trace.frames)
     passed = []
-    while depth > floor:
+    while depth > base_depth:
         frame = trace.frames[depth - 1]
         inner = depth == len(trace.frames)
         inst = frame.code.instructions[frame.ip if inner else frame.ip - 1]
@@ -428,10 +440,10 @@ def unwind(trace: Trace, exc: Value, floor: int) -> bool:
             _handle(trace, frame, inst, exc, depth)
             return True
         depth -= 1
-    if floor == 0:
+    if base_depth == 0:
         raise Uncaught from None
     _note_passed(trace, exc, passed)
-    leave_frames(trace, floor)
+    leave_frames(trace, base_depth)
     return False
 
 
@@ -456,21 +468,6 @@ def _handle(trace: Trace, frame: Frame, inst: Any, exc: Any, depth: int) -> None
 
 
 # ---- where we are
-
-
-def where_now(trace: Trace) -> tuple[str, int] | None:
-    if not trace.frames:
-        return None
-    frame = trace.frames[-1]
-    return frame.code.code.co_filename, frame.line() or 0
-
-
-def stack_trace(trace: Trace) -> str:
-    out = []
-    for frame in trace.frames:
-        at = frame.ip if frame is trace.frames[-1] else frame.ip - 1
-        out.append(line_text(frame.code, at))
-    return "".join(out)
 
 
 def realize_stack(trace: Trace, value: Any) -> Value | None:

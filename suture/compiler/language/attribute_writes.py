@@ -27,6 +27,7 @@ from suture.compiler.objects import (
     Object,
     Raise,
     instance,
+    real_object,
 )
 from suture.compiler.objects.descriptor import is_property
 from suture.compiler.objects.lookup import (
@@ -51,7 +52,7 @@ def del_attr(trace: Trace, obj: Value, name: str) -> None:
 
 
 @implements(instance.instance_set_attribute)
-def instance_set_attribute(trace: Trace, obj: Value, name: str, value: Value) -> None:
+def instance_set_attribute(trace: Trace, obj: Object | Raise, name: str, value: Value) -> None:
     cls = obj.python_type()
     setter = type_lookup(trace, cls, "__setattr__")
     if setter is torch.nn.Module.__setattr__ and not nn_special(trace, obj, name, value):
@@ -106,7 +107,7 @@ def _takes_attributes(cls: type) -> bool:
 
 
 @implements(instance.instance_delete_attribute)
-def instance_delete_attribute(trace: Trace, obj: Value, name: str) -> None:
+def instance_delete_attribute(trace: Trace, obj: Object | Raise, name: str) -> None:
     cls = obj.python_type()
     deleter = type_lookup(trace, cls, "__delattr__")
     if not is_builtin_method(deleter, "__delattr__"):
@@ -150,7 +151,7 @@ def plain_delete_attribute(trace: Trace, obj: Any, name: str) -> None:
         obj.attrs.pop(name, None)
 
 
-@implements(abstract.object_set_attribute)
+@implements(real_object.object_set_attribute)
 def object_set_attribute(
     trace: Trace, variable: Value, value: object, name: str, new: Value
 ) -> None:

@@ -30,6 +30,7 @@ from suture.compiler.objects import (
     Raised,
     Tuple,
     instance,
+    real_object,
 )
 from suture.compiler.objects.descriptor import is_property
 from suture.compiler.objects.lookup import (
@@ -63,7 +64,7 @@ def _unknown(obj: Any, name: str) -> Break:
 
 
 @implements(abstract.getattr)
-def get_attr(trace: Trace, obj: Any, name: str) -> Value | None:
+def get_attr(trace: Trace, obj: Any, name: str) -> Any:
     return abstract.finish(trace, obj.getattr(trace, name))
 
 
@@ -105,7 +106,7 @@ def type_lookup(trace: Trace, cls: type, name: str) -> Any:
 
 
 @implements(instance.class_attribute)
-def class_attribute(trace: Trace, cls: Class, name: str) -> Value | None:
+def class_attribute(trace: Trace, cls: Class, name: str) -> Value:
     value, meta = cls.value, type(cls.value)
     if name == "__class__":
         return abstract.wrap(trace, meta, None)
@@ -142,7 +143,7 @@ def class_attribute(trace: Trace, cls: Class, name: str) -> Value | None:
 
 
 def class_source(trace: Trace, cls: type, name: str, raw: object = MISSING) -> Any:
-    """Where a class attribute is read; `raw` may stand above the first of its name."""
+    """Where a class attribute is read; `raw` may come above the first of its name."""
     if raw is not MISSING:
         cls = next((b for b in cls.__mro__ if b.__dict__.get(name, MISSING) is raw), cls)
     return abstract.pinned(trace, cls).child("mro_attr", name)
@@ -151,7 +152,7 @@ def class_source(trace: Trace, cls: type, name: str, raw: object = MISSING) -> A
 @implements(abstract.bind)
 def bind_descriptor(
     trace: Trace, raw: Any, obj: Any, cls: type, name: str, owner_class: object = None
-) -> Value | None:
+) -> Any:
     kind = type(raw)
     if kind is types.FunctionType:
         fn = Function(raw, abstract.pinned(trace, raw))
@@ -265,13 +266,13 @@ def _bind_unknown(trace: Trace, raw: object, obj: object, cls: type, name: str) 
 
 
 @implements(instance.instance_attribute)
-def instance_attribute(trace: Trace, obj: Any, name: str) -> Value | None:
+def instance_attribute(trace: Trace, obj: Object | Raise, name: str) -> Value:
     cls = obj.python_type()
     if name == "__class__":
         custom = find_in_mro(cls, "__class__")
         if isinstance(custom, types.GetSetDescriptorType):
             return abstract.wrap(trace, cls, None)
-    if issubclass(cls, threading.local) and obj.value is not None:
+    if issubclass(cls, threading.local) and isinstance(obj, Object) and obj.value is not None:
         return _thread_attribute(trace, obj, name)
     custom = type_lookup(trace, cls, "__getattribute__")
     if isinstance(custom, types.FunctionType):
@@ -281,7 +282,7 @@ def instance_attribute(trace: Trace, obj: Any, name: str) -> Value | None:
     return plain_attribute(trace, obj, name)
 
 
-def _thread_attribute(trace: Trace, obj: Object, name: str) -> Value | None:
+def _thread_attribute(trace: Trace, obj: Object, name: str) -> Value:
     """An attribute of a threading.local: as the thread that calls has it, unless the region has
     set it, which the variant does in that thread too."""
     held = obj.attrs.get(name)
@@ -292,7 +293,7 @@ def _thread_attribute(trace: Trace, obj: Object, name: str) -> Value | None:
     return object_attribute(trace, obj, obj.value, name)
 
 
-def _custom_getattribute(trace: Trace, obj: Value, custom: object, name: str) -> Value | None:
+def _custom_getattribute(trace: Trace, obj: Value, custom: object, name: str) -> Value:
     try:
         return abstract.call(trace, abstract.wrap(trace, custom, None), [obj, Constant(name)], {})
     except Break as reason:
@@ -304,7 +305,7 @@ def _custom_getattribute(trace: Trace, obj: Value, custom: object, name: str) ->
         raise
 
 
-def plain_attribute(trace: Trace, obj: Any, name: str) -> Value | None:
+def plain_attribute(trace: Trace, obj: Any, name: str) -> Value:
     """What object.__getattribute__ does, then __getattr__."""
     cls = obj.python_type()
     raw = type_lookup(trace, cls, name)
@@ -324,7 +325,7 @@ def plain_attribute(trace: Trace, obj: Any, name: str) -> Value | None:
     return _fallback(trace, obj, name)
 
 
-def _property(trace: Trace, raw: object, obj: object, cls: type, name: str) -> Value | None:
+def _property(trace: Trace, raw: object, obj: object, cls: type, name: str) -> Value:
     if type_lookup(trace, cls, "__getattr__") is MISSING:
         return bind_descriptor(trace, raw, obj, cls, name)
     try:
@@ -335,7 +336,7 @@ def _property(trace: Trace, raw: object, obj: object, cls: type, name: str) -> V
         raise
 
 
-def _fallback(trace: Trace, obj: Any, name: str) -> Value | None:
+def _fallback(trace: Trace, obj: Any, name: str) -> Value:
     cls = obj.python_type()
     getter = type_lookup(trace, cls, "__getattr__")
     if getter is torch.nn.Module.__getattr__:
@@ -381,8 +382,8 @@ def instance_value(trace: Trace, obj: Any, name: str) -> Any:
 # ---- super, modules, other real objects
 
 
-@implements(abstract.object_attribute)
-def object_attribute(trace: Trace, variable: Any, value: object, name: str) -> Value | None:
+@implements(real_object.object_attribute)
+def object_attribute(trace: Trace, variable: Any, value: object, name: str) -> Value:
     try:
         found = getattr(value, name)
     except AttributeError as error:

@@ -1,4 +1,4 @@
-"""isinstance and issubclass, as CPython asks them: by class, by `__class__`, by the metaclass."""
+"""isinstance and issubclass, as CPython decides: by class, by `__class__`, by the metaclass."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ from suture.rules.wrapped import home
 
 
 @implements(instance.call_class)
-def call_class(trace: Trace, cls: Class, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def call_class(trace: Trace, cls: Class, args: list[Any], kwargs: dict[str, Any]) -> Value:
     real = cls.value
     handler = model_of(real)
     if handler is not None:
@@ -61,7 +61,7 @@ def call_class(trace: Trace, cls: Class, args: list[Any], kwargs: dict[str, Any]
     return make_instance(trace, cls, args, kwargs)
 
 
-def _member(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+def _member(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Value:
     """`Level(2)`: the member, unless the program says itself what other values stand for."""
     known = len(args) == 1 and not kwargs and args[0].is_constant()
     known = known and args[0].python_type() is not slice  # which has no hash

@@ -113,7 +113,7 @@ def _rich_compare(trace: Trace, forward: str, backward: str, left: Value, right:
 
 
 def _compares_by_identity(trace: Trace, obj: Object, method: str) -> bool:
-    """Whether the class leaves the comparison to `object`, whose != asks for ==."""
+    """Whether the class leaves the comparison to `object`, whose != calls ==."""
     if abstract.type_lookup(trace, obj.cls, method) not in DEFAULT_COMPARE:
         return False
     return method != "__ne__" or abstract.type_lookup(trace, obj.cls, "__eq__") in DEFAULT_COMPARE
@@ -129,7 +129,7 @@ def _compared_part(trace: Trace, obj: Value, method: str) -> Any:
 
 
 @implements(abstract.builtin_part)
-def builtin_part(trace: Trace, obj: object) -> Any:
+def builtin_part(trace: Trace, obj: Value) -> Value:
     if isinstance(obj, Object) and obj.storage is not None:
         return builtin_part(trace, obj.storage)
     if type(obj) is Constant and type(obj.value) is tuple:

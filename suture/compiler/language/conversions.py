@@ -30,20 +30,19 @@ from suture.compiler.objects import (
     Object,
     Partial,
     Proxy,
+    Raise,
     Set,
     Size,
-    Symbol,
     Tensor,
     Tuple,
-    is_literal,
     list_,
 )
-from suture.compiler.objects.array import Array
 from suture.compiler.objects.constant import is_plain
 from suture.compiler.objects.kept import refuse_changing, runs_program
 from suture.compiler.objects.lookup import is_buffer
 from suture.compiler.objects.methods import run_method
-from suture.compiler.objects.text import Text, field
+from suture.compiler.objects.text import Text
+from suture.runtime.predicates import is_literal
 
 
 @handles(bool)
@@ -71,27 +70,16 @@ def _number(
 ) -> Any:
     if len(args) != 1 or kwargs:
         return abstract.fold(trace, kind, args, kwargs)
-    value = args[0]
-    if isinstance(value, Array) and value.is_scalar and kind is not complex:
-        value = args[0] = abstract.number_in(trace, value)
-    if isinstance(value, Symbol):
-        if value.python_type() is kind:
-            return value
-        if len(args) > 1:
-            return abstract.fold(trace, kind, args, kwargs)
-        if value.python_type() is bool or kind is complex:
-            return Constant(kind(abstract.specialise(trace, value)))
-        return abstract.call_torch(
-            trace, torch.sym_float if kind is float else torch.sym_int, [value], {}
-        )
-    if isinstance(value, Tensor):
-        return abstract.tensor_to_number(trace, value, method)
-    if isinstance(value, Object):
-        return _number_of_object(trace, kind, method, value)
-    return abstract.fold(trace, kind, args, kwargs)
+    return abstract.number_of(trace, args[0], kind, method)
 
 
-def _number_of_object(trace: Trace, kind: type, method: str, value: Object) -> Value | None:
+@implements(abstract.number_of)
+def number_of(trace: Trace, value: Value, kind: type, method: str) -> Any:
+    return abstract.fold(trace, kind, [value], {})
+
+
+@implements(abstract.number_of, Object)
+def _number_of_object(trace: Trace, value: Object, kind: type, method: str) -> Any:
     """int(), float() or complex() of an object: the methods of its class, then its own value."""
     methods = (method, "__float__", "__index__") if kind is complex else (method, "__index__")
     known = False
@@ -115,7 +103,7 @@ def _number_of_object(trace: Trace, kind: type, method: str, value: Object) -> V
             return abstract.raise_(trace, TypeError, text)
         if result.python_type() is not wanted:
             break  # Python warns of it
-        return result if wanted is kind else _number(trace, kind, method, [result], {})
+        return result if wanted is kind else abstract.number_of(trace, result, kind, method)
     if isinstance(value.storage, Constant) and isinstance(value.storage.value, (str, bytes)):
         return abstract.fold(trace, kind, [value.storage], {})
     known = known or value.storage is not None or is_buffer(value.value)
@@ -138,23 +126,23 @@ _RESULTS: dict[str, type] = {
 @handles(str)
 def _str(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     if len(args) == 1 and not kwargs:
-        return convert_value(trace, args[0], "str")
+        return abstract.convert_value(trace, args[0], "str")
     return abstract.fold(trace, str, args, kwargs)
 
 
 @handles(repr)
 def _repr(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
-    return convert_value(trace, args[0], "repr")
+    return abstract.convert_value(trace, args[0], "repr")
 
 
 @handles(ascii)
 def _ascii(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
-    return convert_value(trace, args[0], "ascii")
+    return abstract.convert_value(trace, args[0], "ascii")
 
 
 @handles(format)
 def _format(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
-    return format_value(trace, args[0], None, args[1] if len(args) > 1 else None)
+    return abstract.format_value(trace, args[0], args[1] if len(args) > 1 else None)
 
 
 @handles(bytearray, memoryview)
@@ -294,20 +282,8 @@ def wrap_known(trace: Trace, value: Any) -> Value | None:
 
 @implements(abstract.convert_value)
 def convert_value(trace: Trace, value: Any, how: str) -> Any:
-    real = {"str": str, "repr": repr, "ascii": ascii}[how]
-    if isinstance(value, (Tensor, Symbol)):
-        return Text([field(value, how)])
-    if isinstance(value, Text) and how == "str":
-        return value
     if how == "ascii":
-        text = abstract.constant_value(trace, convert_value(trace, value, "repr"))
-        return Constant(text.encode("ascii", "backslashreplace").decode("ascii"))
-    if isinstance(value, Object):
-        return _object_text(trace, value, how)
-    from suture.compiler.objects import Raise
-
-    if isinstance(value, Raise):
-        return _exception_text(trace, value, how)
+        return ascii_of(trace, value)
     if not value.is_constant():
         text = container_text(trace, value)
         if text is not None:
@@ -317,11 +293,25 @@ def convert_value(trace: Trace, value: Any, how: str) -> Any:
     if isinstance(known, enum.Enum) and runs_program(known):
         if isinstance(abstract.type_lookup(trace, type(known), own), types.FunctionType):
             return _text_of_method(trace, value, own)
-    return abstract.call_now(trace, real, [known], {})
+    return abstract.call_now(trace, str if how == "str" else repr, [known], {})
 
 
+def ascii_of(trace: Trace, value: Value) -> Value:
+    """`ascii(value)`, whose repr() is known."""
+    text = abstract.constant_value(trace, abstract.convert_value(trace, value, "repr"))
+    return Constant(text.encode("ascii", "backslashreplace").decode("ascii"))
+
+
+@implements(abstract.convert_value, Text)
+def _text_of_text(trace: Trace, value: Text, how: str) -> Any:
+    return value if how == "str" else convert_value(trace, value, how)
+
+
+@implements(abstract.convert_value, Object)
 def _object_text(trace: Trace, value: Object, how: str) -> Any:
-    """str() or repr() of an object: what its class says, in Python, or in C of its value."""
+    """What its class says, in Python, or in C of its value."""
+    if how == "ascii":
+        return ascii_of(trace, value)
     name = "__str__" if how == "str" else "__repr__"
     raw = abstract.type_lookup(trace, value.cls, name)
     if raw is object.__str__:
@@ -346,44 +336,47 @@ def _text_of_method(trace: Trace, value: object, name: str) -> Any:
     return text
 
 
-def _exception_text(trace: Trace, exc: Any, how: str) -> Value | None:
-    """str() or repr() of an exception made while tracing."""
+@implements(abstract.convert_value, Raise)
+def _exception_text(trace: Trace, value: Raise, how: str) -> Any:
+    """Of an exception made while tracing."""
+    if how == "ascii":
+        return ascii_of(trace, value)
+    exc: Any = value
     name = "__str__" if how == "str" else "__repr__"
     raw = abstract.type_lookup(trace, exc.cls, name)
     if isinstance(raw, types.FunctionType):
         return _text_of_method(trace, exc, name)
     if raw is KeyError.__str__ and len(exc.args) == 1:
-        return convert_value(trace, exc.args[0], "repr")
+        return abstract.convert_value(trace, exc.args[0], "repr")
     if name == "__str__" and not issubclass(exc.cls, _OWN_TEXT):
         if len(exc.args) < 2:
-            return convert_value(trace, exc.args[0], "str") if exc.args else Constant("")
-        return convert_value(trace, Tuple(exc.args), "str")
+            return abstract.convert_value(trace, exc.args[0], "str") if exc.args else Constant("")
+        return abstract.convert_value(trace, Tuple(exc.args), "str")
     if name == "__str__" or issubclass(exc.cls, BaseExceptionGroup):
         raise Break(objects.UNKNOWN_OBJECT, operation=f"{how}()", object=exc.describe())
-    inner = convert_value(trace, Tuple(exc.args), "repr").constant()
+    inner = abstract.convert_value(trace, Tuple(exc.args), "repr").constant()
     if len(exc.args) == 1:
-        inner = "(" + convert_value(trace, exc.args[0], "repr").constant() + ")"
+        inner = "(" + abstract.convert_value(trace, exc.args[0], "repr").constant() + ")"
     return Constant(exc.cls.__name__ + inner)
 
 
-def format_value(trace: Trace, value: Any, conversion: str | None, spec: Any) -> Value | None:
-    """A field of an f-string, or format()."""
-    if conversion is not None:
-        value = convert_value(trace, value, conversion)
-    if isinstance(value, (Tensor, Symbol)):
-        return Text([field(value, "format", abstract.constant_value(trace, spec) if spec else "")])
-    if isinstance(value, Text) and spec is None:
-        return value
-    if isinstance(value, Object):
-        return _format_object(trace, value, spec if spec is not None else Constant(""))
+@implements(abstract.format_value)
+def format_value(trace: Trace, value: Any, spec: Value | None) -> Any:
     if not value.is_constant() and (spec is None or abstract.constant_value(trace, spec) == ""):
-        return convert_value(trace, value, "str")
+        return abstract.convert_value(trace, value, "str")
     known = abstract.constant_value(trace, value)
     text = "" if spec is None else abstract.constant_value(trace, spec)
     return abstract.call_now(trace, format, [known, text], {})
 
 
-def _format_object(trace: Trace, value: Object, spec: Any) -> Any:
+@implements(abstract.format_value, Text)
+def _format_text(trace: Trace, value: Text, spec: Value | None) -> Any:
+    return value if spec is None else format_value(trace, value, spec)
+
+
+@implements(abstract.format_value, Object)
+def _format_object(trace: Trace, value: Object, spec: Value | None) -> Any:
+    spec = Constant("") if spec is None else spec
     raw = abstract.type_lookup(trace, value.cls, "__format__")
     if isinstance(raw, types.FunctionType):
         text = abstract.finish(
@@ -395,7 +388,7 @@ def _format_object(trace: Trace, value: Object, spec: Any) -> Any:
         return text
     how = abstract.constant_value(trace, spec)
     if how == "":
-        return convert_value(trace, value, "str")
+        return abstract.convert_value(trace, value, "str")
     if raw is object.__format__:
         kind = type_name(value.cls)
         text = f"unsupported format string passed to {kind}.__format__"

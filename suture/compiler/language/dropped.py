@@ -7,11 +7,10 @@ import sys
 from typing import Any
 
 from suture.breaks import Break, control_flow
-from suture.compiler import abstract
 from suture.compiler.core import Handling, Modes, Numbers, Outside, Progress, Region, Trace, Value
-from suture.compiler.objects import Generator, Raised
+from suture.compiler.objects import Generator, Raised, generator
 
-_OWN_REFERENCES = 2  # that of the table of waiting generators, and the argument that asks
+_OWN_REFERENCES = 2  # that of the table of waiting generators, and the argument of the caller
 _CONTAINERS = (list, tuple, dict, set, frozenset)
 # The trace itself refers to every generator; what values and frames refer to is asked.
 _OF_TRACE = (Trace, Handling, Outside, Progress, Region, Modes, Numbers)
@@ -70,7 +69,7 @@ def _close(trace: Trace, gen: Generator) -> None:
         gen.frame = None  # none of its code would run
         return
     try:
-        abstract.generator_close(trace, gen)
+        generator.close_generator(trace, gen)
     except Raised:  # which Python only prints
         raise Break(control_flow.UNKNOWN_ITERATOR, iterator=gen.describe()) from None
     if frame in trace.handling.unwound:  # nobody has the traceback of what closed it

@@ -21,8 +21,9 @@ from suture.compiler.objects import (
     Raised,
     Tuple,
     instance,
-    is_literal,
 )
+from suture.runtime.predicates import is_literal
+from suture.runtime.reads import current_exception
 
 
 class Ambient(Opaque):
@@ -34,11 +35,7 @@ class Ambient(Opaque):
         super().__init__(None, None)
 
     def rebuild(self, emit: Emitter) -> str:
-        return f"{emit.constant(_current_exception, 'handled_by_caller')}()"
-
-
-def _current_exception(_: Any = None) -> Any:
-    return sys.exc_info()[1]
+        return f"{emit.constant(current_exception, 'handled_by_caller')}()"
 
 
 @implements(abstract.raise_)
@@ -102,7 +99,7 @@ def handled_now(trace: Trace) -> Value | None:
         trace.guards.add(None, "torch_state", _NOTHING_HANDLED)
         return Constant(None)
     return abstract.wrap(
-        trace, trace.handling.ambient, abstract.pinned(trace, sys).call(_current_exception)
+        trace, trace.handling.ambient, abstract.pinned(trace, sys).call(current_exception)
     )
 
 

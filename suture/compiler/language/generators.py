@@ -33,13 +33,13 @@ def advance_in_loop(trace: Trace, frame: Frame, iterator: Value) -> Any:
 
 
 @implements(generator.advance_generator)
-def advance_generator(trace: Trace, gen: Generator, sent: Value) -> Any:
+def advance_generator(trace: Trace, gen: Generator, sent: Value) -> Value:
     kind, value = resume(trace, gen, sent, None)
     return value if kind == "yield" else END
 
 
-@implements(abstract.generator_send)
-def generator_send(trace: Trace, gen: Generator, value: Value) -> Value:
+@implements(generator.send_to_generator)
+def send_to_generator(trace: Trace, gen: Generator, value: Value) -> Value:
     kind, got = resume(trace, gen, value, None)
     if kind == "yield":
         return got
@@ -76,15 +76,15 @@ def resume(trace: Trace, gen: Generator, sent: Any, exc: Any) -> tuple[str, Any]
     if gen.started and not delivered:
         frame.stack.append(sent)
     gen.started = True
-    floor = len(trace.frames)
+    base_depth = len(trace.frames)
     trace.frames.append(frame)
     saved, trace.handling.making = trace.handling.making, gen.position
     try:
         if exc is not None:
             if frame.code.handled(frame.ip):  # what its caller handles is no context
                 abstract.with_context(trace, exc)
-            _throw_into(trace, frame, exc, floor, gen)
-        return abstract.loop(trace, floor)
+            _throw_into(trace, frame, exc, base_depth, gen)
+        return abstract.loop(trace, base_depth)
     except Raised as raised:
         error = stopiteration_error(trace, raised.exception, frame)
         raise raised if error is raised.exception else Raised(error) from None
@@ -103,7 +103,7 @@ def _throw_inside(trace: Trace, gen: Generator, frame: Frame, exc: Value) -> tup
     gen.running = True
     try:
         if issubclass(exc.python_type(), GeneratorExit):
-            generator_close(trace, inner)
+            close_generator(trace, inner)
             return "raise", exc
         kind, got = resume(trace, inner, Constant(None), exc)
     except Raised as raised:
@@ -116,11 +116,11 @@ def _throw_inside(trace: Trace, gen: Generator, frame: Frame, exc: Value) -> tup
     return kind, got
 
 
-def _throw_into(trace: Trace, frame: Frame, exc: Value, floor: int, gen: Generator) -> None:
+def _throw_into(trace: Trace, frame: Frame, exc: Value, base_depth: int, gen: Generator) -> None:
     """An exception at the yield the generator is suspended at. What was sent stays on the
     stack, where the handler of a `yield from` expects it; others cut the stack anyway."""
     frame.ip -= 1
-    if not abstract.unwind(trace, exc, floor):
+    if not abstract.unwind(trace, exc, base_depth):
         raise Raised(exc)
 
 
@@ -189,8 +189,8 @@ def _delegated_turn(trace: Trace, receiver: Value, value: Value) -> tuple[str, A
     return ("return", Constant(None)) if item is END else ("yield", item)
 
 
-@implements(abstract.generator_close)
-def generator_close(trace: Trace, gen: Generator) -> Any:
+@implements(generator.close_generator)
+def close_generator(trace: Trace, gen: Generator) -> Any:
     if gen.frame is None:
         return Constant(None)
     if not gen.started:
@@ -208,8 +208,8 @@ def generator_close(trace: Trace, gen: Generator) -> Any:
     return Constant(None)
 
 
-@implements(abstract.generator_throw)
-def generator_throw(trace: Trace, gen: Generator, args: list[Any]) -> Value:
+@implements(generator.throw_into_generator)
+def throw_into_generator(trace: Trace, gen: Generator, args: list[Any]) -> Value:
     given = args[1] if len(args) > 1 and not args[1].is_constant() else args[0]
     made = isinstance(given, Class) and abstract.type_lookup(trace, given.value, "__new__")
     if isinstance(given, Opaque) or isinstance(made, (types.FunctionType, staticmethod)):

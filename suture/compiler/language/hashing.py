@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import types
+from collections.abc import Hashable
 from typing import Any
 
 from suture._core import type_name
@@ -22,7 +23,7 @@ from suture.compiler.objects import (
     Value,
     instance,
 )
-from suture.compiler.outside.wrapping import is_empty_cell
+from suture.runtime.reads import is_empty_cell
 
 
 class HashKey:
@@ -65,29 +66,28 @@ class Hashed:
         return self.number
 
 
-def hash_of(trace: Trace, value: Any) -> Value | None:
-    """`hash(value)`, for what is known well enough."""
+@implements(abstract.hash_of)
+def hash_of(trace: Trace, value: Value) -> Value:
     if value.is_constant():
         return abstract.fold(trace, hash, [value], {})
-    if isinstance(value, Tuple):
-        known = [
-            Hashed(abstract.constant_value(trace, hash_of(trace, i))) for i in value.unpacked(trace)
-        ]
-        return Constant(hash(tuple(known)))
+    raw = _hasher(trace, value)
+    if raw is not object.__hash__:
+        raise Break(calls.C_FUNCTION, function="hash")
+    return _hash_by_identity(trace, value)
+
+
+def _hasher(trace: Trace, value: Value) -> Any:
+    """The `__hash__` of a value's class; TypeError of the program if that is None."""
     cls = value.python_type()
     raw = abstract.type_lookup(trace, cls, "__hash__")
     if raw is None:
-        return abstract.raise_(trace, TypeError, f"unhashable type: '{type_name(cls)}'")
-    if isinstance(value, Object) and isinstance(raw, types.FunctionType):
-        told = abstract.finish(trace, abstract.call_type_method(trace, value, "__hash__", [], {}))
-        if not issubclass(told.python_type(), int):
-            return abstract.raise_(trace, TypeError, "__hash__ method should return an integer")
-        return told if not told.is_constant() else Constant(as_hash(told.constant()))
-    if isinstance(value, Object) and isinstance(value.storage, (Constant, Tuple)):
-        return hash_of(trace, value.storage)
-    held = value.source is not None and not getattr(value, "changed", False)
-    by_identity = raw is object.__hash__ or isinstance(value, (Class, Builtin, Function))
-    if not held or not by_identity or not hasattr(value, "real"):
+        abstract.raise_(trace, TypeError, f"unhashable type: '{type_name(cls)}'")
+    return raw
+
+
+def _hash_by_identity(trace: Trace, value: Value) -> Value:
+    """The hash of a real object, which stays while a guard keeps the object the same."""
+    if value.source is None or getattr(value, "changed", False):
         raise Break(calls.C_FUNCTION, function="hash")
     real = value.real()
     if value.source.kind != "const":
@@ -95,8 +95,39 @@ def hash_of(trace: Trace, value: Any) -> Value | None:
     return Constant(hash(real))
 
 
+@implements(abstract.hash_of, Class, Builtin, Function)
+def _hash_of_callable(trace: Trace, value: Value) -> Value:
+    _hasher(trace, value)
+    return _hash_by_identity(trace, value)
+
+
+@implements(abstract.hash_of, Tuple)
+def _hash_of_tuple(trace: Trace, value: Tuple) -> Value:
+    if value.is_constant():
+        return abstract.fold(trace, hash, [value], {})
+    items = [
+        abstract.constant_value(trace, abstract.hash_of(trace, i)) for i in value.unpacked(trace)
+    ]
+    return Constant(hash(tuple(map(Hashed, items))))
+
+
+@implements(abstract.hash_of, Object)
+def _hash_of_object(trace: Trace, value: Object) -> Value:
+    raw = _hasher(trace, value)
+    if isinstance(raw, types.FunctionType):
+        given = abstract.finish(trace, abstract.call_type_method(trace, value, "__hash__", [], {}))
+        if not issubclass(given.python_type(), int):
+            return abstract.raise_(trace, TypeError, "__hash__ method should return an integer")
+        return given if not given.is_constant() else Constant(as_hash(given.constant()))
+    if isinstance(value.storage, (Constant, Tuple)):
+        return abstract.hash_of(trace, value.storage)
+    if raw is not object.__hash__:
+        raise Break(calls.C_FUNCTION, function="hash")
+    return _hash_by_identity(trace, value)
+
+
 @implements(instance.object_hash_key)
-def object_hash_key(trace: Trace, obj: Object) -> Any:
+def object_hash_key(trace: Trace, obj: Object) -> Hashable:
     raw = abstract.type_lookup(trace, obj.cls, "__hash__")
     if raw is None:
         return abstract.raise_(trace, TypeError, f"unhashable type: '{type_name(obj.cls)}'")

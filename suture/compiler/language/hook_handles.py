@@ -59,7 +59,7 @@ def _init(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | 
 
 @handles(RemovableHandle.remove)
 def _remove(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
-    """A handle that is another one in each call is removed by Python: where its hook stands in the
+    """A handle that is another one in each call is removed by Python: where its hook is in the
     table, its number says, and a guard on that would never hold again."""
     handle = args[0]
     real = handle.value if isinstance(handle, Object) and handle.source is not None else None

@@ -104,7 +104,7 @@ def dict_is_held(trace: Trace, obj: object) -> bool:
 
 
 @implements(abstract.changed_owner)
-def changed_owner(trace: Trace, table: dict[str, Any]) -> Any:
+def changed_owner(trace: Trace, table: dict[str, Any]) -> Value | None:
     for obj in trace.effects.touched.values():
         if isinstance(obj, Object) and obj.attrs and obj.value is not None:
             if has_dict(obj.cls) and object.__getattribute__(obj.value, "__dict__") is table:

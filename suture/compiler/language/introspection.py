@@ -1,4 +1,4 @@
-"""Questions a program asks about its own functions and classes: answered while tracing."""
+"""Introspection of functions and classes, done while tracing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import dataclasses
 import inspect
 import re
 import types
-import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -27,11 +26,11 @@ from suture.compiler.objects import (
     Raised,
     Tuple,
     frozen,
-    is_literal,
 )
 from suture.compiler.objects.frozen import FORMS, Frozen
 from suture.compiler.objects.wraps import wraps
 from suture.compiler.outside.wrapping import opaque
+from suture.runtime.predicates import SaysTheSame, is_literal
 from suture.runtime.sources import Source
 
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
@@ -82,25 +81,12 @@ def _wrap_frozen(trace: Trace, value: Any, source: Source | None) -> Value:
         return Frozen(value, abstract.pinned(trace, value))
     if type(value) in (types.UnionType, types.GenericAlias):
         trace.guards.add(source, "type", type(value))
-        trace.guards.add(source, "truth", _SaysTheSame(value))
+        trace.guards.add(source, "truth", SaysTheSame.of(value))
     elif type(value) is re.Match:  # another one in each call, and in each turn of a loop
         return opaque(trace, value, source)
     else:
         trace.guards.add(source, "is", value)
     return Frozen(value, source)
-
-
-class _SaysTheSame:
-    """A predicate for guards: each `X | None` and `list[X]` is a new object."""
-
-    __slots__ = ("__name__", "parts")
-
-    def __init__(self, value: Any) -> None:
-        self.parts = typing.get_origin(value), value.__args__
-        self.__name__ = f"says {value!r}"
-
-    def __call__(self, other: Any) -> bool:
-        return self.parts == (typing.get_origin(other), other.__args__)
 
 
 @handles("signature")
@@ -151,7 +137,7 @@ def _made_function(trace: Trace, fn: MadeFunction) -> Any:
 
 def _computed_annotations(trace: Trace, fn: MadeFunction) -> Value:
     """What the function says that computes the annotations of `fn`. Python keeps its answer, and
-    suture asks again: that must not be seen."""
+    suture calls it again: that must not be seen."""
     before = trace.effects.changes, trace.graph.ops
     annotate = fn.fields.get("__annotate__", fn.annotate)
     told: Value = abstract.finish(trace, abstract.call(trace, annotate, [Constant(1)], {}))

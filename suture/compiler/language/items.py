@@ -37,24 +37,14 @@ def _only_computes(fn: types.FunctionType) -> bool:
 
 
 @implements(abstract.getitem)
-def get_item(trace: Trace, obj: Value, key: Value) -> Value | None:
-    return abstract.finish(trace, tail_getitem(trace, obj, key))
+def get_item(trace: Trace, obj: Value, key: Value) -> Value:
+    return abstract.finish(trace, abstract.tail_getitem(trace, obj, key))
 
 
-def tail_getitem(trace: Trace, obj: Value, key: Value) -> Value | None:
-    if isinstance(obj, Tensor):
-        overridden = (
-            abstract.special_override(trace, obj, "__getitem__", [key])
-            if trace.modes.overridable_seen
-            else None
-        )
-        return overridden if overridden is not None else abstract.tensor_getitem(trace, obj, key)
+@implements(abstract.tail_getitem)
+def _tail_getitem(trace: Trace, obj: Value, key: Value) -> Value:
     if obj.is_constant() and type(obj) is not Tuple:
         return _constant_getitem(trace, obj, key)
-    if isinstance(obj, Class):
-        return _class_getitem(trace, obj, key)
-    if isinstance(obj, Opaque):
-        raise Break(objects.UNKNOWN_SUBSCRIPT, object=obj.describe(), key=key.describe())
     own = find_method(type(obj), "__getitem__")
     if own is not None:
         return own(obj, trace, key)
@@ -62,6 +52,11 @@ def tail_getitem(trace: Trace, obj: Value, key: Value) -> Value | None:
         kind = type_name(obj.python_type())
         return abstract.raise_(trace, TypeError, f"'{kind}' object is not subscriptable")
     return abstract.call_type_method(trace, obj, "__getitem__", [key], {})
+
+
+@implements(abstract.tail_getitem, Opaque)
+def _opaque_getitem(trace: Trace, obj: Opaque, key: Value) -> Value:
+    raise Break(objects.UNKNOWN_SUBSCRIPT, object=obj.describe(), key=key.describe())
 
 
 def dict_subscript(trace: Trace, obj: Any, storage: Dict, key: Value) -> Value | None:
@@ -77,7 +72,7 @@ def dict_subscript(trace: Trace, obj: Any, storage: Dict, key: Value) -> Value |
     )
 
 
-def _constant_getitem(trace: Trace, obj: Value, key: Value) -> Value | None:
+def _constant_getitem(trace: Trace, obj: Value, key: Value) -> Value:
     if isinstance(key, (Object, Tensor)) and isinstance(obj.constant(), _SEQUENCES):
         if isinstance(key, Tensor) or has_index(trace, key):
             key = Constant(abstract.integer(trace, key))
@@ -87,7 +82,8 @@ def _constant_getitem(trace: Trace, obj: Value, key: Value) -> Value | None:
     return abstract.fold(trace, operator.getitem, [obj, key], {})
 
 
-def _class_getitem(trace: Trace, obj: Class, key: Value) -> Any:
+@implements(abstract.tail_getitem, Class)
+def _class_getitem(trace: Trace, obj: Class, key: Value) -> Value:
     meta = type(obj.value)
     getter = abstract.type_lookup(trace, meta, "__getitem__") if meta is not type else MISSING
     if getter is not MISSING:
@@ -102,16 +98,8 @@ def _class_getitem(trace: Trace, obj: Class, key: Value) -> Any:
     return abstract.folded(trace, lambda: obj.value[value])
 
 
-def set_item(trace: Trace, obj: object, key: Value, value: Value) -> None:
-    if isinstance(obj, Tensor):
-        overridden = (
-            abstract.special_override(trace, obj, "__setitem__", [key, value])
-            if trace.modes.overridable_seen
-            else None
-        )
-        if overridden is None:
-            abstract.tensor_setitem(trace, obj, key, value)
-        return
+@implements(abstract.set_item)
+def _set_item(trace: Trace, obj: Value, key: Value, value: Value) -> None:
     _item_method(trace, obj, "__setitem__", [key, value], "item assignment", key)
 
 
@@ -136,20 +124,9 @@ def _item_method(
 
 
 @implements(abstract.contains)
-def contains_item(trace: Trace, container: Any, item: Any) -> Value | None:
+def _contains(trace: Trace, container: Any, item: Any) -> Value:
     if container.is_constant() and item.is_constant():
         return abstract.fold(trace, operator.contains, [container, item], {})
-    if isinstance(container, Tensor):
-        overridden = (
-            abstract.special_override(trace, container, "__contains__", [item])
-            if trace.modes.overridable_seen
-            else None
-        )
-        return (
-            abstract.to_bool(trace, overridden)
-            if overridden is not None
-            else abstract.tensor_contains(trace, container, item)
-        )
     if container.is_constant() and not isinstance(container.constant(), (str, bytes)):
         return Constant(
             any(abstract.same_or_equal(trace, v, item) for v in abstract.unpack(trace, container))
@@ -157,26 +134,22 @@ def contains_item(trace: Trace, container: Any, item: Any) -> Value | None:
     own = find_method(type(container), "__contains__")
     if own is not None:
         return own(container, trace, item)
-    if isinstance(container, Opaque):
-        raise Break(
-            objects.UNKNOWN_OPERATOR,
-            operator="in",
-            operands=f"{item.describe()}, {container.describe()}",
-        )
     cls = container.python_type()
     if abstract.type_lookup(trace, cls, "__contains__") is not MISSING:
-        return abstract.to_bool(
-            trace,
-            abstract.finish(
-                trace, abstract.call_type_method(trace, container, "__contains__", [item], {})
-            ),
-        )
+        given = abstract.call_type_method(trace, container, "__contains__", [item], {})
+        return abstract.to_bool(trace, abstract.finish(trace, given))
     if all(abstract.type_lookup(trace, cls, m) is MISSING for m in ("__iter__", "__getitem__")):
         return abstract.raise_(trace, TypeError, _no_container(cls))
     for at in abstract.each(trace, container):  # an iterator is left where the item was
         if abstract.same_or_equal(trace, at, item):
             return Constant(True)
     return Constant(False)
+
+
+@implements(abstract.contains, Opaque)
+def _opaque_contains(trace: Trace, container: Opaque, item: Value) -> Value:
+    operands = f"{item.describe()}, {container.describe()}"
+    raise Break(objects.UNKNOWN_OPERATOR, operator="in", operands=operands)
 
 
 _no_container = words(lambda container: 0 in container)
@@ -253,19 +226,9 @@ def _slice_end(trace: Trace, part: Value) -> Any:
 
 
 @implements(abstract.length)
-def length_of(trace: Trace, obj: Value) -> Value | None:
-    if isinstance(obj, Tensor):
-        overridden = (
-            abstract.special_override(trace, obj, "__len__", [])
-            if trace.modes.overridable_seen
-            else None
-        )
-        return overridden if overridden is not None else abstract.tensor_length(trace, obj)
+def length_of(trace: Trace, obj: Value) -> Value:
     if obj.is_constant():
         return abstract.fold(trace, len, [obj], {})
-    if isinstance(obj, Object) and isinstance(obj.storage, Constant):
-        if not isinstance(abstract.type_lookup(trace, obj.cls, "__len__"), types.FunctionType):
-            return length_of(trace, obj.storage)
     own = find_method(type(obj), "__len__")
     if own is not None:
         return own(obj, trace)
@@ -273,6 +236,14 @@ def length_of(trace: Trace, obj: Value) -> Value | None:
         kind = type_name(obj.python_type())
         return abstract.raise_(trace, TypeError, f"object of type '{kind}' has no len()")
     return abstract.finish(trace, abstract.call_type_method(trace, obj, "__len__", [], {}))
+
+
+@implements(abstract.length, Object)
+def _object_length(trace: Trace, obj: Object) -> Value:
+    if isinstance(obj.storage, Constant):
+        if not isinstance(abstract.type_lookup(trace, obj.cls, "__len__"), types.FunctionType):
+            return abstract.length(trace, obj.storage)
+    return length_of(trace, obj)
 
 
 def _match_args(trace: Trace, cls: Class, count: int) -> tuple[str, ...] | None:

@@ -33,12 +33,13 @@ from suture.compiler.objects import (
     Set,
     Tensor,
     dict_,
-    is_literal,
     sequence,
 )
-from suture.compiler.objects.lookup import RawItem, reads_itself
+from suture.compiler.objects.lookup import reads_itself
 from suture.compiler.objects.methods import find_method
 from suture.compiler.outside.growth import is_unstable, unstable_value
+from suture.runtime.predicates import SameKeyOrder, is_literal
+from suture.runtime.reads import RawItem
 from suture.runtime.sources import Source
 
 
@@ -49,37 +50,45 @@ def item_source(of: Dict, key: Any) -> Source:
 
 
 @implements(abstract.iterate)
-def iterate_over(trace: Trace, value: Any) -> Any:
-    if isinstance(value, (Iterator, Generator)):
-        return value
-    if isinstance(value, Constant):
-        return _constant_iterator(trace, value.constant())
-    if isinstance(value, Tensor):
-        made = (
-            abstract.special_override(trace, value, "__iter__", [])
-            if trace.modes.overridable_seen
-            else None
-        )
-        return made if made is not None else ListIterator(abstract.tensor_rows(trace, value))
+def _iterate(trace: Trace, value: Any) -> Value:
     own = find_method(type(value), "__iter__")
     if own is not None:
         return own(value, trace)
     cls = value.python_type()
-    if isinstance(value, Object) and isinstance(value.storage, Constant):
-        if not isinstance(abstract.type_lookup(trace, cls, "__iter__"), types.FunctionType):
-            return iterate_over(trace, value.storage)
     if abstract.type_lookup(trace, cls, "__iter__") is MISSING:
-        if (
-            isinstance(value, Object)
-            and abstract.type_lookup(trace, cls, "__getitem__") is not MISSING
-        ):
-            return IndexIterator(value)
         return abstract.raise_(trace, TypeError, f"'{type_name(cls)}' object is not iterable")
     if _is_c_iterator(trace, cls):
         return value
-    if isinstance(value, (Object, Class)):
-        return _made_iterator(trace, value, cls)
     raise Break(control_flow.UNKNOWN_ITERATOR, iterator=value.describe())
+
+
+@implements(abstract.iterate, Iterator, Generator)
+def _iterate_iterator(trace: Trace, value: Value) -> Value:
+    return value
+
+
+@implements(abstract.iterate, Object)
+def _iterate_object(trace: Trace, value: Object) -> Value:
+    own = find_method(type(value), "__iter__")
+    if own is not None:
+        return own(value, trace)
+    makes = abstract.type_lookup(trace, value.cls, "__iter__")
+    if isinstance(value.storage, Constant) and not isinstance(makes, types.FunctionType):
+        return abstract.iterate(trace, value.storage)
+    if makes is MISSING:
+        if abstract.type_lookup(trace, value.cls, "__getitem__") is not MISSING:
+            return IndexIterator(value)
+        text = f"'{type_name(value.cls)}' object is not iterable"
+        return abstract.raise_(trace, TypeError, text)
+    return value if _is_c_iterator(trace, value.cls) else _made_iterator(trace, value)
+
+
+@implements(abstract.iterate, Class)
+def _iterate_class(trace: Trace, value: Class) -> Value:
+    meta = value.python_type()
+    if abstract.type_lookup(trace, meta, "__iter__") is MISSING:
+        return abstract.raise_(trace, TypeError, f"'{type_name(meta)}' object is not iterable")
+    return value if _is_c_iterator(trace, meta) else _made_iterator(trace, value)
 
 
 def _is_c_iterator(trace: Trace, cls: type) -> bool:
@@ -93,7 +102,7 @@ def _is_c_iterator(trace: Trace, cls: type) -> bool:
     )
 
 
-def _made_iterator(trace: Trace, value: Value, cls: type) -> Value | None:
+def _made_iterator(trace: Trace, value: Value) -> Value:
     """What the program's own __iter__ gives."""
     made = abstract.finish(trace, abstract.call_type_method(trace, value, "__iter__", [], {}))
     if not hasattr(made.python_type(), "__next__"):
@@ -102,42 +111,48 @@ def _made_iterator(trace: Trace, value: Value, cls: type) -> Value | None:
     return made
 
 
-def _constant_iterator(trace: Trace, value: Any) -> Value | None:
-    if type(value) is range:
-        return RangeIterator(value)
-    if not hasattr(type(value), "__iter__"):
-        return abstract.raise_(
-            trace, TypeError, f"'{type_name(type(value))}' object is not iterable"
-        )
-    items = [abstract.known(trace, v) for v in value]
-    return CalledIterator(items, type(iter(value)), iter, [value])
+@implements(abstract.iterate, Constant)
+def _iterate_constant(trace: Trace, value: Constant) -> Value:
+    real = value.constant()
+    if type(real) is range:
+        return RangeIterator(real)
+    if not hasattr(type(real), "__iter__"):
+        text = f"'{type_name(type(real))}' object is not iterable"
+        return abstract.raise_(trace, TypeError, text)
+    items = [abstract.known(trace, v) for v in real]
+    return CalledIterator(items, type(iter(real)), iter, [real])
 
 
 @implements(abstract.advance)
-def advance_iterator(trace: Trace, iterator: Value) -> Any:
-    if isinstance(iterator, (Iterator, Generator)):
-        return iterator.advance(trace)
-    if isinstance(iterator, Object):
-        try:
-            return abstract.finish(
-                trace, abstract.call_type_method(trace, iterator, "__next__", [], {})
-            )
-        except Raised as raised:
-            if issubclass(raised.exception.python_type(), StopIteration):
-                return END
-            raise
+def _advance(trace: Trace, iterator: Value) -> Value:
     raise Break(control_flow.UNKNOWN_ITERATOR, iterator=iterator.describe())
+
+
+@implements(abstract.advance, Iterator, Generator)
+def _advance_iterator(trace: Trace, iterator: Any) -> Value:
+    return iterator.advance(trace)
+
+
+@implements(abstract.advance, Object)
+def _advance_object(trace: Trace, iterator: Object) -> Value:
+    try:
+        made = abstract.call_type_method(trace, iterator, "__next__", [], {})
+        return abstract.finish(trace, made)
+    except Raised as raised:
+        if issubclass(raised.exception.python_type(), StopIteration):
+            return END
+        raise
 
 
 def elements_of(trace: Trace, value: object) -> list[Any]:
     """All elements of an iterable."""
     if isinstance(value, Sequence):
         return list(value.unpacked(trace))
-    iterator = iterate_over(trace, value)
+    iterator = abstract.iterate(trace, value)
     if isinstance(iterator, (Iterator, Generator)):
         return iterator.remaining(trace)
     out = []
-    while (item := advance_iterator(trace, iterator)) is not END:
+    while (item := abstract.advance(trace, iterator)) is not END:
         out.append(item)
     return out
 
@@ -149,17 +164,25 @@ def unpack_values(trace: Trace, value: Value) -> list[Any]:
 
 @implements(abstract.is_settled)
 def is_settled(trace: Trace, value: object) -> bool:
-    if isinstance(value, Object) and isinstance(value.storage, Sequence):
-        return not isinstance(
-            abstract.type_lookup(trace, value.cls, "__iter__"), types.FunctionType
-        )
-    return isinstance(value, (Sequence, Constant, Dict, Set, DictView, Tensor))
+    return False
+
+
+@implements(abstract.is_settled, Sequence, Constant, Dict, Set, DictView, Tensor)
+def _is_settled(trace: Trace, value: object) -> bool:
+    return True
+
+
+@implements(abstract.is_settled, Object)
+def _object_is_settled(trace: Trace, value: Object) -> bool:
+    if not isinstance(value.storage, Sequence):
+        return False
+    return not isinstance(abstract.type_lookup(trace, value.cls, "__iter__"), types.FunctionType)
 
 
 @implements(abstract.each)
 def each_item(trace: Trace, value: Any) -> Any:
-    iterator = iterate_over(trace, value)
-    while (item := advance_iterator(trace, iterator)) is not END:
+    iterator = abstract.iterate(trace, value)
+    while (item := abstract.advance(trace, iterator)) is not END:
         yield item
 
 
@@ -184,9 +207,9 @@ def _first(trace: Trace, value: Value, count: int) -> list[Any]:
         abstract.raise_(trace, TypeError, f"cannot unpack non-iterable {cls.__name__} object")
     if isinstance(value, (Sequence, Constant, Dict, Set, DictView)):
         return elements_of(trace, value)
-    iterator = iterate_over(trace, value)
+    iterator = abstract.iterate(trace, value)
     items = []  # type: ignore[var-annotated]
-    while len(items) <= count and (item := advance_iterator(trace, iterator)) is not END:
+    while len(items) <= count and (item := abstract.advance(trace, iterator)) is not END:
         items.append(item)
     return items
 
@@ -219,7 +242,7 @@ def dict_entries(trace: Trace, of: Dict) -> dict[Any, tuple[Any, Any]]:
     if issubclass(type(real), collections.OrderedDict):
         keys = _own_order(real)
         if len(keys) > 1:
-            trace.guards.add(source, "truth", _SameOrder(keys))
+            trace.guards.add(source, "truth", SameKeyOrder(keys))
     entries: dict[Any, tuple[Any, Any]] = {}
     for i, key in enumerate(keys):
         variable = _key_variable(trace, key, source, i)
@@ -274,19 +297,26 @@ def is_mapping(trace: Trace, value: Any) -> bool:
 
 
 @implements(abstract.dict_pairs)
-def dict_pairs(trace: Trace, value: object) -> list[tuple[Any, Any]]:
-    if isinstance(value, Dict):
-        values = value.values(trace)
-        return list(zip(value.keys(trace), values))
-    if isinstance(value, Object) and isinstance(value.storage, Dict):
-        if abstract.type_lookup(trace, value.cls, "keys") in (dict.keys, MISSING) or not isinstance(
-            abstract.type_lookup(trace, value.cls, "keys"), type(_noop)
-        ):
-            return dict_pairs(trace, value.storage)
+def _dict_pairs(trace: Trace, value: object) -> list[tuple[Any, Any]]:
     if is_mapping(trace, value):
         keys = elements_of(trace, abstract.call_method(trace, value, "keys"))
         return [(k, abstract.getitem(trace, value, k)) for k in keys]
     return [tuple(unpack_exactly(trace, p, 2)) for p in elements_of(trace, value)]
+
+
+@implements(abstract.dict_pairs, Dict)
+def _pairs_of_dict(trace: Trace, value: Dict) -> list[tuple[Any, Any]]:
+    values = value.values(trace)
+    return list(zip(value.keys(trace), values))
+
+
+@implements(abstract.dict_pairs, Object)
+def _pairs_of_object(trace: Trace, value: Object) -> list[tuple[Any, Any]]:
+    if isinstance(value.storage, Dict):
+        keys = abstract.type_lookup(trace, value.cls, "keys")
+        if not isinstance(keys, types.FunctionType):
+            return abstract.dict_pairs(trace, value.storage)
+    return _dict_pairs(trace, value)
 
 
 def _own_order(of: collections.OrderedDict[Any, Any]) -> list[Any]:
@@ -299,20 +329,3 @@ def _own_order(of: collections.OrderedDict[Any, Any]) -> list[Any]:
         pass
     what = "an OrderedDict that was changed as a dict"
     raise Break(objects.UNKNOWN_OBJECT, operation="look into", object=what) from None
-
-
-class _SameOrder:
-    """A predicate for guards: an OrderedDict with its keys in this order."""
-
-    __slots__ = ("__name__", "keys")
-
-    def __init__(self, keys: list[Any]) -> None:
-        self.keys = keys
-        self.__name__ = "same_order"
-
-    def __call__(self, of: Any) -> bool:
-        order = collections.OrderedDict.__iter__(of)
-        return all(a is b or a == b for a, b in zip(order, self.keys, strict=True))
-
-
-def _noop() -> None: ...

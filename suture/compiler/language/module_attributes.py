@@ -17,7 +17,7 @@ _TABLES = ("_parameters", "_buffers", "_modules")
 
 
 @implements(abstract.nn_attribute)
-def nn_attribute(trace: Trace, obj: Any, name: str) -> Value | None:
+def nn_attribute(trace: Trace, obj: Any, name: str) -> Value:
     for part in _TABLES:
         found = _in_table(trace, instance_value(trace, obj, part), name)
         if found is not None:

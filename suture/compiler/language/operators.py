@@ -28,6 +28,7 @@ from suture.compiler.objects import (
     Tuple,
     instance,
 )
+from suture.compiler.objects import array as array_values
 from suture.compiler.objects.array import Array
 from suture.compiler.objects.methods import find_method
 from suture.rules.wrapped import C_CALLABLES
@@ -82,41 +83,37 @@ def constant_value(trace: Trace, variable: Any) -> Any:
 
 @implements(abstract.integer)
 def integer_of(trace: Trace, variable: Any) -> int:
-    if isinstance(variable, Symbol):
-        if variable.python_type() is float:
-            abstract.raise_(trace, TypeError, "'float' object cannot be interpreted as an integer")
-        return int(abstract.specialise(trace, variable))
-    value = variable
-    if isinstance(variable, Object):
-        value = variable.storage
-        if not isinstance(value, Constant) or not isinstance(value.value, int):
-            if abstract.type_lookup(trace, variable.cls, "__index__") is MISSING:
-                kind = type_name(variable.cls)
-                text = f"'{kind}' object cannot be interpreted as an integer"
-                return abstract.raise_(trace, TypeError, text)
-            value = abstract.finish(
-                trace, abstract.call_type_method(trace, variable, "__index__", [], {})
-            )
-    elif isinstance(variable, Array) and variable.is_scalar:
-        return integer_of(trace, abstract.number_in(trace, variable))
-    if abstract.is_tensor(trace, value):
-        value = abstract.tensor_to_number(trace, value, "__index__")
-        return integer_of(trace, value)
-    if not value.is_constant() or not hasattr(value.constant(), "__index__"):
-        kind = variable.python_type()
-        if not value.is_constant() and hasattr(kind, "__index__"):
-            raise Break(
-                objects.UNKNOWN_OBJECT, operation="use as an index", object=value.describe()
-            )
-        name = kind.__name__
-        return abstract.raise_(
-            trace, TypeError, f"'{name}' object cannot be interpreted as an integer"
-        )
-    return operator.index(value.constant())
+    if variable.is_constant() and hasattr(variable.constant(), "__index__"):
+        return operator.index(variable.constant())
+    kind = variable.python_type()
+    if not variable.is_constant() and hasattr(kind, "__index__"):
+        what = variable.describe()
+        raise Break(objects.UNKNOWN_OBJECT, operation="use as an index", object=what)
+    text = f"'{kind.__name__}' object cannot be interpreted as an integer"
+    return abstract.raise_(trace, TypeError, text)
+
+
+@implements(abstract.integer, Object)
+def _integer_of_object(trace: Trace, variable: Object) -> int:
+    storage = variable.storage
+    if isinstance(storage, Constant) and isinstance(storage.value, int):
+        return operator.index(storage.value)
+    if abstract.type_lookup(trace, variable.cls, "__index__") is MISSING:
+        text = f"'{type_name(variable.cls)}' object cannot be interpreted as an integer"
+        return abstract.raise_(trace, TypeError, text)
+    given = abstract.finish(trace, abstract.call_type_method(trace, variable, "__index__", [], {}))
+    kind = given.python_type()
+    if not issubclass(kind, int):
+        text = f"__index__ returned non-int (type {type_name(kind)})"
+        return abstract.raise_(trace, TypeError, text)
+    if isinstance(given, Object):  # of a class derived from int: Python warns
+        what = variable.describe()
+        raise Break(objects.UNKNOWN_OBJECT, operation="use as an index", object=what)
+    return abstract.integer(trace, given)
 
 
 @implements(abstract.known)
-def known_value(trace: Trace, value: object) -> Value | None:
+def known_value(trace: Trace, value: object) -> Any:
     return wrap_known(trace, value)
 
 
@@ -135,19 +132,11 @@ def truth_of(trace: Trace, variable: Any) -> bool:
 
 @implements(abstract.to_bool)
 def to_bool(trace: Trace, variable: object) -> Value:
-    if isinstance(variable, Symbol):
-        return abstract.symbol_to_bool(trace, variable)
-    if trace.region.whole and isinstance(variable, Tensor) and variable.value.numel() == 1:
-        made = abstract.truth_from_data(trace, variable)
-        if made is not None:
-            return made
     return Constant(truth_of(trace, variable))
 
 
 @implements(abstract.negate)
-def negate_truth(trace: Trace, variable: Value) -> Value:
-    if isinstance(variable, Symbol):
-        return abstract.symbol_not(trace, variable)
+def negate_truth(trace: Trace, variable: object) -> Value:
     return Constant(not truth_of(trace, variable))
 
 
@@ -199,7 +188,7 @@ def unary_operator(trace: Trace, name: str, value: Any) -> Any:
 
 
 @implements(abstract.binary)
-def binary_operator(trace: Trace, name: str, left: Any, right: Any) -> Any:
+def binary_operator(trace: Trace, name: str, left: Any, right: Any) -> Value:
     left, right = as_number(trace, left), as_number(trace, right)
     for side in (left, right):
         if isinstance(side, Refused):
@@ -229,7 +218,7 @@ def binary_operator(trace: Trace, name: str, left: Any, right: Any) -> Any:
 def as_operand(trace: Trace, operand: Value, other: Value) -> Any:
     """An operand; next to a tensor a scalar of NumPy is a number."""
     if isinstance(operand, Array) and operand.is_scalar and isinstance(other, Tensor):
-        return abstract.number_in(trace, operand)
+        return array_values.number_in(trace, operand)
     return operand
 
 
@@ -255,57 +244,59 @@ def overrides_method(trace: Trace, kinds: tuple[type, type], method: str) -> boo
 
 
 @implements(abstract.special_method)
-def special_method(trace: Trace, obj: Any, method: str, other: Value) -> Any:
+def special_method(trace: Trace, obj: Any, method: str, other: Value) -> Value | None:
     own = find_method(type(obj), method)
     if own is not None:
         result = own(obj, trace, other)
-    elif isinstance(obj, Object):
-        raw = abstract.type_lookup(trace, obj.cls, method)
-        if raw is MISSING:
-            return None
-        result = abstract.finish(trace, abstract.call_type_method(trace, obj, method, [other], {}))
-    elif obj.is_constant():
-        return _constant_special(trace, obj, method, other)
-    elif isinstance(obj, Class):
-        result = _class_special(trace, obj, method, other)
-        if result is None:
-            return None
-    elif isinstance(obj, Opaque):
-        raise Break(
-            objects.UNKNOWN_OPERATOR,
-            operator=method,
-            operands=f"{obj.describe()}, {other.describe()}",
-        )
     else:
-        return _other_special(trace, obj, method, other)
-    if result.is_constant() and result.constant() is NotImplemented:
+        result = abstract.operator_slot(trace, obj, method, other)
+    if result is None or (result.is_constant() and result.constant() is NotImplemented):
         return None
     return result
 
 
-def _other_special(trace: Trace, obj: Any, method: str, other: Value) -> Value | None:
-    """The same for an object that has a model of another kind: one of `typing` is asked now,
-    for the rest Python knows more than the model does."""
-    if isinstance(obj, Tensor):
-        return None  # torch declines what is no operand of it
-    kind = obj.python_type()
-    raw = abstract.type_lookup(trace, kind, method)
-    if raw is MISSING or raw in DEFAULT_COMPARE:
+@implements(abstract.operator_slot, Object)
+def _object_slot(trace: Trace, obj: Object, method: str, other: Value) -> Value | None:
+    if abstract.type_lookup(trace, obj.cls, method) is MISSING:
         return None
-    if isinstance(obj, Tensor) and isinstance(other, Array):
-        return None  # it has an answer of its own
-    if isinstance(obj, Builtin) and not isinstance(other, Builtin) and kind in C_CALLABLES:
-        return None  # equal to its like only
-    if isinstance(obj, Builtin) and (kind.__module__ == "typing" or kind in C_CALLABLES):
-        real, known = obj.value, constant_value(trace, other)
-        found = abstract.folded(trace, lambda: raw(real, known))
-        refused = found.is_constant() and found.constant() is NotImplemented
-        return None if refused else found
+    return abstract.finish(trace, abstract.call_type_method(trace, obj, method, [other], {}))
+
+
+@implements(abstract.operator_slot, Opaque)
+def _opaque_slot(trace: Trace, obj: Opaque, method: str, other: Value) -> Value | None:
     operands = f"{obj.describe()}, {other.describe()}"
     raise Break(objects.UNKNOWN_OPERATOR, operator=method, operands=operands)
 
 
-def _constant_special(trace: Trace, obj: Any, method: str, other: Value) -> Value | None:
+@implements(abstract.operator_slot)
+def _other_slot(trace: Trace, obj: Value, method: str, other: Value) -> Value | None:
+    """For an object that has a model of another kind Python knows more than the model does."""
+    if obj.is_constant():
+        return _constant_slot(trace, obj, method, other)
+    raw = abstract.type_lookup(trace, obj.python_type(), method)
+    if raw is MISSING or raw in DEFAULT_COMPARE:
+        return None
+    operands = f"{obj.describe()}, {other.describe()}"
+    raise Break(objects.UNKNOWN_OPERATOR, operator=method, operands=operands)
+
+
+@implements(abstract.operator_slot, Builtin)
+def _builtin_slot(trace: Trace, obj: Builtin, method: str, other: Value) -> Value | None:
+    """Objects of `typing`, and callables in C, are operands now."""
+    kind = obj.python_type()
+    raw = abstract.type_lookup(trace, kind, method)
+    if raw is MISSING or raw in DEFAULT_COMPARE:
+        return None
+    if not isinstance(other, Builtin) and kind in C_CALLABLES:
+        return None  # equal to its like only
+    if kind.__module__ != "typing" and kind not in C_CALLABLES:
+        return _other_slot(trace, obj, method, other)
+    real, known = obj.value, constant_value(trace, other)
+    return abstract.folded(trace, lambda: raw(real, known))
+
+
+@implements(abstract.operator_slot, Constant)
+def _constant_slot(trace: Trace, obj: Any, method: str, other: Value) -> Value | None:
     """A constant against something that is no constant: sequences can be repeated."""
     if isinstance(obj.constant(), int) and method == "__mul__":
         return None
@@ -313,26 +304,24 @@ def _constant_special(trace: Trace, obj: Any, method: str, other: Value) -> Valu
     if isinstance(other, Object) and isinstance(other.storage, Constant) and not formats:
         value, held = obj.constant(), other.storage.value
         own: Any = getattr(type(value), method, None)
-        found = abstract.folded(trace, lambda: own(value, held)) if own is not None else None
-        refused = found is None or found.constant() is NotImplemented
-        return None if refused else found
+        return abstract.folded(trace, lambda: own(value, held)) if own is not None else None
     if isinstance(obj.constant(), (str, bytes)) and isinstance(other, Object):
         if other.value is not None and method == "__add__":  # it may be a buffer
             operands = f"{obj.describe()}, {other.describe()}"
             raise Break(objects.UNKNOWN_OPERATOR, operator=method, operands=operands)
     if isinstance(obj.constant(), (str, bytes, tuple)) and method in ("__mul__", "__rmul__"):
         if isinstance(other, Object) and abstract.has_index(trace, other):
-            return abstract.fold(trace, operator.mul, [obj, Constant(integer_of(trace, other))], {})
+            count = Constant(abstract.integer(trace, other))
+            return abstract.fold(trace, operator.mul, [obj, count], {})
     if isinstance(obj.constant(), tuple) and isinstance(other, Sequence):
-        from suture.compiler.objects import Tuple
-
         own = find_method(Tuple, method)
         items = Tuple([known_value(trace, v) for v in obj.constant()])
         return own(items, trace, other) if own is not None else None
     return None
 
 
-def _class_special(trace: Trace, obj: Class, method: str, other: object) -> Value | None:
+@implements(abstract.operator_slot, Class)
+def _class_slot(trace: Trace, obj: Class, method: str, other: Value) -> Value | None:
     if method in ("__or__", "__ror__"):
         pair = (obj, other) if method == "__or__" else (other, obj)
         return abstract.fold(trace, operator.or_, list(pair), {})

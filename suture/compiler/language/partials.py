@@ -14,11 +14,11 @@ from suture.compiler.language.attributes import (
     instance_value,
     no_attribute,
 )
-from suture.compiler.objects import BuiltinMethod
+from suture.compiler.objects import BuiltinMethod, partial
 
 
-@implements(abstract.partial_attribute)
-def partial_attribute(trace: Trace, obj: Any, name: str) -> Value | None:
+@implements(partial.partial_attribute)
+def partial_attribute(trace: Trace, obj: Any, name: str) -> Value:
     found = instance_value(trace, obj, name)
     if found is not MISSING:
         return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
 from operator import is_ as _is
 from typing import Any
 
@@ -13,7 +12,8 @@ from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.conversions import wrap_known
 from suture.compiler.language.hashing import HashKey
-from suture.compiler.objects import MOVED, RealIdentity, Set, SetIterator, is_literal, set_
+from suture.compiler.objects import MOVED, RealIdentity, Set, SetIterator, set_
+from suture.runtime.predicates import SameOrder, is_literal
 
 
 @implements(set_.set_iterator)
@@ -28,7 +28,7 @@ def set_order(trace: Trace, of: Set) -> list[Any]:
     if len(entries) < 2:
         return list(entries.values())
     if of.source is not None and not of.changed:
-        trace.guards.add(of.source, "truth", _SameOrder(map(_real, entries)))
+        trace.guards.add(of.source, "truth", SameOrder(map(_real, entries)))
         return list(entries.values())
     if of.table is MOVED or not all(_hash_is_known(trace, k, v) for k, v in entries.items()):
         raise Break(objects.UNKNOWN_OBJECT, operation="take the order of", object=of.describe())
@@ -76,21 +76,6 @@ def known_set(trace: Trace, value: Any) -> Set:
         same = all(map(_is, order, value)) and list(copied) == order
         made.table = copied if same else MOVED
     return made
-
-
-class _SameOrder:
-    """A predicate for guards: a set whose members come in this order."""
-
-    __slots__ = ("__name__", "members")
-
-    def __init__(self, members: Iterable[Any]) -> None:
-        self.members = list(members)
-        self.__name__ = "same_order"
-
-    def __call__(self, other: Any) -> bool:
-        return len(other) == len(self.members) and all(
-            a is b or (is_literal(b) and bool(a == b)) for a, b in zip(other, self.members)
-        )
 
 
 def _real(key: Any) -> Any:

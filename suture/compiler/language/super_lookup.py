@@ -40,7 +40,7 @@ def make_super(trace: Trace, sup: object, cls: Any, obj: Any, given: bool = True
 
 
 @implements(instance.super_attribute)
-def super_attribute(trace: Trace, sup: Super, name: str) -> Value | None:
+def super_attribute(trace: Trace, sup: Super, name: str) -> Value:
     owner = sup.owner
     of_class = isinstance(owner, Class) and not issubclass(owner.python_type(), sup.after)
     cls = owner.value if of_class else owner.python_type()

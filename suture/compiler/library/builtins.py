@@ -20,7 +20,7 @@ from suture.compiler.language.attribute_writes import (
 )
 from suture.compiler.language.attributes import MISSING, has_attr, tail_getattr
 from suture.compiler.language.conversions import sorted_
-from suture.compiler.language.hashing import hash_of
+from suture.compiler.language.generators import send_to_generator
 from suture.compiler.language.iteration import elements_of
 from suture.compiler.language.operators import unary_operator
 from suture.compiler.language.set_order import to_be_sorted
@@ -130,7 +130,7 @@ def _id(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
 
 @handles(hash)
 def _hash(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
-    return hash_of(trace, args[0])
+    return abstract.hash_of(trace, args[0])
 
 
 @handles(iter)
@@ -149,9 +149,7 @@ def _next(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | 
             trace, TypeError, f"'{type_name(args[0].python_type())}' object is not an iterator"
         )
     if isinstance(args[0], Generator) and len(args) == 1:
-        return abstract.generator_send(
-            trace, args[0], Constant(None)
-        )  # its StopIteration has a value
+        return send_to_generator(trace, args[0], Constant(None))  # its StopIteration has a value
     item = abstract.advance(trace, args[0])
     if item is not END:
         return item

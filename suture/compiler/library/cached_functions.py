@@ -2,7 +2,7 @@
 
 Python calls such a function, as a break, unless nobody can see the difference: the function
 computes a number or a text of its arguments and of nothing else. Then it is traced, and the variant
-asks the cache as often as the program does.
+calls the cached function as often as the program does.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _cached_call(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 def _without_cache(trace: Trace, cached: Object, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A function of a library, or one in a graph that must be whole. With known arguments it is
-    called for real, and the guard asks it again. With others, or where the world is not yet what
+    called for real, and the guard calls it again. With others, or where the world is not yet what
     the program has made of it, its function is traced."""
     known = all(a.is_constant() for a in (*args, *kwargs.values()))
     if not known or abstract.has_visible_effects(trace):

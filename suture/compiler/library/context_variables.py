@@ -16,13 +16,14 @@ from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
-from suture.compiler.objects import Constant, is_literal
+from suture.compiler.objects import Constant
 from suture.compiler.objects.generator import MadeByPython
-from suture.compiler.objects.held import Held
 from suture.compiler.objects.methods import find_method, method
+from suture.compiler.objects.real_object import RealObject
 from suture.compiler.objects.sequence import BuiltinMethod
 from suture.compiler.objects.wraps import wraps
 from suture.compiler.torch.modes import set_mode
+from suture.runtime.predicates import is_literal
 from suture.runtime.sources import Source
 
 Variable = contextvars.ContextVar[Any]
@@ -56,7 +57,7 @@ def setter_of(variable: Variable) -> Callable[[State], None]:
     return _SETTERS[variable]
 
 
-class ContextVariable(Held):
+class ContextVariable(RealObject):
     """A ContextVar. `set_here`: the region has set it, and `now` is what it holds, None if that is
     nothing."""
 

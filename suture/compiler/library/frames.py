@@ -11,7 +11,7 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Dict, List
-from suture.compiler.outside.namespaces import frame_cell
+from suture.compiler.outside.namespaces import frame_cell, load_cell
 
 
 def frame_locals(trace: Trace) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def frame_locals(trace: Trace) -> dict[str, Any]:
     for slot, name in enumerate(frame.code.localsplus):
         value = frame.locals[slot]
         if slot in frame.code.cells or slot in frame.code.frees:
-            value = abstract.load_cell(trace, frame_cell(trace, frame, slot))
+            value = load_cell(trace, frame_cell(trace, frame, slot))
         value = abstract.realize(trace, value)
         if value is not None and not name.startswith("."):
             found[name] = value

@@ -13,20 +13,7 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Function, Object
-
-
-class _LevelIs:
-    """A predicate for guards: a logger's level is on, or off."""
-
-    __slots__ = ("__name__", "level", "on")
-
-    def __init__(self, level: int, on: bool) -> None:
-        self.level = level
-        self.on = on
-        self.__name__ = f"level {level} is {'on' if on else 'off'} for"
-
-    def __call__(self, logger: Any) -> bool:
-        return bool(logger.isEnabledFor(self.level)) is self.on
+from suture.runtime.predicates import LevelIs
 
 
 @handles(logging.Logger.isEnabledFor)
@@ -39,5 +26,5 @@ def _is_enabled_for(trace: Trace, args: Any, kwargs: Any) -> Any:
         return abstract.inline(trace, Function(plain, abstract.pinned(trace, plain)), args, kwargs)  # type: ignore[arg-type]
     number = level.constant()
     on = logger.value.isEnabledFor(number)
-    trace.guards.add(logger.source, "truth", _LevelIs(number, on))
+    trace.guards.add(logger.source, "truth", LevelIs(number, on))
     return Constant(on)

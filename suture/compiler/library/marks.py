@@ -70,7 +70,7 @@ def _is_compiling(
 
 
 def _asks_for_nested(trace: Trace) -> bool:
-    """Whether TransformerEncoder asks, which takes another way if nobody compiles: with nested
+    """Whether TransformerEncoder calls, which takes another way if nobody compiles: with nested
     tensors, at whose padded places zeros come out. It does so only without gradients; a whole
     graph cannot go that way."""
     frame = trace.frames[-1]

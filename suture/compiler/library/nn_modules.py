@@ -99,8 +99,8 @@ def _refuse_moving_hooks(trace: Trace, module: Object) -> None:
     if trace.region.whole or module.source is None or not isinstance(module.value, torch.nn.Module):
         return
     for name in _HOOKS[2:]:
-        for place, number in enumerate(getattr(module.value, name, ())):
-            path = f"{module.source.path()}.{name}[{place}] of {id(module.value)}"
+        for index, number in enumerate(getattr(module.value, name, ())):
+            path = f"{module.source.path()}.{name}[{index}] of {id(module.value)}"
             if trace.region.history.dynamic_number(trace.region.plan, path, number, fixed=True):
                 kind = type(module.value)
                 raise Break(
@@ -112,7 +112,7 @@ def _refuse_moving_hooks(trace: Trace, module: Object) -> None:
 
 
 def _is_plain(trace: Trace, module: Object) -> bool:
-    """No hooks, not compiled on its own: what Module._call_impl asks first."""
+    """No hooks, not compiled on its own: what Module._call_impl tests first."""
     compiled = instance_value(trace, module, "_compiled_call_impl")
     if compiled is MISSING:
         compiled = abstract.getattr(trace, module, "_compiled_call_impl")

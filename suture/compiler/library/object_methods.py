@@ -22,7 +22,7 @@ from suture.compiler.objects import (
     Object,
     Raise,
 )
-from suture.compiler.outside.namespaces import frame_cell
+from suture.compiler.outside.namespaces import frame_cell, load_cell
 
 
 @handles(object.__setattr__)
@@ -137,18 +137,14 @@ def _implicit_super(trace: Trace) -> tuple[Any, Any]:
         return abstract.raise_(trace, RuntimeError, "super(): no arguments")
     owner = frame.locals[0]
     if code.co_varnames[0] in code.co_cellvars:
-        owner = (
-            abstract.load_cell(trace, frame_cell(trace, frame, 0)) if owner is not None else None
-        )
+        owner = load_cell(trace, frame_cell(trace, frame, 0)) if owner is not None else None
     else:
         owner = abstract.realize(trace, owner) if owner is not None else None
     if owner is None:
         return abstract.raise_(trace, RuntimeError, "super(): arg[0] deleted")
     if "__class__" not in code.co_freevars:
         return abstract.raise_(trace, RuntimeError, "super(): __class__ cell not found")
-    cls = abstract.load_cell(
-        trace, frame_cell(trace, frame, frame.code.localsplus.index("__class__"))
-    )
+    cls = load_cell(trace, frame_cell(trace, frame, frame.code.localsplus.index("__class__")))
     if cls is None:
         return abstract.raise_(trace, RuntimeError, "super(): empty __class__ cell")
     return cls, owner

@@ -7,7 +7,7 @@ import operator
 from suture.bytecode.common import BINARY
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
-from suture.compiler.language.items import del_item, set_item, tail_getitem
+from suture.compiler.language.items import del_item
 from suture.compiler.language.operators import unary_operator
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Symbol
@@ -41,12 +41,12 @@ for _name in ("neg", "pos", "invert", "abs"):
 
 @handles(operator.getitem)
 def _getitem(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
-    return tail_getitem(trace, args[0], args[1])
+    return abstract.tail_getitem(trace, args[0], args[1])
 
 
 @handles(operator.setitem)
 def _setitem(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    set_item(trace, args[0], args[1], args[2])
+    abstract.set_item(trace, args[0], args[1], args[2])
     return Constant(None)
 
 

@@ -1,8 +1,8 @@
-"""warnings.warn: told when the region ends, as if from the line that gave it.
+"""warnings.warn: deferred to the end of the region, and given as from the line of the call.
 
 Python shows a warning once per line, in a registry that the module of that line holds; so the
 frames that were traced say where it comes from. A warning that would raise is left to Python, and
-a variant that tells one holds as long as it would not.
+a guard lets the variant run only as long as it would not.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from suture.rules import lookup
 from suture.runtime import is_variant
 
 
-class Told:
+class DeferredWarning:
     """One warning, with its location. Called, it is given."""
 
     __name__ = "warn"
@@ -68,15 +68,15 @@ def _warn(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     given = dict(zip(("message", "category", "stacklevel", "source"), args)) | dict(kwargs)
-    told = _told(trace, given)
-    if told is None or told.raises() or _is_recorded_here(trace):
+    deferred = _deferred(trace, given)
+    if deferred is None or deferred.raises() or _is_recorded_here(trace):
         raise unmodelled.reason(target, lookup(target), args)
-    trace.guards.add(None, "torch_state", (told.raises, False, "warnings that raise"))
-    trace.effects.call(told, [], {})
+    trace.guards.add(None, "torch_state", (deferred.raises, False, "warnings that raise"))
+    trace.effects.call(deferred, [], {})
     return Constant(None)
 
 
-def _told(trace: Trace, given: dict[str, Any]) -> Told | None:
+def _deferred(trace: Trace, given: dict[str, Any]) -> DeferredWarning | None:
     """The warning, if its text, kind and location are known."""
     category = given.get("category", Constant(None))
     if category.is_constant() and category.constant() is None:
@@ -96,10 +96,10 @@ def _told(trace: Trace, given: dict[str, Any]) -> Told | None:
     if type(text) is not str:
         return None
     if depth > len(trace.frames):
-        return Told(text, kind, depth - len(trace.frames))
+        return DeferredWarning(text, kind, depth - len(trace.frames))
     frame = trace.frames[-depth]
     line = frame.code.line(frame.ip if depth == 1 else frame.ip - 1)
-    return Told(text, kind, (frame.code.code.co_filename, line or 0, frame.fn.globals))
+    return DeferredWarning(text, kind, (frame.code.code.co_filename, line or 0, frame.fn.globals))
 
 
 def _is_recorded_here(trace: Trace) -> bool:

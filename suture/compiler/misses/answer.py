@@ -38,7 +38,7 @@ def answer(unit: Unit, point: Any, state: tuple[Any, ...], compile: Compile) -> 
         return twin.on_miss(twin.point(data.chain), state)
     if not _may_compile(unit, data, state):
         return data.interpreting
-    if unit.fruitless > config.fruitless_limit and _is_plain(unit, point, data, state):
+    if unit.empty_regions > config.empty_region_limit and _is_plain(unit, point, data, state):
         return data.interpreting
     seen = set(map(id, data.variants))
     with LOCK:
@@ -90,7 +90,7 @@ def _is_plain(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) -
         return False
     if not data.called:
         data.called = True
-        _tell(point, Break(internal.NO_OPERATIONS, count=str(unit.fruitless)))
+        _tell(point, Break(internal.NO_OPERATIONS, count=str(unit.empty_regions)))
     return True
 
 
@@ -102,8 +102,8 @@ def tell_watched(point: Any) -> None:
 
 def _tell(point: Any, reason: Break) -> None:
     function, file, line = where(point.data.chain)
-    place = events.Where(function, file, line or 0)
-    events.emit(events.Interpreted(place, str(reason), reason.number, point=point.name))
+    location = events.Where(function, file, line or 0)
+    events.emit(events.Interpreted(location, str(reason), reason.number, point=point.name))
 
 
 def _may_compile(unit: Unit, data: PointData, state: tuple[Any, ...]) -> bool:

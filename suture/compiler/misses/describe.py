@@ -24,13 +24,14 @@ from suture.runtime.callers import Direct
 from suture.runtime.chain import Chain, where
 from suture.runtime.checks import Watch
 from suture.runtime.guards import Guard
-from suture.runtime.predicates import Equals, SameDefaults
+from suture.runtime.parameters import PARAMETERS, Parameters
 from suture.runtime.sources import Source
-from suture.runtime.store import places
+from suture.runtime.store import source_paths
 from suture.runtime.store.files import blob_name
 from suture.runtime.store.fingerprints import compared_facts, fingerprint, globals_name
 from suture.runtime.store.literals import Unstorable, encode
 from suture.runtime.store.names import name_of
+from suture.runtime.store.remade import PREDICATES
 from suture.torch_private import distributed_parts, tensor_parts
 
 _DIMS = re.compile(r"size \[(.*?)\], stride \[(.*?)\]")
@@ -43,8 +44,6 @@ def describe(
     that it needs, by name."""
     if capture.checks or emitted.checks is not None:
         raise Unstorable("it expects something of data")
-    if emitted.parameters is not None:
-        raise Unstorable("it reads the parameters of modules that are arguments")
     if capture.functions[0] or capture.functions[1]:
         raise Unstorable("modes of torch functions are active")
     function, file, line = where(chain)
@@ -59,8 +58,8 @@ class _Describing:
         self.numbers: dict[int, int] = {}  # of objects, by id
         self.numbered: list[Any] = []
         self.keep: list[Any] = []  # so that ids stay their own
-        self.places: list[Any] = []
-        self.place_of: dict[int, int] = {}
+        self.sources: list[Any] = []
+        self.source_index: dict[int, int] = {}
         self.values: dict[int, Any] = {}
         self.guards: list[Any] = []
         self.upto: list[int] = []
@@ -79,7 +78,7 @@ class _Describing:
         variant = self._variant(capture, emitted)
         return {
             "guards": self.guards,
-            "places": self.places,
+            "sources": self.sources,
             "upto": self.upto,
             "memory": self._memory(),
             "variant": variant,
@@ -122,7 +121,26 @@ class _Describing:
                 raise Unstorable(f"it calls {found[0]}.{found[1]}, which is part of the compiler")
             return ["name", found, self.number(value), fingerprint(value)]
         kind = type(value)
-        raise Unstorable(f"no place is known of an object of {kind.__module__}.{kind.__qualname__}")
+        raise Unstorable(
+            f"no source is known of an object of {kind.__module__}.{kind.__qualname__}"
+        )
+
+    def part(self, value: Any) -> list[Any]:
+        """What a predicate is made of: how it is made again, or found again."""
+        kind = type(value)
+        if kind in PREDICATES:
+            parts = [self.part(one) for one in value.parts()]
+            return ["made", [kind.__name__, parts]]
+        if kind is types.FunctionType and "formula" in value.__dict__:
+            return ["formula", list(value.formula)]
+        try:
+            return self.ref(value)
+        except Unstorable:
+            if kind in (list, tuple):
+                return [kind.__name__, [self.part(one) for one in value]]
+            if kind is dict and all(type(name) is str for name in value):
+                return ["dict", {name: self.part(one) for name, one in value.items()}]
+            raise
 
     def _file_code(self, code: types.CodeType, ref: Any) -> None:
         if id(code) in self.codes:
@@ -152,41 +170,49 @@ class _Describing:
 
     # ---- guards
 
-    def place(self, source: Source) -> int:
-        """The number of a place; what stands there is read on the way."""
-        found = self.place_of.get(id(source))
+    def number_of(self, source: Source) -> int:
+        """The number of a source; its value is read on the way."""
+        found = self.source_index.get(id(source))
         if found is not None:
             return found
         if source.base is not None:
-            base = self.place(source.base)
-            entry: Any = [base, places.step_of(source)]
+            base = self.number_of(source.base)
+            entry: Any = [base, self._step(source)]
         elif source.kind == "slot":
             entry = [["slot", source.arg], None]
-            self.values[len(self.places)] = self.state[source.arg]
+            self.values[len(self.sources)] = self.state[source.arg]
         else:
             entry = [["const", self.ref(source.arg), source.name], None]
-            self.values[len(self.places)] = source.arg
-        self.places.append(entry)
+            self.values[len(self.sources)] = source.arg
+        self.sources.append(entry)
         self.keep.append(source)
-        made = self.place_of[id(source)] = len(self.places) - 1
+        made = self.source_index[id(source)] = len(self.sources) - 1
         return made
+
+    def _step(self, source: Source) -> list[Any]:
+        """The last step of a source; of one that is reached by a function, the function."""
+        if source.kind != source_paths.CALL:
+            return source_paths.step_of(source)
+        if not source_paths.may_be_called(source.arg):
+            raise Unstorable(f"a source that is reached by {source.path()}")
+        return [source_paths.CALL, self.part(source.arg)]
 
     def value(self, at: int, source: Source) -> Any:
         if at not in self.values:
             base = source.base
             assert base is not None  # roots have their values
-            self.values[at] = places.read(source, self.value(self.place(base), base))
+            self.values[at] = source_paths.read(source, self.value(self.number_of(base), base))
         return self.values[at]
 
     def _guard(self, guard: Guard) -> None:
-        at = None if guard.source is None else self.place(guard.source)
+        at = None if guard.source is None else self.number_of(guard.source)
         try:
             arg = self._argument(at, guard)
         except (Unstorable, LookupError) as error:
             raise Unstorable(f"{guard.text()}: {error}") from error
         where = list(guard.where) if guard.where else None
         self.guards.append([at, guard.kind, arg, where])
-        self.upto.append(len(self.places))
+        self.upto.append(len(self.sources))
 
     def _argument(self, at: int | None, guard: Guard) -> Any:
         kind, arg = guard.kind, guard.arg
@@ -202,22 +228,23 @@ class _Describing:
         if kind == "tensor":
             return self._tensor(at, guard)
         if kind == "same":
-            return self.place(arg)
+            return self.number_of(arg)
         if kind == "distinct":
-            return [self.place(one) for one in arg]
+            return [self.number_of(one) for one in arg]
         if kind == "expr":
             symbols, code, text = arg
-            return [[[self.place(s), k, d] for s, k, d in symbols], list(code), text]
+            return [[[self.number_of(s), k, d] for s, k, d in symbols], list(code), text]
+        if kind == "expr_py":
+            symbols, check, text = arg
+            return [[[self.number_of(s), k, d] for s, k, d in symbols], self.part(check), text]
         if kind == "torch_state" and arg[0] is distributed_parts.groups_made:
             if arg[1] != distributed_parts.groups_made():
                 raise Unstorable("the process groups were made anew")
-            return [self.ref(arg[0]), distributed_parts.group_facts(), arg[2]]
+            return [self.part(arg[0]), distributed_parts.group_facts(), arg[2]]
         if kind == "torch_state":
-            return [self.ref(arg[0]), encode(arg[1]), arg[2]]
-        if kind == "truth" and type(arg) is Equals:
-            return ["equals", encode(arg.value)]
-        if kind == "truth" and type(arg) is SameDefaults:
-            return ["defaults", encode(arg.counts)]
+            return [self.part(arg[0]), encode(arg[1]), arg[2]]
+        if kind == "truth":
+            return self.part(arg)
         if kind in _BY_VALUE:
             return encode(arg)
         raise Unstorable(f"a guard of the kind {kind}")
@@ -228,7 +255,7 @@ class _Describing:
         assert guard.source is not None
         found = self.value(at, guard.source)
         if (type(found) if guard.kind == "type" else found) is not arg:
-            raise Unstorable("reading the place again finds another object")
+            raise Unstorable("reading the source again finds another object")
 
     def _tensor(self, at: int | None, guard: Guard) -> Any:
         assert at is not None
@@ -256,24 +283,35 @@ class _Describing:
     # ---- the variant
 
     def _variant(self, capture: Capture, emitted: Any) -> dict[str, Any]:
-        code, index = emitted.stands
+        code, index = emitted.replaces
         used = _names_in(emitted.function.__code__)
         names = {
             name: self._constant(emitted, name, value)
             for name, value in emitted.namespace.items()
             if name in used or name in ("__name__", "__warningregistry__")
-            if name not in ("graph", "__builtins__")
+            if name not in ("graph", "__builtins__", PARAMETERS)
         }
         return {
             "name": emitted.name,
             "source": emitted.source,
-            "stands": [self.code(code), index],
+            "replaces": [self.code(code), index],
             "names": names,
             "graph": None if emitted.module is None else self._graph(capture, emitted),
+            "parameters": self._parameters(emitted.parameters),
             "exit": type(capture.exit).__name__,
             "ops": capture.graph.ops,
             "general": capture.general,
         }
+
+    def _parameters(self, reader: Parameters | None) -> Any:
+        """What reads the parameters of modules that are arguments."""
+        if reader is None:
+            return None
+        names = {n: self.ref(v) for n, v in reader.names.items() if n != "__builtins__"}
+        found = [
+            [self.number_of(one) for one in group] for group in (reader.owners, reader.sources)
+        ]
+        return {"owners": found[0], "sources": found[1], "source": reader.source, "names": names}
 
     def _constant(self, emitted: Any, name: str, value: Any) -> Any:
         made = emitted.described.get(name)
@@ -287,7 +325,7 @@ class _Describing:
             return self.ref(value)
         if made[0] == "operation":
             return ["operation", [made[1], self.code(made[2]), made[3]]]
-        return ["shown", [[self.code(c), self.ref(space), at] for c, space, at in made[1]]]
+        return ["frames", [[self.code(c), self.ref(space), at] for c, space, at in made[1]]]
 
     def _graph(self, capture: Capture, emitted: Any) -> dict[str, Any]:
         """What is called: the function of torch.fx, or what Inductor wrote."""

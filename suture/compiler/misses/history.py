@@ -1,7 +1,7 @@
 """What earlier calls of a point looked like, so that what changes becomes symbolic.
 
 By source path: the number seen, the sizes seen, the object seen. The second value that differs
-makes the place dynamic for good.
+makes the source dynamic for good.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class History:
         "_bound",
         "_changing",
         "_forms",
+        "_iterator_indices",
         "_moving",
         "_numbers",
         "_objects",
-        "_places",
         "_plan",
         "_ranks",
         "_resumed",
@@ -44,13 +44,13 @@ class History:
 
     def __init__(self, dynamic: bool | None, resumed: bool = False) -> None:
         self._plan = Plan(dynamic=dynamic)
-        self._resumed = resumed  # the point stands inside of a function
+        self._resumed = resumed  # the point is inside of a function
         self._bound: Any = None  # gives the one module that this is compiled for, if there is one
         self._numbers: dict[str, Any] = {}
         self._sizes: dict[tuple[str, int], tuple[int, ...]] = {}
         self._strides: dict[tuple[str, int], Any] = {}
         self._objects: dict[str, Any] = {}
-        self._places: dict[str, str] = {}
+        self._iterator_indices: dict[str, str] = {}
         self._moving: dict[tuple[str, int], set[int]] = {}
         self._changing: set[str] = set()
         self._turned: set[Position] = set()  # branches on what modules keep that went both ways
@@ -83,7 +83,7 @@ class History:
     def unexpected(self, failed: list[tuple[Position, bool]]) -> None:
         """Branches that did not go as their variant expected, each with whether it hangs on what
         modules keep: such a one may turn once, and is expected to stay there."""
-        turned = {place for place, kept in failed if kept and place not in self._turned}
+        turned = {p for p, kept in failed if kept and p not in self._turned}
         others = frozenset(p for p, kept in failed if not kept or p not in turned)
         self._plan = self._plan.having(unexpected=self._plan.unexpected | others)
         self._turned |= turned
@@ -99,20 +99,20 @@ class History:
         return self._bound is not None and self._bound() is module
 
     def changes(self, path: str) -> None:
-        """What stands at `path` changes: a number there is a symbol from the start."""
+        """What is at `path` changes: a number there is a symbol from the start."""
         self._changing.add(path)
 
     def is_run_as_loop(self, iterator: str) -> None:
-        """The point stands behind the instruction that takes an element from the iterator at this
+        """The point is behind the instruction that takes an element from the iterator at this
         path: the loop is not unrolled."""
-        self._places[iterator] = ""
+        self._iterator_indices[iterator] = ""
 
     def learn(self, other: History) -> None:
-        """Take over what another memory of the same place has seen, where this one has not."""
+        """Take over what another history of the same point has seen, where this one has not."""
         for path, number in other._numbers.items():
             self._numbers.setdefault(path, number)
-        for place, shape in other._sizes.items():
-            self._sizes.setdefault(place, shape)
+        for size, shape in other._sizes.items():
+            self._sizes.setdefault(size, shape)
         for key, moving in other._moving.items():
             self._moving.setdefault(key, set()).update(moving)
         self._changing |= other._changing
@@ -246,10 +246,10 @@ class History:
         return True
 
     def steady(self, path: str, token: str) -> bool:
-        """Whether an iterator has always stood at the same place when the point was reached."""
-        if self._places.setdefault(path, token) == token:
+        """Whether an iterator has always been at the same index when the point was reached."""
+        if self._iterator_indices.setdefault(path, token) == token:
             return True
-        self._places[path] = ""  # it moves: never steady again
+        self._iterator_indices[path] = ""  # it moves: never steady again
         return False
 
     def is_unstable(self, path: str, form: Any, most: int) -> bool:
@@ -313,7 +313,7 @@ def _automatic(plan: Plan) -> bool:
 
 
 def _listed(path: str) -> bool:
-    """Whether config.dynamic_sources names the place, as text or as a regular expression."""
+    """Whether config.dynamic_sources names the source, as text or as a regular expression."""
     if not config.dynamic_sources:
         return False
     return any(

@@ -2,7 +2,7 @@
 
 Its generated module is cut down to the class that runs the graph and the names this needs. Kernels
 are libraries of their own; operations that are called by name are torch's. Anything else that the
-code asks of Inductor (Triton kernels, constants, partitions) is refused.
+code needs of Inductor (Triton kernels, constants, partitions) is refused.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ from typing import Any
 
 from suture.compiler.capture import Capture
 from suture.compiler.misses.unexpected import forget_after, without_expecting
+from suture.runtime.fallbacks import watch
 from suture.runtime.points import Variant
-from suture.runtime.put_aside import watch
 from suture.runtime.unit import Unit, drop
 
 
@@ -27,9 +27,9 @@ def install(unit: Unit, point: Any, capture: Capture, emitted: Any, program: Any
         general=capture.general,
     )
     if capture.graph.ops:
-        unit.fruitless = -1
-    elif unit.fruitless >= 0:
-        unit.fruitless += 1
+        unit.empty_regions = -1
+    elif unit.empty_regions >= 0:
+        unit.empty_regions += 1
     unit.add(point, variant)
     if emitted.checks is not None:
         variant.own = True

@@ -9,7 +9,7 @@ from suture import _core, config, errors, events
 from suture.breaks import Break, internal
 from suture.bytecode import decode
 from suture.compiler.capture import Capture, Return, Run, Yield
-from suture.compiler.guards.names import place_of
+from suture.compiler.guards.names import location_of
 from suture.compiler.guards.reasons import most_frequent
 from suture.compiler.misses.reasons import explain_miss
 from suture.compiler.outside.tensor_free import state_is_tensor_free
@@ -21,12 +21,12 @@ _LEAST_TRACED = 2_000
 
 
 def worth_compiling(unit: Unit, data: PointData, capture: Capture, state: tuple[Any, ...]) -> bool:
-    """False for a function that was only offered, or a generator that is resumed in a loop and
-    yields there, which got no tensor and did nothing with one, and for one that was offered,
+    """False for an implicit function, or a generator that is resumed in a loop and
+    yields there, which got no tensor and did nothing with one, and for an implicit one that
     broke and can meet none: it runs plainly from now on."""
     spec = data.chain[-1]
     resumed = spec.resumed and decode(spec.code).in_loop(spec.index)
-    if not (data.offered or resumed):
+    if not (data.implicit or resumed):
         return True
     code = spec.code
     if isinstance(capture.exit, Run) and not resumed:
@@ -60,11 +60,11 @@ def over_limit(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) 
         return False
     reasons = tuple(explain_miss(data, v, state) for v in reversed(data.variants))
     data.reasons.append(reasons[0])
-    place = place_of(data.chain, type(state[1]) if len(state) > 1 else None)
-    function = place.function
+    location = location_of(data.chain, type(state[1]) if len(state) > 1 else None)
+    function = location.function
     if config.error_on_recompile:
         head = (
-            f"{function} ({place.file}:{place.line}) would compile again, which "
+            f"{function} ({location.file}:{location.line}) would compile again, which "
             "error_on_recompile forbids"
         )
         raise errors.RecompileError("\n".join([head, *(f"  {one}" for one in reasons)]))
@@ -72,7 +72,7 @@ def over_limit(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) 
         count < unit.options.limit()
         and _accumulated(unit, data) < config.accumulated_recompile_limit
     ):
-        events.emit(events.Recompiled(place, reasons, count, point=point.name))
+        events.emit(events.Recompiled(location, reasons, count, point=point.name))
         return False
     guard = most_frequent(data.reasons)
     reason = Break(internal.RECOMPILE_LIMIT, function=function, count=str(count), guard=guard)
@@ -80,7 +80,7 @@ def over_limit(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) 
     if unit.options.fullgraph or config.fail_on_recompile_limit:
         raise errors.RecompileLimitExceeded(text)
     data.full_at = count
-    events.emit(events.Interpreted(place, text, reason.number, point=point.name))
+    events.emit(events.Interpreted(location, text, reason.number, point=point.name))
     return True
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from suture.runtime.branches import Branches
-from suture.runtime.put_aside import other_point, put_back
+from suture.runtime.fallbacks import other_point, restore
 
 Drop = Callable[[Any, Any], None]
 
@@ -45,8 +45,8 @@ def _failed(point: Any, variant: Any, position: Any, drop: Drop, branches: Branc
     if not branches.failed(position) or variant not in data.variants:
         return
     drop(point, variant)
-    for kept in [v for v in data.put_aside if v.ends_at == position]:
-        put_back(point, kept)
+    for kept in [v for v in data.fallbacks if v.ends_at == position]:
+        restore(point, kept)
 
 
 def without_expecting(checks: Any, point: Any, variant: Any, drop: Drop, branches: Branches) -> Any:

@@ -2,21 +2,21 @@
 
 from suture.compiler.core import NULL, Identity, Lazy, Mutable, Null, Raised, Value
 from suture.compiler.objects.address import Address
+from suture.compiler.objects.builtin import Builtin
+from suture.compiler.objects.cell import Cell
 from suture.compiler.objects.composed_iterators import CallIterator, Enumerate, Filter, Map, Zip
 from suture.compiler.objects.constant import (
     Constant,
     ConstantMethod,
     Volatile,
-    is_literal,
     is_single,
 )
 from suture.compiler.objects.deque import Deque
 from suture.compiler.objects.dict_ import Dict
 from suture.compiler.objects.dict_view import DictView
-from suture.compiler.objects.function import Builtin, Cell, Function, MadeFunction, Method, Partial
+from suture.compiler.objects.function import Function, MadeFunction, Method
 from suture.compiler.objects.generator import Generator, MadeByPython
 from suture.compiler.objects.growing import GrowingDeque, GrowingList, GrowingSet, GrowingTuple
-from suture.compiler.objects.held import Held, RealIdentity
 from suture.compiler.objects.instance import (
     DELETED,
     Class,
@@ -40,7 +40,9 @@ from suture.compiler.objects.iterator import (
     SetIterator,
 )
 from suture.compiler.objects.list_ import List
+from suture.compiler.objects.partial import Partial
 from suture.compiler.objects.proxy import Proxy
+from suture.compiler.objects.real_object import RealIdentity, RealObject
 from suture.compiler.objects.refused import Refused
 from suture.compiler.objects.sequence import BuiltinMethod, Container, Sequence
 from suture.compiler.objects.set_ import MOVED, Set
@@ -83,7 +85,6 @@ __all__ = [
     "GrowingList",
     "GrowingSet",
     "GrowingTuple",
-    "Held",
     "Identity",
     "IndexIterator",
     "Iterator",
@@ -105,6 +106,7 @@ __all__ = [
     "Raised",
     "RangeIterator",
     "RealIdentity",
+    "RealObject",
     "Refused",
     "Sequence",
     "SequenceIterator",
@@ -123,7 +125,6 @@ __all__ = [
     "Value",
     "Volatile",
     "Zip",
-    "is_literal",
     "is_single",
     "symbol_type",
 ]

@@ -91,13 +91,13 @@ class Array(Value):
 
 
 @method(Array, "__getitem__")
-def array_getitem(self: Array, trace: Trace, key: Value) -> Value:
+def array_getitem(self: Array, trace: Trace, key: Value) -> Value | None:
     return array_operator(trace, "getitem", self, key)
 
 
 @method(Array, "__setitem__")
 def array_setitem(self: Array, trace: Trace, key: Value, value: Value) -> Value:
-    return abstract.array_setitem(trace, self, key, value)
+    return array_store(trace, self, key, value)
 
 
 @method(Array, "__len__")
@@ -121,7 +121,7 @@ def array_iter(self: Array, trace: Trace) -> Value | None:
 
 
 def _operator(name: str, *, swapped: bool = False) -> Any:
-    def method(self: Array, trace: Trace, *others: Value) -> Value:
+    def method(self: Array, trace: Trace, *others: Value) -> Value | None:
         operands = (*others, self) if swapped else (self, *others)
         return array_operator(trace, name, *operands)
 
@@ -178,6 +178,23 @@ def array_method(
 
 
 @declared
-def array_operator(trace: Trace, name: str, *operands: Value) -> Value:
+def array_operator(trace: Trace, name: str, *operands: Value) -> Value | None:
     """An operator with an array among its operands, as a node with the dtype that NumPy would give;
     None if the operands are not for the graph."""
+
+
+@declared
+def array_store(trace: Trace, array: Value, key: Value, value: Value) -> Value:
+    """`array[key] = value` as a node; gives None as the program sees it. Break for arrays from
+    outside, which may share memory."""
+
+
+@declared
+def call_numpy(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    """A function of NumPy: its result as an array of the graph, or folded; None if it has nothing
+    to do with arrays."""
+
+
+@declared
+def number_in(trace: Trace, array: Value) -> Value:
+    """A scalar of NumPy as the number of Python that it holds."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
 from typing import Any
 
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.objects import Builtin, Method, Object, Opaque
+from suture.runtime.predicates import BoundOf
+from suture.runtime.reads import unbound
 from suture.runtime.sources import Source
 
 
@@ -30,33 +31,9 @@ def bound_builtin(trace: Trace, value: Any, source: Source) -> Value:
         if raw is None:
             return Opaque(value, source)
         if sum(value.__name__ in base.__dict__ for base in owner.cls.__mro__) > 1:
-            trace.guards.add(source, "truth", _BoundOf(raw))  # of those of this name it is this one
+            trace.guards.add(source, "truth", BoundOf(raw))  # of those of this name it is this one
         return Method(Builtin(raw, abstract.pinned(trace, raw)), owner)
     return abstract.getattr(trace, owner, value.__name__)
 
 
 BOUND = (types.BuiltinFunctionType, types.MethodWrapperType)
-
-
-def unbound(value: Any) -> Any:
-    """The descriptor that was bound to make this method of an object; None if nobody knows."""
-    owner, name = value.__self__, value.__name__
-    for base in type(owner).__mro__:
-        raw = base.__dict__.get(name)
-        if isinstance(raw, (types.MethodDescriptorType, types.WrapperDescriptorType)):
-            if raw.__get__(owner, type(owner)) == value:
-                return raw
-    return None
-
-
-class _BoundOf:
-    """A predicate for guards: a method made of this very descriptor."""
-
-    __slots__ = ("__name__", "raw")
-
-    def __init__(self, raw: Any) -> None:
-        self.raw = raw
-        self.__name__ = "method_of"
-
-    def __call__(self, method: Callable[..., Any]) -> bool:
-        return unbound(method) is self.raw

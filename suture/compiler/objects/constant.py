@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import enum
 import types
 from collections.abc import Callable, Hashable
 from typing import Any
 
-import torch
-
 from suture import _core
 from suture.breaks import Break, objects, readable
 from suture.compiler import abstract
+from suture.compiler.abstract import declared
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
+from suture.runtime.predicates import LITERALS, is_literal
+from suture.runtime.reads import plain_bytes
 from suture.runtime.sources import Source
-
-# Types whose objects are immutable all the way down and compare by value.
-LITERALS: frozenset[type] = frozenset(
-    {int, float, bool, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented), range}
-)
-TORCH_LITERALS: frozenset[type] = frozenset(
-    {torch.dtype, torch.device, torch.layout, torch.memory_format, torch.finfo, torch.iinfo}
-)
-
 
 # What an object of a class that derives from one of these types is as that type alone. Code of
 # the class is not asked.
@@ -31,21 +22,9 @@ PLAIN_VALUE: dict[type, Callable[[Any], Any]] = {
     int: int.__index__,
     float: float.__pos__,
     str: str.__str__,
-    bytes: lambda value: bytes.__getitem__(value, slice(None)),
+    bytes: plain_bytes,
     complex: complex.__pos__,
 }
-
-
-def is_literal(value: Any) -> bool:
-    """Whether a real value can be a constant of the trace."""
-    kind = type(value)
-    if kind in LITERALS or kind in TORCH_LITERALS:
-        return True
-    if kind in (tuple, frozenset):
-        return all(is_literal(v) for v in value)
-    if kind is slice:
-        return is_literal((value.start, value.stop, value.step))
-    return isinstance(value, enum.Enum)
 
 
 def is_plain(value: object) -> bool:
@@ -208,7 +187,7 @@ class ConstantMethod(Value):
         return self.method
 
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
-        return abstract.constant_method(trace, self.owner, self.name, args, kwargs)
+        return constant_method(trace, self.owner, self.name, args, kwargs)
 
     def getattr(self, trace: Trace, name: str) -> Value | None:
         try:
@@ -218,3 +197,13 @@ class ConstantMethod(Value):
 
     def rebuild(self, emit: Emitter) -> str:
         return f"({emit.value(self.owner)}).{self.name}"
+
+
+# ---- declared here, as in `abstract`: other rooms have the bodies
+
+
+@declared
+def constant_method(
+    trace: Trace, owner: Value, name: str, args: list[Any], kwargs: dict[str, Value]
+) -> Value:
+    """A method of a constant: folded if all arguments are constants."""

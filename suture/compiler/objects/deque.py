@@ -13,12 +13,13 @@ from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.iterator import SequenceIterator
 from suture.compiler.objects.list_ import List, list_append, list_extend, list_imul, list_insert
 from suture.compiler.objects.methods import method, run_method
+from suture.runtime.iterators import stale
 from suture.runtime.sources import Source
 
 
 class Deque(List):
     """collections.deque, with its maximal length. `moves` counts what makes iterators invalid,
-    `written` are the places whose items have been replaced."""
+    `written` are the indices whose items have been replaced."""
 
     __slots__ = ("maxlen", "moves", "written")
     kind = collections.deque  # type: ignore[assignment]
@@ -67,7 +68,7 @@ class Deque(List):
     def _found(
         self, trace: Trace, item: object, low: int, high: int, error: type, text: str
     ) -> list[int]:
-        """The places of an item; a comparison must not change the deque."""
+        """The indices of an item; a comparison must not change the deque."""
         moves, out = self.moves, []
         for i in range(low, high):
             equal = abstract.same_or_equal(trace, self.at(trace, i), item)
@@ -245,13 +246,5 @@ class DequeIterator(SequenceIterator):
 
     def rebuild(self, emit: Emitter) -> str:
         if self.of.moves != self.moves:
-            return f"{emit.constant(_stale, 'stale_iterator')}({self.reverse})"
+            return f"{emit.constant(stale, 'stale_iterator')}({self.reverse})"
         return super().rebuild(emit)
-
-
-def _stale(reverse: bool) -> Any:
-    """An iterator of a deque that has changed since."""
-    of: collections.deque[Any] = collections.deque()
-    made = reversed(of) if reverse else iter(of)
-    of.append(None)
-    return made

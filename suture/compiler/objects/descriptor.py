@@ -1,4 +1,4 @@
-"""Descriptors: what stands in classes and answers for attributes of instances."""
+"""Descriptors: what is in classes and answers for attributes of instances."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from suture.compiler.abstract import declared
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
-from suture.compiler.objects.held import Held
 from suture.compiler.objects.methods import method
+from suture.compiler.objects.real_object import RealObject
 
 # Types as people write them in annotations: they compare by what they say.
 FORMS = (
@@ -53,7 +53,7 @@ _COMPUTED = (
 _MAKES = ("bind", "bind_partial", "_bind")
 
 
-class Frozen(Held):
+class Frozen(RealObject):
     """A real object that is never changed once made. Its attributes are read while tracing, and
     its methods called, without a guard: what they say follows from the object's identity."""
 

@@ -2,56 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 import types
 from collections.abc import Hashable
 from typing import Any
 
 from suture.breaks import Break, objects
 from suture.compiler import abstract
+from suture.compiler.abstract import declared
 from suture.compiler.core import Mutable, Trace, Value
 from suture.compiler.emitting import Emitter
+from suture.compiler.objects import cell as cells
+from suture.compiler.objects import real_object
+from suture.compiler.objects.builtin import Builtin
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.dict_ import Dict
-from suture.compiler.objects.held import Held, Pair, RealIdentity
+from suture.compiler.objects.real_object import Pair, RealIdentity
 from suture.compiler.objects.tuple_ import Tuple
 from suture.runtime.sources import Source
-
-
-class Cell(Mutable):
-    """A closure cell. `contents` is None while it is empty, Lazy until somebody looks."""
-
-    __slots__ = ("contents",)
-
-    def __init__(self, contents: Any = None, source: Source | None = None) -> None:
-        super().__init__(source)
-        self.contents = contents
-
-    def python_type(self) -> type:
-        return types.CellType
-
-    def getattr(self, trace: Trace, name: str) -> Value | None:
-        if name == "cell_contents":
-            found = abstract.load_cell(trace, self)
-            return (
-                found if found is not None else abstract.raise_(trace, ValueError, "Cell is empty")
-            )
-        return super().getattr(trace, name)
-
-    def rebuild(self, emit: Emitter) -> str:
-        name = self.begin(emit)
-        self.write_back(emit, name)
-        return name
-
-    def begin(self, emit: Emitter) -> str:
-        """The cell, still empty."""
-        return str(emit.begin(self, f"{emit.constant(types.CellType, 'Cell')}()"))
-
-    def write_back(self, emit: Emitter, name: str) -> None:
-        if self.contents is not None:
-            emit.line(f"{name}.cell_contents = {emit.value(self.contents)}")
-        elif self.changed and self.source is not None:
-            emit.line(f"del {name}.cell_contents")
 
 
 class Function(Value):
@@ -93,7 +60,7 @@ class Function(Value):
         """The i-th free variable's cell."""
         assert self.fn.__closure__ is not None  # a code with free variables has one
         source = self.source.child("closure", i) if self.source is not None else None
-        return abstract.wrap_cell(trace, self.fn.__closure__[i], source)
+        return cells.wrap_cell(trace, self.fn.__closure__[i], source)
 
     def defaults(self, trace: Trace) -> list[Any]:
         values = self.fn.__defaults__ or ()
@@ -126,13 +93,13 @@ class Function(Value):
         return list(self.fn.__kwdefaults__ or ())
 
     def getattr(self, trace: Trace, name: str) -> Value | None:
-        return abstract.object_attribute(trace, self, self.fn, name)
+        return real_object.object_attribute(trace, self, self.fn, name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
-        abstract.object_set_attribute(trace, self, self.fn, name, value)
+        real_object.object_set_attribute(trace, self, self.fn, name, value)
 
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
-        return abstract.call_function(trace, self, args, kwargs)
+        return call_function(trace, self, args, kwargs)
 
     def rebuild(self, emit: Emitter) -> str:
         return str(emit.constant(self.fn, self.fn.__name__))
@@ -286,7 +253,7 @@ class MadeFunction(Mutable):
         del self.attrs[name]
 
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
-        return abstract.call_function(trace, self, args, kwargs)
+        return call_function(trace, self, args, kwargs)
 
     def rebuild(self, emit: Emitter) -> str:
         new = [c for c in self.closure if c.source is None and not emit.is_made(c)]
@@ -409,88 +376,9 @@ class Method(Value):
         return f"{method}({emit.value(self.fn)}, {emit.value(self.owner)})"
 
 
-class Partial(Mutable):
-    """functools.partial made or found while tracing."""
-
-    __slots__ = ("args", "attrs", "cls", "fn", "keywords", "value")
-
-    def __init__(
-        self,
-        fn: Any,
-        args: list[Any],
-        keywords: dict[str, Any],
-        source: Source | None = None,
-        value: Any = None,
-    ) -> None:
-        super().__init__(source)
-        self.fn = fn
-        self.args = args
-        self.keywords = keywords
-        self.value = value  # the real one, or None if it is made in the region
-        self.cls = functools.partial
-        self.attrs: dict[str, Any] = {}
-
-    def python_type(self) -> type:
-        return self.cls
-
-    def getattr(self, trace: Trace, name: str) -> Value | None:
-        if name == "func":
-            return self.fn
-        if name == "args":
-            return Tuple(self.args)
-        if name == "keywords":
-            return Dict({k: (Constant(k), v) for k, v in self.keywords.items()})
-        if name == "__class__":
-            return abstract.wrap(trace, self.cls, None)
-        if name == "__dict__":
-            return abstract.instance_dict(trace, self)
-        return abstract.partial_attribute(trace, self, name)
-
-    def setattr(self, trace: Trace, name: str, value: Value) -> None:
-        if self.source is not None or name in ("func", "args", "keywords", "__dict__"):
-            super().setattr(trace, name, value)
-        self.touch(trace)
-        self.attrs[name] = value
-
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
-        return abstract.tail_call(trace, self.fn, [*self.args, *args], {**self.keywords, **kwargs})
-
-    def rebuild(self, emit: Emitter) -> str:
-        parts = [emit.value(self.fn), *(emit.value(a) for a in self.args)]
-        parts += [f"{k}={emit.value(v)}" for k, v in self.keywords.items()]
-        made = f"{emit.constant(self.cls, 'partial')}({', '.join(parts)})"
-        if not self.attrs:
-            return made
-        name = str(emit.begin(self, made))
-        for attr, value in self.attrs.items():
-            put = emit.constant(setattr, "put_attribute")
-            emit.line(f"{put}({name}, {attr!r}, {emit.value(value)})")
-        return name
+# ---- declared here, as in `abstract`: other rooms have the bodies
 
 
-class Builtin(Held):
-    """Any other callable or object known by identity: C functions, descriptors, modules."""
-
-    __slots__ = ()
-
-    def as_constant(self, trace: Trace) -> Any:
-        return self.real()
-
-    def as_proxy(self) -> Any:
-        return self.value
-
-    def describe(self) -> str:
-        name = getattr(self.value, "__qualname__", None) or getattr(self.value, "__name__", None)
-        return str(name) if name else f"a {type(self.value).__name__}"
-
-    def getattr(self, trace: Trace, name: str) -> Value | None:
-        return abstract.object_attribute(trace, self, self.value, name)
-
-    def setattr(self, trace: Trace, name: str, value: Value) -> None:
-        abstract.object_set_attribute(trace, self, self.value, name, value)
-
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
-        return abstract.call_builtin(trace, self, args, kwargs)
-
-    def rebuild(self, emit: Emitter) -> str:
-        return str(emit.constant(self.value, getattr(self.value, "__name__", "object")))
+@declared
+def call_function(trace: Trace, fn: Value, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    """Call a Python function as the rules say."""

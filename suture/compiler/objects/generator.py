@@ -92,17 +92,17 @@ def generator_next(self: Generator, trace: Trace) -> Value | None:
 
 @method(Generator, "send")
 def generator_send(self: Generator, trace: Trace, value: Value) -> Value:
-    return abstract.generator_send(trace, self, value)
+    return send_to_generator(trace, self, value)
 
 
 @method(Generator, "close")
 def generator_close(self: Generator, trace: Trace) -> Any:
-    return abstract.generator_close(trace, self)
+    return close_generator(trace, self)
 
 
 @method(Generator, "throw")
 def generator_throw(self: Generator, trace: Trace, *args: Value) -> Value:
-    return abstract.generator_throw(trace, self, list(args))
+    return throw_into_generator(trace, self, list(args))
 
 
 # ---- declared here, as in `abstract`: other rooms have the bodies
@@ -111,3 +111,18 @@ def generator_throw(self: Generator, trace: Trace, *args: Value) -> Value:
 @declared
 def advance_generator(trace: Trace, gen: Generator, sent: Value) -> Value:
     """Run to the next yield; END when it returns."""
+
+
+@declared
+def close_generator(trace: Trace, gen: Value) -> Any:
+    """`gen.close()`: GeneratorExit is raised at its yield. Gives None as the program sees it."""
+
+
+@declared
+def send_to_generator(trace: Trace, gen: Value, value: Value) -> Value:
+    """`gen.send(value)`: runs to the next yield; StopIteration in the program when it returns."""
+
+
+@declared
+def throw_into_generator(trace: Trace, gen: Value, args: list[Any]) -> Value:
+    """`gen.throw(*args)`: raises at its yield, then as `generator_send`."""

@@ -2,7 +2,7 @@
 
 A loop that collects results appends to one list in every turn, or makes a longer tuple. If the
 region needed to know what it holds, each turn would need a variant of its own. So the contents are
-loaded, with their guards, when something first asks for them; until then additions are kept apart.
+loaded, with their guards, when they are first read; until then additions are kept apart.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from suture.runtime.sources import Source
 
 
 class _OnDemand:
-    """What the sequences here have in common: `items` is made when somebody asks for it. The slots
+    """What the sequences here have in common: `items` is made when it is first read. The slots
     are theirs, since two bases with slots do not go together."""
 
     __slots__ = ()

@@ -16,8 +16,8 @@ from suture.compiler.abstract import declared
 from suture.compiler.core import Mutable, Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
-from suture.compiler.objects.held import Held, RealIdentity
 from suture.compiler.objects.methods import method
+from suture.compiler.objects.real_object import RealIdentity, RealObject
 from suture.compiler.objects.tuple_ import Tuple
 from suture.runtime.sources import Source
 
@@ -169,7 +169,7 @@ def _is_shadowed(cls: type, attr: str) -> bool:
     return hasattr(type(raw), "__set__") or hasattr(type(raw), "__delete__")
 
 
-class Class(Held):
+class Class(RealObject):
     """A class that exists."""
 
     __slots__ = ()
@@ -308,8 +308,8 @@ class Raise(Mutable):
             emit.line(f"{name}.{attr} = {emit.value(value)}")
         for code, namespace, at in self.traceback:
             add = emit.constant(_core.add_traceback, "add_traceback")
-            place = f"{emit.constant(code, 'code')}, {emit.constant(namespace, 'globals')}, {at}"
-            emit.line(f"{add}({name}, {place})")
+            position = f"{emit.constant(code, 'code')}, {emit.constant(namespace, 'globals')}, {at}"
+            emit.line(f"{add}({name}, {position})")
         return name
 
 
@@ -329,7 +329,7 @@ def _in_c(cls: type, name: str) -> bool:
     return name in cls.__dict__ and not isinstance(cls.__dict__[name], python)
 
 
-class Opaque(Held):
+class Opaque(RealObject):
     """A real object suture can only pass around: any use of it is run by Python."""
 
     __slots__ = ()
@@ -368,7 +368,7 @@ class UnstableText(Opaque):
         return f"{super().describe()}, which is different each time"
 
 
-class Module(Held):
+class Module(RealObject):
     """A Python module."""
 
     __slots__ = ()
@@ -431,7 +431,7 @@ def super_attribute(trace: Trace, sup: Super, name: str) -> Value:
 
 
 @declared
-def object_hash_key(trace: Trace, obj: Object) -> Value:
+def object_hash_key(trace: Trace, obj: Object) -> Hashable:
     """Something hashable that compares as the object does."""
 
 

@@ -1,4 +1,4 @@
-"""Iterators made while tracing. Each can be made real where it stands, already advanced."""
+"""Iterators made while tracing. Each can be made real, advanced as far as it is."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from suture.compiler.core import Mutable, Raised, Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.methods import method
+from suture.runtime.iterators import advanced, outdated, taken
 
 
 class _End(Value):
@@ -155,14 +156,7 @@ class CalledIterator(ListIterator):
         made = f"{emit.constant(self.fn, 'iterate')}({args})"
         if not self.at:
             return made
-        return f"{emit.constant(_taken, 'taken')}({made}, {self.at})"
-
-
-def _taken(iterator: Any, count: int) -> Any:
-    """The iterator, after that many of its elements."""
-    for _ in range(count):
-        next(iterator)
-    return iterator
+        return f"{emit.constant(taken, 'taken')}({made}, {self.at})"
 
 
 class IndexIterator(Iterator):
@@ -265,9 +259,9 @@ class DictIterator(Iterator):
         if self.at > len(self.keys) or (ordered and self.at == len(self.keys)):
             return "iter(())"
         if ordered and self._order_changed():
-            return f"{emit.constant(_outdated, 'outdated')}(ordered=True)"
+            return f"{emit.constant(outdated, 'outdated')}(ordered=True)"
         if self.size < 0 or (self.of.backing is None and len(self.of.entries) != self.size):
-            return f"{emit.constant(_outdated, 'outdated')}()"
+            return f"{emit.constant(outdated, 'outdated')}()"
         of = f"{emit.value(self.of)}.{self.what}()"
         made = f"reversed({of})" if self.reverse else f"iter({of})"
         name = str(emit.begin(self, made))
@@ -279,14 +273,6 @@ class DictIterator(Iterator):
 @method(DictIterator, "__length_hint__")
 def dict_iterator_length_hint(self: DictIterator, trace: Trace) -> Value:
     return Constant(max(0, len(self.keys) - self.at))
-
-
-def _outdated(ordered: bool = False) -> Any:
-    """An iterator over a dict whose size has changed since."""
-    table: dict[int, int] = collections.OrderedDict({0: 0}) if ordered else {0: 0}
-    made = iter(table)
-    table[1] = 1
-    return made
 
 
 class SetIterator(Iterator):
@@ -319,7 +305,7 @@ class SetIterator(Iterator):
 
     def rebuild(self, emit: Emitter) -> str:
         if self.size == len(self.of.entries) and self.of.keeps_order():
-            return f"{emit.constant(_advanced, 'advanced')}({emit.value(self.of)}, {self.at})"
+            return f"{emit.constant(advanced, 'advanced')}({emit.value(self.of)}, {self.at})"
         inner = ", ".join(emit.value(i) for i in self.items[self.at :])
         return f"iter([{inner}])"
 
@@ -327,14 +313,6 @@ class SetIterator(Iterator):
 @method(SetIterator, "__length_hint__")
 def set_iterator_length_hint(self: SetIterator, trace: Trace) -> Value:
     return Constant(max(0, len(self.items) - self.at))
-
-
-def _advanced(iterable: Any, count: int) -> Any:
-    """An iterator that has been asked for so many elements already."""
-    made = iter(iterable)
-    for _ in range(count):
-        next(made, None)
-    return made
 
 
 def range_length(of: range) -> int:

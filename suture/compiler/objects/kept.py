@@ -2,7 +2,7 @@
 
 A variant holds the result of such a call for all its calls, where the program would make it anew in
 each. Nobody can tell if the object never changes. Lists, dicts and sets are therefore made again by
-the variant (`wrap_known`); anything else must be of a type that stands here. And the call is made
+the variant (`wrap_known`); anything else must be of a type that is here. And the call is made
 once, where the program makes it in each call: it must not run code of the program.
 """
 
@@ -26,8 +26,8 @@ import torch
 import torch.overrides
 
 from suture.breaks import Break, calls
-from suture.compiler.objects.constant import LITERALS, TORCH_LITERALS
 from suture.compiler.objects.frozen import is_form
+from suture.runtime.predicates import LITERALS, TORCH_LITERALS
 from suture.torch_private.operators import HigherOrderOperator, OpOverload, OpOverloadPacket
 
 # Types whose objects never change.

@@ -107,29 +107,6 @@ def is_slot(raw: object) -> bool:
     return isinstance(raw, types.MemberDescriptorType) and "__slots__" in raw.__objclass__.__dict__
 
 
-class RawItem:
-    """Reads an item of a container, whatever the program's class of it does."""
-
-    __slots__ = ("__name__", "base", "key")
-
-    def __init__(self, base: type, key: Any) -> None:
-        self.base = base
-        self.key = key
-        self.__name__ = f"item {key!r} of"
-
-    def __call__(self, container: Any) -> Any:
-        read: Any = vars(self.base)["__getitem__"]
-        return read(container, self.key)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, RawItem) or type(other.key) is not type(self.key):
-            return False
-        return self.base is other.base and bool(self.key == other.key)
-
-    def __hash__(self) -> int:
-        return hash((RawItem, self.key))
-
-
 def reads_itself(cls: type) -> bool:
     """Whether a class says itself what an item of its objects is."""
     return isinstance(getattr(cls, "__getitem__", None), types.FunctionType)

@@ -1,17 +1,14 @@
 """Iterators that exist already: a loop that broke goes on with one, and programs pass them in.
 
 The first time a point sees an iterator, what is left of it is unrolled under a guard on where it
-stands. When the point meets it at another place (a break in every turn), it stays opaque: its
-body is then compiled once and Python asks for each next element.
+is. When the point meets it at another index (a break in every turn), it stays opaque: its
+body is then compiled once and Python takes each next element.
 """
 
 from __future__ import annotations
 
-import ast
 import gc
 import itertools
-import operator
-import sys
 from typing import Any
 
 from suture.breaks import Break, control_flow
@@ -30,67 +27,30 @@ from suture.compiler.objects import (
     SequenceIterator,
     Zip,
 )
+from suture.runtime.iterators import (
+    ALONE,
+    OF_DICTS,
+    RANGE,
+    SEQUENCES,
+    count_of,
+    dict_of,
+    holds_its_own,
+    inner_of,
+    inners_of,
+    left_of,
+    number_of,
+    position_of,
+    rest_of_range,
+    sequence_of,
+    skip,
+    step_of,
+)
 from suture.runtime.sources import Source
 
 _FEW = 64  # an iterator with more left is never unrolled
 
 
 # ---- what guards and variants read of a real iterator; nothing is consumed
-
-
-def sequence_of(iterator: Any) -> Any:
-    """The list, tuple, range or str an iterator goes over; of others, a list of what is left."""
-    return iterator.__reduce__()[1][0]
-
-
-def position_of(iterator: Any) -> Any:
-    """The index a sequence iterator stands at."""
-    parts = iterator.__reduce__()
-    return parts[2] if len(parts) > 2 else 0
-
-
-def count_of(iterator: Any) -> Any:
-    """The number an enumerate gives next."""
-    return iterator.__reduce__()[1][1]
-
-
-def inner_of(iterator: Any) -> Any:
-    """The iterator below an enumerate."""
-    return iterator.__reduce__()[1][0]
-
-
-def inners_of(iterator: Any) -> Any:
-    """The iterators below a zip."""
-    return iterator.__reduce__()[1]
-
-
-def number_of(iterator: Any) -> Any:
-    """The number an itertools.count gives next; None if it is neither int nor float."""
-    return _told_by(iterator)[0]
-
-
-def step_of(iterator: Any) -> Any:
-    """By how much an itertools.count goes on."""
-    return _told_by(iterator)[1]
-
-
-def _told_by(iterator: Any) -> tuple[Any, Any]:
-    """Number and step of an itertools.count, which it tells in its text alone: `count(3, 2)`."""
-    text = itertools.count.__repr__(iterator)
-    try:
-        told = ast.literal_eval(text[text.index("(") :])
-    except (ValueError, SyntaxError):
-        return None, None
-    return told if isinstance(told, tuple) else (told, 1)
-
-
-def _skip(iterator: Any, count: int) -> None:
-    """Advance a real iterator by as much as the trace did."""
-    for _ in range(count):
-        try:
-            next(iterator, None)
-        except Exception:  # the trace has raised it already
-            return
 
 
 class Real(Iterator):
@@ -123,7 +83,7 @@ class Real(Iterator):
         return self.model.advance(trace)
 
     def write_back(self, emit: Emitter, name: str) -> None:
-        emit.line(f"{emit.constant(_skip, 'skip')}({name}, {self.moved})")
+        emit.line(f"{emit.constant(skip, 'skip')}({name}, {self.moved})")
 
 
 class Count(Iterator):
@@ -164,7 +124,7 @@ def _look(trace: Trace, value: object, source: Source) -> Value | None:
     if not trace.region.history.steady(source.path(), token):
         trace.region.as_loop = True
         return None
-    if type(value) in _ALONE:
+    if type(value) in ALONE:
         if not holds_its_own(value):  # somebody else moves an iterator below this one
             return None
         trace.guards.add(source, "truth", holds_its_own)
@@ -172,25 +132,25 @@ def _look(trace: Trace, value: object, source: Source) -> Value | None:
 
 
 def _token(value: object) -> Any:
-    """Where an iterator stands, without its elements."""
+    """Where an iterator is, without its elements."""
     if isinstance(value, enumerate):
         return ("enumerate", count_of(value), _token(inner_of(value)))
     if isinstance(value, zip):
         return ("zip", len(value.__reduce__()) > 2, *map(_token, inners_of(value)))
     if isinstance(value, itertools.count) and number_of(value) is not None:
         return "count"  # the number is one that changes
-    if type(value) not in _SEQUENCES and type(value) not in _OF_DICTS:
+    if type(value) not in SEQUENCES and type(value) not in OF_DICTS:
         raise TypeError
     return (type(value).__name__, position_of(value), len(sequence_of(value)))
 
 
 def _model(trace: Trace, value: object, source: Source) -> Value | None:
     kind = type(value)
-    if kind is _RANGE:
+    if kind is RANGE:
         rest = sequence_of(value)[position_of(value) :]
-        trace.guards.add(source.call(_rest), "equals", rest)
+        trace.guards.add(source.call(rest_of_range), "equals", rest)
         return RangeIterator(rest)
-    if kind in _SEQUENCES:
+    if kind in SEQUENCES:
         at = position_of(value)
         trace.guards.add(source.call(position_of), "equals", at)
         sequence = abstract.wrap(trace, sequence_of(value), source.call(sequence_of))
@@ -200,7 +160,7 @@ def _model(trace: Trace, value: object, source: Source) -> Value | None:
         if not isinstance(sequence, Sequence):
             return None
         return SequenceIterator(sequence, at)
-    if kind in _OF_DICTS:
+    if kind in OF_DICTS:
         return _model_of_dict(trace, value, source)
     if kind is itertools.count:
         number = abstract.wrap(trace, number_of(value), source.call(number_of))
@@ -228,7 +188,7 @@ def _model_of_dict(trace: Trace, value: object, source: Source) -> Value | None:
     of = abstract.builtin_part(trace, abstract.wrap(trace, dict_of(value), source.call(dict_of)))
     if not isinstance(of, Dict) or _changed(trace, of, dict_of(value)):
         return None
-    made = abstract.mapping_iterator(trace, of, _OF_DICTS[type(value)])
+    made = abstract.mapping_iterator(trace, of, OF_DICTS[type(value)])
     made.at = len(made.keys) - left
     return made
 
@@ -244,57 +204,9 @@ def _changed(trace: Trace, of: Dict, real: dict[Any, Any]) -> bool:
     return any(namespace is real for namespace, _ in trace.effects.globals.values())
 
 
-def dict_of(iterator: Any) -> Any:
-    """The dict an iterator goes over; None once it is through."""
-    return next((held for held in gc.get_referents(iterator) if isinstance(held, dict)), None)
-
-
-def left_of(iterator: Any) -> int | None:
-    """How many of its dict's keys, counted from the end, an iterator has before it. -1: it is
-    through; None: the dict has got other keys since it was made."""
-    of = dict_of(iterator)
-    if of is None:
-        return -1
-    what = _OF_DICTS[type(iterator)]
-    left, whole = sequence_of(iterator), list(getattr(dict, what)(of))
-    at = len(whole) - len(left)
-    tail = whole[at:] if at >= 0 else []
-    if what == "items":  # whose pairs are made anew each time
-        left, tail = [part for pair in left for part in pair], [p for pair in tail for p in pair]
-    same = len(left) == len(tail) and all(map(operator.is_, left, tail))
-    return len(whole) - at if same else None
-
-
-def _rest(iterator: Any) -> range:
-    """What is left of a range iterator."""
-    rest = sequence_of(iterator)[position_of(iterator) :]
-    assert isinstance(rest, range)
-    return rest
-
-
-def _most_references(iterator: Any) -> int:
-    inners = inners_of(iterator) if type(iterator) is zip else (inner_of(iterator),)
-    return max((sys.getrefcount(inner) for inner in inners), default=0)
-
-
-def holds_its_own(iterator: Any) -> bool:
-    """Whether nobody but this zip or enumerate can reach the iterators below it."""
-    inners = inners_of(iterator) if type(iterator) is zip else (inner_of(iterator),)
-    if any(type(inner) in _ALONE and not holds_its_own(inner) for inner in inners):
-        return False
-    del inners
-    return _most_references(iterator) <= _ALONE[type(iterator)]  # type: ignore[index]
-
-
-_ALONE = {zip: _most_references(zip([], [])), enumerate: _most_references(enumerate([]))}
-_RANGE = type(iter(range(0)))
-_SEQUENCES = frozenset({type(iter([])), type(iter(())), _RANGE, type(iter(""))})
-_OF_DICTS = {type(iter(getattr({}, what)())): what for what in ("keys", "values", "items")}
-
-
 def is_builtin_iterator(value: object) -> bool:
     """Whether `wrap_iterator` may know how to go on with it."""
-    return type(value) in _SEQUENCES or type(value) in _OF_DICTS or type(value) in _OTHERS
+    return type(value) in SEQUENCES or type(value) in OF_DICTS or type(value) in _OTHERS
 
 
 _OTHERS = frozenset({enumerate, zip, itertools.count})

@@ -40,7 +40,7 @@ class BuiltinMethod(Value):
             )
         done = abstract.tail_call_method(trace, self.owner, self.name, args, kwargs)
         if self.name in _CONCATENATING and done.is_constant():
-            if done.constant() is NotImplemented:  # the operator asks the other side, a call raises
+            if done.constant() is NotImplemented:  # the operator tries the other, a call raises
                 kind = type_name(self.owner.python_type())
                 other = args[0].python_type().__name__
                 text = f'can only concatenate {kind} (not "{other}") to {kind}'

@@ -10,8 +10,8 @@ from suture.compiler.objects.generator import MadeByPython
 
 
 class Serial(Value):
-    """A number that no other object has, and another one in each call. Inside of a region nobody
-    asks which; should it leave the region, Python makes it at `position`, the call that took it."""
+    """A number that no other object has, and another one in each call. Nothing reads it inside of a
+    region; should it leave, Python makes it at `position`, the call that took it."""
 
     __slots__ = ("position",)
 

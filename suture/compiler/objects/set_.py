@@ -48,7 +48,7 @@ def _stay_apart(trace: Trace, container: Any, owner: Any) -> None:
         other = held[0] if type(held) is tuple else held
         other = other.owner if type(other) is Address else other
         if type(other) is type(owner) and other.identity() != owner.identity():
-            abstract.stay_apart(trace, owner, other)
+            stay_apart(trace, owner, other)
 
 
 def holds_address(key: Any) -> bool:
@@ -77,7 +77,7 @@ def refuse_mixed(containers: Any) -> None:
         raise Break(objects.UNKNOWN_OBJECT, operation=operation, object="a set")
 
 
-def _member_key(trace: Trace, item: object) -> Any:
+def _member_key(trace: Trace, item: Value) -> Any:
     """What stands for an object that is looked for in a set: a set counts as a frozenset."""
     part = abstract.builtin_part(trace, item)
     if isinstance(part, Set) and part.kind is set:
@@ -184,7 +184,7 @@ class Set(Container):
 
     # ---- methods of the real type
 
-    def _beside(self, trace: Trace, other: object) -> dict[Any, Any]:
+    def _operand_items(self, trace: Trace, other: object) -> dict[Any, Any]:
         found = operand_of(trace, other).entries
         refuse_mixed((self.entries, found))
         return found
@@ -316,13 +316,13 @@ def set_init(self: Set, trace: Trace, items: Any = None) -> Value:
 
 @method(Set, "issubset")
 def set_issubset(self: Set, trace: Trace, other: Value) -> Value:
-    right = self._beside(trace, other)
+    right = self._operand_items(trace, other)
     return Constant(all(k in right for k in self.entries))
 
 
 @method(Set, "issuperset")
 def set_issuperset(self: Set, trace: Trace, other: Value) -> Value:
-    right = self._beside(trace, other)
+    right = self._operand_items(trace, other)
     return Constant(all(k in self.entries for k in right))
 
 
@@ -333,7 +333,7 @@ def set_isdisjoint(self: Set, trace: Trace, other: Value) -> Value:
             hashed(trace, key_of(trace, self, i), SET_ELEMENT) for i in abstract.each(trace, other)
         )
         return Constant(all(key not in self.entries for key in keys))
-    right = self._beside(trace, other)
+    right = self._operand_items(trace, other)
     return Constant(not any(k in right for k in self.entries))
 
 
@@ -468,3 +468,8 @@ def set_iterator(trace: Trace, of: Set) -> Value:
 @declared
 def set_order(trace: Trace, of: Set) -> list[Any]:
     """The members in the order the real set has."""
+
+
+@declared
+def stay_apart(trace: Trace, left: Value, right: Value) -> None:
+    """Two objects from outside were asked whether they are one: they must stay two."""

@@ -39,7 +39,7 @@ class Recipe:
 
 def recipe_for(order: list[Any], first: list[Any], kind: type) -> Recipe | None:
     """How to put members into a new set so that it has this order: as they came in, where none has
-    left; else some sequences are tried, for it matters which of two on one place comes first."""
+    left; else some sequences are tried, for it matters which of two in one slot comes first."""
     for recipe in _recipes(order, first, kind):
         if list(recipe.follow(recipe.members, kind)) == order:
             return recipe

@@ -162,7 +162,7 @@ class Tensor(GraphValue):
         return tensor_attribute(trace, self, name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
-        abstract.tensor_set_attribute(trace, self, name, value)
+        tensor_set_attribute(trace, self, name, value)
 
     def call_method(
         self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
@@ -185,7 +185,7 @@ class Symbol(GraphValue):
         return self.source.path() if self.source is not None else f"the number {self.value}"
 
     def truth(self, trace: Trace) -> bool | None:
-        return abstract.symbol_truth(trace, self)
+        return symbol_truth(trace, self)
 
     def hash_key(self, trace: Trace) -> Hashable:
         return abstract.specialise(trace, self)
@@ -306,3 +306,13 @@ def symbol_method(
 def current_truth(trace: Trace, condition: Value) -> bool | None:
     """The truth of a condition that depends on module state alone, as it is now, to be checked when
     the variant runs; None if it depends on more."""
+
+
+@declared
+def symbol_truth(trace: Trace, symbol: Value) -> bool:
+    """The truth of a symbol now, guarded to stay that; Break if it comes from data."""
+
+
+@declared
+def tensor_set_attribute(trace: Trace, tensor: Value, name: str, value: Value) -> None:
+    """`tensor.name = value`: data and grad by their setters, others kept with the value."""

@@ -8,11 +8,12 @@ from typing import Any
 
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
-from suture.compiler.objects.held import Held
 from suture.compiler.objects.instance import Opaque
+from suture.compiler.objects.real_object import RealObject
+from suture.runtime.reads import behind_proxy, dereferenced
 
 
-class WeakReference(Held):
+class WeakReference(RealObject):
     """A weakref.ref without a callback that can be asked what it refers to."""
 
     __slots__ = ()
@@ -33,11 +34,6 @@ class WeakReference(Held):
         if known is not None:
             return known[1]
         return abstract.wrap(trace, target, self.source.call(dereferenced))
-
-
-def dereferenced(reference: weakref.ref[Any]) -> Any:
-    """What a weak reference refers to; None if that is gone."""
-    return reference()
 
 
 class WeakProxy(Opaque):
@@ -61,14 +57,6 @@ class WeakProxy(Opaque):
 
     def target(self, trace: Trace) -> Any:
         return abstract.wrap(trace, behind_proxy(self.value), self.source.call(behind_proxy))
-
-
-def behind_proxy(proxy: Any) -> Any:
-    """What a weak proxy refers to, which any of its methods knows; None if that is gone."""
-    try:
-        return proxy.__str__.__self__
-    except ReferenceError:
-        return None
 
 
 def shows_target(proxy: Any) -> bool:

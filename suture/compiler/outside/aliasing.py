@@ -1,7 +1,7 @@
-"""Which inputs are one object, and which must not become one.
+"""Which inputs are one object, and which must not be one.
 
 Objects that were told apart while tracing are assumed to be different at every call: where the
-region changes one of them, or asks whether two are one, another call may not pass one object twice.
+region changes one of them, or compares two by identity, another call may not pass one object twice.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from suture.compiler import abstract
 from suture.compiler.core import Mutable, Trace
 from suture.compiler.graph.builder import was_written
 from suture.compiler.objects import Tensor, Tuple
+from suture.runtime.reads import offset_of, storage_of
 from suture.torch_private.tensor_parts import is_traceable_wrapper_subclass
 
 _FEW = 12  # so many tensors are always told apart; more of them only where one is changed
@@ -52,10 +53,10 @@ def _guard_storages(trace: Trace, tensors: list[Tensor]) -> None:
     storages = [storage_of(t.example) for t in tensors]
     firsts: dict[int, Any] = {}
     for tensor, storage in zip(tensors, storages):
-        place = tensor.source.call(storage_of)
-        first = firsts.setdefault(id(storage), place)
-        if first is not place:
-            trace.guards.add(first, "same", place)
+        storage_source = tensor.source.call(storage_of)
+        first = firsts.setdefault(id(storage), storage_source)
+        if first is not storage_source:
+            trace.guards.add(first, "same", storage_source)
     written = {id(s) for t, s in zip(tensors, storages) if was_written(t.value)}
     shared = [
         t
@@ -66,13 +67,3 @@ def _guard_storages(trace: Trace, tensors: list[Tensor]) -> None:
         trace.guards.add(tensor.source.call(offset_of), "equals", offset_of(tensor.example))
     if len(firsts) > 1:
         trace.guards.add(None, "distinct", tuple(firsts.values()))
-
-
-def storage_of(tensor: Any) -> Any:
-    """The memory of a tensor: one object for all its views."""
-    return tensor.untyped_storage()
-
-
-def offset_of(tensor: Any) -> int:
-    """Where in its memory a tensor begins."""
-    return int(tensor.storage_offset())

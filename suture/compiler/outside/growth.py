@@ -40,7 +40,7 @@ def unstable_value(trace: Trace, source: Source) -> Break:
 
 
 def growth(trace: Trace) -> Retry | None:
-    """Tell the history which places this region changes; if that is news, trace once more."""
+    """Tell the history which sources this region changes; if that is news, trace once more."""
     learned: list[str] = []
     from_zero = False
     replaced = set()
@@ -76,7 +76,7 @@ def growth(trace: Trace) -> Retry | None:
 
 
 def _written(trace: Trace) -> Iterator[tuple[Any, Any]]:
-    """(place, new value) of what changed in objects that exist outside."""
+    """(source, new value) of what changed in objects that exist outside."""
     for changed in list(trace.effects.touched.values()):
         source = changed.source
         grows = isinstance(changed, (GrowingDeque, GrowingList)) and not changed.loaded()

@@ -14,12 +14,13 @@ import torch
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
-from suture.compiler.objects import Function, Method, Mutable, Opaque, Raise, Symbol
+from suture.compiler.objects import Function, Method, Mutable, Opaque, Raise, Symbol, set_
 from suture.compiler.objects.made_weakref import MadeReference
 from suture.compiler.objects.weakref import WeakReference
+from suture.runtime.predicates import has_callback, has_no_callback, not_none
 from suture.runtime.sources import Source
 
-# Accessors below an object guarded by identity that keep the place just as fixed.
+# Accessors below an object guarded by identity that keep the source just as fixed.
 _FIXED = frozenset(
     {"dict", "item", "attr", "cell", "closure", "default", "kwdefault", "mro_attr", "index", "key"}
 )
@@ -51,12 +52,12 @@ _FROM_OUTSIDE = (Mutable, Function)
 
 def _same_reference(trace: Trace, real: WeakReference, made: MadeReference) -> bool:
     """An object has one weak reference without a callback, which is given out again."""
-    plain = _has_no_callback(real.value)
-    trace.guards.add(real.source, "truth", _has_no_callback if plain else _has_callback)
+    plain = has_no_callback(real.value)
+    trace.guards.add(real.source, "truth", has_no_callback if plain else has_callback)
     return plain and is_same(trace, real.call(trace, [], {}), made.to)
 
 
-@implements(abstract.stay_apart)
+@implements(set_.stay_apart)
 def stay_apart(trace: Trace, left: Value, right: Value) -> None:
     if left.source is None or right.source is None or type(left) is not type(right):
         return
@@ -68,7 +69,7 @@ def _same_opaque(trace: Trace, left: Any, right: Any) -> bool:
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Opaque) and other.is_constant():
             if one.source is not None and other.constant() is None:
-                trace.guards.add(one.source, "truth", _not_none)
+                trace.guards.add(one.source, "truth", not_none)
                 return False
     if left.source is None or right.source is None:
         return False
@@ -96,7 +97,7 @@ def is_fixed(trace: Trace, source: Source) -> bool:
 
 
 def stays_same(trace: Trace, source: Source, value: object) -> bool:
-    """Whether the object at a fixed place has been the same at every call. If not, what hangs
+    """Whether the object at a fixed source has been the same at every call. If not, what hangs
     below it is not fixed either."""
     if trace.region.history.same_object(source.path(), value):
         return True
@@ -106,7 +107,7 @@ def stays_same(trace: Trace, source: Source, value: object) -> bool:
 
 
 def is_general(trace: Trace, source: Source, value: object) -> bool:
-    """Whether another module may be at this place at the next call: it is an argument, or
+    """Whether another module may be at this source at the next call: it is an argument, or
     hangs below one, and not the module that was compiled. What is read of it is guarded then,
     and not which one it is."""
     if not issubclass(type(value), torch.nn.Module):
@@ -120,7 +121,7 @@ def is_general(trace: Trace, source: Source, value: object) -> bool:
 
 
 def owner_of(trace: Trace, source: Source) -> Source | None:
-    """The argument that is a module and that the place belongs to."""
+    """The argument that is a module and that the source belongs to."""
     at: Source | None = source
     while at is not None and id(at) not in trace.outside.general:
         at = at.base if at.kind in _FIXED else None
@@ -136,20 +137,8 @@ def fix(trace: Trace, source: Source, value: object) -> None:
 
 
 def owner_of_parameter(trace: Trace, source: Source) -> Source | None:
-    """The argument in whose modules the place is a parameter or a buffer."""
+    """The argument in whose modules the source is a parameter or a buffer."""
     table = source.base
     if table is None or table.kind != "item" or table.arg not in ("_parameters", "_buffers"):
         return None
     return owner_of(trace, source)
-
-
-def _has_no_callback(reference: Any) -> bool:
-    return reference.__callback__ is None
-
-
-def _has_callback(reference: Any) -> bool:
-    return reference.__callback__ is not None
-
-
-def _not_none(value: object) -> bool:
-    return value is not None

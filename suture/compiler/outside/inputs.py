@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,10 +19,10 @@ from suture.compiler.guards.number_sources import NumberSource
 from suture.compiler.objects import Symbol, Tensor
 from suture.compiler.outside.identity import owner_of
 from suture.dynamic import NO_MARKS, Marks, check_marks
+from suture.runtime.reads import as_double, number_in
 from suture.runtime.sources import Source
-from suture.torch_private import symbolic_shapes, tensor_parts
+from suture.torch_private import symbolic_shapes
 
-_CPU = torch.device("cpu")
 _LARGEST = 2**62  # symbolic arithmetic is in 64 bits; numbers near its end stay constants
 _MOST_SYMBOLS = 256  # more numbers than this are data: comparing them as symbols takes too long
 
@@ -114,7 +113,7 @@ def note_known(trace: Trace, made: Tensor, value: torch.Tensor) -> None:
 
 
 @implements(abstract.known_number)
-def known_number(trace: Trace, tensor: Tensor) -> Any:
+def known_number(trace: Trace, tensor: Tensor) -> int | float | complex | bool | None:
     number = number_of(tensor.value)
     if number is not None:
         trace.graph.decide([tensor.node])
@@ -167,31 +166,3 @@ def _symbolic_float(trace: Trace, value: float, source: Source) -> Value | None:
     )
     trace.numbers.number_sources.append(NumberSource(source, "float", 0, symfloat))
     return Symbol(item, symfloat, source)
-
-
-def number_in(tensor: torch.Tensor) -> Any:
-    """What guards and checks read of a tensor of one number: where it stands in memory, if that can
-    be known without an operation of torch."""
-    kind = _IN_MEMORY.get(tensor.dtype)
-    if kind is None or type(tensor) is not torch.Tensor or tensor_parts.is_view(tensor):
-        return tensor.item()
-    if tensor.device.type != "cpu" or tensor.layout is not torch.strided:
-        return tensor.item()
-    return kind.from_address(tensor.data_ptr()).value
-
-
-_IN_MEMORY: dict[torch.dtype, Any] = {
-    torch.bool: ctypes.c_bool,
-    torch.uint8: ctypes.c_uint8,
-    torch.int8: ctypes.c_int8,
-    torch.int16: ctypes.c_int16,
-    torch.int32: ctypes.c_int32,
-    torch.int64: ctypes.c_int64,
-    torch.float32: ctypes.c_float,
-    torch.float64: ctypes.c_double,
-}
-
-
-def as_double(value: float) -> torch.Tensor:
-    """A float as a tensor, exactly, whatever the default device and dtype are."""
-    return torch.scalar_tensor(value, dtype=torch.float64, device=_CPU)

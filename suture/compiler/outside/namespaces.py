@@ -11,13 +11,14 @@ from suture.breaks import Break, objects, python
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Frame, Trace, Value
-from suture.compiler.objects import Cell, Constant, Dict, Lazy, Raise, Raised, instance
+from suture.compiler.objects import Cell, Constant, Dict, Lazy, Module, Raise, Raised, instance
+from suture.compiler.objects import cell as cells
 from suture.compiler.objects.lookup import MISSING, find_in_mro, is_data_descriptor
 from suture.compiler.objects.methods import run_method
 
 
 @implements(instance.module_attribute)
-def module_attribute(trace: Trace, module: Any, name: str) -> Value | None:
+def module_attribute(trace: Trace, module: Module, name: str) -> Value:
     kind = type(module.value)
     if kind is not types.ModuleType:
         own = abstract.type_lookup(trace, kind, "__getattribute__")
@@ -53,7 +54,7 @@ def module_attribute(trace: Trace, module: Any, name: str) -> Value | None:
     return abstract.wrap(trace, value, module.source.attr(name))
 
 
-def _without_attribute(trace: Trace, module: Any, name: str) -> Value | None:
+def _without_attribute(trace: Trace, module: Any, name: str) -> Value:
     """An attribute of a module that the region has deleted, or that was never in its dict."""
     by_class = find_in_mro(type(module.value), name) is not MISSING
     if by_class or hasattr(module.value, "__getattr__"):
@@ -63,7 +64,7 @@ def _without_attribute(trace: Trace, module: Any, name: str) -> Value | None:
 
 
 @implements(instance.set_module_attribute)
-def set_module_attribute(trace: Trace, module: Any, name: str, value: Any) -> None:
+def set_module_attribute(trace: Trace, module: Module, name: str, value: Any) -> None:
     kind: Any = type(module.value)
     raw = find_in_mro(kind, name)
     plain = kind.__setattr__ is types.ModuleType.__setattr__
@@ -142,7 +143,7 @@ def frame_cell(trace: Trace, frame: Frame, slot: int) -> Cell:
     cell = frame.locals[slot]
     if type(cell) is Lazy:
         if isinstance(cell.value, types.CellType):
-            cell = abstract.wrap_cell(trace, cell.value, cell.source)
+            cell = cells.wrap_cell(trace, cell.value, cell.source)
         else:
             cell = abstract.realize(trace, cell)
         frame.locals[slot] = cell
@@ -152,7 +153,7 @@ def frame_cell(trace: Trace, frame: Frame, slot: int) -> Cell:
     return made
 
 
-@implements(abstract.load_cell)
+@implements(cells.load_cell)
 def load_cell(trace: Trace, cell: Cell) -> Any:
     if type(cell.contents) is Lazy:
         cell.contents = abstract.realize(trace, cell.contents)
@@ -211,8 +212,6 @@ def import_from(trace: Trace, module: Value, name: str) -> Value | None:
 
 def frame_annotations(trace: Trace, value: object) -> Value:
     """The annotations of a function made while tracing: a tuple of names and values."""
-    from suture.compiler.objects import Dict
-
     parts = abstract.unpack(trace, value)
     pairs = zip(parts[::2], parts[1::2])
     return Dict({abstract.constant_value(trace, k): (k, v) for k, v in pairs})
@@ -233,7 +232,7 @@ def looks_at_locals(fn: object) -> bool:
     """Whether a function, or one that it wraps, reads the local variables of frames: of those that
     call it, which a variant does not have."""
     for _ in range(_WRAPPERS):
-        if type(fn) is not types.FunctionType:  # asks no object of the program for its class
+        if type(fn) is not types.FunctionType:  # reads `__class__` of no object of the program
             return False
         if "f_locals" in fn.__code__.co_names:
             return True

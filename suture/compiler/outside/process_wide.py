@@ -1,4 +1,4 @@
-"""What a program asks of its process: the environment variables."""
+"""What a program reads of its process: the environment variables."""
 
 from __future__ import annotations
 

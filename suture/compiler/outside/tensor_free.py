@@ -70,12 +70,12 @@ _ANYTHING = Lazy(torch, None)
 def tensor_free_frame(trace: Trace, depth: int) -> tuple[int, bool] | None:
     """The outermost of the frames below `depth` that can meet no tensor, as its place in the
     list of frames, and whether that goes for its whole call or for the rest of it only."""
-    for place in range(1, depth):
-        frame = trace.frames[place]
+    for index in range(1, depth):
+        frame = trace.frames[index]
         if frame.call is not None and _can_meet_none(trace, [frame.fn, *frame.call[1]]):
-            return place, True
-        if _can_meet_none(trace, _rest(trace, place, depth)):
-            return place, False
+            return index, True
+        if _can_meet_none(trace, _rest(trace, index, depth)):
+            return index, False
     return None
 
 
@@ -85,12 +85,12 @@ def _can_meet_none(trace: Trace, parts: list[Any]) -> bool:
     return is_tensor_free(parts, arrays=trace.region.chain[0].index > 0)
 
 
-def _rest(trace: Trace, place: int, depth: int) -> list[Any]:
+def _rest(trace: Trace, index: int, depth: int) -> list[Any]:
     """What a frame still holds before the instruction that runs now."""
-    frame, slots = trace.frames[place], ()
+    frame, slots = trace.frames[index], ()
     at = frame.ip
-    if place + 1 < depth:
-        inner = trace.frames[place + 1]
+    if index + 1 < depth:
+        inner = trace.frames[index + 1]
         if inner.call is None:
             return [_ANYTHING]
         at, slots = at - 1, inner.call[1]

@@ -39,12 +39,12 @@ from suture.compiler.objects import (
     Unknown,
     UnstableText,
     Value,
-    is_literal,
 )
+from suture.compiler.objects import cell as cells
 from suture.compiler.objects.bound_builtins import BOUND, bound_builtin, is_bound
 from suture.compiler.objects.constant import PLAIN_VALUE
 from suture.compiler.objects.frozen import is_form
-from suture.compiler.objects.lookup import RawItem, hides_dict, qualname_of, reads_itself
+from suture.compiler.objects.lookup import hides_dict, qualname_of, reads_itself
 from suture.compiler.objects.real_iterators import is_builtin_iterator, wrap_iterator
 from suture.compiler.objects.sequence import MOST_GUARDED
 from suture.compiler.objects.weakref import WeakProxy, WeakReference, shows_target
@@ -53,7 +53,8 @@ from suture.compiler.outside.growth import is_unstable
 from suture.compiler.outside.identity import is_general, stays_same
 from suture.compiler.outside.inputs import wrap_number
 from suture.compiler.outside.namespaces import move_globals
-from suture.runtime.predicates import Equals
+from suture.runtime.predicates import Equals, SameMembers, is_literal
+from suture.runtime.reads import RawItem, is_empty_cell
 from suture.runtime.sources import Source, pinned
 from suture.torch_private import operators
 
@@ -115,7 +116,7 @@ def _alias(trace: Trace, source: Source, found: Value, value: object) -> None:
         trace.guards.add(source, "same", found.source)
 
 
-@implements(abstract.wrap_cell)
+@implements(cells.wrap_cell)
 def wrap_cell(trace: Trace, cell: types.CellType, source: Source | None) -> Cell:
     known = trace.outside.cells.get(id(cell))
     if known is not None:
@@ -141,14 +142,6 @@ def wrap_code_constant(trace: Trace, value: object) -> Value:
         start, stop, step = map(Constant, (value.start, value.stop, value.step))
         return Slice(start, stop, step, source=pin(trace, value))
     return Constant(value)
-
-
-def is_empty_cell(cell: Any) -> bool:
-    try:
-        _ = cell.cell_contents
-    except ValueError:
-        return True
-    return False
 
 
 def _maker_for(value: Any) -> Wrap:
@@ -285,24 +278,11 @@ def _members(trace: Trace, value: Any, source: Source) -> Set:
             trace.guards.add(source, "truth", Equals(frozen))
         return Set({v: Constant(v) for v in value}, source, type(value))
     trace.guards.add(source.call(len), "equals", len(value))
-    trace.guards.add(source, "truth", _SameMembers(value))
+    trace.guards.add(source, "truth", SameMembers(value))
     made = Set(None, source, type(value))
     for item in value:
         made.add(trace, wrap_value(trace, item, pin(trace, item)))
     return made
-
-
-class _SameMembers:
-    """A predicate for guards: a set with exactly these objects."""
-
-    __slots__ = ("__name__", "members")
-
-    def __init__(self, members: Any) -> None:
-        self.members = list(members)
-        self.__name__ = "same_members"
-
-    def __call__(self, other: Any) -> bool:
-        return {id(m) for m in self.members} == {id(m) for m in other}
 
 
 @wraps(slice)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import gc
 import types
 from typing import Any
 
@@ -23,6 +22,7 @@ from suture.compiler.objects import (
 from suture.compiler.objects.wraps import wraps
 from suture.compiler.outside.identity import stays_same
 from suture.runtime.predicates import SameDefaults
+from suture.runtime.reads import mapping_behind
 from suture.runtime.sources import Source
 
 
@@ -68,24 +68,19 @@ def _partial(trace: Trace, value: Any, source: Source | None) -> Value:
 def _proxy(trace: Trace, value: object, source: Source | None) -> Value:
     source = source if source is not None else abstract.pinned(trace, value, "a view")
     trace.guards.add(source, "type", types.MappingProxyType)
-    behind = _behind(value)
+    behind = mapping_behind(value)
     if not isinstance(behind, dict):
         return Opaque(value, source)
-    return Proxy(abstract.wrap(trace, behind, source.call(_behind)), source)
+    return Proxy(abstract.wrap(trace, behind, source.call(mapping_behind)), source)
 
 
 @wraps(type({}.keys()), type({}.values()), type({}.items()))
 def _view(trace: Trace, value: object, source: Source | None) -> Value:
     source = source if source is not None else abstract.pinned(trace, value, "a view")
     trace.guards.add(source, "type", type(value))
-    of = abstract.wrap(trace, _behind(value), source.call(_behind))
+    of = abstract.wrap(trace, mapping_behind(value), source.call(mapping_behind))
     if not isinstance(of, Dict):
         return Opaque(value, source)
     made = DictView(of, type(value).__name__.removeprefix("dict_"))
     made.source = source
     return made
-
-
-def _behind(proxy: Any) -> Any:
-    """The mapping that a view shows."""
-    return gc.get_referents(proxy)[0]

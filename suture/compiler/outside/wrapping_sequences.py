@@ -41,7 +41,7 @@ def _list(trace: Trace, value: object, source: Source | None) -> Value:
 
 
 def _loaded(trace: Trace, value: Any, source: Source) -> list[Any]:
-    """The items of a list or tuple that somebody asks for."""
+    """The items of a list or tuple that is read."""
     if is_unstable(trace, source, len(value)):
         raise unstable_value(trace, source)
     return _items(trace, value, source)

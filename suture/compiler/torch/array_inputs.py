@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from suture.breaks import Break, arrays, calls
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
@@ -20,29 +18,11 @@ from suture.compiler.objects import (
 from suture.compiler.objects.array import Array
 from suture.compiler.objects.wraps import WRAPPERS
 from suture.compiler.outside.inputs import note_sizes, tensor_plan, wrap_number
-from suture.compiler.torch.arrays import is_number, tensor_over
+from suture.compiler.torch.arrays import is_number
 from suture.dynamic import NO_MARKS
+from suture.runtime.predicates import SameLayout
+from suture.runtime.reads import number_in_scalar, tensor_of_scalar, tensor_over
 from suture.runtime.sources import Source
-
-
-class _SameLayout:
-    """A predicate for guards: an array of this dtype, shape and strides."""
-
-    __slots__ = ("__name__", "layout")
-
-    def __init__(self, array: Any) -> None:
-        self.layout = _layout(array)
-        self.__name__ = f"array of {array.dtype} {array.shape}"
-
-    def __call__(self, array: Any) -> bool:
-        return self.layout == _layout(array)
-
-    def __repr__(self) -> str:
-        return self.__name__
-
-
-def _layout(array: Any) -> Any:
-    return array.dtype, array.shape, array.strides
 
 
 def _wrap_array(trace: Trace, value: Any, source: Source | None) -> Value:
@@ -60,7 +40,7 @@ def _wrap_array(trace: Trace, value: Any, source: Source | None) -> Value:
     fake = trace.graph.fake_tensor(real, over, plan.context)
     node = trace.graph.add_input(source, real, fake, convert=tensor_over)
     if plan.context is None:
-        trace.guards.add(source, "truth", _SameLayout(value))
+        trace.guards.add(source, "truth", SameLayout(value))
     else:  # its sizes have changed
         trace.guards.add(over, "tensor", plan.spec(real, fake))
         note_sizes(trace, fake, over, plan)
@@ -79,7 +59,7 @@ def _wrap_scalar(trace: Trace, value: Any, source: Source | None) -> Value:
         return _changing_scalar(trace, value, source)
     if value != value:
         return Opaque(value, source)
-    trace.guards.add(source.call(_number_of), "equals", number)
+    trace.guards.add(source.call(number_in_scalar), "equals", number)
     return Constant(value, source)
 
 
@@ -88,7 +68,7 @@ def _changing_scalar(trace: Trace, value: Any, source: Source) -> Value:
         real = tensor_of_scalar(value)
     except TypeError:
         return Opaque(value, source)
-    inner = source.call(_number_of)
+    inner = source.call(number_in_scalar)
     trace.region.history.changes(inner.path())
     number = wrap_number(trace, value.item(), inner)
     if number is None:
@@ -96,15 +76,6 @@ def _changing_scalar(trace: Trace, value: Any, source: Source) -> Value:
     fake = trace.graph.fake_tensor(real, source, None)
     node = trace.graph.add_input(source, real, fake, convert=tensor_of_scalar)
     return Array(Tensor(node, fake), source, number)
-
-
-def tensor_of_scalar(scalar: Any) -> torch.Tensor:
-    """A tensor with the number in a scalar."""
-    return torch.from_numpy(numpy.asarray(scalar))
-
-
-def _number_of(scalar: Any) -> Any:
-    return scalar.item()
 
 
 def _seed(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:

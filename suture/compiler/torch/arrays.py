@@ -29,6 +29,7 @@ from suture.compiler.objects import (
 )
 from suture.compiler.objects.array import Array, ArrayMethod, numpy_dtype
 from suture.compiler.objects.wraps import WRAPPERS
+from suture.runtime.reads import tensor_over
 
 _REDUCTIONS = frozenset(["sum", "prod", "max", "min", "mean", "amax", "amin", "argmax", "argmin"])
 _MADE = frozenset(
@@ -68,7 +69,7 @@ def write_array(trace: Trace, name: str) -> None:
     trace.numbers.arrays_written = True
 
 
-@implements(abstract.call_numpy)
+@implements(array.call_numpy)
 def call_numpy(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
     name = _numpy_name(real)
     if name is None:
@@ -141,8 +142,8 @@ def array_method(
     return _array_node(trace, target, [array, Constant(name), *args], kwargs, name)
 
 
-@implements(abstract.number_in)
-def number_in(trace: Trace, array: Array) -> Value | None:
+@implements(array.number_in)
+def number_in(trace: Trace, array: Array) -> Value:
     if array.number is not None:
         return array.number
     return abstract.tensor_to_number(trace, array.tensor, "item")
@@ -195,15 +196,15 @@ def _as_doubles(trace: Trace, operand: Value) -> Value:
     return _array_node(trace, nodes.array_method, asked, {}, "astype")
 
 
-@implements(abstract.array_setitem)
-def array_setitem(trace: Trace, array: Array, key: Value, value: Value) -> Value:
+@implements(array.array_store)
+def array_store(trace: Trace, array: Array, key: Value, value: Value) -> Value:
     write_array(trace, "__setitem__")
     _array_node(trace, nodes.array_setitem_, [array, key, value], {}, "__setitem__")
     return Constant(None)
 
 
 @implements(array.array_attribute)
-def array_attribute(trace: Trace, array: Array, name: str) -> Value | None:
+def array_attribute(trace: Trace, array: Array, name: str) -> Value:
     value = array.tensor.value
     if name == "shape":
         return Tuple(list(abstract.tensor_shape(trace, array.tensor).items))
@@ -369,10 +370,3 @@ def _from_numpy(
     if len(args) == 1 and isinstance(args[0], Array) and not args[0].is_scalar:
         return abstract.add_node(trace, "call_method", "detach", [args[0].tensor], {})
     raise Break(calls.C_FUNCTION, function="torch.from_numpy")
-
-
-def tensor_over(array: Any) -> torch.Tensor:
-    """A tensor over the memory of an array, also of one that may not be written."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return torch.from_numpy(array)

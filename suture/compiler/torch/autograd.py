@@ -187,7 +187,7 @@ def _replay(trace: Trace, cls: Class, given: list[Any]) -> Value | None:
     leaves = [a for a in given if isinstance(a, Tensor)]
     at = iter(range(len(leaves)))
     structure = tuple(
-        trees.Leaf(next(at)) if isinstance(a, Tensor) else trees.Held(a) for a in given
+        trees.Leaf(next(at)) if isinstance(a, Tensor) else trees.NotInGraph(a) for a in given
     )
     ctx = Context(_needs_of(given))
     forward, result = _trace_forward(trace, cls, ctx, structure, leaves)

@@ -22,6 +22,7 @@ from suture.compiler.graph import OpFailed
 from suture.compiler.graph.derivatives import saving
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Tensor
+from suture.compiler.objects import tensor as tensor_values
 from suture.compiler.torch.derivatives import guard_reached, is_plain
 from suture.compiler.torch.hooks import keep_hook
 from suture.compiler.torch.tensor_attributes import tensor_attribute
@@ -114,13 +115,13 @@ def _run(
     if not all(_fits(leaf, value) for leaf, value in zip(leaves, made)):
         raise refused
     _guard(trace, found, leaves)
-    derivatives.spend(freed, position)
+    derivatives.note_freed(freed, position)
     derivatives.losses[id(loss.value)] = (loss.value, position)
-    shown = _shown(trace)
+    uses = _uses_of_storages(trace)
     for number, (leaf, grad, value) in enumerate(zip(leaves, before, made)):
         if value is not None:
             new = abstract.from_value(trace, trace.graph.getitem(node, number, value), value)
-            _accumulate(trace, leaf, grad, new, shown[tensor_parts.storage_key(value)] > 1)
+            _accumulate(trace, leaf, grad, new, uses[tensor_parts.storage_key(value)] > 1)
 
 
 def _leaf(trace: Trace, fake: torch.Tensor) -> Any:
@@ -158,7 +159,7 @@ def _is_dense(tensor: torch.Tensor) -> bool:
 
 
 def _takes(leaf: Tensor, grad: Any) -> bool:
-    """Whether what stands in `.grad` is nothing, or a plain tensor that can be added to."""
+    """Whether what is in `.grad` is nothing, or a plain tensor that can be added to."""
     if grad.is_constant():
         return grad.constant() is None
     plain = isinstance(grad, Tensor) and is_plain(grad) and not grad.value.requires_grad
@@ -191,7 +192,7 @@ def _accumulate(trace: Trace, leaf: Tensor, grad: Any, new: Any, shared: bool) -
     if shared or not _is_laid_out(leaf.value, new.value):
         own = abstract.call_torch(trace, torch.empty_like, [leaf], {})
         new = abstract.add_node(trace, "call_method", "copy_", [own, new], {})
-    abstract.tensor_set_attribute(trace, leaf, "grad", new)
+    tensor_values.tensor_set_attribute(trace, leaf, "grad", new)
 
 
 def _is_laid_out(leaf: torch.Tensor, grad: torch.Tensor) -> bool:
@@ -200,7 +201,7 @@ def _is_laid_out(leaf: torch.Tensor, grad: torch.Tensor) -> bool:
     return all(mine == theirs for mine, theirs, size in strides if size != 1)
 
 
-def _shown(trace: Trace) -> Counter[int]:
+def _uses_of_storages(trace: Trace) -> Counter[int]:
     """How many tensors of the graph show each memory."""
     found: dict[int, torch.Tensor] = {}
     for node in trace.graph.graph.nodes:

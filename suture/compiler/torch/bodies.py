@@ -154,7 +154,7 @@ def _is_restored(trace: Trace, variable: Object, name: str) -> bool:
 
 
 def _holds_others(structure: object) -> bool:
-    if isinstance(structure, trees.Held):
+    if isinstance(structure, trees.NotInGraph):
         return True
     if isinstance(structure, dict):
         return any(_holds_others(s) for s in structure.values())

@@ -37,6 +37,7 @@ from suture.compiler.graph import (
 from suture.compiler.objects import Symbol, Tensor, tensor
 from suture.compiler.outside.identity import owner_of
 from suture.compiler.torch.subclasses import PLAIN
+from suture.compiler.torch.symbols import symbol_truth
 from suture.runtime.sources import Source
 from suture.torch_private.tensor_parts import version_of
 
@@ -143,12 +144,12 @@ def _is_module_state(trace: Trace, source: Source | None) -> bool:
     return abstract.is_fixed(trace, source.base) or owner_of(trace, source) is not None
 
 
-def _is_data_dependent(trace: Trace, condition: Value) -> bool:
+def _is_data_dependent(trace: Trace, condition: Any) -> bool:
     """Whether only the running graph can tell if the condition holds."""
     if isinstance(condition, Tensor):
         return condition.value.numel() == 1 and abstract.known_number(trace, condition) is None
     try:
-        abstract.symbol_truth(trace, condition)
+        symbol_truth(trace, condition)
     except Break:
         return True
     return False

@@ -31,7 +31,7 @@ def guard_history(trace: Trace, tensor: Tensor) -> None:
             trace.guards.add(tensor.source.attr(name), "equals", known)
 
 
-def fact_of_history(trace: Trace, tensor: Tensor, name: str) -> Value | None:
+def fact_of_history(trace: Trace, tensor: Tensor, name: str) -> Value:
     """`is_leaf` or `retains_grad` of an input."""
     guard_history(trace, tensor)
     kept = name == "retains_grad" and tensor.example is not None
@@ -101,7 +101,7 @@ def _differentiate(
     except OpFailed:
         raise refused from None
     guard_reached(trace, found, inputs)
-    derivatives.spend(freed, position)
+    derivatives.note_freed(freed, position)
     same = [t for t in (*outputs, *inputs, *(grads or ())) if isinstance(t, Tensor)]
     return Tuple([_result(trace, node, i, value, same) for i, value in enumerate(made)])
 

@@ -16,7 +16,7 @@ from suture.torch_private import operators
 def _lazy_property(
     trace: Trace, function: Value, args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
-    """Through a class, which asks whether there is one: an object that is made for the answer."""
+    """Through a class, which tests whether there is one: an object that is made for the answer."""
     through_class = len(args) > 1 and args[1].is_constant() and args[1].constant() is None
     if not through_class or kwargs:
         return abstract.inline(trace, function, args, kwargs)

@@ -38,7 +38,7 @@ class Placed(Frozen):
 
 
 class Mesh(Frozen):
-    """A DeviceMesh. What is read here is fixed when it is made; the rest Python asks."""
+    """A DeviceMesh. What is read here is fixed when it is made; the rest is read by Python."""
 
     __slots__ = ()
 

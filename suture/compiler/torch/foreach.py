@@ -72,9 +72,9 @@ def _group_tensors(trace: Trace, target: Any, args: list[Value], kwargs: dict[st
     except RuntimeError:
         raise Break(calls.C_FUNCTION, function=target.__name__) from None  # it says what is wrong
     entries = {}
-    for kind, (_, places) in groups.items():
-        parts = [List([one[i] for i in places] if one else []) for one in lists]
-        numbers = List([Constant(i) for i in places] if numbered else [])
+    for kind, (_, indices) in groups.items():
+        parts = [List([one[i] for i in indices] if one else []) for one in lists]
+        numbers = List([Constant(i) for i in indices] if numbered else [])
         key = abstract.known(trace, kind)
         entries[key.hash_key(trace)] = (key, Tuple([List(parts), numbers]))
     return Dict(entries)

@@ -29,24 +29,24 @@ from suture.torch_private import tensor_parts, thread_state
 from suture.torch_private.tensor_parts import DeviceContext, device_constructors
 
 
-def mode_at(place: int) -> Any:
-    """The mode at that place of torch's own stack."""
-    return thread_state.function_stack_at(place)
+def mode_at(index: int) -> Any:
+    """The mode at that index of torch's own stack."""
+    return thread_state.function_stack_at(index)
 
 
 def begin_modes(trace: Trace, active: list[Any]) -> None:
     """The modes that are active when the region begins, outermost first."""
     trace.modes.modes_at_start = [
-        Lazy(mode, abstract.pinned(trace, place, f"mode {place}").call(mode_at))
-        for place, mode in enumerate(active)
+        Lazy(mode, abstract.pinned(trace, index, f"mode {index}").call(mode_at))
+        for index, mode in enumerate(active)
     ]
     trace.modes.function_modes = list(trace.modes.modes_at_start)
     trace.modes.overridable_seen = trace.modes.overridable_seen or bool(active)
 
 
-def function_mode(trace: Trace, place: int) -> Any:
-    """The mode at a place of the stack, looked at."""
-    found = abstract.realize(trace, trace.modes.function_modes[place])
+def function_mode(trace: Trace, index: int) -> Any:
+    """The mode at an index of the stack, looked at."""
+    found = abstract.realize(trace, trace.modes.function_modes[index])
     for modes in (trace.modes.function_modes, trace.modes.modes_at_start):
         for i, held in enumerate(modes):
             if type(held) is Lazy and held.value is getattr(found, "value", None):
@@ -87,7 +87,7 @@ def _is_device(trace: Trace, mode: object) -> bool:
 
 def call_function_mode(
     trace: Trace, func: object, kinds: Value, args: list[Any], kwargs: dict[str, Value], plain: bool
-) -> Value | None:
+) -> Value:
     """What the innermost mode says. The stack is without it meanwhile."""
     mode = function_mode(trace, -1)
     kept = trace.modes.function_modes
@@ -109,7 +109,7 @@ def call_function_mode(
     return result
 
 
-def _on_device(trace: Trace, mode: Value, func: Any, args: list[Any], kwargs: Any) -> Value | None:
+def _on_device(trace: Trace, mode: Value, func: Any, args: list[Any], kwargs: Any) -> Value:
     """A default device: functions that make tensors are told of it."""
     try:
         makes = func.real() in _constructors()
@@ -139,7 +139,7 @@ def mode_operator(trace: Trace, name: str, *operands: object) -> Value | None:
 
 
 @implements(abstract.device_block)
-def device_block(trace: Trace, device: Any, name: str) -> Value:
+def device_block(trace: Trace, device: torch.device, name: str) -> Value:
     if name == "__exit__":
         pop_mode(trace)
         return Constant(None)
@@ -150,10 +150,10 @@ def device_block(trace: Trace, device: Any, name: str) -> Value:
 
 def default_device(trace: Trace) -> Any:
     """The device of the innermost block, or the one that was set for the process."""
-    for place in reversed(range(len(trace.modes.function_modes))):
-        if _is_device(trace, trace.modes.function_modes[place]):
+    for index in reversed(range(len(trace.modes.function_modes))):
+        if _is_device(trace, trace.modes.function_modes[index]):
             return abstract.finish(
-                trace, abstract.getattr(trace, function_mode(trace, place), "device")
+                trace, abstract.getattr(trace, function_mode(trace, index), "device")
             )
     return Constant(torch.get_default_device())
 

@@ -124,7 +124,7 @@ def _register_hook(trace: Trace, target: Any, args: Any, kwargs: Any) -> Value:
 def _fits(body: Any, value: torch.Tensor) -> bool:
     """Whether a hook gives a gradient of its tensor, or None."""
     if not body.values:
-        return isinstance(body.result, trees.Held) and body.result.variable.is_constant()
+        return isinstance(body.result, trees.NotInGraph) and body.result.variable.is_constant()
     made = body.values[0]
     plain = isinstance(body.result, trees.Leaf) and isinstance(made, torch.Tensor)
     return plain and made.shape == value.shape and made.dtype == value.dtype

@@ -16,31 +16,36 @@ from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.objects import Constant, List, Slice, Symbol, Tensor, Tuple
 from suture.compiler.objects.array import Array
+from suture.compiler.torch.slot_overrides import override_of_slot
 
 _WHOLE = slice(None)
 
 
-@implements(abstract.tensor_getitem)
-def tensor_getitem(trace: Trace, tensor: Tensor, key: object) -> Value | None:
-    key = _with_tensors(trace, key)
-    found = _mapped_item(trace, tensor, key) if trace.modes.mapped else None
+@implements(abstract.tail_getitem, Tensor)
+def tensor_getitem(trace: Trace, obj: Tensor, key: Value) -> Value:
+    """A key of symbols selects without specialising them."""
+    overridden = override_of_slot(trace, obj, "__getitem__", [key])
+    if overridden is not None:
+        return overridden
+    at = _with_tensors(trace, key)
+    found = _mapped_item(trace, obj, at) if trace.modes.mapped else None
     if found is None:
-        found = _selected(trace, tensor, key)
+        found = _selected(trace, obj, at)
     return (
-        found
-        if found is not None
-        else abstract.call_torch(trace, operator.getitem, [tensor, key], {})
+        found if found is not None else abstract.call_torch(trace, operator.getitem, [obj, at], {})
     )
 
 
-@implements(abstract.tensor_setitem)
-def tensor_setitem(trace: Trace, tensor: Tensor, key: object, value: object) -> None:
-    key = _with_tensors(trace, key)
-    part = _selected(trace, tensor, key)
+@implements(abstract.set_item, Tensor)
+def tensor_setitem(trace: Trace, obj: Tensor, key: Value, value: Value) -> None:
+    if override_of_slot(trace, obj, "__setitem__", [key, value]) is not None:
+        return
+    at = _with_tensors(trace, key)
+    part = _selected(trace, obj, at)
     if part is not None:
         abstract.call_torch(trace, operator.setitem, [part, Constant(Ellipsis), value], {})
         return
-    abstract.call_torch(trace, operator.setitem, [tensor, key, value], {})
+    abstract.call_torch(trace, operator.setitem, [obj, at, value], {})
 
 
 def _mapped_item(trace: Trace, tensor: Tensor, key: object) -> Value | None:

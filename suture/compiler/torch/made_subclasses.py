@@ -22,7 +22,7 @@ from suture.torch_private import tensor_parts
 @implements(abstract.make_tensor_instance)
 def make_tensor_instance(
     trace: Trace, cls: Class, args: list[Any], kwargs: dict[str, Any]
-) -> Value | None:
+) -> Value:
     real = cls.value
     if is_wrapper_class(real):
         return make_wrapper(trace, cls, args, kwargs)

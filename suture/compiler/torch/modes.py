@@ -169,7 +169,7 @@ def _read_state(trace: Trace, target: Any, args: Any, kwargs: dict[str, Value]) 
     if target is torch.get_default_device:
         device = abstract.constant_value(trace, default_device(trace))
         if device.index is None and device.type not in ("cpu", "meta"):
-            raise Break(calls.C_FUNCTION, function=name)  # torch asks the device for its number
+            raise Break(calls.C_FUNCTION, function=name)  # torch reads the number of the device
         return Constant(device)
     if name.startswith(("are_", "get_", "is_")):
         return abstract.known(trace, target(*[abstract.constant_value(trace, a) for a in args]))

@@ -14,8 +14,9 @@ from suture.breaks import Break, tensors
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
-from suture.compiler.objects import Constant, Tensor, is_literal
-from suture.compiler.outside.aliasing import offset_of
+from suture.compiler.objects import Constant, Tensor
+from suture.runtime.predicates import is_literal
+from suture.runtime.reads import offset_of
 from suture.torch_private.tensor_parts import (
     is_traceable_wrapper_subclass,
     is_view,
@@ -95,14 +96,14 @@ def _memory_of(trace: Trace, tensor: Tensor) -> list[tuple[Any, torch.Tensor]]:
     """The inputs in whose memory a tensor lies: source and example of each."""
     if is_traceable_wrapper_subclass(tensor.value):
         raise _unknown(tensor)
-    place = storage_key(tensor.value)
+    storage = storage_key(tensor.value)
     found = []
     for _, variable in trace.outside.known.values():
         if not isinstance(variable, Tensor) or variable.source is None or variable.example is None:
             continue
         if is_traceable_wrapper_subclass(variable.value):
             continue
-        if variable is tensor or storage_key(variable.value) == place:
+        if variable is tensor or storage_key(variable.value) == storage:
             found.append((variable.source, variable.example))
     return found
 

@@ -36,8 +36,9 @@ from suture.compiler.objects import (
     Tuple,
     tensor,
 )
-from suture.compiler.objects.held import RealIdentity
+from suture.compiler.objects import tensor as tensor_values
 from suture.compiler.objects.methods import method
+from suture.compiler.objects.real_object import RealIdentity
 from suture.compiler.objects.torch_switch import FunctionSwitch, Switch, leave, state_behind
 from suture.compiler.objects.wraps import wraps
 from suture.compiler.torch.function_modes import call_function_mode, mode_operator, modes_see
@@ -110,7 +111,7 @@ def call_torch_function(
     args: list[Any],
     kwargs: dict[str, Value],
     plain: bool,
-) -> Value | None:
+) -> Value:
     """The result of the first override that does not decline. `plain`: as C calls it, without empty
     keyword arguments."""
     kinds = Tuple([abstract.wrap(trace, v.cls, None) for v in found])
@@ -182,7 +183,7 @@ def _call_field(trace: Trace, real: Any, args: list[Any]) -> Value | None:
     if real.__name__ == "__get__":
         return abstract.torch_attribute(trace, args[0], field.__name__)
     if real.__name__ == "__set__" and len(args) == 2:
-        abstract.tensor_set_attribute(trace, args[0], field.__name__, args[1])
+        tensor_values.tensor_set_attribute(trace, args[0], field.__name__, args[1])
         return Constant(None)
     return None
 
@@ -239,7 +240,7 @@ def operator_override(trace: Trace, name: str, *operands: object) -> Value | Non
 
 
 @implements(abstract.special_override)
-def special_override(trace: Trace, tensor: Value, method: str, args: list[Any]) -> Any:
+def special_override(trace: Trace, tensor: Value, method: str, args: list[Any]) -> Value | None:
     if not isinstance(tensor, Tensor) or (tensor.cls in PLAIN and not modes_see(trace)):
         return None
     if tensor.cls not in PLAIN:
@@ -296,7 +297,7 @@ def _torch_operator(trace: Trace, name: str, operands: Any) -> Value:
 @implements(tensor.base_method)
 def base_method(
     trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     found = overridden_by(trace, [tensor, *args], kwargs) if trace.modes.overridable_seen else []
     if not found:
         return abstract.add_node(trace, "call_method", name, [tensor, *args], kwargs)

@@ -1,7 +1,7 @@
 """Functions of autograd as two graphs: forward and backward.
 
 Where a graph cannot hold what a torch.autograd.Function works with (objects, lists, tensors of
-closures), a Function made of its traced forward and backward stands in the graph in its place.
+closures), a Function made of its traced forward and backward is in the graph instead.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ReplayedFunction(torch.nn.Module):
         self.function = _function_of(forward, backward, plan)
 
     def __reduce__(self) -> Any:
-        return ReplayedFunction, (*self.bodies, self.plan)  # Inductor's cache asks
+        return ReplayedFunction, (*self.bodies, self.plan)  # for Inductor's cache
 
     def __call__(self, *flat: list[Value]) -> Any:
         return self.forward(*flat)  # hooks on all modules are about those of the program

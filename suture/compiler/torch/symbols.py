@@ -12,11 +12,13 @@ from suture import config
 from suture.breaks import Break, control_flow
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
+from suture.compiler.calls.functions import constant_method
 from suture.compiler.core import Trace, Value
 from suture.compiler.graph.bounds import bounds_of
 from suture.compiler.graph.names import TorchName
 from suture.compiler.language.operators import COMPARE, real_operator, unary_operator
 from suture.compiler.objects import Constant, Symbol, Tensor, tensor
+from suture.compiler.objects import tensor as tensor_values
 from suture.compiler.outside.growth import is_unstable, unstable_value
 from suture.torch_private import symbolic_shapes
 
@@ -41,7 +43,7 @@ def specialise(trace: Trace, symbol: Symbol) -> Any:
         raise unbacked_decision(trace, error) from None
 
 
-@implements(abstract.symbol_truth)
+@implements(tensor_values.symbol_truth)
 def symbol_truth(trace: Trace, symbol: Symbol) -> bool:
     value = symbol.value
     try:
@@ -52,16 +54,33 @@ def symbol_truth(trace: Trace, symbol: Symbol) -> bool:
         raise unbacked_decision(trace, error) from None
 
 
-@implements(abstract.symbol_to_bool)
-def symbol_to_bool(trace: Trace, symbol: Symbol) -> Value | None:
-    if isinstance(symbol.value, torch.SymBool):
-        return symbol
-    return abstract.call_torch(trace, operator.ne, [symbol, Constant(0)], {})
+@implements(abstract.to_bool, Symbol)
+def symbol_to_bool(trace: Trace, variable: Symbol) -> Value:
+    if isinstance(variable.value, torch.SymBool):
+        return variable
+    return abstract.call_torch(trace, operator.ne, [variable, Constant(0)], {})
 
 
-@implements(abstract.symbol_not)
-def symbol_not(trace: Trace, symbol: Symbol) -> Value | None:
-    return abstract.call_torch(trace, torch.sym_not, [symbol_to_bool(trace, symbol)], {})
+@implements(abstract.negate, Symbol)
+def symbol_not(trace: Trace, variable: Symbol) -> Value:
+    return abstract.call_torch(trace, torch.sym_not, [symbol_to_bool(trace, variable)], {})
+
+
+@implements(abstract.integer, Symbol)
+def symbol_integer(trace: Trace, variable: Symbol) -> int:
+    if variable.python_type() is float:
+        abstract.raise_(trace, TypeError, "'float' object cannot be interpreted as an integer")
+    return int(abstract.specialise(trace, variable))
+
+
+@implements(abstract.number_of, Symbol)
+def symbol_number(trace: Trace, value: Symbol, kind: type, method: str) -> Any:
+    if value.python_type() is kind:
+        return value
+    if value.python_type() is bool or kind is complex:
+        return Constant(kind(abstract.specialise(trace, value)))
+    target = torch.sym_float if kind is float else torch.sym_int
+    return abstract.call_torch(trace, target, [value], {})
 
 
 def holds_symbols(args: list[Any], kwargs: dict[str, Any]) -> bool:
@@ -174,13 +193,13 @@ def _decision_on(trace: Trace, symbol: Symbol, text: str) -> Break:
         (s for s in symbolic_shapes.expression(symbol.value).free_symbols if s in known),
         key=str,
     )
-    places = [
+    origins_text = [
         f'{name} comes from File "{at[0]}", line {at[1]}'
         for name, at in (known[s] for s in used)
         if at
     ]
     subject = ", ".join(known[s][0] for s in used) or "a number"
-    origin = ", ".join(places) or "a tensor"
+    origin = ", ".join(origins_text) or "a tensor"
     return Break(control_flow.UNBACKED_DECISION, expression=f"{subject} {text}", origin=origin)
 
 
@@ -200,7 +219,7 @@ def unbacked_decision(trace: Trace, error: Any) -> Break:
     origins = trace.graph.origins
     used = sorted((s for s in error.cond.free_symbols if s in origins), key=str)
     names = {s: origins[s][0] for s in used}
-    places = [
+    origins_text = [
         f'{name} comes from File "{at[0]}", line {at[1]}'
         for name, at in (origins[s] for s in used)
         if at
@@ -208,14 +227,14 @@ def unbacked_decision(trace: Trace, error: Any) -> Break:
     from suture.compiler.guards.shapes import expression_text
 
     expression = expression_text(error.cond, names)
-    origin = ", ".join(places) or "a size marked unbacked"
+    origin = ", ".join(origins_text) or "a size marked unbacked"
     return Break(control_flow.UNBACKED_DECISION, expression=expression, origin=origin)
 
 
 @implements(tensor.symbol_method)
 def symbol_method(
     trace: Trace, symbol: Symbol, name: str, args: list[Any], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     kind = symbol.python_type()
     if name == "__index__" or (name in ("__int__", "__trunc__") and kind is int):
         return symbol
@@ -223,7 +242,7 @@ def symbol_method(
         return abstract.fold(trace, float.is_integer, [symbol], {})
     if name in ("conjugate", "as_integer_ratio", "bit_length", "is_integer", "hex", "to_bytes"):
         known = Constant(kind(specialise(trace, symbol)))
-        return abstract.constant_method(trace, known, name, args, kwargs)
+        return constant_method(trace, known, name, args, kwargs)
     if name == "__float__":
         return abstract.call_torch(trace, torch.sym_float, [symbol], {})
     if name == "__int__":
@@ -234,7 +253,7 @@ def symbol_method(
     if hasattr(operator, plain) and len(args) == 1:
         return abstract.call_torch(trace, getattr(operator, plain), [symbol, *args], {})
     known = Constant(kind(specialise(trace, symbol)))
-    return abstract.constant_method(trace, known, name, args, kwargs)
+    return constant_method(trace, known, name, args, kwargs)
 
 
 def number_from_data(trace: Trace, tensor: Tensor, method: str) -> Any:

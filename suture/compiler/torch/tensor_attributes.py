@@ -18,15 +18,16 @@ from suture.compiler.models import model_named
 from suture.compiler.objects import (
     Constant,
     Object,
+    Refused,
     Size,
     Symbol,
     Tensor,
     TensorMethod,
     Value,
-    is_literal,
     refused,
     tensor,
 )
+from suture.compiler.objects import tensor as tensor_values
 from suture.compiler.objects.tensor import KNOWN_METHODS, KNOWN_PROPERTIES, BaseMethod
 from suture.compiler.torch.derivatives import fact_of_history
 from suture.compiler.torch.overrides import override_of_method
@@ -39,13 +40,14 @@ from suture.compiler.torch.tensors import (
     tensor_to_number,
 )
 from suture.compiler.torch.wrappers import hides_method, wrapper_attribute
+from suture.runtime.predicates import is_literal
 from suture.torch_private import autograd_parts, tensor_parts
 
 _COMPUTED = frozenset({"T", "mT", "H", "mH", "real", "imag"})
 
 
 @implements(tensor.tensor_attribute)
-def tensor_attribute(trace: Trace, tensor: Tensor, name: str) -> Value | None:
+def tensor_attribute(trace: Trace, tensor: Tensor, name: str) -> Value:
     if tensor.attrs is not None and name in tensor.attrs:
         return tensor.attrs[name]
     if tensor.cls not in PLAIN:
@@ -56,7 +58,7 @@ def tensor_attribute(trace: Trace, tensor: Tensor, name: str) -> Value | None:
 
 
 @implements(abstract.torch_attribute)
-def torch_attribute(trace: Trace, tensor: Tensor, name: str) -> Value | None:
+def torch_attribute(trace: Trace, tensor: Tensor, name: str) -> Value:
     if trace.modes.overridable_seen:
         overridden = abstract.field_override(trace, tensor, name)
         if overridden is not None:
@@ -97,7 +99,7 @@ def torch_attribute(trace: Trace, tensor: Tensor, name: str) -> Value | None:
 
 
 @implements(abstract.base_tensor_attribute)
-def base_tensor_attribute(trace: Trace, tensor: Tensor, base: type, name: str) -> Value | None:
+def base_tensor_attribute(trace: Trace, tensor: Tensor, base: type, name: str) -> Value:
     if base is tensor_parts.TensorBase and callable(getattr(base, name)):
         return BaseMethod(tensor, name)
     if callable(getattr(torch.Tensor, name)):
@@ -107,7 +109,7 @@ def base_tensor_attribute(trace: Trace, tensor: Tensor, base: type, name: str) -
     return torch_attribute(trace, tensor, name)
 
 
-def _instance_attribute_of_tensor(trace: Trace, tensor: Tensor, name: str) -> Value | None:
+def _instance_attribute_of_tensor(trace: Trace, tensor: Tensor, name: str) -> Value:
     if tensor.example is not None and tensor.cls in PLAIN:
         if hasattr(tensor.example, name):
             return abstract.wrap(trace, getattr(tensor.example, name), tensor.source.attr(name))
@@ -124,11 +126,11 @@ def _instance_attribute_of_tensor(trace: Trace, tensor: Tensor, name: str) -> Va
     return no_attribute(trace, tensor, name)
 
 
-def autograd_attribute(trace: Trace, tensor: Tensor, name: str) -> Value | None:
+def autograd_attribute(trace: Trace, tensor: Tensor, name: str) -> Value:
     if name == "grad" and tensor.example is not None and tensor.example.is_leaf:
-        place = tensor.source.attr("grad")
-        trace.outside.loose.add(id(place))  # each backward may make a new one
-        return abstract.wrap(trace, tensor.example.grad, place)
+        source = tensor.source.attr("grad")
+        trace.outside.loose.add(id(source))  # each backward may make a new one
+        return abstract.wrap(trace, tensor.example.grad, source)
     if name in ("grad", "_grad") and tensor.example is None and not tensor.value.requires_grad:
         return Constant(None)
     if name == "grad_fn" and (not tensor.value.requires_grad or tensor.value.is_leaf):
@@ -144,7 +146,7 @@ def autograd_attribute(trace: Trace, tensor: Tensor, name: str) -> Value | None:
 
 @implements(refused.method_of_refused)
 def method_of_refused(
-    trace: Trace, tensor: Any, name: str, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, tensor: Refused, name: str, args: list[Any], kwargs: dict[str, Value]
 ) -> Value:
     model = model_named(f"Tensor.{name}") if name.startswith("sparse_resize_") else None
     if model is not None:
@@ -152,7 +154,7 @@ def method_of_refused(
     raise tensor.why()
 
 
-@implements(abstract.tensor_set_attribute)
+@implements(tensor_values.tensor_set_attribute)
 def tensor_set_attribute(trace: Trace, tensor: Tensor, name: str, value: Value) -> None:
     set_attribute(trace, tensor, name, value)
 
@@ -174,7 +176,7 @@ def _dimension(trace: Trace, tensor: Tensor, i: int, size: Any) -> Value:
 
 
 @implements(abstract.tensor_length)
-def tensor_length(trace: Trace, tensor: Tensor) -> Value | None:
+def tensor_length(trace: Trace, tensor: Tensor) -> Value:
     if tensor.value.dim() == 0:
         return abstract.raise_(trace, TypeError, "len() of a 0-d tensor")
     return _dimension(trace, tensor, 0, tensor.value.shape[0])
@@ -183,7 +185,7 @@ def tensor_length(trace: Trace, tensor: Tensor) -> Value | None:
 @implements(abstract.tensor_method)
 def tensor_method(
     trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     if trace.modes.overridable_seen or any(type(a) is Object for a in args):
         overridden = override_of_method(trace, tensor, name, args, kwargs)
         if overridden is not None:
@@ -211,7 +213,7 @@ def tensor_method(
     return tensor_node(trace, tensor, name, args, kwargs)
 
 
-def _pick(trace: Trace, shape: Size, args: list[Any]) -> Value | None:
+def _pick(trace: Trace, shape: Size, args: list[Any]) -> Value:
     at = abstract.integer(trace, args[0])
     if not -len(shape.items) <= at < len(shape.items):
         n = len(shape.items)
@@ -225,7 +227,7 @@ def _pick(trace: Trace, shape: Size, args: list[Any]) -> Value | None:
 
 def _known_method(
     trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     values = [a.value if isinstance(a, Tensor) else abstract.constant_value(trace, a) for a in args]
     named = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
     with trace.graph.fake:
@@ -235,7 +237,7 @@ def _known_method(
 
 def _measure(
     trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: dict[str, Value]
-) -> Value | None:
+) -> Value:
     with trace.graph.fake:
         values = [abstract.constant_value(trace, a) for a in args]
         named = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
@@ -247,8 +249,8 @@ def _measure(
 
 @implements(abstract.tensor_node)
 def tensor_node(
-    trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: Any
-) -> Value | None:
+    trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: dict[str, Value]
+) -> Value:
     method = getattr(torch.Tensor, name, None)
     verdict = rule_of(trace, method) if method is not None else None
     if verdict is not None:

@@ -27,8 +27,8 @@ from suture.compiler.objects import (
     Tensor,
     Tuple,
     Value,
-    is_literal,
 )
+from suture.compiler.objects import array as array_values
 from suture.compiler.objects.array import Array
 from suture.compiler.objects.struct_tuple import StructTuple
 from suture.compiler.torch.constructors import holds_tensor
@@ -37,6 +37,7 @@ from suture.compiler.torch.missing_kernels import no_fake_kernel
 from suture.compiler.torch.outputs import refuse_resize
 from suture.compiler.torch.parameters import make_leaf, makes_leaf
 from suture.compiler.torch.records import record_proxy
+from suture.compiler.torch.slot_overrides import override_of_slot
 from suture.compiler.torch.subclasses import with_class
 from suture.compiler.torch.symbols import (
     decided,
@@ -47,6 +48,7 @@ from suture.compiler.torch.symbols import (
     unbacked_decision,
 )
 from suture.compiler.torch.wrappers import base_call, hides_method
+from suture.runtime.predicates import is_literal
 from suture.torch_private import operators
 from suture.torch_private.tensor_parts import is_traceable_wrapper_subclass
 
@@ -133,7 +135,7 @@ def proxy_other(trace: Trace, variable: Value) -> Any:
         items = [as_proxy(trace, i) for i in variable.storage.unpacked(trace)]
         return tuple(items) if isinstance(variable.storage, Tuple) else items
     if isinstance(variable, Array) and variable.is_scalar:
-        return as_proxy(trace, abstract.number_in(trace, variable))
+        return as_proxy(trace, array_values.number_in(trace, variable))
     try:
         proxy = variable.as_proxy()
     except Break as reason:
@@ -182,7 +184,7 @@ def from_graph(
 
 
 @implements(abstract.from_value)
-def from_value(trace: Trace, node: Any, value: object) -> Any:
+def from_value(trace: Trace, node: torch.fx.Node, value: object) -> Any:
     if isinstance(value, torch.Tensor):
         return Tensor(node, value, None, _plain_class(value))
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
@@ -232,7 +234,7 @@ def symbol(
 
 
 @implements(abstract.fold_torch)
-def fold_torch(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+def fold_torch(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Value:
     if any(holds_tensor(trace, a) for a in (*args, *kwargs.values())):
         given = torch.fx.map_arg([as_proxy(trace, a) for a in args], _fake_of)
         named = torch.fx.map_arg({k: as_proxy(trace, v) for k, v in kwargs.items()}, _fake_of)
@@ -256,19 +258,9 @@ def tensor_rows(trace: Trace, tensor: Tensor) -> list[Any]:
     )
 
 
-@implements(abstract.tensor_contains)
-def tensor_contains(trace: Trace, tensor: Tensor, item: object) -> Value:
-    found = call_torch(trace, operator.eq, [tensor, item], {})
-    return abstract.to_bool(trace, add_node(trace, "call_method", "any", [found], {}))
-
-
 @implements(abstract.tensor_to_number)
-def tensor_to_number(trace: Trace, tensor: Tensor, method: str) -> Any:
-    overridden = (
-        abstract.special_override(trace, tensor, method, [])
-        if trace.modes.overridable_seen
-        else None
-    )
+def tensor_to_number(trace: Trace, tensor: Tensor, method: str) -> Value:
+    overridden = override_of_slot(trace, tensor, method, [])
     if overridden is not None:
         return overridden
     number = abstract.known_number(trace, tensor)
@@ -286,8 +278,9 @@ def tensor_to_number(trace: Trace, tensor: Tensor, method: str) -> Any:
     return made
 
 
-@implements(abstract.truth_from_data)
 def truth_from_data(trace: Trace, tensor: Tensor) -> Any:
+    """The truth of a tensor as a symbol, for a graph that must be whole; None if it cannot be. A
+    branch on it is a break all the same."""
     if abstract.known_number(trace, tensor) is not None or not config.capture_scalar_outputs:
         return None
     if tensor.value.dtype is not torch.bool:
@@ -296,7 +289,7 @@ def truth_from_data(trace: Trace, tensor: Tensor) -> Any:
 
 
 @implements(abstract.graph_binary)
-def graph_binary(trace: Trace, name: str, left: Value, right: Value) -> Any:
+def graph_binary(trace: Trace, name: str, left: Value, right: Value) -> Value | None:
     if not (_operand(left) and _operand(right)):
         return None
     real = getattr(operator, name) if name != "divmod" else divmod
@@ -312,7 +305,7 @@ def graph_binary(trace: Trace, name: str, left: Value, right: Value) -> Any:
 
 
 @implements(abstract.graph_compare)
-def graph_compare(trace: Trace, symbol: str, left: Value, right: Value) -> Any:
+def graph_compare(trace: Trace, symbol: str, left: Value, right: Value) -> Value | None:
     some_tensor = isinstance(left, Tensor) or isinstance(right, Tensor)
     if some_tensor and symbol in ("==", "!="):
         for side in (left, right):  # torch has no answer for None or a text

@@ -94,7 +94,7 @@ def apply(
 
 
 def _is_second_order_mapped(names: list[str]) -> bool:
-    """Whether a vmap stands around forward mode around reverse mode: on fake tensors torch fails
+    """Whether a vmap is around forward mode around reverse mode: on fake tensors torch fails
     there, and is not itself afterwards."""
     at = iter(names)
     if "vmap" not in at:  # each test goes on behind what the one before found

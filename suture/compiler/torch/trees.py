@@ -17,22 +17,22 @@ from suture.compiler.torch.subclasses import is_subclass
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """The place of the i-th graph value in a structure; the class of a tensor that the graph does
-    not know."""
+    """Where the graph value number `index` is in a structure; the class of a tensor that the graph
+    does not know."""
 
     index: int
     cls: type | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Held:
+class NotInGraph:
     """A value that is none of the graph: a constant, a function, an object."""
 
     variable: Any
 
 
 def flatten(trace: Trace, variable: object, leaves: list[Any]) -> Any:
-    """The structure of a value, as Python containers of Leaf and Held. Its graph values are
+    """The structure of a value, as Python containers of Leaf and NotInGraph. Its graph values are
     appended to `leaves`."""
     if isinstance(variable, GraphValue):
         leaves.append(variable)
@@ -50,7 +50,7 @@ def flatten(trace: Trace, variable: object, leaves: list[Any]) -> Any:
             abstract.constant_value(trace, k): flatten(trace, v, leaves)
             for k, v in abstract.dict_pairs(trace, variable)
         }
-    return Held(variable)
+    return NotInGraph(variable)
 
 
 def _carried_class(variable: Any) -> type | None:
@@ -72,7 +72,7 @@ def build(trace: Trace, structure: Any, leaves: list[Any]) -> Value | None:
             abstract.meet_subclass(trace, structure.cls)
             leaf.cls = structure.cls
         return leaf
-    if isinstance(structure, Held):
+    if isinstance(structure, NotInGraph):
         return structure.variable
     if isinstance(structure, list):
         return List([build(trace, i, leaves) for i in structure])
@@ -85,8 +85,8 @@ def build(trace: Trace, structure: Any, leaves: list[Any]) -> Value | None:
 
 
 def plain(trace: Trace, structure: object) -> Value:
-    """The structure with constants in place of what is held; Break if something else is held."""
-    if isinstance(structure, Held):
+    """The structure with constants in place of NotInGraph values; Break if one is no constant."""
+    if isinstance(structure, NotInGraph):
         variable = structure.variable
         if not variable.is_constant():
             raise Break(

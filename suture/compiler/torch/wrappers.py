@@ -22,12 +22,13 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.graph.names import TorchName
 from suture.compiler.guards.number_sources import NumberSource
 from suture.compiler.language.attributes import MISSING
-from suture.compiler.objects import Class, Tensor, is_literal
+from suture.compiler.objects import Class, Tensor
 from suture.compiler.outside.identity import stays_same
 from suture.compiler.outside.inputs import TensorPlan, note_sizes, tensor_plan
 from suture.compiler.torch.subclasses import defined_in
 from suture.dynamic import NO_MARKS, marks_of
 from suture.errors import UserError
+from suture.runtime.predicates import is_literal
 from suture.runtime.sources import Source
 from suture.torch_private import distributed_parts, symbolic_shapes, tensor_parts
 from suture.torch_private.tensor_parts import is_traceable_wrapper_subclass
@@ -119,11 +120,11 @@ def meet_wrapper(trace: Trace, kind: type) -> None:
 
 def _refuse_inner(trace: Trace, value: object, source: Source) -> None:
     for name, inner in inner_tensors(value).items():
-        place = source.attr(name)
+        part_source = source.attr(name)
         if is_traceable_wrapper_subclass(inner):
-            _refuse_inner(trace, inner, place)
+            _refuse_inner(trace, inner, part_source)
         else:
-            abstract.refuse_tensor(trace, inner, place, type(inner))
+            abstract.refuse_tensor(trace, inner, part_source, type(inner))
 
 
 def _wrapper_context(trace: Trace, value: Any, source: Source, around: Any = None) -> Any:
@@ -133,16 +134,16 @@ def _wrapper_context(trace: Trace, value: Any, source: Source, around: Any = Non
     plan = tensor_plan(trace, value, source, marks, _ragged_sizes(value, value))
     inner, moving = {}, plan.context is not None
     for name, part in inner_tensors(value).items():
-        place = source.attr(name)
+        part_source = source.attr(name)
         above = marks if part.dim() == value.dim() else NO_MARKS
         if is_traceable_wrapper_subclass(part):
-            context = _wrapper_context(trace, part, place, above)
+            context = _wrapper_context(trace, part, part_source, above)
         else:
             ragged = _ragged_sizes(value, part)
             marked = NO_MARKS if ragged else marks_of(part) or above
-            context = tensor_plan(trace, part, place, marked, ragged).context
+            context = tensor_plan(trace, part, part_source, marked, ragged).context
         moving = moving or context is not None
-        inner[name] = (part, place, context)
+        inner[name] = (part, part_source, context)
     if not moving:
         return None
     contexts = {n: _context_of(p, at, c) for n, (p, at, c) in inner.items()}
@@ -182,7 +183,7 @@ def _guard_wrapper(
 
 
 @implements(abstract.slot_attribute)
-def slot_attribute(trace: Trace, tensor: Tensor, name: str) -> Value | None:
+def slot_attribute(trace: Trace, tensor: Tensor, name: str) -> Value:
     held = tensor.example if tensor.example is not None else tensor.value
     if name == "_spec" and distributed_parts.is_dtensor(held):
         # what it says of mesh and placements is part of the context, which is guarded
@@ -204,7 +205,7 @@ def wrapper_attribute(trace: Trace, tensor: Tensor, name: str) -> Any:
     return _made_attribute(trace, tensor, name, tensor.value.__dict__[name])
 
 
-def _made_attribute(trace: Trace, tensor: Tensor, name: str, value: Value) -> Value | None:
+def _made_attribute(trace: Trace, tensor: Tensor, name: str, value: Value) -> Value:
     if isinstance(value, torch.Tensor):
         at = (tensor.node, name)
         node = trace.graph.node("call_function", getattr, at, {}, value, counted=False)
@@ -214,7 +215,7 @@ def _made_attribute(trace: Trace, tensor: Tensor, name: str, value: Value) -> Va
     raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute=name)
 
 
-def make_wrapper(trace: Trace, cls: Class, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+def make_wrapper(trace: Trace, cls: Class, args: list[Any], kwargs: dict[str, Any]) -> Value:
     """A wrapper that the program makes: its constructor is a node of the graph."""
     meet_wrapper(trace, cls.value)
     made = abstract.call_torch(trace, cls.value, args, kwargs)

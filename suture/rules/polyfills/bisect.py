@@ -1,4 +1,4 @@
-"""bisect: places in a sorted sequence."""
+"""bisect: indices in a sorted sequence."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def max(*args: Any, key: Callable[[Any], Any] | None = None, default: Any = _MIS
 def sorted(
     iterable: Iterable[Any], /, *, key: Callable[[Any], Any] | None = None, reverse: bool = False
 ) -> list[Any]:
-    """A merge of halves: stable, and asks `<` only, as the original does."""
+    """A merge of halves: stable, and calls `<` only, as the original does."""
     items = [(item if key is None else key(item), item) for item in iterable]
     if reverse:
         items = items[::-1]

@@ -8,35 +8,35 @@ from typing import Any
 from suture.rules.substitutes import substitute
 
 
-def _toward_root(heap: list[Any], top: int, place: int) -> None:
-    """Let the item at `place` rise, but not above `top`, while it is smaller than its parent."""
-    item = heap[place]
-    while place > top:
-        parent = (place - 1) // 2
+def _toward_root(heap: list[Any], top: int, index: int) -> None:
+    """Let the item at `index` rise, but not above `top`, while it is smaller than its parent."""
+    item = heap[index]
+    while index > top:
+        parent = (index - 1) // 2
         if not item < heap[parent]:
             break
-        heap[place] = heap[parent]
-        place = parent
-    heap[place] = item
+        heap[index] = heap[parent]
+        index = parent
+    heap[index] = item
 
 
 def _toward_leaves(heap: list[Any], top: int) -> None:
     """Fill the hole at `top` with smaller children down to a leaf, then let the item rise.
 
-    This asks for fewer comparisons than stopping on the way down, and is what heapq does.
+    This takes fewer comparisons than stopping on the way down, and is what heapq does.
     """
     item = heap[top]
-    place = top
-    child = 2 * place + 1
+    index = top
+    child = 2 * index + 1
     while child < len(heap):
         right = child + 1
         if right < len(heap) and not heap[child] < heap[right]:
             child = right
-        heap[place] = heap[child]
-        place = child
-        child = 2 * place + 1
-    heap[place] = item
-    _toward_root(heap, top, place)
+        heap[index] = heap[child]
+        index = child
+        child = 2 * index + 1
+    heap[index] = item
+    _toward_root(heap, top, index)
 
 
 @substitute(heapq.heappush)
@@ -81,8 +81,8 @@ def heappushpop(heap: list[Any], item: Any, /) -> Any:
 @substitute(heapq.heapify)
 def heapify(heap: list[Any], /) -> None:
     _check(heap)
-    for place in range(len(heap) // 2 - 1, -1, -1):
-        _toward_leaves(heap, place)
+    for index in range(len(heap) // 2 - 1, -1, -1):
+        _toward_leaves(heap, index)
 
 
 def _check(heap: Any) -> None:

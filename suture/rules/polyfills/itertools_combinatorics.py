@@ -24,16 +24,16 @@ def _products(pools: list[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
     for pool in pools:
         if not pool:
             return
-    places = [0] * len(pools)
+    indices = [0] * len(pools)
     while True:
-        yield tuple([pool[place] for pool, place in zip(pools, places)])
+        yield tuple([pool[index] for pool, index in zip(pools, indices)])
         turning = len(pools) - 1
-        while turning >= 0 and places[turning] == len(pools[turning]) - 1:
-            places[turning] = 0
+        while turning >= 0 and indices[turning] == len(pools[turning]) - 1:
+            indices[turning] = 0
             turning -= 1
         if turning < 0:
             return
-        places[turning] += 1
+        indices[turning] += 1
 
 
 def _length(r: int) -> int:
@@ -92,24 +92,24 @@ def permutations(iterable: Iterable[Any], r: int | None = None) -> Iterator[tupl
 
 
 def _permutations(pool: tuple[Any, ...], r: int) -> Iterator[tuple[Any, ...]]:
-    """`order` holds indices; `left[i]` is how many choices place i has not tried yet."""
+    """`order` holds indices; `left[i]` is how many choices index i has not tried yet."""
     if r > len(pool):
         return
     order = list(range(len(pool)))
-    left = [len(pool) - place for place in range(r)]
+    left = [len(pool) - index for index in range(r)]
     while True:
         yield tuple([pool[index] for index in order[:r]])
-        place = r - 1
-        while place >= 0:
-            left[place] -= 1
-            if left[place]:
-                other = len(pool) - left[place]
-                order[place], order[other] = order[other], order[place]
+        index = r - 1
+        while index >= 0:
+            left[index] -= 1
+            if left[index]:
+                other = len(pool) - left[index]
+                order[index], order[other] = order[other], order[index]
                 break
-            order.append(order.pop(place))
-            left[place] = len(pool) - place
-            place -= 1
-        if place < 0:
+            order.append(order.pop(index))
+            left[index] = len(pool) - index
+            index -= 1
+        if index < 0:
             return
 
 
@@ -123,7 +123,7 @@ def groupby(
 def _grouping(
     iterator: Iterator[Any], key: Callable[[Any], Any] | None
 ) -> Iterator[tuple[Any, Iterator[Any]]]:
-    """Groups share the place in `iterator`: asking for the next group ends the one before."""
+    """Groups share the index in `iterator`: asking for the next group ends the one before."""
     current: Any = _MISSING
     item: Any = None
     turn = 0

@@ -37,7 +37,7 @@ class Situation:
 class Caller:
     """Calls one compiled graph: inputs in, tuple or list of outputs out.
 
-    `run` is what does it. It may become another one after the first call; who keeps it instead of
+    `run` is what does it. It may change after the first call; who keeps it instead of
     this object follows (`follow`).
     """
 
@@ -46,7 +46,7 @@ class Caller:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.told = ""  # more than `kind` says, once it is known
+        self.description = ""  # more than `kind` says, once it is known
         self._followers: list[Callable[[Run], None]] = []
 
     def __call__(self, *args: Any) -> Any:
@@ -54,14 +54,14 @@ class Caller:
 
     def describe(self) -> str:
         """Which way it is, for people."""
-        return self.told or f"{self.kind}: {self.why}"
+        return self.description or f"{self.kind}: {self.why}"
 
     def follow(self, put: Callable[[Run], None]) -> None:
-        """`put` gets what is to be called, now and when it becomes another one."""
+        """`put` gets what is to be called, now and when it changes."""
         self._followers.append(put)
         put(self.run)
 
-    def become(self, run: Run) -> None:
+    def switch_to(self, run: Run) -> None:
         """From the next call on, this is called."""
         self.run = run
         for put in self._followers:
@@ -73,5 +73,5 @@ class Wrapped(Caller):
     """Always legal: whatever the backend gave, with all that it puts around the graph."""
 
     def follow(self, put: Callable[[Run], None]) -> None:
-        """It never becomes another one."""
+        """It never changes."""
         put(self.run)

@@ -28,7 +28,7 @@ class Direct(Caller):
 
     def _first(self, *args: Any) -> Any:
         out = self.wrapped(*args)
-        self.become(self.fast)
+        self.switch_to(self.fast)
         return out
 
     @staticmethod

@@ -47,7 +47,7 @@ class Measured(Caller):
 
     def _first(self, *args: Any) -> Any:
         with self._deciding:  # two threads must not decide differently
-            return self.run(*args) if self.told else self._decide(args)
+            return self.run(*args) if self.description else self._decide(args)
 
     def _decide(self, args: tuple[Any, ...]) -> Any:
         other, plain = self.other, self.plain
@@ -57,14 +57,14 @@ class Measured(Caller):
         theirs = _seconds(other.run, args)
         ours = _seconds(plain, args)
         if ours is None or theirs is None or ours >= _GAIN * theirs:
-            self.told = other.describe()
-            self.become(other.run)
+            self.description = other.describe()
+            self.switch_to(other.run)
             return other.run(*args)
-        self.told = (
+        self.description = (
             f"plain: one by one in {ours * 1e6:.1f} us, through the backend in {theirs * 1e6:.1f}"
         )
-        self.become(_up_to(plain, other.run, self.symbolic, args) if self.symbolic else plain)
-        self.chosen(self.told)
+        self.switch_to(_up_to(plain, other.run, self.symbolic, args) if self.symbolic else plain)
+        self.chosen(self.description)
         return plain(*args)
 
 

@@ -1,4 +1,4 @@
-"""Training: the autograd function that AOTAutograd made of a graph, without what stands before it.
+"""Training: the autograd function that AOTAutograd made of a graph, without what is before it.
 
 Legal under the conditions of Direct, the other way round: autograd follows, and grad mode is on, so
 that nothing has to switch it on. The backward side is torch's own: how it checks versions, when it
@@ -32,7 +32,7 @@ class Training(Caller):
     def _first(self, *args: Any) -> Any:
         out = self.wrapped(*args)
         function = shortened(self.function, self.facts.returns, out) or self.function
-        self.become(_applied(function, self.wrapped, self.facts.detached))
+        self.switch_to(_applied(function, self.wrapped, self.facts.detached))
         return out
 
     @staticmethod

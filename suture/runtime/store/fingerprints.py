@@ -44,7 +44,7 @@ def digest(data: Any) -> str:
 
 
 def code_digest(code: types.CodeType) -> str:
-    """What a code object does, without where it stands in its file."""
+    """What a code object does, without where it is in its file."""
     found = _DIGESTS.get(code)
     if found is None:
         found = _DIGESTS[code] = digest(
@@ -183,7 +183,7 @@ def _builtin(value: Any, depth: int) -> Any:
 
 
 def _class(value: type) -> Any:
-    """A class: its name and bases, and for those of the program what stands in its body. Whoever
+    """A class: its name and bases, and for those of the program what is in its body. Whoever
     changes a class that was looked at here changes what guards look at as well: reads of class
     attributes are guarded one by one."""
     found = _CLASSES.get(value)

@@ -1,6 +1,6 @@
 """From an artefact to a variant of a point, if all that it says is found again in a state.
 
-Each object that the artefact knows is looked for at its place and compared with its fingerprint;
+Each object that the artefact knows is looked for at its source and compared with its fingerprint;
 one object there is one object here, two are two. The guards, on what was found, must hold.
 """
 
@@ -15,21 +15,23 @@ import torch
 
 from suture import _core
 from suture.bytecode import decode as decode_code
-from suture.runtime import OPERATIONS, VARIANT, placed
+from suture.runtime import OPERATIONS, VARIANT, relocated
 from suture.runtime.callers.direct import without_wrapper
 from suture.runtime.chain import FrameSpec, slot_names
 from suture.runtime.checks import Watch
+from suture.runtime.fallbacks import watch
 from suture.runtime.guards import Guards, finish
 from suture.runtime.interpret import AfterFailure, hooks_on_saved
 from suture.runtime.modes import around
+from suture.runtime.parameters import PARAMETERS, Parameters
 from suture.runtime.points import Variant
-from suture.runtime.predicates import Equals, SameDefaults
-from suture.runtime.put_aside import watch
+from suture.runtime.predicates import formula
 from suture.runtime.sources import Source, pinned, slot
-from suture.runtime.store import files, places
+from suture.runtime.store import files, source_paths
 from suture.runtime.store.fingerprints import compared_facts, fingerprint
 from suture.runtime.store.literals import Unstorable, decode
 from suture.runtime.store.names import named
+from suture.runtime.store.remade import BY_NAME
 from suture.runtime.unit import Unit, drop
 from suture.torch_private import distributed_parts, tensor_parts
 from suture.torch_private.inductor_code import load_kernel
@@ -53,7 +55,7 @@ def install(unit: Unit, point: Any, state: tuple[Any, ...], artefact: dict[str, 
     except Exception as error:  # whatever a file says, compiling is always right
         raise Unfit(f"the entry is not well formed: {error!r}") from error
     unit.add(point, made)
-    unit.fruitless = -1 if made.ops else unit.fruitless
+    unit.empty_regions = -1 if made.ops else unit.empty_regions
     if reading.watch is not None:
         watch(reading.watch, unit, point, made, drop)
     return made
@@ -74,15 +76,20 @@ class _Reading:
         self.values: list[Any] = []
         self.guarded: list[Any] = []  # the object of each guard
         self.watch: Watch | None = None  # of the branch on data that the variant ends with
+        self.parameters: Parameters | None = None  # reads those of modules that are arguments
 
     def variant(self) -> Variant:
         guards = self._guards()
         program = finish(guards)
+        self.values = [
+            _Late(0, source) for source in self.sources
+        ]  # nobody else holds what is there
         if not program.check(*self.state):
             found = program.explain(*self.state)
             raise Unfit(f"its guards do not hold: {found[1] if found else 'nothing is said'}")
         self._same_memory()
         data = self.artefact["variant"]
+        self.parameters = self._parameters(data["parameters"])
         return Variant(
             self._function(data),
             data["source"],
@@ -92,6 +99,7 @@ class _Reading:
             len(self.point.data.variants),
             data["exit"],
             data["ops"],
+            self.parameters,
             general=data["general"],
         )
 
@@ -128,8 +136,8 @@ class _Reading:
             return self.watch
         if kind == "point":
             return self.unit.point(self._chain(inner[0]), bool(inner[1]), bool(inner[2]))
-        if kind == "shown":
-            return _core.Shown(
+        if kind == "frames":
+            return _core.SyntheticFrames(
                 tuple((self.code(code), self.ref(space), int(at)) for code, space, at in inner)
             )
         if kind == "operation":
@@ -139,6 +147,14 @@ class _Reading:
             return sys.modules[inner]
         if kind == "registry":
             return self.ref(inner).setdefault("__warningregistry__", {})
+        if kind == "made":
+            return BY_NAME[inner[0]].remade(*map(self.ref, inner[1]))
+        if kind == "formula":
+            return formula(str(inner[0]), int(inner[1]))
+        if kind in ("list", "tuple"):
+            return [list, tuple][kind == "tuple"](map(self.ref, inner))
+        if kind == "dict":
+            return {name: self.ref(one) for name, one in inner.items()}
         if kind == "unbound":
             return (_core.UNBOUND,) * int(inner)
         raise ValueError(f"no reference is called {kind!r}")
@@ -169,7 +185,7 @@ class _Reading:
         guards = Guards()
         for entry in self.artefact["guards"]:
             at, kind, arg, where = entry
-            self._more_places()
+            self._more_sources()
             source = None if at is None else self.sources[at]
             guards.add(source, kind, self._argument(at, kind, arg))
             guards.entries[-1].where = tuple(where) if where else None
@@ -177,18 +193,28 @@ class _Reading:
                 raise ValueError("a guard is there twice")
         return guards
 
-    def _more_places(self) -> None:
-        """Read the places that the guard needs, up to the last of those it names."""
-        wanted = self.artefact["upto"][len(self.guarded)]
-        for data in self.artefact["places"][len(self.sources) : wanted]:
+    def _more_sources(self) -> None:
+        """Read the sources that the guard needs, up to the last of those it names."""
+        self._sources_up_to(self.artefact["upto"][len(self.guarded)])
+
+    def _sources_up_to(self, wanted: int) -> None:
+        for data in self.artefact["sources"][len(self.sources) : wanted]:
             root, step = data
             if step is None:
                 source, value = self._root(root)
             else:
-                source = places.below(self.sources[root], step)
+                source = self._below(self.sources[root], step)
                 value = _Late(root, source)
             self.sources.append(source)
             self.values.append(value)
+
+    def _below(self, base: Source, step: Any) -> Source:
+        if step[0] != source_paths.CALL:
+            return source_paths.below(base, step)
+        reader = self.ref(step[1])
+        if not source_paths.may_be_called(reader):
+            raise ValueError("a place is reached by a function that may do more than read")
+        return base.call(reader)
 
     def _root(self, data: Any) -> tuple[Source, Any]:
         kind, inner = data[0], data[1]
@@ -198,10 +224,10 @@ class _Reading:
         return pinned(value, data[2]), value
 
     def value(self, at: int) -> Any:
-        """What stands at a place."""
+        """The value at a source."""
         found = self.values[at]
         if type(found) is _Late:
-            found = self.values[at] = places.read(found.source, self.value(found.base))
+            found = self.values[at] = source_paths.read(found.source, self.value(found.base))
         return found
 
     def _argument(self, at: Any, kind: str, arg: Any) -> Any:
@@ -219,17 +245,17 @@ class _Reading:
             made = self.sources[arg]
         elif kind == "distinct":
             made = tuple(self.sources[one] for one in arg)
-        elif kind == "expr":
+        elif kind in ("expr", "expr_py"):
             symbols, code, text = arg
             made = (
                 tuple((self.sources[s], k, d) for s, k, d in symbols),
-                tuple(code),
+                tuple(code) if kind == "expr" else self.ref(code),
                 text,
             )
         elif kind == "torch_state":
             made = self._state(self.ref(arg[0]), arg[1], arg[2])
         elif kind == "truth":
-            made = {"equals": Equals, "defaults": SameDefaults}[arg[0]](decode(arg[1]))
+            made = self.ref(arg)
         else:
             made = decode(arg)
         self.guarded.append(known)
@@ -272,8 +298,18 @@ class _Reading:
 
     # ---- the function
 
+    def _parameters(self, data: Any) -> Parameters | None:
+        if data is None:
+            return None
+        self._sources_up_to(len(self.artefact["sources"]))
+        owners, found = (tuple(self.sources[i] for i in data[k]) for k in ("owners", "sources"))
+        names = {name: self.ref(ref) for name, ref in data["names"].items()}
+        return Parameters(owners, found, data["source"], names)
+
     def _function(self, data: dict[str, Any]) -> Any:
         namespace = {name: self.ref(ref) for name, ref in data["names"].items()}
+        if self.parameters is not None:
+            namespace[PARAMETERS] = self.parameters
         graph = data["graph"]
         if graph is not None:
             run = self._graph(graph)
@@ -282,8 +318,8 @@ class _Reading:
         name = data["name"]
         exec(compile(data["source"], f"{VARIANT}{name}>", "exec", dont_inherit=True), namespace)
         function = namespace.pop(name)
-        code, index = data["stands"]
-        function.__code__ = placed(function.__code__, decode_code(self.code(code)), index)
+        code, index = data["replaces"]
+        function.__code__ = relocated(function.__code__, decode_code(self.code(code)), index)
         hide(function.__code__)
         return function
 
@@ -317,7 +353,7 @@ class _Reading:
 
 
 class _Late:
-    """A place that was not read yet."""
+    """A source that was not read yet."""
 
     __slots__ = ("base", "source")
 

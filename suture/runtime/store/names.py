@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import sys
+import types
+from collections.abc import Iterator
 from typing import Any
 
 _IMPORTED = ("torch", "suture")  # modules that may be imported to find a name
@@ -11,18 +13,32 @@ _IMPORTED = ("torch", "suture")  # modules that may be imported to find a name
 
 def name_of(value: Any) -> list[str] | None:
     """[module, dotted name] by which `value` is found again, or None."""
+    for home, dotted in _candidates(value):
+        try:
+            if type(home) is str and "<" not in dotted and named(home, dotted) is value:
+                return [home, dotted]
+        except LookupError:
+            continue
+    return None
+
+
+def _candidates(value: Any) -> Iterator[tuple[Any, str]]:
+    """Names under which an object may be found."""
     home = getattr(value, "__module__", None)
-    if type(home) is not str:
-        return None
     for attribute in ("__qualname__", "__name__"):
         dotted = getattr(value, attribute, None)
-        if type(dotted) is str and "<" not in dotted:
-            try:
-                if named(home, dotted) is value:
-                    return [home, dotted]
-            except LookupError:
-                continue
-    return None
+        if type(dotted) is str:
+            yield home, dotted
+    owner = getattr(value, "__objclass__", None)  # of a descriptor
+    if owner is None and type(value) is types.BuiltinFunctionType:
+        owner = value.__self__  # a class whose __new__ this is
+    if isinstance(owner, type):
+        yield owner.__module__, f"{owner.__qualname__}.{value.__name__}"
+    if type(value).__module__.partition(".")[0] in _IMPORTED:  # the one object of a class of torch
+        home = type(value).__module__
+        space = getattr(sys.modules.get(home), "__dict__", {})
+        for name in [name for name, one in list(space.items()) if one is value]:
+            yield home, name
 
 
 def named(home: str, dotted: str) -> Any:

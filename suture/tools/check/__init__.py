@@ -1,6 +1,6 @@
 """The static look at a source tree: what will break, found without running anything.
 
-No code of the tree is executed or imported. What is reported stands in functions that the text
+No code of the tree is executed or imported. What is reported is in functions that the text
 shows to be compiled (see scope); the numbers are those that compiling would report.
 """
 

@@ -15,7 +15,7 @@ _IGNORE = re.compile(r"#\s*suture:\s*ignore(?:\[([^\]]*)\])?")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
-    """A place that will break. Lines count from 1, columns (characters) from 0."""
+    """A location that will break. Lines count from 1, columns (characters) from 0."""
 
     file: str
     line: int
@@ -42,18 +42,20 @@ class Unreadable:
     reason: str
 
 
-Place = tuple[int, int, int, int]
+Location = tuple[int, int, int, int]
 
 
-def make(number: str, file: str, place: Place, function: str, fields: dict[str, str]) -> Finding:
-    """A finding at `place` (line, column, end line, end column) with the registry's texts.
+def make(
+    number: str, file: str, location: Location, function: str, fields: dict[str, str]
+) -> Finding:
+    """A finding at `location` (line, column, end line, end column) with the registry's texts.
 
     `fields` fills what the entry's texts leave open; what it does not name is filled with "it".
     """
     entry = lookup(number)
     reason = Break(entry, **{name: fields.get(name, "it") for name in entry.fields})
     level = "note" if entry.kind is Kind.BY_REQUEST else "warning"
-    line, column, end_line, end_column = place
+    line, column, end_line, end_column = location
     return Finding(
         file,
         line,

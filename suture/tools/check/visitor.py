@@ -68,9 +68,9 @@ class Walker(ast.NodeVisitor):
         text = ast.unparse(node)
         shown = text if len(text) <= 80 else text[:77] + "..."
         filled = {"tensor": shown, "value": shown, "number": shown, "expression": shown} | fields
-        self.found.append(make(number, self.path, self._place(node), self.name, filled))
+        self.found.append(make(number, self.path, self._location(node), self.name, filled))
 
-    def _place(self, node: ast.expr) -> tuple[int, int, int, int]:
+    def _location(self, node: ast.expr) -> tuple[int, int, int, int]:
         end_line = node.end_lineno or node.lineno
         end = node.end_col_offset if node.end_col_offset is not None else node.col_offset
         return (
@@ -148,7 +148,7 @@ class Walker(ast.NodeVisitor):
 
     def _decide(self, test: ast.expr, number: str) -> None:
         if isinstance(test, ast.BoolOp):
-            self._decide(test.values[-1], number)  # the others are looked at where they stand
+            self._decide(test.values[-1], number)  # the others are looked at where they are
             return
         kind = None if id(test) in self._expected else self.types.of(test)
         if kind == TENSOR:

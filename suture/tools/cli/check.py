@@ -71,15 +71,15 @@ def _write(arguments: argparse.Namespace, findings: list[Finding], unreadable: A
 
 
 def _head(one: Finding) -> str:
-    place = f"{shorten(one.file)}:{one.line}:{one.column + 1}"
-    return f"{place}: {one.number} {printable(one.message)}"
+    location = f"{shorten(one.file)}:{one.line}:{one.column + 1}"
+    return f"{location}: {one.number} {printable(one.message)}"
 
 
 def _show(findings: list[Finding]) -> None:
     console = out()
     for one in findings:
-        place, _, rest = _head(one).partition(": ")
-        text = Text(place, style="bold")
+        location, _, rest = _head(one).partition(": ")
+        text = Text(location, style="bold")
         text.append(": ")
         text.append(one.number, style="bold magenta")
         text.append(rest.removeprefix(one.number))

@@ -16,7 +16,7 @@ import torch
 from rich.text import Text
 
 from suture import _core, api, config, torch_private
-from suture.runtime import gauges
+from suture.runtime import state_words
 from suture.tools.cli.common import FOUND, OK, out, print_json
 from suture.torch_private import releases
 from suture.torch_private.table import TOPICS
@@ -96,7 +96,7 @@ def _memory() -> Answer:
     if not layout["known"]:
         return False, "not read: the probes do not agree on where tensors keep what"
     sizes = "sizes, dtype and keys" + (", requires_grad" if layout["grad_known"] else "")
-    return True, f"{sizes} of tensors; {len(gauges.install())} settings of torch"
+    return True, f"{sizes} of tensors; {len(state_words.install())} settings of torch"
 
 
 def _core_built() -> Answer:

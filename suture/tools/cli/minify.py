@@ -20,7 +20,7 @@ def add(commands: Any) -> None:
         " that still fails.",
     )
     made.add_argument("script")
-    made.add_argument("-o", "--output", metavar="FILE", help="default: SCRIPT_min.py beside it")
+    made.add_argument("-o", "--output", metavar="FILE", help="default: SCRIPT_min.py next to it")
     made.set_defaults(do=run)
 
 

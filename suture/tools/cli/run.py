@@ -184,7 +184,7 @@ def execute(path: Path, source: str, package: str | None, arguments: list[str]) 
 
 
 def _line(error: BaseException) -> str:
-    """The place of the script at which an interrupt came."""
+    """The line of the script at which an interrupt came."""
     frames = traceback.extract_tb(error.__traceback__)
     return f"at {shorten(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
 

@@ -113,8 +113,8 @@ class _Builder:
         region = Region(len(self.report.regions) + 1, event.where, variant=event.variant)
         region.code = event.code
         region.check_seconds = event.check_seconds
-        places = event.guard_lines or (("", 0),) * len(event.guards)
-        region.guards = [Guard(text, *at) for text, at in zip(event.guards, places)]
+        locations = event.guard_lines or (("", 0),) * len(event.guards)
+        region.guards = [Guard(text, *at) for text, at in zip(event.guards, locations)]
         region.break_index = pending.broke
         region.compile_seconds = pending.seconds
         if pending.traced is not None:
@@ -123,7 +123,7 @@ class _Builder:
             region.inlined = list(traced.inlined)
             region.instructions = traced.instructions
             region.exit = traced.exit
-            region.where = _users_place(region)
+            region.where = _users_location(region)
         if pending.captured is not None:
             captured = pending.captured
             region.ops, region.inputs, region.outputs = (
@@ -135,7 +135,7 @@ class _Builder:
         self.report.regions.append(region)
 
 
-def _users_place(region: Region) -> events.Where:
+def _users_location(region: Region) -> events.Where:
     """Where a region starts in the user's own code, if it gets there."""
     if is_library(region.where.file):
         for file, line in region.lines:

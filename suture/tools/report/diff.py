@@ -1,6 +1,6 @@
 """What changed between two reports: breaks, graphs, guards, recompilations.
 
-Things are the same if they stand on the same text of the same function, whatever line that is now:
+Things are the same if they are on the same text of the same function, whatever line that is now:
 an edit above them is no change.
 """
 

@@ -17,16 +17,16 @@ def graph(nodes: Sequence[Node], title: str) -> Markup:
     """A graph from top to bottom; a large one is drawn up to a limit, and says so."""
     shown = list(nodes[:MOST_NODES])
     ranks = _ranks(shown)
-    places = _places(shown, ranks)
-    right = max((x for x, _ in places.values()), default=0) + _WIDTH + _MARGIN
-    bottom = max((y for _, y in places.values()), default=0) + _HEIGHT + _MARGIN
+    coordinates = _coordinates(shown, ranks)
+    right = max((x for x, _ in coordinates.values()), default=0) + _WIDTH + _MARGIN
+    bottom = max((y for _, y in coordinates.values()), default=0) + _HEIGHT + _MARGIN
     parts = [
         f'<svg class="graph" role="img" width="{right}" height="{bottom}"'
         f' viewBox="0 0 {right} {bottom}"><title>{escape(title)}</title>'
     ]
-    parts += [_edge(places[one], places[node.name]) for node in shown
-              for one in node.inputs if one in places]  # fmt: skip
-    parts += [_box(node, *places[node.name]) for node in shown]
+    parts += [_edge(coordinates[one], coordinates[node.name]) for node in shown
+              for one in node.inputs if one in coordinates]  # fmt: skip
+    parts += [_box(node, *coordinates[node.name]) for node in shown]
     parts.append("</svg>")
     if len(nodes) > len(shown):
         parts.append(f'<p class="dim">{len(nodes) - len(shown)} more values are not drawn.</p>')
@@ -34,7 +34,7 @@ def graph(nodes: Sequence[Node], title: str) -> Markup:
 
 
 def _ranks(nodes: Sequence[Node]) -> dict[str, int]:
-    """How far down each value stands: below everything it is made from; inputs just above use."""
+    """How far down each value is: below everything it is made from; inputs just above use."""
     ranks: dict[str, int] = {}
     for node in nodes:
         above = [ranks[one] for one in node.inputs if one in ranks]
@@ -49,12 +49,12 @@ def _ranks(nodes: Sequence[Node]) -> dict[str, int]:
     return ranks
 
 
-def _places(nodes: Sequence[Node], ranks: dict[str, int]) -> dict[str, tuple[float, float]]:
+def _coordinates(nodes: Sequence[Node], ranks: dict[str, int]) -> dict[str, tuple[float, float]]:
     rows: dict[int, list[Node]] = {}
     for node in nodes:
         rows.setdefault(ranks[node.name], []).append(node)
     centre: dict[str, float] = {}
-    places: dict[str, tuple[float, float]] = {}
+    coordinates: dict[str, tuple[float, float]] = {}
     widest = max((len(row) for row in rows.values()), default=1)
     for rank in sorted(rows):
         row = rows[rank]
@@ -66,8 +66,8 @@ def _places(nodes: Sequence[Node], ranks: dict[str, int]) -> dict[str, tuple[flo
         for i, node in enumerate(row):
             x = _MARGIN + left + i * (_WIDTH + _GAP_X)
             centre[node.name] = x
-            places[node.name] = (x, _MARGIN + rank * (_HEIGHT + _GAP_Y))
-    return places
+            coordinates[node.name] = (x, _MARGIN + rank * (_HEIGHT + _GAP_Y))
+    return coordinates
 
 
 def _mean(values: list[float]) -> float:

@@ -95,7 +95,7 @@ def _run(fn: Any, target: Any, backend: Any, calls: int, args: Any, kwargs: Any)
             error = "".join(traceback.format_exception_only(raised)).strip()
         took = time.perf_counter() - recorder.began
     report = recorder.report(name_of(fn))
-    report.file, report.line = _place(fn)
+    report.file, report.line = _location(fn)
     report.backend = backend if isinstance(backend, str) else getattr(backend, "__name__", "?")
     report.calls, report.call_seconds = done, took
     report.error, report.result = error, result
@@ -125,7 +125,7 @@ def _underlying(fn: Any) -> Any:
     return getattr(fn, "__func__", fn)
 
 
-def _place(fn: Any) -> tuple[str, int]:
+def _location(fn: Any) -> tuple[str, int]:
     code = getattr(inspect.unwrap(_underlying(fn)), "__code__", None)
     return (code.co_filename, code.co_firstlineno) if code is not None else ("", 0)
 

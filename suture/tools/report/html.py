@@ -139,8 +139,8 @@ def _file(report: Record, file: str, source: list[str]) -> list[Line]:
 
 def _by_line(file: str, regions: Any) -> dict[int, list[int]]:
     found: dict[int, list[int]] = {}
-    for index, places in regions:
-        for name, line in places:
+    for index, locations in regions:
+        for name, line in locations:
             if name == file:
                 found.setdefault(line, []).append(index)
     return found

@@ -53,7 +53,7 @@ class Region:
 
 @dataclass(slots=True)
 class BreakRow:
-    """One break at one place. `hits` counts how often it ran, `count` how often it was compiled;
+    """One break at one location. `hits` counts how often it ran, `count` how often it was compiled;
     `seconds` is the time that Python spent there, outside of graphs and of compiling."""
 
     number: str
@@ -79,7 +79,7 @@ class BreakRow:
 
 @dataclass(slots=True)
 class Recompilation:
-    """A place that compiled again, `count` times. `reasons` is its history: each time, the guard
+    """A location that compiled again, `count` times. `reasons` is its history: each time, the guard
     of the newest variant that failed."""
 
     where: Where
@@ -154,7 +154,7 @@ class Record:
 
     @property
     def recompiled(self) -> int:
-        """How often something was compiled again, all places together."""
+        """How often something was compiled again, all locations together."""
         return sum(row.count for row in self.recompilations)
 
     @property

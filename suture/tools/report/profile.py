@@ -40,7 +40,7 @@ class Profile:
         space = variant.function.__globals__
         if callable(space.get("graph")):
             space["graph"] = self._timed(space["graph"], graph)
-        for name in [name for name, value in space.items() if type(value) is _core.Shown]:
+        for name in [name for name, value in space.items() if type(value) is _core.SyntheticFrames]:
             space[name] = self._timed(space[name], operation)
 
     def exclude(self, event: events.Event) -> None:

@@ -102,7 +102,7 @@ def _breaks(report: Record) -> Iterable[Padding]:
 
 
 def break_lines(row: BreakRow) -> Iterable[Padding]:
-    """A break on a few lines: number, place, source with a caret, reason, first hint."""
+    """A break on a few lines: number, location, source with a caret, reason, first hint."""
     text = Text()
     text.append(row.number, style="bold red" if row.raised else "bold magenta")
     text.append(f" {row.heading}", style="bold")

@@ -38,7 +38,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "Reference": ("options", "api", "versions", "how-it-works", "cache", "trace-schema"),
 }  # fmt: skip
-BESIDE = ("trace-schema.md", "cache.md")  # pages of the site that lie beside the guide
+MORE_PAGES = ("trace-schema.md", "cache.md")  # pages of the site outside the guide
 MADE: dict[str, Callable[[], str]] = {"options": reference.options, "api": reference.api}
 
 
@@ -109,7 +109,7 @@ def _write(target: Path, name: str, template: str, **context: Any) -> Path:
 
 def guide_pages() -> dict[str, str]:
     """The pages of the guide by name, in the order they are read."""
-    paths = [*sorted(GUIDE.glob("*.md")), *(p for n in BESIDE for p in GUIDE.parent.glob(n))]
+    paths = [*sorted(GUIDE.glob("*.md")), *(p for n in MORE_PAGES for p in GUIDE.parent.glob(n))]
     found = {path.stem: path.read_text(encoding="utf-8") for path in paths}
     if found:
         found |= {name: make() for name, make in MADE.items()}

@@ -12,25 +12,25 @@ import suture
 from tests.harness import check
 
 
-class Told:
+class Observed:
     """Tells of every attribute that is read."""
 
     seen: list[str] = []  # noqa: RUF012 - one for all, on purpose
 
     def __getattribute__(self, name):
-        Told.seen.append(name)
+        Observed.seen.append(name)
         return object.__getattribute__(self, name)
 
 
-class ToldList(Told, list):
+class ObservedList(Observed, list):
     pass
 
 
-class ToldDict(Told, dict):
+class ObservedDict(Observed, dict):
     pass
 
 
-@pytest.mark.parametrize("kind", [Told, ToldList, ToldDict])
+@pytest.mark.parametrize("kind", [Observed, ObservedList, ObservedDict])
 def test_looking_at_an_object_reads_none_of_its_attributes(kind):
     def fn(thing, x):
         print(end="")
@@ -38,11 +38,11 @@ def test_looking_at_an_object_reads_none_of_its_attributes(kind):
         return x + len(held), thing is None, thing is held[0]
 
     compiled = suture.compile(fn, backend="eager")
-    Told.seen.clear()
+    Observed.seen.clear()
     with suture.config.patch(strict=True):
         for _ in range(2):
             assert compiled(kind(), torch.ones(2))[1:] == (False, True)
-    assert Told.seen == []
+    assert Observed.seen == []
 
 
 class Hook:

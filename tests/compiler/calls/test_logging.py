@@ -11,7 +11,7 @@ import torch
 import suture
 from tests.harness import check
 
-log = logging.getLogger("tests.compiler.calls.quiet")
+log = logging.getLogger("tests.compiler.calls.logged")
 loud = logging.getLogger("tests.compiler.calls.loud")
 
 

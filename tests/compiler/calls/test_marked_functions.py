@@ -109,10 +109,10 @@ def test_existing_function_marked_inside_is_one_node():
 def test_grad_mode_decorates_a_function_made_inside():
     def fn(x):
         @torch.no_grad()
-        def quiet(x):
+        def without_grad(x):
             return x * 2
 
-        return quiet(x).requires_grad, (x * 2).requires_grad, quiet(x) + 1
+        return without_grad(x).requires_grad, (x * 2).requires_grad, without_grad(x) + 1
 
     check(fn, torch.ones(2, requires_grad=True), graphs=1)
 

@@ -17,22 +17,22 @@ import suture
 from tests.harness import check
 
 
-class Held:
+class Holder:
     kind = 4
 
     def __init__(self, x):
         self.x = x
 
 
-class Equal(Held):
+class Equal(Holder):
     def __eq__(self, other):
         return self.x == other.x
 
 
 def test_fields_of_a_class_are_read():
     def fn(x):
-        here = "kind" in Held.__dict__ and "other" not in vars(Held)
-        name = f"{type(x).__name__} {Held.__base__.__name__} {Held.__flags__ & 1}"
+        here = "kind" in Holder.__dict__ and "other" not in vars(Holder)
+        name = f"{type(x).__name__} {Holder.__base__.__name__} {Holder.__flags__ & 1}"
         return x + here, name, [c.__name__ for c in type(x).__mro__]
 
     check(fn, torch.ones(2), graphs=1)
@@ -53,7 +53,7 @@ def test_name_added_to_a_class_is_seen():
 
 def test_unequal_asks_the_class_for_equal():
     def fn(x):
-        return x + 1, Equal(0) != Equal(0), Equal(0) != Equal(1), Held(0) != Held(0)
+        return x + 1, Equal(0) != Equal(0), Equal(0) != Equal(1), Holder(0) != Holder(0)
 
     check(fn, torch.ones(2), graphs=1)
 
@@ -302,7 +302,7 @@ def test_descriptor_that_only_sets_leaves_reading_to_the_instance():
 
 def test_new_object_has_no_weak_references():
     def fn(x):
-        return x + (Held(1).__weakref__ is None)
+        return x + (Holder(1).__weakref__ is None)
 
     check(fn, torch.ones(2), graphs=1)
 
@@ -322,7 +322,7 @@ def test_fields_are_read_through_their_descriptors():
     get_dict = type.__dict__["__dict__"].__get__
 
     def fn(x):
-        return x + len(get_dict(Held)), torch.Tensor.shape.__get__(x)
+        return x + len(get_dict(Holder)), torch.Tensor.shape.__get__(x)
 
     check(fn, torch.ones(2), graphs=1)
 
@@ -452,13 +452,17 @@ def test_objects_that_are_no_numbers_and_have_no_hash_say_so():
         def __float__():
             return 2.5
 
-    held = Held(1)
+    held = Holder(1)
 
     def fn(x):
-        answers = [float(Number()), hash(held) == hash(held), hash((1, Held)) == hash((1, Held))]
+        answers = [
+            float(Number()),
+            hash(held) == hash(held),
+            hash((1, Holder)) == hash((1, Holder)),
+        ]
         acts = (
-            lambda: float(Held(1)),
-            lambda: int(Held(1)),
+            lambda: float(Holder(1)),
+            lambda: int(Holder(1)),
             lambda: -[1],
             lambda: abs("a"),
             lambda: hash([1]),

@@ -68,8 +68,8 @@ def test_the_result_of_a_scan_knows_that_it_requires_gradients():
 
 def test_vjp_with_something_beside_the_value():
     def fn(x):
-        value, pull, beside = vjp(lambda z: (z.sin(), z.cos()), x, has_aux=True)
-        return value, pull(torch.ones_like(value)), beside
+        value, pull, aux = vjp(lambda z: (z.sin(), z.cos()), x, has_aux=True)
+        return value, pull(torch.ones_like(value)), aux
 
     check(fn, X.detach())
 

@@ -1,4 +1,4 @@
-"""Numbers that change beside True and False, and truths computed from them."""
+"""Numbers that change next to True and False, and truths computed from them."""
 
 from __future__ import annotations
 

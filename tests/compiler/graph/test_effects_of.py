@@ -9,7 +9,7 @@ import torch
 import torch.fx
 import torch.nn.functional as F
 
-from suture.compiler.graph.effects_of import MAY_DRAW, declare, draws, effects_of
+from suture.compiler.graph.effects_of import MAY_DRAW, declare, draws, draws_nothing, effects_of
 from tests.harness import check
 
 aten = torch.ops.aten
@@ -226,3 +226,28 @@ def test_a_function_of_autograd_that_draws():
         return x.shape[0]
 
     check(fn, torch.randn(3), graphs=1)
+
+
+@pytest.mark.parametrize(
+    ("target", "args", "kwargs"),
+    [
+        (F.dropout, (A, 0.5, False), {}), (F.dropout, (A,), {"training": False}),
+        (F.dropout, (A, 0.0), {}), (torch.dropout, (A, 0.5, False), {}),
+        (F.scaled_dot_product_attention, (A, A, A), {}),
+        (F.scaled_dot_product_attention, (A, A, A), {"dropout_p": 0.0, "is_causal": True}),
+    ],
+)  # fmt: skip
+def test_what_draws_nothing_this_time(target, args, kwargs):
+    assert draws_nothing(node(target, *args, **kwargs))
+
+
+@pytest.mark.parametrize(
+    ("target", "args", "kwargs"),
+    [
+        (F.dropout, (A,), {}), (F.dropout, (A, 0.5, True), {}), (torch.dropout, (A, 0.5, True), {}),
+        (F.scaled_dot_product_attention, (A, A, A), {"dropout_p": 0.1}),
+        (F.rrelu, (A,), {"training": False}), (torch.rand, (0,), {}),
+    ],
+)  # fmt: skip
+def test_what_may_draw_all_the_same(target, args, kwargs):
+    assert not draws_nothing(node(target, *args, **kwargs))

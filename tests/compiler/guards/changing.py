@@ -1,4 +1,4 @@
-"""How the soundness tests call: eager and compiled beside each other, with something changed."""
+"""How the soundness tests call: eager and compiled side by side, with something changed."""
 
 from __future__ import annotations
 

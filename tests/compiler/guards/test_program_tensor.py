@@ -88,7 +88,7 @@ def program(spec):
     return _core.GuardProgram((("slot", 0, (("tensor", spec, 4),), ()),))
 
 
-def quiet(function, *args):
+def unwarned(function, *args):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return function(*args)
@@ -102,9 +102,9 @@ def test_the_layout_of_tensors_was_found():
 
 
 def test_each_kind_is_told_from_each_other():
-    made = {name: quiet(make) for name, make in KINDS.items()}
-    again = {name: quiet(make) for name, make in KINDS.items()}
-    specs = {name: quiet(TensorSpec, value) for name, value in made.items()}
+    made = {name: unwarned(make) for name, make in KINDS.items()}
+    again = {name: unwarned(make) for name, make in KINDS.items()}
+    specs = {name: unwarned(TensorSpec, value) for name, value in made.items()}
     for a, b in itertools.product(KINDS, repeat=2):
         spec, value = specs[a], again[b]
         assert spec.holds(value) == (a == b), (a, b)
@@ -116,10 +116,10 @@ def test_each_kind_is_told_apart_without_reading_memory():
     """All facts but one asked for one by one: the paths by DLPack and by Python agree."""
     facts = ["type", "dtype", "device", "layout", "sizes", "strides", "requires_grad", "conj",
              "neg", "inference", "keys"]  # fmt: skip
-    made = {name: quiet(make) for name, make in KINDS.items()}
-    again = {name: quiet(make) for name, make in KINDS.items()}
+    made = {name: unwarned(make) for name, make in KINDS.items()}
+    again = {name: unwarned(make) for name, make in KINDS.items()}
     for a, value in made.items():
-        specs = [quiet(lambda v, f: TensorSpec(v, check=(f,)), value, fact) for fact in facts]
+        specs = [unwarned(lambda v, f: TensorSpec(v, check=(f,)), value, fact) for fact in facts]
         for b, other in again.items():
             assert all(spec.holds(other) for spec in specs) == (a == b), (a, b)
             for spec in specs:

@@ -24,7 +24,7 @@ def _break_at_every(every, monkeypatch):
 
     def execute(trace, frame, inst):
         handler = HANDLERS.get(inst.op)
-        if trace.progress.floor == 0 and handler is not None and handler.run is not None:
+        if trace.progress.base_depth == 0 and handler is not None and handler.run is not None:
             if frame.ip % every == 0:
                 raise Break(calls.GRAPH_BREAK_CALL, reason="everywhere")
         plain(trace, frame, inst)

@@ -31,7 +31,7 @@ OPTIMIZERS = {
 
 
 def train(make, backend, rates=None, steps=6):
-    """The number of variants after each step, beside an uncompiled optimizer."""
+    """The number of variants after each step, next to an uncompiled optimizer."""
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
     other = copy.deepcopy(model)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import suture
-from suture.compiler.outside.inputs import number_in
+from suture.runtime.reads import number_in
 from tests.harness import Graphs, check
 
 

@@ -1,4 +1,4 @@
-"""What torch keeps beside the tensors: caches, generators, and what transforms hide."""
+"""What torch keeps besides the tensors: caches, generators, and what transforms hide."""
 
 from __future__ import annotations
 

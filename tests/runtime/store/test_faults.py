@@ -98,7 +98,7 @@ def spots(data, path=()):
 
 
 def test_content_that_is_not_well_formed_raises_nothing(cache):
-    """With a right checksum: what guards, places, references and graphs say is made nonsense of."""
+    """With a right checksum: what guards, sources, references and graphs say is nonsense."""
     cache.run(MODULE, (X,))
     path, chance = only(cache), random.Random(1)
     whole = path.read_bytes()

@@ -64,6 +64,54 @@ PROGRAMS = {
         "def fn(x):\n    return net(x.new_ones(1, 2, 4))\n"
     ),
     "no operation": "def fn(x):\n    return x\n",
+    "a module as an argument": (
+        "torch.manual_seed(0)\nnets = [nn.Linear(3, 3), nn.Linear(3, 3)]\n"
+        "def run(net, x):\n    print(end='')\n    return net(x).relu()\n"
+        "def fn(x):\n    return [run(net, x) for net in nets]\n"
+    ),
+    "a loop over a zip behind a break": (
+        "def fn(x):\n    for i, k in zip(range(3), [1.0, 2.0, 3.0]):\n        x = x * k + i\n"
+        "        print(end='')\n    return x\n"
+    ),
+    "a loop over a dict behind a break": (
+        "def fn(x):\n    table = {'a': 1, 'b': 2}\n    for name, k in table.items():\n"
+        "        x = x * k\n        print(end='')\n    return x\n"
+    ),
+    "tensors that share memory": (
+        "def fn(x):\n    y = x.view(-1)\n    print(end='')\n    y.add_(1)\n    return x * 2, y\n"
+    ),
+    "a logger": (
+        "import logging\nlog = logging.getLogger('kept')\n"
+        "def fn(x):\n    log.debug('not said')\n    return x * 2\n"
+    ),
+    "an exception that is handled while another is": (
+        "def fn(x):\n    try:\n        raise KeyError('a')\n    except KeyError as first:\n"
+        "        print(end='')\n        try:\n            raise ValueError(str(first))\n"
+        "        except ValueError as second:\n            x = x * len(str(second))\n"
+        "    return x\n"
+    ),
+    "abstract classes": (
+        "from collections.abc import Sequence\nclass Own(list): pass\nheld = Own([1, 2])\n"
+        "def fn(x):\n    return x * len(held) if isinstance(held, Sequence) else x\n"
+    ),
+    "sets and their order": (
+        "names = {'a', 'b', 'c'}\nkinds = {int, float}\n"
+        "def fn(x):\n    return x * len(sorted(names)) if int in kinds else x\n"
+    ),
+    "arrays": (
+        "import numpy\ntable = numpy.arange(3.0)\nscale = numpy.float32(2.0)\n"
+        "def fn(x):\n    return x * torch.from_numpy(table) * float(scale)\n"
+    ),
+    "a number in a buffer": (
+        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.register_buffer('on', torch.tensor(True))\n"
+        "    def forward(self, x):\n        return x * 2 if self.on else x\n"
+        "fn = Net()\n"
+    ),
+    "backward": (
+        "def fn(x):\n    w = torch.ones(3, requires_grad=True)\n    (x * w).sum().backward()\n"
+        "    return w.grad\n"
+    ),
 }  # fmt: skip
 
 
@@ -99,6 +147,13 @@ def test_numbers_that_change(cache):
     calls = [(X, n) for n in (2, 5, 7)]
     cache.run(program, *calls)
     assert cache.run(program, (X, 2), (X, 9)) == (1, 0)
+
+
+def test_floats_that_change(cache):
+    program = "def fn(x, k):\n    return x * k if k > 1 else x + k\n"
+    cache.run(program, (X, 2.5), (X, 3.5), (X, 4.5))
+    assert cache.run(program, (X, 5.5)) == (1, 0), cache.lines
+    assert cache.run(program, (X, 0.5))[0] == 0
 
 
 def test_derivatives(cache):

@@ -187,7 +187,7 @@ def test_a_model_of_a_library_shows_the_librarys_source(tmp_path):
     assert "F.relu" in "".join(read(page_of(report, tmp_path)).text)
 
 
-RESTLESS = """\
+UNSTABLE = """\
 import random, time, torch
 KEYS = {"a", "b", "c", "zz", "last"}
 class Holder: pass
@@ -209,8 +209,8 @@ for n in range(4):
 
 
 def test_two_equal_runs_do_not_differ(tmp_path):
-    path = tmp_path / "restless.py"
-    path.write_text(RESTLESS)
+    path = tmp_path / "unstable.py"
+    path.write_text(UNSTABLE)
     root = Path(__file__).parents[3]
     for seed, name in enumerate(("a.json", "b.json")):
         done = subprocess.run(

@@ -9,7 +9,7 @@ from suture.bytecode import Instruction
 from suture.compiler import abstract
 from suture.compiler.core import Frame, Trace, Value
 from suture.compiler.interpreter.opcodes.table import op
-from suture.compiler.language import conversions, items
+from suture.compiler.language import items
 from suture.compiler.language.iteration import is_mapping, unpack_exactly
 from suture.compiler.objects import Constant, Dict, List, Opaque, Set, Slice, Tuple
 from suture.compiler.objects.dict_keys import DICT_KEY, hashed
@@ -151,10 +151,12 @@ def unpack_ex(trace: Trace, inst: Instruction, value: Value) -> Any:
 
 @op("FORMAT_VALUE", run="format_value")
 def format_value(
-    trace: Trace, inst: Instruction, value: object, spec: object = None
+    trace: Trace, inst: Instruction, value: object, spec: Value | None = None
 ) -> Value | None:
     conversion, _ = inst.val
-    return conversions.format_value(trace, value, conversion, spec)
+    if conversion is not None:
+        value = abstract.convert_value(trace, value, conversion)
+    return abstract.format_value(trace, value, spec)
 
 
 @op("CONVERT_VALUE", run="convert_value")

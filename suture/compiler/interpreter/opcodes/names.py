@@ -11,7 +11,7 @@ from suture.compiler.core import Frame, Trace, Value
 from suture.compiler.interpreter.opcodes.table import op
 from suture.compiler.objects import NULL, Cell, Constant, Lazy
 from suture.compiler.outside import namespaces
-from suture.compiler.outside.namespaces import frame_cell
+from suture.compiler.outside.namespaces import frame_cell, load_cell
 from suture.compiler.outside.wrapping import wrap_code_constant
 
 
@@ -132,7 +132,7 @@ def load_closure(trace: Trace, frame: Frame, inst: Instruction) -> None:
 
 @op("LOAD_DEREF", raw=True)
 def load_deref(trace: Trace, frame: Frame, inst: Instruction) -> None:
-    value = abstract.load_cell(trace, frame_cell(trace, frame, inst.val))
+    value = load_cell(trace, frame_cell(trace, frame, inst.val))
     if value is None:
         _unbound_cell(trace, frame, inst.val)
     frame.stack.append(value)
@@ -166,7 +166,7 @@ def store_deref(trace: Trace, frame: Frame, inst: Instruction) -> None:
 @op("DELETE_DEREF", raw=True)
 def delete_deref(trace: Trace, frame: Frame, inst: Instruction) -> None:
     cell = frame_cell(trace, frame, inst.val)
-    if abstract.load_cell(trace, cell) is None:
+    if load_cell(trace, cell) is None:
         _unbound_cell(trace, frame, inst.val)
     cell.touch(trace)
     cell.contents = None

@@ -10,7 +10,7 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.interpreter.opcodes.table import op
 from suture.compiler.language.attribute_writes import del_attr, set_attr
 from suture.compiler.language.attributes import tail_getattr
-from suture.compiler.language.items import del_item, set_item, tail_getitem
+from suture.compiler.language.items import del_item
 from suture.compiler.language.operators import unary_operator
 from suture.compiler.language.super_lookup import make_super
 from suture.compiler.objects import NULL, Constant, Slice, Tensor
@@ -55,12 +55,12 @@ def delete_attr(trace: Trace, inst: Instruction, obj: Value) -> None:
 
 @op("BINARY_SUBSCR", run="getitem")
 def binary_subscr(trace: Trace, inst: Instruction, obj: Value, key: Value) -> Value | None:
-    return tail_getitem(trace, obj, key)
+    return abstract.tail_getitem(trace, obj, key)
 
 
 @op("STORE_SUBSCR", run="setitem")
 def store_subscr(trace: Trace, inst: Instruction, value: Value, obj: Value, key: Value) -> None:
-    set_item(trace, obj, key, value)
+    abstract.set_item(trace, obj, key, value)
 
 
 @op("DELETE_SUBSCR", run="delitem")
@@ -72,14 +72,14 @@ def delete_subscr(trace: Trace, inst: Instruction, obj: Value, key: Value) -> No
 def binary_slice(
     trace: Trace, inst: Instruction, obj: Value, start: Value, stop: Value
 ) -> Value | None:
-    return tail_getitem(trace, obj, Slice(start, stop, Constant(None)))
+    return abstract.tail_getitem(trace, obj, Slice(start, stop, Constant(None)))
 
 
 @op("STORE_SLICE", run="setslice")
 def store_slice(
     trace: Trace, inst: Instruction, value: Value, obj: Value, start: Value, stop: Value
 ) -> None:
-    set_item(trace, obj, Slice(start, stop, Constant(None)), value)
+    abstract.set_item(trace, obj, Slice(start, stop, Constant(None)), value)
 
 
 @op("UNARY_POSITIVE", run="pos")
@@ -119,14 +119,14 @@ def compare_op(trace: Trace, inst: Instruction, left: Value, right: Value) -> Va
 
 @op("COMPARE_TEST", run="compare_test")
 def compare_test(trace: Trace, inst: Instruction, left: Value, right: Value) -> Value:
-    """A comparison and its truth. Where a branch follows, that one asks: a tensor there is decided
-    by as it is where branches ask themselves, and is not made a number of the graph first."""
-    told = abstract.compare(trace, inst.val, left, right)
+    """A comparison and its truth. A tensor that a branch follows on is decided as at any branch on
+    a tensor, and is not made a number of the graph first."""
+    result = abstract.compare(trace, inst.val, left, right)
     frame = trace.frames[-1]
     branch = frame.code.instructions[inst.index + 1]
-    if isinstance(told, Tensor) and branch.op in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"):
-        return Constant(truth_at_branch(trace, frame, branch, told))
-    return abstract.to_bool(trace, told)
+    if isinstance(result, Tensor) and branch.op in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"):
+        return Constant(truth_at_branch(trace, frame, branch, result))
+    return abstract.to_bool(trace, result)
 
 
 @op("IS_OP", run="is")

@@ -1,4 +1,4 @@
-"""config.verify runs a whole function plainly beside what was compiled of it."""
+"""config.verify runs a whole function in eager mode and compares."""
 
 from __future__ import annotations
 

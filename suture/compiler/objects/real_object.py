@@ -1,11 +1,12 @@
-"""Objects that exist and are told apart by identity."""
+"""Objects that exist while tracing; identity tells them apart."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from typing import Any
 
-from suture.compiler.core import Value
+from suture.compiler.abstract import declared
+from suture.compiler.core import Trace, Value
 from suture.runtime.sources import Source
 
 
@@ -40,7 +41,7 @@ class Pair:
         return hash((self.a, self.b))
 
 
-class Held(Value):
+class RealObject(Value):
     """The value of a real object, `value`."""
 
     __slots__ = ("value",)
@@ -57,3 +58,18 @@ class Held(Value):
 
     def identity(self) -> Hashable:
         return RealIdentity(self.value)
+
+
+# ---- declared here, as in `abstract`: other rooms have the bodies
+
+
+@declared
+def object_attribute(trace: Trace, variable: object, value: object, name: str) -> Value:
+    """An attribute of a real object that is known by identity (function, C object)."""
+
+
+@declared
+def object_set_attribute(
+    trace: Trace, variable: Value, value: object, name: str, new: Value
+) -> None:
+    """Set an attribute of a real object that is known by identity: Break, since others see it."""

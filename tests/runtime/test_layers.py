@@ -1,4 +1,4 @@
-"""The runtime stands on its own: the compiler comes at the first miss, and not before."""
+"""The runtime needs nothing of the compiler, which is loaded at the first miss and not before."""
 
 from __future__ import annotations
 

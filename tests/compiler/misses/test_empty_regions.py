@@ -23,7 +23,7 @@ def test_plain_python_in_many_pieces_is_left_to_python() -> None:
     seen: list[Any] = []
     stop = events.subscribe(seen.append)
     try:
-        with suture.config.patch(fruitless_limit=2, strict=True):
+        with suture.config.patch(empty_region_limit=2, strict=True):
             compiled = suture.compile(fn, backend="eager")
             assert [compiled(n) for n in (3, 4, 50)] == [fn(n) for n in (3, 4, 50)]
     finally:
@@ -46,7 +46,7 @@ def test_what_gets_a_tensor_is_compiled_however_much_plain_python_came_before() 
             suture.graph_break()
         return work(x)
 
-    with suture.config.patch(fruitless_limit=1, strict=True):
+    with suture.config.patch(empty_region_limit=1, strict=True):
         compiled = suture.compile(fn, backend=backend)
         assert torch.equal(compiled(torch.ones(2), 5), torch.full((2,), 3.0))
     assert graphs

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from suture import _core
-from suture.runtime import gauges, torch_state
+from suture.runtime import state_words, torch_state
 
 
 class Mode(torch.overrides.TorchFunctionMode):
@@ -56,8 +56,8 @@ def program():
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Python is asked elsewhere")
-def test_every_gauge_is_found():
-    assert len(gauges.install()) == len(gauges._GAUGES)
+def test_every_state_word_is_found():
+    assert len(state_words.install()) == len(state_words._STATE_WORDS)
 
 
 @pytest.mark.filterwarnings("ignore:User provided device_type of 'cuda'")

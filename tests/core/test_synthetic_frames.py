@@ -1,4 +1,4 @@
-"""Shown: what the stack shows while something runs."""
+"""Synthetic frames: what the stack shows while something runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def outer(x):
 LINE = inner.__code__.co_firstlineno
 
 
-def places(*fns):
+def positions(*fns):
     return tuple((fn.__code__, fn.__globals__, offset_of(fn, "RETURN_VALUE")) for fn in fns)
 
 
@@ -36,52 +36,53 @@ def stack():
     return found
 
 
-def through_a_point(shown, fn):
-    """Call `fn` under `shown` from a variant."""
+def through_a_point(frames, fn):
+    """Call `fn` under `frames` from a variant."""
 
     def variant(state):
-        return shown(fn)
+        return frames(fn)
 
     point = core.Point("point", print)
     point.add(variant)
     return core.run_point(point, None)
 
 
-def test_frames_are_shown_at_their_lines_in_place_of_the_variant():
-    found = through_a_point(core.Shown(places(outer, inner)), stack)
+def test_frames_are_at_their_lines_in_place_of_the_variant():
+    found = through_a_point(core.SyntheticFrames(positions(outer, inner)), stack)
     assert found[:2] == [("inner", LINE + 2), ("outer", LINE + 6)]
     assert found[2][0] == "through_a_point"
 
 
 def test_no_frames_hide_the_variant():
-    assert through_a_point(core.Shown(()), stack)[0][0] == "through_a_point"
+    assert through_a_point(core.SyntheticFrames(()), stack)[0][0] == "through_a_point"
 
 
 def test_outside_of_a_trampoline_the_caller_stays():
-    names = [name for name, _ in core.Shown(places(inner))(stack)]
+    names = [name for name, _ in core.SyntheticFrames(positions(inner))(stack)]
     assert names[:2] == ["inner", "test_outside_of_a_trampoline_the_caller_stays"]
 
 
 def test_arguments_and_result_pass():
-    shown = core.Shown(places(inner))
-    assert shown(dict, [("a", 1)], b=2) == {"a": 1, "b": 2}
+    frames = core.SyntheticFrames(positions(inner))
+    assert frames(dict, [("a", 1)], b=2) == {"a": 1, "b": 2}
     with pytest.raises(ZeroDivisionError) as caught:
-        shown(divmod, 1, 0)
+        frames(divmod, 1, 0)
     names = [entry.name for entry in caught.traceback]
     assert names == ["test_arguments_and_result_pass"]
 
 
-def test_warnings_are_told_from_the_shown_line():
+def test_warnings_come_from_the_line_of_the_frame():
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        through_a_point(core.Shown(places(outer, inner)), lambda: warnings.warn("a", stacklevel=2))
-        through_a_point(core.Shown(places(outer, inner)), lambda: warnings.warn("b", stacklevel=3))
+        frames = core.SyntheticFrames(positions(outer, inner))
+        through_a_point(frames, lambda: warnings.warn("a", stacklevel=2))
+        through_a_point(frames, lambda: warnings.warn("b", stacklevel=3))
     assert [(w.filename, w.lineno) for w in told] == [(__file__, LINE + 2), (__file__, LINE + 6)]
 
 
 def test_kept_frames_keep_their_callers():
-    shown = core.Shown(places(outer, inner))
-    kept = [through_a_point(shown, lambda: sys._getframe(1)) for _ in range(3)]
+    frames = core.SyntheticFrames(positions(outer, inner))
+    kept = [through_a_point(frames, lambda: sys._getframe(1)) for _ in range(3)]
     gc.collect()
     assert len(set(map(id, kept))) == 3
     for frame in kept:
@@ -91,39 +92,39 @@ def test_kept_frames_keep_their_callers():
         assert not frame.f_locals
 
 
-def test_a_traceback_keeps_the_shown_frames():
+def test_a_traceback_keeps_the_synthetic_frames():
     def fail():
         raise KeyError
 
     with pytest.raises(KeyError) as caught:
-        through_a_point(core.Shown(places(outer, inner)), fail)
+        through_a_point(core.SyntheticFrames(positions(outer, inner)), fail)
     frame = caught.traceback[-1]._rawentry.tb_frame
     assert frame.f_back.f_code is inner.__code__
     assert frame.f_back.f_back.f_code is outer.__code__
 
 
-def test_a_shown_frame_cannot_be_cleared_while_it_is_shown():
+def test_a_synthetic_frame_cannot_be_cleared_while_it_is_linked():
     with pytest.raises(RuntimeError, match="executing"):
-        core.Shown(places(inner))(lambda: sys._getframe(1).clear())
+        core.SyntheticFrames(positions(inner))(lambda: sys._getframe(1).clear())
 
 
 def test_one_inside_another_and_itself():
-    shown = core.Shown(places(inner))
-    again = core.Shown(places(outer))
-    names = [name for name, _ in shown(shown, again, stack)][:3]
+    frames = core.SyntheticFrames(positions(inner))
+    again = core.SyntheticFrames(positions(outer))
+    names = [name for name, _ in frames(frames, again, stack)][:3]
     assert names == ["outer", "inner", "inner"]
-    assert shown(stack)[0][0] == "inner"
+    assert frames(stack)[0][0] == "inner"
 
 
-def test_collecting_while_shown():
-    shown = core.Shown(places(outer, inner))
+def test_collecting_while_linked():
+    frames = core.SyntheticFrames(positions(outer, inner))
     for _ in range(3):
-        assert shown(gc.collect) >= 0
-    assert shown(stack)[0][0] == "inner"
+        assert frames(gc.collect) >= 0
+    assert frames(stack)[0][0] == "inner"
 
 
 def test_in_threads_at_once():
-    shown, found = core.Shown(places(outer, inner)), []
+    frames, found = core.SyntheticFrames(positions(outer, inner)), []
     gate = threading.Barrier(4)
 
     def look():
@@ -131,7 +132,7 @@ def test_in_threads_at_once():
         return [name for name, _ in stack()[1:3]]
 
     def work():
-        found.extend(through_a_point(shown, look) for _ in range(5))
+        found.extend(through_a_point(frames, look) for _ in range(5))
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
@@ -142,11 +143,11 @@ def test_in_threads_at_once():
 
 
 def test_nothing_is_kept():
-    shown = core.Shown(places(outer, inner))
-    shown(stack)
+    frames = core.SyntheticFrames(positions(outer, inner))
+    frames(stack)
     before = sys.getrefcount(inner.__code__)
     for _ in range(50):
-        shown(stack)
+        frames(stack)
     after = sys.getrefcount(inner.__code__)
     assert after == before
 
@@ -156,8 +157,8 @@ def test_nothing_is_kept():
 )
 def test_places_are_checked(wrong):
     with pytest.raises((TypeError, ValueError)):
-        core.Shown(wrong)
+        core.SyntheticFrames(wrong)
     with pytest.raises(TypeError):
-        core.Shown([])
+        core.SyntheticFrames([])
     with pytest.raises(TypeError):
-        core.Shown(())()
+        core.SyntheticFrames(())()

@@ -1,7 +1,7 @@
-"""Sources as JSON, and what stands at a source in a state.
+"""Sources as JSON, and the value at a source in a state.
 
-A place is a list: its root, then a step for each source below it. Reading runs no code of the
-program: attributes are read as `object` reads them, items as the builtin containers do.
+A source is stored as a list: its root, then a step for each source below it. Reading runs no code
+of the program: attributes are read as `object` reads them, items as the builtin containers do.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from suture.runtime.store.literals import Unstorable, decode, encode
 _PLAIN = ("dict", "cell", "type", "code")  # steps without an argument
 _BY_NAME = ("attr", "mro_attr", "kwdefault")
 _BY_NUMBER = ("index", "closure", "default", "key")
+CALL = "call"  # whose argument, a function that reads, is written by whoever knows objects
 
 
 def step_of(source: Source) -> list[Any]:
@@ -28,7 +29,7 @@ def step_of(source: Source) -> list[Any]:
         return [kind, arg]
     if kind == "item":
         return [kind, encode(arg)]
-    raise Unstorable(f"a place that is reached by {kind}, {source.path()}")
+    raise Unstorable(f"a source that is reached by {kind}, {source.path()}")
 
 
 def below(base: Source, step: list[Any]) -> Source:
@@ -40,15 +41,25 @@ def below(base: Source, step: list[Any]) -> Source:
         return base.item(decode(step[1]))
     if (kind in _BY_NAME and type(step[1]) is str) or (kind in _BY_NUMBER and type(step[1]) is int):
         return base.child(kind, step[1])
-    raise ValueError(f"no step of a place is called {kind!r}")
+    raise ValueError(f"no step of a source is called {kind!r}")
+
+
+def may_be_called(reader: Any) -> bool:
+    """Whether a function by which a source is reached only reads: those of the runtime do, and what
+    builtin classes say of their own values."""
+    home = getattr(reader, "__module__", None) or getattr(type(reader), "__module__", None)
+    return reader is len or type(reader) is types.WrapperDescriptorType or home in _READERS_OF_OURS
+
+
+_READERS_OF_OURS = ("suture.runtime.reads", "suture.runtime.iterators")
 
 
 def read(source: Source, at: Any) -> Any:
-    """What stands at `source`, whose base is `at`; LookupError if nothing does."""
+    """What is at `source`, whose base is `at`; LookupError if nothing is there."""
     try:
         return _READERS[source.kind](at, source.arg)
-    except (AttributeError, TypeError, ValueError, IndexError, KeyError) as error:
-        raise LookupError(f"nothing stands at {source.path()}") from error
+    except (AttributeError, TypeError, ValueError, IndexError, KeyError, StopIteration) as error:
+        raise LookupError(f"nothing is at {source.path()}") from error
 
 
 def _attr(at: Any, name: str) -> Any:
@@ -101,4 +112,5 @@ _READERS: dict[str, Any] = {
     "default": lambda at, number: (_of_function(at).__defaults__ or ())[number],
     "kwdefault": lambda at, name: (_of_function(at).__kwdefaults__ or {})[name],
     "mro_attr": _mro_attr,
+    "call": lambda at, reader: reader(at),
 }

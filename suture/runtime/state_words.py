@@ -11,7 +11,7 @@ from suture.torch_private import releases, thread_state
 
 # (Python function, library, symbol that tells the same, kind). Whether autocast is on follows from
 # the thread's dispatch keys; the level of a transform is the length of a vector of layers.
-_GAUGES: tuple[tuple[Any, str, str, str], ...] = (
+_STATE_WORDS: tuple[tuple[Any, str, str, str], ...] = (
     (torch.is_grad_enabled, "libc10.so", "_ZN3c108GradMode10is_enabledEv", "bool"),
     (
         torch.is_inference_mode_enabled,
@@ -53,7 +53,7 @@ _GAUGES: tuple[tuple[Any, str, str, str], ...] = (
 
 
 def install() -> list[str]:
-    """Let guards made from now on read the gauges: the names of the functions that have one."""
+    """Let guards made from now on read state words: the names of the functions that have one."""
     if not releases.reads_memory():
         return []
-    return [gauge[0].__name__ for gauge in _GAUGES if _core.gauge(*gauge)]
+    return [word[0].__name__ for word in _STATE_WORDS if _core.state_word(*word)]

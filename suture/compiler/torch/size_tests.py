@@ -1,4 +1,4 @@
-"""Questions that torch's own Python code asks about sizes: guard_or_false and its kin."""
+"""Tests of sizes in torch's own Python code: guard_or_false and its kin."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from suture.breaks import Break, calls
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
-from suture.compiler.objects import Constant, Symbol, Tensor, is_literal
+from suture.compiler.objects import Constant, Symbol, Tensor
 from suture.compiler.objects.sequence import Sequence
 from suture.compiler.torch.symbols import unbacked_decision
+from suture.runtime.predicates import is_literal
 from suture.torch_private import symbolic_shapes
 
 

@@ -1,4 +1,4 @@
-"""What torch tells of a compilation, told by suture: counters, explain, the trace."""
+"""What torch reports of a compilation, reported by suture: counters, explain, the trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variants that end at a branch on data and were put aside for one that expects how it goes."""
+"""Fallbacks: variants that end at a branch on data, kept for when another one speculates on it."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from suture import _core, config, stance, switches
 from suture.runtime.points import PointData, Variant
 
 
-def put_back(point: Any, variant: Variant) -> None:
-    """A variant that was put aside is one of its point's again."""
-    point.data.put_aside.remove(variant)
+def restore(point: Any, variant: Variant) -> None:
+    """A fallback is one of its point's again."""
+    point.data.fallbacks.remove(variant)
     point.data.variants.append(variant)
     point.add(variant.function, variant.program, variant.general)
 
 
 def fitting(data: PointData, state: tuple[Any, ...]) -> Variant | None:
-    """A variant that was put aside and fits the state; None if there is none."""
-    return next((v for v in data.put_aside if v.program.check(*state)), None)
+    """A fallback that fits the state; None if there is none."""
+    return next((v for v in data.fallbacks if v.program.check(*state)), None)
 
 
 def other_point(point: Any, state: tuple[Any, ...]) -> Any:
@@ -30,8 +30,8 @@ def other_point(point: Any, state: tuple[Any, ...]) -> Any:
     return _core.Point(point.name, lambda at, given: variant.function)
 
 
-def instead(unit: Any, point: Any, state: tuple[Any, ...], compiling: bool) -> Variant | None:
-    """The variant that was put aside, where the one that is to take its place may not be made now:
+def fallback_for(unit: Any, point: Any, state: tuple[Any, ...], compiling: bool) -> Variant | None:
+    """The fallback, where the variant that is to speculate may not be made now:
     to expect a branch to go as before is no reason to fail, or to interpret. It comes back if the
     branch has turned meanwhile. `compiling`: this thread compiles already."""
     data = point.data
@@ -39,7 +39,7 @@ def instead(unit: Any, point: Any, state: tuple[Any, ...], compiling: bool) -> V
     if kept is None:
         return None
     if kept.ends_at not in unit.branches.expected():
-        put_back(point, kept)
+        restore(point, kept)
         return kept
     count = len(data.variants)
     if count >= data.full_at or (count and count >= unit.options.limit()) or data.given_up:
@@ -52,8 +52,8 @@ def watch(
     seen: Any, unit: Any, point: Any, variant: Variant, drop: Callable[[Any, Variant], None]
 ) -> None:
     """Let a variant tell how the branch goes that it ends with, if the branch may be expected to go
-    one way later. When that is steady the variant is put aside, and the next call makes one that
-    expects the branch to go so again."""
+    one way later. When that is steady the variant is made a fallback, and the next call makes one
+    that expects the branch to go so again."""
     if not _may_expect(unit, point.data, seen.position):
         return
     variant.ends_at = seen.position
@@ -63,9 +63,9 @@ def watch(
         at, ending = ref(), own()
         if not branches.saw(seen.position, truth) or at is None or ending is None:
             return
-        if ending in at.data.variants and branches.may_put_aside():
+        if ending in at.data.variants and branches.may_speculate():
             drop(at, ending)
-            at.data.put_aside.append(ending)
+            at.data.fallbacks.append(ending)
 
     seen.tell = tell
 

@@ -22,7 +22,7 @@ def called_from():
     return [at for at in found if at[0] not in ("check", "__init__")]
 
 
-class Told:
+class Recorder:
     """Calls that Python runs, and what they saw."""
 
     def __init__(self):
@@ -34,27 +34,27 @@ class Told:
 
 
 def same_callers(fn, *args, **options):
-    """Compiled and plain calls of `fn` let `told` see the same stack."""
-    told = Told()
-    torch._dynamo.disable(told)  # marks it as something that Python runs
+    """Compiled and plain calls of `fn` let `recorder` see the same stack."""
+    recorder = Recorder()
+    torch._dynamo.disable(recorder)  # marks it as something that Python runs
 
     def called(x):
-        return fn(x, told)
+        return fn(x, recorder)
 
     check(called, *args, graphs=None, breaks=None, recompiles=None, **options)
-    plain, compiled = told.calls[::2], told.calls[1::2]
+    plain, compiled = recorder.calls[::2], recorder.calls[1::2]
     assert plain == compiled
 
 
 def test_a_call_sees_the_functions_that_were_inlined():
-    def inner(x, told):
+    def inner(x, recorder):
         y = x + 1
-        return y * told.__call__()
+        return y * recorder.__call__()
 
-    def middle(x, told):
-        return inner(x, told)
+    def middle(x, recorder):
+        return inner(x, recorder)
 
-    same_callers(lambda x, told: middle(x, told) + 1, torch.ones(2))
+    same_callers(lambda x, recorder: middle(x, recorder) + 1, torch.ones(2))
 
 
 def test_a_frame_that_is_interpreted_sees_its_callers():
@@ -83,14 +83,14 @@ def test_warnings_at_a_break_name_the_line_of_the_program():
     def fn(x):
         return deep(x) * 2
 
-    def told(call):
+    def recorder(call):
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
             call(torch.ones(2))
         return [(str(w.message), w.filename, w.lineno) for w in seen]
 
-    assert told(suture.compile(fn, backend="eager")) == told(fn)
-    assert all(file == __file__ for _, file, _ in told(suture.compile(fn, backend="eager")))
+    assert recorder(suture.compile(fn, backend="eager")) == recorder(fn)
+    assert all(file == __file__ for _, file, _ in recorder(suture.compile(fn, backend="eager")))
 
 
 def test_a_warning_at_a_break_is_shown_once_per_line():

@@ -1,4 +1,4 @@
-"""A tensor whose history is used up: a loss of which a graph has run backward()."""
+"""A tensor whose autograd graph is freed: a loss of which a compiled graph has run backward()."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _TWICE = (
 )
 
 
-class _Spent(torch.autograd.Function):
-    """Gives a tensor with a history that cannot be gone through."""
+class _Freed(torch.autograd.Function):
+    """Gives a tensor with an autograd graph that raises."""
 
     @staticmethod
     def forward(ctx: Any, leaf: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
@@ -32,9 +32,9 @@ def _leaf() -> torch.Tensor:
     return torch.zeros((), requires_grad=True)
 
 
-def spent(number: torch.Tensor) -> torch.Tensor:
-    """A tensor on the same memory whose history is used up."""
+def with_freed_graph(number: torch.Tensor) -> torch.Tensor:
+    """A tensor on the same memory whose autograd graph is freed."""
     with torch.enable_grad():
-        made: torch.Tensor = _Spent.apply(_leaf(), number)
+        made: torch.Tensor = _Freed.apply(_leaf(), number)
     made.data = number
     return made

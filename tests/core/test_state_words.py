@@ -1,4 +1,4 @@
-"""Gauges: state of a library that guards read without Python."""
+"""State words: settings of a library that guards read without Python."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def library(tmp_path_factory):
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("SKIPPED LOUDLY: no C compiler")
-    folder = tmp_path_factory.mktemp("gauges")
+    folder = tmp_path_factory.mktemp("state_words")
     (folder / "told.c").write_text(SOURCE)
     built = folder / "libtold.so"
     subprocess.run([compiler, "-shared", "-fPIC", "-o", built, folder / "told.c"], check=True)
@@ -61,11 +61,11 @@ class Asked:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_python_is_asked_only_where_the_gauge_moved(library, kind):
+def test_python_is_asked_only_where_the_word_changed(library, kind):
     loaded, path = library
     loaded.set(ctypes.c_int64(1))
     asked = Asked("on")
-    assert core.gauge(asked, path, KINDS[kind], kind)
+    assert core.state_word(asked, path, KINDS[kind], kind)
     program = core.GuardProgram((), torch_state=((asked, "on", 3),))
     assert all(program.check() for _ in range(5))
     assert asked.calls == 1
@@ -73,7 +73,7 @@ def test_python_is_asked_only_where_the_gauge_moved(library, kind):
     asked.answer = "off"
     assert program.failing() == 3
     assert not program.check()
-    asked.answer = "on"  # the gauge moved, the answer did not: remembered from then on
+    asked.answer = "on"  # the word changed, the answer did not: remembered from then on
     before = asked.calls
     assert all(program.check() for _ in range(5))
     assert asked.calls == before + 1
@@ -83,7 +83,7 @@ def test_each_thread_has_its_own_words(library):
     loaded, path = library
     loaded.set(ctypes.c_int64(1))
     asked = Asked("on")
-    assert core.gauge(asked, path, "own", "words of thread")
+    assert core.state_word(asked, path, "own", "words of thread")
     program = core.GuardProgram((), torch_state=((asked, "on", 0),))
     assert program.check()
     asked.answer = "off"
@@ -98,8 +98,8 @@ def test_each_thread_has_its_own_words(library):
 def test_without_the_symbol_python_is_asked(library):
     _, path = library
     asked = Asked("on")
-    assert not core.gauge(asked, path, "no_such_symbol", "bool")
-    assert not core.gauge(asked, "no_such_library.so", "told_bool", "bool")
+    assert not core.state_word(asked, path, "no_such_symbol", "bool")
+    assert not core.state_word(asked, "no_such_library.so", "told_bool", "bool")
     program = core.GuardProgram((), torch_state=((asked, "on", 0),))
     assert [program.check() for _ in range(3)] == [True] * 3
     assert asked.calls == 3
@@ -107,7 +107,7 @@ def test_without_the_symbol_python_is_asked(library):
 
 def test_wrong_descriptions_are_refused(library):
     _, path = library
-    with pytest.raises(ValueError, match="no kind of gauge: 'float'"):
-        core.gauge(int, path, "told_bool", "float")
+    with pytest.raises(ValueError, match="no kind of state word: 'float'"):
+        core.state_word(int, path, "told_bool", "float")
     with pytest.raises(TypeError):
-        core.gauge(int, path)
+        core.state_word(int, path)

@@ -1,9 +1,9 @@
-"""config.verify: a whole function run plainly, beside what was compiled of it.
+"""config.verify: a whole function run in eager mode and compared with what was compiled of it.
 
 For its first calls a variant that runs a function from its start to its end is run twice: first
 the function itself on copies of the arguments, then the variant. Results and what became of the
-arguments are compared; the first difference is told with the operation and the line it comes from.
-A function that changes something else than its arguments is not run twice.
+arguments are compared; the first difference is reported with the operation and the line it comes
+from. A function that changes something else than its arguments is not run twice.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from typing import Any
 import torch
 
 from suture import _core
-from suture.backends.verify import Mismatch, place_of, unlike
+from suture.backends.verify import Mismatch, origin_of, unlike
 from suture.compiler.capture import Capture, Return
 from suture.runtime import call_from_slots
 from suture.torch_private.tensor_parts import pytree
 
-_log = logging.getLogger("suture.dispatch")
+_log = logging.getLogger("suture.verify")
 _CALLS = 3  # so many calls of each variant are compared
 _DEPTH = 12  # and containers in containers so far
 
@@ -53,7 +53,7 @@ def _is_argument(root: Any) -> bool:
     return root.kind == "slot" and root.arg > 0
 
 
-class Beside:
+class ComparedVariant:
     """A variant, watched for its first calls. A difference is logged, with `strict` raised."""
 
     def __init__(self, emitted: Any, name: str, strict: bool) -> None:
@@ -65,9 +65,9 @@ class Beside:
         self.results: list[Any] = []  # of the graph, to find the operation of a difference
         graph = emitted.namespace.get("graph")
         if graph is not None:
-            emitted.namespace["graph"] = self._listening(graph)
+            emitted.namespace["graph"] = self._recorded(graph)
 
-    def _listening(self, graph: Any) -> Any:
+    def _recorded(self, graph: Any) -> Any:
         def run(*args: Any) -> Any:
             made = graph(*args)
             if self.left > 0:
@@ -83,7 +83,7 @@ class Beside:
         if copies is None:
             self.left = 0
             return self.function(*state)
-        wanted = _plainly(state[0], copies)
+        wanted = _run_eagerly(state[0], copies)
         made = self.function(*state)
         if isinstance(made, (_core.Leave, _core.Jump)):
             return made  # the graph raised: eager's own code goes on
@@ -117,7 +117,7 @@ class Beside:
         output = next(n for n in self.module.graph.nodes if n.op == "output")
         for node, made in zip(output.args[0], self.results):
             if made is value:
-                return f", from {place_of(node)}"
+                return f", from {origin_of(node)}"
         return ""
 
 
@@ -126,7 +126,7 @@ class _Raised:
         self.error = error
 
 
-def _plainly(function: Any, slots: tuple[Any, ...]) -> Any:
+def _run_eagerly(function: Any, slots: tuple[Any, ...]) -> Any:
     """What the function gives in eager. The random numbers it draws are put back."""
     before = _core.set_hook_active(False)
     try:

@@ -1,0 +1,36 @@
+"""Layers that a graph repeats, for backends that compile them once."""
+
+from __future__ import annotations
+
+import torch
+
+from suture import config, events
+from suture.backends import Backend
+from suture.compiler.graph import GraphBuilder, outlined
+from suture.torch_private import distributed_parts
+
+
+def with_shared_layers(
+    backend: Backend, builder: GraphBuilder, module: torch.fx.GraphModule, point: str
+) -> torch.fx.GraphModule:
+    """The graph, with calls of one body where it computes the same several times; as it is, where
+    that is not asked for or could be seen. `module` stays as it was."""
+    if not backend.shares_layers() or not _is_plain(builder):
+        return module
+    made = outlined(module, builder.spans, config.repeated_layers == "auto")
+    if made is None:
+        return module
+    shared, repeated = made
+    for one in repeated:
+        name = one.code.co_qualname
+        events.emit(events.LayersShared(name, one.times, one.nodes, one.marked, point=point))
+    return shared
+
+
+def _is_plain(builder: GraphBuilder) -> bool:
+    """Whether all of the graph runs in one state of torch: a body is traced again for the backward,
+    when modes that the graph switched are switched back. Derivatives inside the graph, and graphs
+    that DDP cuts in parts, know no calls of bodies."""
+    if builder.resets or builder.derivatives.positions or builder.torch_function_off:
+        return False
+    return not builder.calls_torch_function and distributed_parts.bucket_bytes() is None

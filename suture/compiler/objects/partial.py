@@ -1,0 +1,82 @@
+"""functools.partial."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from suture.compiler import abstract
+from suture.compiler.abstract import declared
+from suture.compiler.core import Mutable, Trace, Value
+from suture.compiler.emitting import Emitter
+from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.dict_ import Dict
+from suture.compiler.objects.tuple_ import Tuple
+from suture.runtime.sources import Source
+
+
+class Partial(Mutable):
+    """functools.partial made or found while tracing."""
+
+    __slots__ = ("args", "attrs", "cls", "fn", "keywords", "value")
+
+    def __init__(
+        self,
+        fn: Any,
+        args: list[Any],
+        keywords: dict[str, Any],
+        source: Source | None = None,
+        value: Any = None,
+    ) -> None:
+        super().__init__(source)
+        self.fn = fn
+        self.args = args
+        self.keywords = keywords
+        self.value = value  # the real one, or None if it is made in the region
+        self.cls = functools.partial
+        self.attrs: dict[str, Any] = {}
+
+    def python_type(self) -> type:
+        return self.cls
+
+    def getattr(self, trace: Trace, name: str) -> Value | None:
+        if name == "func":
+            return self.fn
+        if name == "args":
+            return Tuple(self.args)
+        if name == "keywords":
+            return Dict({k: (Constant(k), v) for k, v in self.keywords.items()})
+        if name == "__class__":
+            return abstract.wrap(trace, self.cls, None)
+        if name == "__dict__":
+            return abstract.instance_dict(trace, self)
+        return partial_attribute(trace, self, name)
+
+    def setattr(self, trace: Trace, name: str, value: Value) -> None:
+        if self.source is not None or name in ("func", "args", "keywords", "__dict__"):
+            super().setattr(trace, name, value)
+        self.touch(trace)
+        self.attrs[name] = value
+
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+        return abstract.tail_call(trace, self.fn, [*self.args, *args], {**self.keywords, **kwargs})
+
+    def rebuild(self, emit: Emitter) -> str:
+        parts = [emit.value(self.fn), *(emit.value(a) for a in self.args)]
+        parts += [f"{k}={emit.value(v)}" for k, v in self.keywords.items()]
+        made = f"{emit.constant(self.cls, 'partial')}({', '.join(parts)})"
+        if not self.attrs:
+            return made
+        name = str(emit.begin(self, made))
+        for attr, value in self.attrs.items():
+            put = emit.constant(setattr, "put_attribute")
+            emit.line(f"{put}({name}, {attr!r}, {emit.value(value)})")
+        return name
+
+
+# ---- declared here, as in `abstract`: other rooms have the bodies
+
+
+@declared
+def partial_attribute(trace: Trace, obj: Value, name: str) -> Value:
+    """`obj.name` for a functools.partial: what was set on it, then what its class has."""

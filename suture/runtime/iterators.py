@@ -1,0 +1,151 @@
+"""What guards and variants read of iterators, and the iterators that variants make.
+
+Reading consumes nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import collections
+import gc
+import itertools
+import operator
+import sys
+from typing import Any
+
+
+def sequence_of(iterator: Any) -> Any:
+    """The list, tuple, range or str an iterator goes over; of others, a list of what is left."""
+    return iterator.__reduce__()[1][0]
+
+
+def position_of(iterator: Any) -> Any:
+    """The index a sequence iterator stands at."""
+    parts = iterator.__reduce__()
+    return parts[2] if len(parts) > 2 else 0
+
+
+def count_of(iterator: Any) -> Any:
+    """The number an enumerate gives next."""
+    return iterator.__reduce__()[1][1]
+
+
+def inner_of(iterator: Any) -> Any:
+    """The iterator below an enumerate."""
+    return iterator.__reduce__()[1][0]
+
+
+def inners_of(iterator: Any) -> Any:
+    """The iterators below a zip."""
+    return iterator.__reduce__()[1]
+
+
+def number_of(iterator: Any) -> Any:
+    """The number an itertools.count gives next; None if it is neither int nor float."""
+    return _told_by(iterator)[0]
+
+
+def step_of(iterator: Any) -> Any:
+    """By how much an itertools.count goes on."""
+    return _told_by(iterator)[1]
+
+
+def _told_by(iterator: Any) -> tuple[Any, Any]:
+    """Number and step of an itertools.count, which it tells in its text alone: `count(3, 2)`."""
+    text = itertools.count.__repr__(iterator)
+    try:
+        told = ast.literal_eval(text[text.index("(") :])
+    except (ValueError, SyntaxError):
+        return None, None
+    return told if isinstance(told, tuple) else (told, 1)
+
+
+def dict_of(iterator: Any) -> Any:
+    """The dict an iterator goes over; None once it is through."""
+    return next((held for held in gc.get_referents(iterator) if isinstance(held, dict)), None)
+
+
+def left_of(iterator: Any) -> int | None:
+    """How many of its dict's keys, counted from the end, an iterator has before it. -1: it is
+    through; None: the dict has got other keys since it was made."""
+    of = dict_of(iterator)
+    if of is None:
+        return -1
+    what = OF_DICTS[type(iterator)]
+    left, whole = sequence_of(iterator), list(getattr(dict, what)(of))
+    at = len(whole) - len(left)
+    tail = whole[at:] if at >= 0 else []
+    if what == "items":  # whose pairs are made anew each time
+        left, tail = [part for pair in left for part in pair], [p for pair in tail for p in pair]
+    same = len(left) == len(tail) and all(map(operator.is_, left, tail))
+    return len(whole) - at if same else None
+
+
+def rest_of_range(iterator: Any) -> range:
+    """What is left of a range iterator."""
+    rest = sequence_of(iterator)[position_of(iterator) :]
+    assert isinstance(rest, range)
+    return rest
+
+
+def _most_references(iterator: Any) -> int:
+    inners = inners_of(iterator) if type(iterator) is zip else (inner_of(iterator),)
+    return max((sys.getrefcount(inner) for inner in inners), default=0)
+
+
+def holds_its_own(iterator: Any) -> bool:
+    """Whether nobody but this zip or enumerate can reach the iterators below it."""
+    inners = inners_of(iterator) if type(iterator) is zip else (inner_of(iterator),)
+    if any(type(inner) in ALONE and not holds_its_own(inner) for inner in inners):
+        return False
+    del inners
+    return _most_references(iterator) <= ALONE[type(iterator)]  # type: ignore[index]
+
+
+ALONE = {zip: _most_references(zip([], [])), enumerate: _most_references(enumerate([]))}
+RANGE = type(iter(range(0)))
+SEQUENCES = frozenset({type(iter([])), type(iter(())), RANGE, type(iter(""))})
+OF_DICTS = {type(iter(getattr({}, what)())): what for what in ("keys", "values", "items")}
+
+
+# ---- what variants call
+
+
+def skip(iterator: Any, count: int) -> None:
+    """Advance a real iterator by as much as the trace did."""
+    for _ in range(count):
+        try:
+            next(iterator, None)
+        except Exception:  # the trace has raised it already
+            return
+
+
+def taken(iterator: Any, count: int) -> Any:
+    """The iterator, after that many of its elements."""
+    for _ in range(count):
+        next(iterator)
+    return iterator
+
+
+def advanced(iterable: Any, count: int) -> Any:
+    """An iterator that has been asked for so many elements already."""
+    made = iter(iterable)
+    for _ in range(count):
+        next(made, None)
+    return made
+
+
+def outdated(ordered: bool = False) -> Any:
+    """An iterator over a dict whose size has changed since."""
+    table: dict[int, int] = collections.OrderedDict({0: 0}) if ordered else {0: 0}
+    made = iter(table)
+    table[1] = 1
+    return made
+
+
+def stale(reverse: bool) -> Any:
+    """An iterator of a deque that has changed since."""
+    of: collections.deque[Any] = collections.deque()
+    made = reversed(of) if reverse else iter(of)
+    of.append(None)
+    return made

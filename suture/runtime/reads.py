@@ -1,0 +1,159 @@
+"""Functions by which sources reach what no attribute or item leads to.
+
+Guards call them at each call, and a warm process finds them by their names: they stand here and not
+in the compiler.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import sys
+import types
+import warnings
+import weakref
+from typing import Any
+
+import torch
+
+from suture.torch_private import tensor_parts
+
+
+def storage_of(tensor: Any) -> Any:
+    """The memory of a tensor: one object for all its views."""
+    return tensor.untyped_storage()
+
+
+def offset_of(tensor: Any) -> int:
+    """Where in its memory a tensor begins."""
+    return int(tensor.storage_offset())
+
+
+def number_in(tensor: torch.Tensor) -> Any:
+    """What guards and checks read of a tensor of one number: where it stands in memory, if that can
+    be known without an operation of torch."""
+    kind = _IN_MEMORY.get(tensor.dtype)
+    if kind is None or type(tensor) is not torch.Tensor or tensor_parts.is_view(tensor):
+        return tensor.item()
+    if tensor.device.type != "cpu" or tensor.layout is not torch.strided:
+        return tensor.item()
+    return kind.from_address(tensor.data_ptr()).value
+
+
+_IN_MEMORY: dict[torch.dtype, Any] = {
+    torch.bool: ctypes.c_bool,
+    torch.uint8: ctypes.c_uint8,
+    torch.int8: ctypes.c_int8,
+    torch.int16: ctypes.c_int16,
+    torch.int32: ctypes.c_int32,
+    torch.int64: ctypes.c_int64,
+    torch.float32: ctypes.c_float,
+    torch.float64: ctypes.c_double,
+}
+
+
+def tensor_over(array: Any) -> torch.Tensor:
+    """A tensor over the memory of an array, also of one that may not be written."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch.from_numpy(array)
+
+
+def tensor_of_scalar(scalar: Any) -> torch.Tensor:
+    """A tensor with the number in a scalar of numpy, which is imported then."""
+    import numpy
+
+    return torch.from_numpy(numpy.asarray(scalar))
+
+
+def number_in_scalar(scalar: Any) -> Any:
+    """The number of Python that a scalar of numpy holds."""
+    return scalar.item()
+
+
+def dereferenced(reference: weakref.ref[Any]) -> Any:
+    """What a weak reference refers to; None if that is gone."""
+    return reference()
+
+
+def behind_proxy(proxy: Any) -> Any:
+    """What a weak proxy refers to, which any of its methods knows; None if that is gone."""
+    try:
+        return proxy.__str__.__self__
+    except ReferenceError:
+        return None
+
+
+def mapping_behind(proxy: Any) -> Any:
+    """The mapping that a view shows."""
+    return gc.get_referents(proxy)[0]
+
+
+def unbound(value: Any) -> Any:
+    """The descriptor that was bound to make this method of an object; None if nobody knows."""
+    owner, name = value.__self__, value.__name__
+    for base in type(owner).__mro__:
+        raw = base.__dict__.get(name)
+        if isinstance(raw, (types.MethodDescriptorType, types.WrapperDescriptorType)):
+            if raw.__get__(owner, type(owner)) == value:
+                return raw
+    return None
+
+
+def is_empty_cell(cell: Any) -> bool:
+    """Whether a variable of a closure was not set yet."""
+    try:
+        _ = cell.cell_contents
+    except ValueError:
+        return True
+    return False
+
+
+def current_exception(_: Any = None) -> Any:
+    """The exception that is handled where the variant was called."""
+    return sys.exc_info()[1]
+
+
+class RawItem:
+    """Reads an item of a container, whatever the program's class of it does."""
+
+    __slots__ = ("__name__", "base", "key")
+
+    def __init__(self, base: type, key: Any) -> None:
+        self.base = base
+        self.key = key
+        self.__name__ = f"item {key!r} of"
+
+    def __call__(self, container: Any) -> Any:
+        read: Any = vars(self.base)["__getitem__"]
+        return read(container, self.key)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RawItem) or type(other.key) is not type(self.key):
+            return False
+        return self.base is other.base and bool(self.key == other.key)
+
+    def __hash__(self) -> int:
+        return hash((RawItem, self.key))
+
+    def parts(self) -> tuple[Any, ...]:
+        """What it is made of."""
+        return self.base, self.key
+
+    @classmethod
+    def remade(cls, *parts: Any) -> RawItem:
+        """The same from its parts."""
+        return cls(*parts)
+
+
+def plain_bytes(value: bytes) -> bytes:
+    """An object of a class that derives from bytes, as bytes alone."""
+    return bytes.__getitem__(value, slice(None))
+
+
+def as_double(value: float) -> torch.Tensor:
+    """A float as a tensor, exactly, whatever the default device and dtype are."""
+    return torch.scalar_tensor(value, dtype=torch.float64, device=_CPU)
+
+
+_CPU = torch.device("cpu")

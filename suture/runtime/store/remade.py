@@ -1,0 +1,13 @@
+"""Objects of ours that are kept by their parts: predicates of guards, readers of sources."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suture.runtime import predicates
+from suture.runtime.reads import RawItem
+
+BY_NAME: dict[str, Any] = {
+    one.__name__: one for one in (*predicates.Predicate.__subclasses__(), RawItem)
+}
+PREDICATES = frozenset(BY_NAME.values())
