@@ -33,14 +33,15 @@ def is_compiled(code: CodeType) -> bool:
 
 
 def is_call(chain: Any, state: tuple[Any, ...]) -> bool:
-    """Whether a frame that starts is the call of a sharded module, as `Module.compile` compiles it:
-    Python runs its hooks there too, and forward is compiled below."""
+    """Whether a frame that starts is the call of a module with hooks of fully_shard or replicate,
+    as `Module.compile` compiles it: Python runs them there too, and forward is compiled below."""
     code = chain[0].code
     if len(chain) > 1 or chain[0].index or code is not tensor_parts.module_call.__code__:
         return False
     module = state[1]
     for table in ("_forward_pre_hooks", "_forward_hooks"):
-        if any(map(distributed_parts.skipped_by_fsdp, getattr(module, table, {}).values())):
-            compile_forward(module)
-            return True
+        for hook in getattr(module, table, {}).values():
+            if distributed_parts.skipped_by_fsdp(hook) or distributed_parts.drives_reducer(hook):
+                compile_forward(module)
+                return True
     return False

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import types
 import weakref
+from collections import OrderedDict
 from typing import Any
 
 from suture.torch_private.table import Topic, loaded
@@ -26,6 +27,7 @@ NAMES = Topic(
 )
 
 _FSDP = "torch.distributed.fsdp._fully_shard._fsdp_common"
+_CHECKPOINTS = "torch.distributed._composable.checkpoint_activation"
 _SKIPPING = "_dynamo_disable.<locals>.wrapper"
 
 
@@ -40,6 +42,25 @@ def skipped_by_fsdp(obj: Any) -> bool:
     if type(obj) is not types.FunctionType or obj.__code__.co_name != "wrapper":
         return False
     return obj.__code__.co_qualname == _SKIPPING and obj.__globals__.get("__name__") == _FSDP
+
+
+def drives_reducer(hook: Any) -> bool:
+    """Whether it is a hook of the composable `replicate`, which drives DDP's reducer."""
+    replicate = loaded("torch.distributed._composable.replicate")
+    kind = getattr(replicate, "_ReplicateState", None)
+    return kind is not None and isinstance(getattr(hook, "__self__", None), kind)
+
+
+def is_checkpointed(module: Any) -> bool:
+    """Whether a module, or that of a bound method, has hooks of the composable `checkpoint`. They
+    run the module itself again in the backward, not what was compiled of it, and compare what both
+    have saved."""
+    module = module.__self__ if type(module) is types.MethodType else module
+    hooks = getattr(module, "_forward_pre_hooks", None)
+    return type(hooks) is OrderedDict and any(
+        type(hook) is types.FunctionType and hook.__module__ == _CHECKPOINTS
+        for hook in hooks.values()
+    )
 
 
 def active_ddp() -> Any:

@@ -9,7 +9,7 @@ import torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
 
-from tests.distributed.models import whole
+from tests.distributed.models import gather_into, reduce_scatter_into, whole
 
 
 def _mine(side: Any, *shape: int, plus: int = 0) -> torch.Tensor:
@@ -77,8 +77,8 @@ def each_kind(side: Any) -> Any:
 
     def forward(x: torch.Tensor, out: dict[str, torch.Tensor]) -> torch.Tensor:
         handles = [
-            dist.all_gather_single(out["gathered"], x, group=group, async_op=True),
-            dist.reduce_scatter_single(out["scattered"], x, group=group, async_op=True),
+            gather_into(out["gathered"], x, group=group, async_op=True),
+            reduce_scatter_into(out["scattered"], x, group=group, async_op=True),
             dist.all_to_all_single(out["exchanged"], x, group=group, async_op=True),
             dist.all_to_all_single(
                 out["uneven"], x[:3], [1, 2] if side.rank == 0 else [2, 1],
@@ -111,9 +111,9 @@ def of_another_shape(side: Any) -> Any:
     def forward(x: torch.Tensor) -> torch.Tensor:
         rows = x.new_zeros(2, 4)
         try:
-            dist.all_gather_single(rows, x)
+            gather_into(rows, x)
         except RuntimeError:
-            dist.all_gather_single(rows.view(-1), x)
+            gather_into(rows.view(-1), x)
         return rows * 2
 
     return _calls(side, forward, 4, torch_raises=True)

@@ -64,9 +64,11 @@ def wait(ranks: list[subprocess.Popen[str]], seconds: float) -> list[int]:
     return [rank.returncode for rank in ranks]
 
 
-def run(world: int, folder: Path, *names: str, seconds: float = 200) -> list[dict[str, Any]]:
+def run(
+    world: int, folder: Path, *names: str, seconds: float = 200, **more: str
+) -> list[dict[str, Any]]:
     """What each rank found, by scenario. A rank that fails fails the test, with what it said."""
-    codes = wait(start(world, folder, *names), seconds)
+    codes = wait(start(world, folder, *names, **more), seconds)
     said = [(folder / f"rank{rank}.err").read_text()[-3000:] for rank in range(world)]
     assert codes == [0] * world, f"exit codes {codes}\n" + "\n".join(said)
     return [torch.load(folder / f"rank{rank}.pt", weights_only=False) for rank in range(world)]

@@ -69,7 +69,10 @@ def main() -> None:
     rank, out, names = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
     world = int(os.environ["WORLD_SIZE"])
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", rank=rank, world_size=world, timeout=timedelta(seconds=60))
+    backend = os.environ.get("TEST_BACKEND", "gloo")
+    if backend == "nccl":
+        torch.cuda.set_device(rank)
+    dist.init_process_group(backend, rank=rank, world_size=world, timeout=timedelta(seconds=60))
     try:
         results = {name.partition(":")[2]: _run(name, rank, world) for name in names}
     except BaseException:

@@ -91,7 +91,7 @@ def _compiles_nothing(reason: Break, inputs: list[Any]) -> bool:
             real = value.real()
         except (LookupError, AttributeError):
             continue
-        if distributed_parts.skipped_by_fsdp(real):
+        if distributed_parts.skipped_by_fsdp(real) or distributed_parts.is_checkpointed(real):
             return True
         if not getattr(real, "_torchdynamo_disable", False):
             return False  # what is disabled lies deeper
@@ -333,7 +333,7 @@ class Leaving:
         if self._handles(frame):
             texts[:0] = [writer.constant(_core.handling, "handling"), self._text(frame.handled)]
         elif not exit.inside and not (
-            exit.operation == "call" and _compiles_nothing(exit.reason, inputs)
+            exit.operation in ("call", "call_ex") and _compiles_nothing(exit.reason, inputs)
         ):  # what it calls is to be compiled
             texts.insert(0, writer.constant(_core.run, "run"))
         return f"{self._with_frames(self.capture.frames, inst)}({', '.join(texts)})"

@@ -47,22 +47,31 @@ for _fn in (torch.nn.Module.__call__, tensor_parts.module_call):
 def _refuse_distributed(module: Object) -> None:
     """Hooks of fully_shard gather the parameters before forward and free them behind it, outside of
     graphs. Python calls the module, hooks and all; its forward is compiled on its own, once for all
-    modules of its class. DDP's reducer, in C++, prepares each forward the same way. Python's call
-    is right for whatever hooks the module has, so nothing is guarded."""
+    modules of its class. DDP's reducer, in C++, prepares each forward the same way, also where
+    hooks of replicate call it. Under a composable checkpoint nothing is compiled. Python's call is
+    right for whatever hooks the module has, so nothing is guarded."""
     if not isinstance(module.value, torch.nn.Module):
         return
     if distributed_parts.has_reducer(module.value):
         _compile_forward(module.value.module)
-        name, why = "DistributedDataParallel", "its reducer prepares each call"
-        raise Break(
-            calls.PYTHON_FUNCTION_RUN, module="torch.nn.parallel", qualname=name, reason=why
-        )
+        raise _prepared("torch.nn.parallel", "DistributedDataParallel")
     for name in _HOOKS[2:]:
         for hook in getattr(module.value, name, {}).values():
             if distributed_parts.skipped_by_fsdp(hook):
                 _compile_forward(module.value)
                 why = "the program disables it: a hook of fully_shard"
                 raise Break(calls.DISABLED, function=hook.__qualname__, reason=why)
+            if distributed_parts.drives_reducer(hook):
+                _compile_forward(module.value)
+                raise _prepared("torch.distributed", "replicate")
+    if distributed_parts.is_checkpointed(module.value):
+        why = "its composable checkpoint runs the module again, uncompiled"
+        raise Break(calls.DISABLED, function=type(module.value).__qualname__, reason=why)
+
+
+def _prepared(module: str, name: str) -> Break:
+    why = "its reducer prepares each call"
+    return Break(calls.PYTHON_FUNCTION_RUN, module=module, qualname=name, reason=why)
 
 
 def _compile_forward(module: torch.nn.Module) -> None:

@@ -60,6 +60,24 @@ def test_disabled_functions_are_not_compiled(off):
     assert count(recorder, "sub") == 0
 
 
+@pytest.mark.parametrize("off", [suture.disable, torch.compiler.disable, torch._dynamo.disable])
+def test_disabled_functions_that_get_unpacked_arguments_are_not_compiled(off):
+    def helper(x):
+        return x - 1
+
+    @off
+    def inner(x, factor):
+        return helper(x * factor)
+
+    def fn(x):
+        rest = {"factor": 3}
+        return inner(*[x + 1], **rest) + 2
+
+    recorder = check_program(fn, X, graphs=2)
+    assert count(recorder, "mul") == 0
+    assert count(recorder, "sub") == 0
+
+
 @pytest.mark.parametrize("off", [suture.disable, torch._dynamo.disable])
 def test_disabled_without_what_it_calls(off):
     def helper(x):
