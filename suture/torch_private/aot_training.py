@@ -38,7 +38,10 @@ def _facts(meta: Any) -> dict[str, Any]:
     if checked is None:
         checked = meta.tensors_saved_for_backwards_slice
     outputs = list(enumerate(meta.output_info))
-    derived = [i for i, one in outputs if one.requires_grad_for_backward]
+    # Before torch 2.13 there is one flag; where the two would differ, the layouts do not match.
+    derived = [
+        i for i, one in outputs if getattr(one, "requires_grad_for_backward", one.requires_grad)
+    ]
     if any(not issubclass(meta.output_info[i].raw_type, torch.Tensor) for i in derived):
         raise NotSimple("a result with a derivative is no tensor")
     layouts = [_layout(one) for one in meta.subclass_tangent_meta]

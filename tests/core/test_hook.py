@@ -159,8 +159,9 @@ def test_class_bodies_generators_and_modules_run_plainly():
         return Local.value, list(i for i in range(2))
 
     assert core.run(fn) == (1, [0, 1])
-    collected = {"gc_callback"}  # another package may listen to the garbage collector
-    assert [name for name in callback.asked if name not in collected] == ["fn"]
+    # Other packages may listen to the collector and the like: their functions are counted too.
+    assert callback.asked.count("fn") == 1
+    assert not {"Local", "<module>", "<genexpr>"} & set(callback.asked)
 
 
 def test_frame_without_any_slot():

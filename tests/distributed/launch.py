@@ -29,6 +29,7 @@ def environment(**more: str) -> dict[str, str]:
         "MASTER_PORT": str(free_port()),
         "GLOO_SOCKET_IFNAME": "lo",
         "OMP_NUM_THREADS": "1",
+        "CUDA_VISIBLE_DEVICES": "",  # meshes of CPUs: torch would choose a GPU that is there
         "PYTHONPATH": os.pathsep.join([str(_ROOT), os.environ.get("PYTHONPATH", "")]),
     }
     return {**os.environ, **given, **more}
@@ -65,7 +66,7 @@ def wait(ranks: list[subprocess.Popen[str]], seconds: float) -> list[int]:
 
 
 def run(
-    world: int, folder: Path, *names: str, seconds: float = 200, **more: str
+    world: int, folder: Path, *names: str, seconds: float = 400, **more: str
 ) -> list[dict[str, Any]]:
     """What each rank found, by scenario. A rank that fails fails the test, with what it said."""
     codes = wait(start(world, folder, *names, **more), seconds)

@@ -33,7 +33,8 @@ def _installed():
     suture.install()
     yield
     torch.compiler.set_stance("default")
-    torch.compiler.set_default_backend(None)
+    if hasattr(torch.compiler, "set_default_backend"):
+        torch.compiler.set_default_backend(None)
     suture.uninstall()
 
 

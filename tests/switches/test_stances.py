@@ -19,7 +19,8 @@ def _installed():
     suture.install()
     yield
     torch.compiler.set_stance("default")
-    torch.compiler.set_default_backend(None)
+    if hasattr(torch.compiler, "set_default_backend"):
+        torch.compiler.set_default_backend(None)
     suture.uninstall()
 
 
@@ -86,6 +87,8 @@ def test_reset_of_dynamo_forgets():
 
 
 def test_default_backend():
+    if not hasattr(torch.compiler, "set_default_backend"):
+        pytest.skip("this torch has no default backend to set")
     graphs = Graphs()
     torch.compiler.set_default_backend(graphs)
     torch.compile(lambda x: x + 1)(torch.ones(1))

@@ -131,6 +131,7 @@ def test_tlparse_reads_a_run(tmp_path):
     assert "stepping" in next(iter(some("compilation_metrics")))
 
 
+@pytest.mark.filterwarnings("ignore:.*Profiler clears events")  # said where there is a GPU
 def test_the_profiler_shows_regions_while_it_runs():
     fn = torch.compile(breaking, backend="eager")
     fn(torch.ones(2))

@@ -294,10 +294,10 @@ def test_modes_that_the_graph_switches_keep_layers_inlined():
 def test_a_backend_that_refuses_bodies_gets_the_layers_inlined(monkeypatch):
     real = compilers.aot_eager
 
-    def refusing(gm, inputs):
+    def refusing(gm, inputs, *more):
         if any(str(n.target) == "invoke_subgraph" for n in gm.graph.nodes):
             raise RuntimeError("no bodies here")
-        return real(gm, inputs)
+        return real(gm, inputs, *more)
 
     monkeypatch.setattr(compilers, "aot_eager", refusing)
     with events.recorded(events.Retried) as tries:
