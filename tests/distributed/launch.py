@@ -66,7 +66,7 @@ def wait(ranks: list[subprocess.Popen[str]], seconds: float) -> list[int]:
 
 
 def run(
-    world: int, folder: Path, *names: str, seconds: float = 400, **more: str
+    world: int, folder: Path, *names: str, seconds: float = 500, **more: str
 ) -> list[dict[str, Any]]:
     """What each rank found, by scenario. A rank that fails fails the test, with what it said."""
     codes = wait(start(world, folder, *names, **more), seconds)

@@ -72,7 +72,7 @@ def main() -> None:
     backend = os.environ.get("TEST_BACKEND", "gloo")
     if backend == "nccl":
         torch.cuda.set_device(rank)
-    dist.init_process_group(backend, rank=rank, world_size=world, timeout=timedelta(seconds=60))
+    dist.init_process_group(backend, rank=rank, world_size=world, timeout=timedelta(seconds=180))
     try:
         results = {name.partition(":")[2]: _run(name, rank, world) for name in names}
     except BaseException:

@@ -111,6 +111,12 @@ def _each(values: Any, depth: int) -> list[Any]:
     return [fingerprint(one, depth + 1) for one in values]
 
 
+# Objects that never change are read while tracing, without a guard for each fact: signatures and
+# their parameters, fields of dataclasses, types as annotations say them; groups of processes,
+# meshes and placements (torch.distributed).
+_READ_FREELY = frozenset({"inspect", "dataclasses", "typing", "torch._C._distributed_c10d"})
+
+
 def _instance(value: Any, depth: int) -> Any:
     """An object of a class: its class, and the part of it that is a builtin value."""
     kind = type(value)
@@ -119,8 +125,7 @@ def _instance(value: Any, depth: int) -> Any:
     if kind is dict:
         home = globals_name(value)
         return ["globals", home] if home is not None else ["dict"]
-    if kind.__module__.startswith(("torch.distributed", "torch._C._distributed_c10d")):
-        # Groups, meshes and placements are read while tracing, without a guard for each fact.
+    if kind.__module__ in _READ_FREELY or kind.__module__.startswith("torch.distributed"):
         raise Unstorable(f"what a {kind.__name__} says is not kept")
     base = next(one for one in kind.__mro__ if not one.__flags__ & _HEAP)
     if base in _VALUES:

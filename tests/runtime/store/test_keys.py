@@ -257,3 +257,30 @@ def fn(x):
 
     run(program)
     assert run(program.replace("Box(2), Box(2)", "(Box(2),) * 2")) == 0
+
+
+SAYING = """
+import dataclasses, inspect, typing
+@dataclasses.dataclass
+class Row:
+    a: int = 1
+FIELD = dataclasses.fields(Row)[0]
+SIGNATURE = inspect.signature(lambda a, b=1: a)
+FORM = typing.Optional[int]
+def fn(x):
+    return x * 10 + ASKED
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "before", "after"),
+    [
+        ("FIELD.default", "a: int = 1", "a: int = 2"),
+        ("len(SIGNATURE.parameters)", "lambda a, b=1", "lambda a, b, c"),
+        ("len(typing.get_args(FORM))", "typing.Optional[int]", "typing.Union[int, str, float]"),
+    ],
+)
+def test_what_an_object_says_that_never_changes_is_not_that_of_another(cache, asked, before, after):
+    text = SAYING.replace("ASKED", asked)
+    cache.run(text, (X,))
+    assert cache.run(text.replace(before, after), (X,))[0] == 0
