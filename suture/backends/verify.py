@@ -31,15 +31,16 @@ def verified(
 ) -> Callable[..., Any]:
     """`compiled`, watched for its first calls. A difference is logged, with `strict` raised."""
     left = _CALLS
+    derives = any(node.target is torch.autograd.grad for node in module.graph.nodes)
 
     def call(*args: Any) -> Any:
         nonlocal left
         if left <= 0:
             return compiled(*args)
         left -= 1
-        copies = [_copy(a) for a in args]
+        copies = [_copy(a, derives) for a in args]
         state = torch.get_rng_state()
-        with torch.no_grad():
+        with torch.set_grad_enabled(derives and torch.is_grad_enabled()):
             wanted = _flat(torch.fx.Interpreter(module).run(*copies))
         torch.set_rng_state(state)
         got = compiled(*args)
@@ -54,10 +55,16 @@ def verified(
     return call
 
 
-def _copy(value: Any) -> Any:
+def _copy(value: Any, derives: bool) -> Any:
+    """A copy of an input. Where the graph `derives`, it has a history as the input has: a leaf is
+    copied to a leaf, which may be written to where the input may."""
     if not isinstance(value, torch.Tensor):
         return value
-    return value.detach().clone(memory_format=torch.preserve_format)
+    copy = value.detach().clone(memory_format=torch.preserve_format)
+    if not derives or not value.requires_grad:
+        return copy
+    copy.requires_grad_()
+    return copy if value.is_leaf else copy.view_as(copy)
 
 
 def _flat(result: Any) -> list[Any]:

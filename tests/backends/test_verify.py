@@ -75,3 +75,24 @@ def test_numbers_read_from_tensors_may_be_rounded_otherwise(by, told, caplog):
     with suture.config.patch(verify=True), caplog.at_level(logging.WARNING, "suture"):
         suture.compile(fn, backend=slightly_off(by))(torch.rand(64))
     assert ("differs from its operations" in caplog.text) is told
+
+
+def test_a_training_step_in_one_graph_is_verified(caplog):
+    """The graph takes derivatives, of leaves and of inputs with a history, and writes to leaves."""
+    layer = torch.nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+
+    def step(x):
+        optimizer.zero_grad()
+        loss = layer(x).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    root = torch.ones(3, 4, requires_grad=True)
+    with suture.config.patch(verify=True, strict=True), caplog.at_level(logging.WARNING, "suture"):
+        compiled = suture.compile(step, backend="aot_eager")
+        losses = [compiled(torch.ones(3, 4)) for _ in range(3)]
+        compiled(root * 2)
+    assert losses[0] > losses[1] > losses[2]
+    assert "differs" not in caplog.text
