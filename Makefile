@@ -14,7 +14,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 C_FILES := $(wildcard csrc/*.c csrc/*.h)
-BENCHMARKS := dispatch capture breaks dynamic import memory callpath distributed ranks
+BENCHMARKS := dispatch capture breaks dynamic import memory callpath distributed ranks start
 
 .DELETE_ON_ERROR:
 .PHONY: help stress demo test test-browser check format build matrix wheels sweep sweep-cpython fuzz sweep-ops clean bench bench-gpu $(BENCHMARKS:%=bench-%)

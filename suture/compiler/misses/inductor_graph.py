@@ -13,7 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from suture.runtime.callers import Caller, Direct, Measured
+from suture.runtime.store.held import encode_tensor
 from suture.runtime.store.literals import Unstorable
 from suture.torch_private import inductor_code
 
@@ -45,6 +48,7 @@ def describe_code(call: Callable[..., Any]) -> dict[str, Any]:
 def _cut_down(text: str, namespace: dict[str, Any]) -> dict[str, Any]:
     kept: list[ast.stmt] = []
     kernels: dict[str, bytes] = {}
+    constants: dict[str, Any] = {}
     for node in ast.parse(text).body:
         name = _target(node)
         if isinstance(node, (ast.If, ast.Delete)) or name in (*_DROPPED, "async_compile"):
@@ -59,9 +63,13 @@ def _cut_down(text: str, namespace: dict[str, Any]) -> dict[str, Any]:
             assert name is not None
             kernels[name] = _library(namespace.get(name))
             continue
+        if name is not None and isinstance(namespace.get(name), torch.Tensor):
+            constants[name] = encode_tensor(namespace[name])  # was put there when it was loaded
+            continue
         kept.append(node)
     tree = ast.Module(_needed(kept), [])
-    return {"code": ast.unparse(tree), "kernels": kernels, **_asked_of_torch(tree, kernels)}
+    asked = _asked_of_torch(tree, kernels)
+    return {"code": ast.unparse(tree), "kernels": kernels, "constants": constants, **asked}
 
 
 def _target(node: ast.stmt) -> str | None:

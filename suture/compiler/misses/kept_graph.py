@@ -6,10 +6,13 @@ import types
 from collections.abc import Callable
 from typing import Any, Protocol
 
+import torch
+
 from suture import config
 from suture.compiler.misses.inductor_graph import describe_code, direct_caller
 from suture.runtime.callers import Caller, Measured, Training, Wrapped
 from suture.runtime.store.files import blob_name
+from suture.runtime.store.held import encode_tensor
 from suture.runtime.store.literals import Unstorable
 from suture.torch_private import aot_training, compilers
 
@@ -95,12 +98,17 @@ def _code(to: Describing, compiled: Any) -> dict[str, Any]:
 
 def _fx(to: Describing, module: Any) -> dict[str, Any]:
     """The source that torch.fx writes for a graph, and the objects it names."""
-    if any(node.op in ("get_attr", "call_module") for node in module.graph.nodes):
-        raise Unstorable("the graph has constants or graphs inside")
+    held = {}
+    for node in module.graph.nodes:
+        constant = getattr(module, node.target, None) if node.op == "get_attr" else None
+        if constant is not None and isinstance(constant, torch.Tensor):
+            held[node.target] = encode_tensor(constant)
+        elif node.op in ("get_attr", "call_module"):
+            raise Unstorable("the graph has graphs inside")
     written = module.graph.python_code("self")
     used = names_in(compile(written.src, "<graph>", "exec", dont_inherit=True))
     names = {n: _named(to, value) for n, value in written.globals.items() if n in used}
-    return {"kind": "fx", "code": written.src, "names": names}
+    return {"kind": "fx", "code": written.src, "names": names, "held": held}
 
 
 def _inductor(to: Describing, call: Callable[..., Any]) -> dict[str, Any]:
@@ -115,6 +123,7 @@ def _inductor(to: Describing, call: Callable[..., Any]) -> dict[str, Any]:
         "kernels": {name: blob_name(data) for name, data in made["kernels"].items()},
         "extern": {name: to.ref(one) for name, one in made["extern"].items()},
         "operations": made["operations"],
+        "held": made["constants"],
     }
 
 

@@ -14,6 +14,7 @@ from suture.runtime.callers.direct import without_wrapper
 from suture.runtime.callers.kept_training import trained
 from suture.runtime.modes import around
 from suture.runtime.store import files
+from suture.runtime.store.held import decode_tensor
 from suture.torch_private.inductor_code import load_kernel
 
 
@@ -59,6 +60,7 @@ def _inductor(reading: Reading, data: dict[str, Any]) -> Run:
         name: load_kernel(str(files.blob(reading.root, blob)), blob[:-3])
         for name, blob in data["kernels"].items()
     }
+    namespace |= _held(data)
     called = {name: reading.ref(ref) for name, ref in data["extern"].items()}
     namespace["extern_kernels"] = types.SimpleNamespace(**called)
     for operation in data["operations"]:
@@ -72,11 +74,10 @@ def _fx(reading: Reading, data: dict[str, Any]) -> Run:
     """The function that torch.fx wrote."""
     namespace = {name: reading.ref(ref) for name, ref in data["names"].items()}
     exec(compile(data["code"], "<suture graph>", "exec", dont_inherit=True), namespace)
-    return types.MethodType(namespace["forward"], _NOTHING)
+    holder = types.SimpleNamespace(**_held(data))  # stands for the module of the graph
+    return types.MethodType(namespace["forward"], holder)
 
 
-class _Nothing:
-    """Stands for the module of a graph that has no attributes."""
-
-
-_NOTHING = _Nothing()
+def _held(data: dict[str, Any]) -> dict[str, torch.Tensor]:
+    """The tensors that the graph holds, by name."""
+    return {name: decode_tensor(one) for name, one in data["held"].items()}

@@ -70,6 +70,17 @@ def test_forward_and_backward_graphs_are_kept(cache, name, backend):
     assert (used > 0, more) == (True, 0), cache.lines
 
 
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+def test_constants_of_graphs_are_kept(cache, backend):
+    program = (
+        "def fn(x):\n    many = torch.tensor([float(i) for i in range(30)])\n"
+        "    return (many[:3] + x).sin(), many * x.sum(), x[:, [0, 2]]\n"
+    )
+    with torch.no_grad():
+        assert cache.run(program, (X,), backend=backend) == (0, 1), cache.lines
+        assert cache.run(program, (X + 1,), backend=backend) == (1, 0), cache.lines
+
+
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_symbolic_sizes(cache, backend):
     program = NET + "def fn(x):\n    return net(x).sum(0) * x.shape[0]\n"
