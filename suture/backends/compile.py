@@ -59,7 +59,9 @@ def compile_graph(
     """
     ops = count_ops(gm)
     plain = small(gm) if backend.optimizes() else None
-    described = tuple(lines) or source_lines(gm)
+    described = tuple(lines)
+    if not described and backend.name != "eager":  # others may change the graph
+        described = source_lines(gm)
     compile_id = compilers.new_compile_id()
     kept = bool(config.cache_dir) and backend.name in ("aot_eager", "inductor")
     if backend.name != "eager":
@@ -103,7 +105,7 @@ def compile_graph(
             error,
             function=function,
             graph=graph,
-            lines=described,
+            lines=described or source_lines(gm),
             hint=hint_for(error),
         ) from error
     finally:

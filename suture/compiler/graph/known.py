@@ -12,6 +12,7 @@ from typing import Any
 import torch
 import torch.fx
 
+from suture.compiler.graph.results import Results, Unknown
 from suture.torch_private import fake_tensors, functorch_parts, operators
 
 _ITEM = operators.local_scalar
@@ -26,11 +27,22 @@ def watched_mode(**options: Any) -> Any:
     mode = fake_tensors.FakeTensorMode(**options)
     plain = mode.dispatch
     mode.read = False
+    results = Results()
 
     def dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is _ITEM and getattr(args[0], "constant", None) is not None:
             mode.read = True
-        return plain(func, types, args, kwargs or {})
+        if mode.in_kernel_invocation or not results.fits(func):
+            return plain(func, types, args, kwargs or {})
+        try:
+            key = results.key(func, args, kwargs or {})
+        except Unknown:
+            return plain(func, types, args, kwargs or {})
+        value = results.find(mode, key)
+        if value is None:
+            value = plain(func, types, args, kwargs or {})
+            results.remember(key, (args, kwargs), value)
+        return value
 
     mode.dispatch = dispatch
     return mode

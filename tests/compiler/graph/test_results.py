@@ -1,0 +1,136 @@
+"""What is remembered of operations on fake tensors is what torch says of them."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from suture.compiler.graph.known import make_known, watched_mode
+from suture.compiler.graph.results import Results
+from suture.torch_private.tensor_parts import storage_key
+from tests.harness import check
+
+
+def facts(value):
+    return (
+        value.dtype, value.device, tuple(value.shape), value.stride(), value.storage_offset(),
+        value.requires_grad, value.is_leaf, value.is_inference(), value.is_conj(), type(value),
+        value.untyped_storage().nbytes(), value._is_view(), type(value.grad_fn).__name__,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def hits(monkeypatch):
+    """How many results were remembered ones."""
+    seen = []
+    find = Results.find
+
+    def counted(self, mode, key):
+        found = find(self, mode, key)
+        seen.append(found is not None)
+        return found
+
+    monkeypatch.setattr(Results, "find", counted)
+    return seen
+
+
+OPERATIONS = {
+    "add": lambda x: x + 1,
+    "promoted": lambda x: x + 1.5,
+    "matmul": lambda x: x @ x,
+    "mean": lambda x: x.mean(-1, keepdim=True),
+    "softmax": lambda x: x.softmax(-1),
+    "gelu": F.gelu,
+    "cat": lambda x: torch.cat([x, x], 1),
+    "where": lambda x: torch.where(x > 0, x, 0.0),
+    "transposed": lambda x: x.t() + 1,
+    "channels last": lambda x: x.reshape(1, 2, 2, 4).to(memory_format=torch.channels_last) * 2,
+    "cast": lambda x: x.to(torch.float64),
+    "compared": lambda x: x > 0,
+    "made": lambda x: torch.zeros(3, 2, dtype=x.dtype),
+    "index": lambda x: x[:, torch.arange(2)],
+    "empty": lambda x: x[:0] + 1,
+    "linear": lambda x: F.linear(x, x, x[0]),
+    "attention": lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None]),
+    "one": lambda x: x.sum(),
+    "pad": lambda x: F.pad(x, (1, 2)),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("grad", [False, True])
+def test_a_remembered_result_is_like_the_first(name, grad, hits):
+    mode = watched_mode(allow_non_fake_inputs=False)
+    x = mode.from_tensor(torch.randn(4, 4, requires_grad=grad))
+    with mode:
+        first, second = OPERATIONS[name](x), OPERATIONS[name](x)
+    assert facts(first) == facts(second)
+    assert any(hits) and first is not second
+    assert storage_key(first) != storage_key(second)
+
+
+def test_a_remembered_result_in_inference_mode_is_of_that_mode(hits):
+    mode = watched_mode(allow_non_fake_inputs=False)
+    x = mode.from_tensor(torch.randn(4, 4))
+    with torch.inference_mode(), mode:
+        first, second = x + 1, x + 1
+    assert facts(first) == facts(second) and any(hits)
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        lambda x: x.view(-1), lambda x: x.t(), lambda x: x.add_(1), lambda x: x.expand(2, 4, 4),
+        lambda x: x.detach(), lambda x: torch.ops.aten._unsafe_view(x, [16]), lambda x: x[1:],
+    ],
+)  # fmt: skip
+def test_what_shares_memory_is_asked_of_torch(one):
+    mode = watched_mode(allow_non_fake_inputs=False)
+    x = mode.from_tensor(torch.randn(4, 4))
+    with mode:
+        made = [one(x), one(x)]
+    assert [storage_key(m) for m in made] == [storage_key(x)] * 2
+
+
+def test_arguments_that_are_equal_and_not_the_same_are_told_apart(hits):
+    mode = watched_mode(allow_non_fake_inputs=False)
+    x = mode.from_tensor(torch.ones(2, dtype=torch.int64))
+    with mode:
+        kinds = [(x * n).dtype for n in (1, 1.0, True, 1j)]
+    expected = [(torch.ones(2, dtype=torch.int64) * n).dtype for n in (1, 1.0, True, 1j)]
+    assert kinds == expected and not any(hits)
+
+
+def test_the_default_dtype_counts():
+    mode = watched_mode(allow_non_fake_inputs=False)
+    with mode:
+        first = torch.zeros(2).dtype
+        torch.set_default_dtype(torch.float64)
+        try:
+            second = torch.zeros(2).dtype
+        finally:
+            torch.set_default_dtype(torch.float32)
+    assert (first, second) == (torch.float32, torch.float64)
+
+
+def test_a_number_that_is_known_is_not_lost(hits):
+    mode = watched_mode(allow_non_fake_inputs=False)
+    real = torch.tensor(3)
+    plain, known = mode.from_tensor(torch.tensor(5)), mode.from_tensor(real)
+    make_known(mode, known, real)
+    with mode:
+        unknown, number = plain + 1, known + 1
+    assert unknown.constant is None and number.constant.item() == 4
+    assert not any(hits)
+
+
+def test_layers_are_captured_as_before():
+    weights = [torch.randn(4, 4, requires_grad=True) for _ in range(4)]
+
+    def fn(x):
+        for w in weights:
+            x = (x @ w).relu() + x.mean(0)
+        return x
+
+    check(fn, torch.randn(3, 4, requires_grad=True))
