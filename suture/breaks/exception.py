@@ -61,7 +61,7 @@ class Break(Exception):
         return template.format_map(self.fields)
 
     def __str__(self) -> str:
-        return f"{self.type.number} {self.type.type}: {self.message()}"
+        return f"{self.type.number} {self.type.heading}: {self.message()}"
 
     def __reduce__(self) -> tuple[object, ...]:
         fields = {n: NodeText(v) if n in self.nodes else v for n, v in self.fields.items()}
