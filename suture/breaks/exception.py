@@ -60,8 +60,12 @@ class Break(Exception):
     def _fill(self, template: str) -> str:
         return template.format_map(self.fields)
 
-    def __str__(self) -> str:
+    def told(self) -> str:
+        """The break in one line, for people: by its title."""
         return f"{self.type.number} {self.type.heading}: {self.message()}"
+
+    def __str__(self) -> str:
+        return f"{self.type.number} {self.type.type}: {self.message()}"
 
     def __reduce__(self) -> tuple[object, ...]:
         fields = {n: NodeText(v) if n in self.nodes else v for n, v in self.fields.items()}
