@@ -46,7 +46,17 @@ _SIZE = (
     "the mask at the end.",
 )
 
+_TEXT = (
+    "Pass what the function computes from the text (a number, a flag, a tensor), or compile one "
+    "function for each text.",
+)
+_OBJECT = (
+    "Make the object once and pass the same one to each call: another object is another guard.",
+)
+
 CASES: tuple[Case, ...] = (
+    _case("GB0039", "guard", r"== ['\"]", *_TEXT),
+    _case("GB0039", "guard", r" is the \w+ it was|: was another ", *_OBJECT),
     _case("GB0177", "function", r"^(perf_counter|time|monotonic|process_time)(_ns)?$", *_CLOCK),
     _case("GB0177", "function", r"^(open|listdir|stat|scandir|read|write|getcwd|mkdir)$", *_FILE),
     _case("GB0177", "function", r"^(random|randrange|getrandbits|urandom)$", *_RANDOM),

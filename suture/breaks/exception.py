@@ -60,6 +60,10 @@ class Break(Exception):
     def _fill(self, template: str) -> str:
         return template.format_map(self.fields)
 
+    def told(self) -> str:
+        """The break in one line, for people: by its title."""
+        return f"{self.type.number} {self.type.heading}: {self.message()}"
+
     def __str__(self) -> str:
         return f"{self.type.number} {self.type.type}: {self.message()}"
 

@@ -296,7 +296,7 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
         _tell_repro(repro.graph_failed(module, inputs, unit.options.backend.name, failed))
         if unit.options.fullgraph or config.raise_backend_errors or config.strict:
             raise
-        _log.warning("%s: %s; the graph runs uncompiled", point.name, failed)
+        _log.warning("%s: %s; the graph runs uncompiled%s", point.name, failed, _BACKEND_HINT)
         return Retry(plan.having(uncompiled=True), f"{failed}; the graph runs uncompiled")
     if small:
         miss.unit.small_graph_time += time.perf_counter() - began
@@ -414,6 +414,12 @@ def _left_to_python(miss: Miss) -> Uncompiled:
 
 def _nowhere() -> None:
     """Stands for the tracer once it is done, for those who live longer."""
+
+
+_BACKEND_HINT = (
+    "\n  hint: SUTURE_RAISE_BACKEND_ERRORS=1 raises the error; SUTURE_REPRO_DIR=FOLDER writes a"
+    " script of the graph, which `suture minify` reduces."
+)
 
 
 def _tell_repro(path: str) -> None:

@@ -40,7 +40,7 @@ def test_the_region_runs_uncompiled_and_is_told_of_once(caplog):
             out, count = compiled(torch.ones(size))
             assert torch.equal(out, torch.full((size,), 4.0)) and count == size
     told = [r.getMessage() for r in caplog.records if "not today" in r.getMessage()]
-    assert len(told) == 1 and "uncompiled" in told[0]
+    assert len(told) == 1 and "uncompiled" in told[0] and "SUTURE_REPRO_DIR=" in told[0]
 
 
 def test_another_variant_of_the_region_is_compiled_again():

@@ -81,6 +81,16 @@ def test_the_first_hint_is_for_the_case_at_hand(fn, number, message, hint):
     assert set(reason.type.hints) & set(reason.hints()) or "{" in "".join(reason.type.hints)
 
 
+def test_the_recompile_limit_is_told_by_its_title_with_a_hint_for_what_changes(caplog):
+    suture.reset()
+    compiled = suture.compile(lambda x, word: x * len(word), backend="eager", recompile_limit=2)
+    for word in ("a", "bb", "ccc"):
+        compiled(torch.ones(2), word)
+    (text,) = [r.getMessage() for r in caplog.records if "GB0039" in r.getMessage()]
+    assert "GB0039 Compiled too often: the recompile limit: " in text
+    assert "hint: Pass what the function computes from the text" in text.splitlines()[1]
+
+
 def test_other_cases_keep_the_hints_of_the_entry():
     reason = Break(calls.PYTHON_FUNCTION_RUN, module="a.library", qualname="f", reason="a rule")
     filled = tuple(hint.format(**reason.fields) for hint in reason.type.hints)

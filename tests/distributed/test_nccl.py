@@ -3,6 +3,8 @@ say so."""
 
 from __future__ import annotations
 
+import os
+
 import pytest
 import torch
 
@@ -32,6 +34,7 @@ def found(tmp_path_factory):
         *(f"gpu:{name}" for name in NAMES),
         seconds=500,
         TEST_BACKEND="nccl",
+        CUDA_VISIBLE_DEVICES=os.environ.get("CUDA_VISIBLE_DEVICES", "0"),
     )
     return rank
 

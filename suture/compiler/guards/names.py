@@ -107,8 +107,9 @@ def _is_local(spec: FrameSpec, name: str) -> bool:
     return name in decode(spec.code).localsplus
 
 
-def _on_stack(spec: FrameSpec, entry: int) -> str:
-    """A value in the midst of an expression, by the text of what made it."""
+def _on_stack(spec: FrameSpec, slot: int) -> str:
+    """A value in the midst of an expression, by the text of what made it. `slot` counts from the
+    bottom of the stack."""
     code = decode(spec.code)
     for index in range(min(spec.index, len(code.instructions)) - 1, -1, -1):
         depth = code.depth(index)
@@ -116,7 +117,7 @@ def _on_stack(spec: FrameSpec, entry: int) -> str:
         popped, pushed = CANONICAL[inst.op].counts(inst)
         if inst.op == "FOR_ITER":  # it leaves the iterator where it was
             popped, pushed = popped - 1, pushed - 1
-        if depth is not None and depth - popped <= entry < depth - popped + pushed:
+        if depth is not None and depth - popped <= slot < depth - popped + pushed:
             # On 3.11 GET_ITER has the position of the whole loop; what it takes is made before it.
             made = index - 1 if inst.op == "GET_ITER" else index
             text = _source(spec.code.co_filename, code.positions(made))
@@ -125,7 +126,7 @@ def _on_stack(spec: FrameSpec, entry: int) -> str:
             if inst.op == "GET_ITER":
                 return f"iter({text})"
             return text if re.fullmatch(r"[\w.]+", text) else f"({text})"
-    return f"<value {entry} on the stack of {spec.code.co_name}>"
+    return f"<value {slot} on the stack of {spec.code.co_name}>"
 
 
 def _source(file: str, location: tuple[int | None, ...]) -> str | None:

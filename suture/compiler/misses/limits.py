@@ -76,7 +76,7 @@ def over_limit(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) 
         return False
     guard = most_frequent(data.reasons)
     reason = Break(internal.RECOMPILE_LIMIT, function=function, count=str(count), guard=guard)
-    text = "\n".join([str(reason), *(f"  hint: {hint}" for hint in reason.hints())])
+    text = "\n".join([reason.told(), *(f"  hint: {hint}" for hint in reason.hints())])
     if unit.options.fullgraph or config.fail_on_recompile_limit:
         raise errors.RecompileLimitExceeded(text)
     data.full_at = count
