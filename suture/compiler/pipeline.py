@@ -308,6 +308,7 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
         compiled = torch_state.running_without_modes(compiled)
     emitted.set_graph(compiled)
     emitted.graph_kept = _runs(made) == module.forward and not config.verify
+    emitted.backend_failed = plan.uncompiled
     messages.captured(point, miss.data, capture, emitted)
     return None
 

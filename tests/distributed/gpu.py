@@ -27,7 +27,7 @@ def _values(call: Any) -> list[Any]:
 
 
 def _train(call: Any, model: nn.Module) -> dict[str, Any]:
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, foreach=False)  # plain and DTensors
     torch.manual_seed(1)
     losses, grads = [], []
     for _ in range(STEPS):

@@ -52,6 +52,7 @@ class Emitted:
     )
     described: dict[str, Any] = field(default_factory=dict)  # constants made here, by name
     graph_kept: bool = False  # what is called is the graph module's own function, nothing around it
+    backend_failed: bool = False  # the graph runs as it is, because the backend failed on it
 
     def set_graph(self, compiled: Any) -> None:
         """Let the variant call the compiled graph. What the graph always gets is before the

@@ -30,6 +30,8 @@ class Describing(Protocol):
 def graph_of(to: Describing, emitted: Any) -> dict[str, Any]:
     """The graph of a variant; raises Unstorable if what the backend gave has no form to keep."""
     caller = emitted.caller
+    if emitted.backend_failed:
+        raise Unstorable("the backend failed on its graph; another process may have more luck")
     if emitted.graph_kept:
         return _fx(to, emitted.module)
     if config.verify:

@@ -26,6 +26,7 @@ def test_training_runs_from_the_cache(cache, backend):
     assert trained(cache, PROGRAM, backend, [x]) == (1, 0), cache.lines
 
 
+@pytest.mark.filterwarnings("ignore:TensorFloat32 tensor cores")
 @pytest.mark.parametrize("grad", [True, False])
 def test_triton_kernels_are_compiled_as_before_and_said_to_be(cache, grad):
     x = torch.arange(6.0, device="cuda").reshape(2, 3) / 7

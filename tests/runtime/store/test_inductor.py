@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from suture.torch_private import compilers
 from tests.runtime.store.test_programs import finished, start
 
 X = torch.arange(24.0).reshape(4, 6)
@@ -49,6 +50,19 @@ def test_another_option_of_inductor_is_another_entry(cache):
     with config.patch(fallback_random=True):
         assert cache.run(PROGRAMS["pointwise"], (X,), backend="inductor")[0] == 0
     assert cache.run(PROGRAMS["pointwise"], (X,), backend="inductor") == (1, 0)
+
+
+def test_a_graph_on_which_the_backend_failed_is_tried_again(cache, monkeypatch):
+    program = "def fn(x):\n    return x.sin() * 2\n"
+
+    def failing(*args):
+        raise RuntimeError("no disk space")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(compilers, "aot_eager", failing)
+        assert cache.run(program, (X,), backend="aot_eager") == (0, 0)
+    assert "the backend failed on its graph" in cache.lines[-1]
+    assert cache.run(program, (X,), backend="aot_eager") == (0, 1)
 
 
 def test_options_of_compile_are_not_kept(cache):
