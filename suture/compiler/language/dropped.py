@@ -55,10 +55,9 @@ def close_at_end(trace: Trace, result: Value) -> None:
 
 @implements(made_weakref.is_dropped)
 def is_dropped(trace: Trace, value: Value) -> bool:
+    # Whatever holds it, a frame or a container, is one more reference. With none but these no
+    # object leads to it, however much there would be to look through.
     touched = trace.effects.touched
-    if id(value) in _reached(_kept(trace)):
-        return False
-    # A handler that runs a frame may hold it, or a cycle: then there are more references.
     known = [
         of
         for of in gc.get_referrers(value)
