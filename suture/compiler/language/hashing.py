@@ -173,7 +173,7 @@ def _may_run_again(method: types.FunctionType) -> bool:
     for inst in decode(method.__code__).instructions:
         if inst.op in _CHANGES:
             return False
-        if inst.op == "LOAD_GLOBAL" and not hasattr(builtins, inst.val):
+        if inst.op == "LOAD_GLOBAL" and inst.val not in vars(builtins):
             names.add(inst.val)
     outside = [method.__globals__.get(name) for name in names]
     for cell in method.__closure__ or ():

@@ -296,7 +296,7 @@ class _Reach:
             if inst.op == "IMPORT_NAME":
                 found = _imported(instructions, inst.index, namespace)
             elif inst.op in ("LOAD_GLOBAL", "LOAD_NAME"):
-                found = namespace.get(inst.val, getattr(builtins, str(inst.val), None))
+                found = namespace.get(inst.val, vars(builtins).get(inst.val))
             else:
                 continue
             while at < len(instructions) and instructions[at].op == "PUSH_NULL":

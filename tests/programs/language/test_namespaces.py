@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
+
+import torch
 
 from tests.harness import check
 
@@ -66,3 +69,17 @@ def test_a_deleted_attribute_of_a_module_is_missing():
             return str(error)
 
     check(fn, graphs=0)
+
+
+def test_an_annotation_in_a_class_body_leaves_the_builtins_alone():
+    # Reading `__annotations__` of a module makes it there.
+    vars(builtins).pop("__annotations__", None)
+
+    def fn(x):
+        class Local:
+            number: int = 2
+
+        return x * Local.number
+
+    check(fn, torch.ones(2), breaks=None)
+    assert "__annotations__" not in vars(builtins)
