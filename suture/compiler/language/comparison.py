@@ -24,7 +24,6 @@ from suture.compiler.language.operators import (
 from suture.compiler.objects import (
     Address,
     Builtin,
-    BuiltinMethod,
     Constant,
     ConstantMethod,
     Method,
@@ -34,10 +33,11 @@ from suture.compiler.objects import (
     Tensor,
     Tuple,
 )
+from suture.compiler.objects.bound_method import BoundMethod
 from suture.compiler.objects.methods import find_method
 from suture.compiler.outside.identity import is_same
 
-_BOUND = (Method, BuiltinMethod, ConstantMethod)
+_BOUND = (Method, BoundMethod, ConstantMethod)
 
 
 @implements(abstract.compare)

@@ -11,7 +11,7 @@ from suture.compiler.language.items import del_item
 from suture.compiler.language.operators import unary_operator
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Symbol
-from suture.compiler.outside.identity import is_same
+from suture.compiler.outside.identity import asked_same
 
 
 def _operator(name: str) -> None:
@@ -73,12 +73,12 @@ def _truth(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
 
 @handles(operator.is_)
 def _is(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    return Constant(is_same(trace, args[0], args[1]))
+    return Constant(asked_same(trace, args[0], args[1]))
 
 
 @handles(operator.is_not)
 def _is_not(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    return Constant(not is_same(trace, args[0], args[1]))
+    return Constant(not asked_same(trace, args[0], args[1]))
 
 
 @handles(operator.index)

@@ -7,7 +7,8 @@ from typing import Any
 
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
-from suture.compiler.objects import Builtin, Method, Object, Opaque
+from suture.compiler.objects import Builtin, ConstantMethod, Method, Object, Opaque
+from suture.compiler.objects.bound_method import BoundMethod
 from suture.runtime.predicates import BoundOf
 from suture.runtime.reads import unbound
 from suture.runtime.sources import Source
@@ -32,8 +33,11 @@ def bound_builtin(trace: Trace, value: Any, source: Source) -> Value:
             return Opaque(value, source)
         if sum(value.__name__ in base.__dict__ for base in owner.cls.__mro__) > 1:
             trace.guards.add(source, "truth", BoundOf(raw))  # of those of this name it is this one
-        return Method(Builtin(raw, abstract.pinned(trace, raw)), owner)
-    return abstract.getattr(trace, owner, value.__name__)
+        return Method(Builtin(raw, abstract.pinned(trace, raw)), owner, source)
+    made = abstract.getattr(trace, owner, value.__name__)
+    if isinstance(made, (BoundMethod, ConstantMethod)):
+        made.source = source  # each access makes another: this one is the object given
+    return made
 
 
 BOUND = (types.BuiltinFunctionType, types.MethodWrapperType)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from suture.compiler import abstract
@@ -21,6 +22,9 @@ class BoundMethod(Value):
 
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         return abstract.tail_call_method(trace, self.owner, self.name, args, kwargs)
+
+    def hash_key(self, trace: Trace) -> Hashable:
+        return (BoundMethod, self.name, self.owner.identity())
 
     def rebuild(self, emit: Emitter) -> str:
         return f"{emit.value(self.owner)}.{self.name}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import types
+from collections.abc import Hashable
 from typing import Any
 
 from suture.compiler.abstract import declared
@@ -18,6 +20,10 @@ class Builtin(RealObject):
 
     def as_constant(self, trace: Trace) -> Any:
         return self.real()
+
+    def hash_key(self, trace: Trace) -> Hashable:
+        # Made anew at each access, `type.__call__` compares by its object and what it calls.
+        return self.value if type(self.value) is types.MethodWrapperType else self.identity()
 
     def as_proxy(self) -> Any:
         return self.value

@@ -195,6 +195,9 @@ class ConstantMethod(Value):
         except AttributeError as error:
             return abstract.raise_(trace, AttributeError, *error.args)
 
+    def hash_key(self, trace: Trace) -> Hashable:
+        return (ConstantMethod, self.name, self.owner.identity())
+
     def rebuild(self, emit: Emitter) -> str:
         return f"({emit.value(self.owner)}).{self.name}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from suture._core import type_name
@@ -50,9 +50,6 @@ class BuiltinMethod(BoundMethod):
         if name == "__name__":
             return Constant(self.name)
         return super().getattr(trace, name)
-
-    def hash_key(self, trace: Trace) -> Hashable:
-        return (BuiltinMethod, self.name, self.owner.identity())
 
 
 class Container(Mutable):

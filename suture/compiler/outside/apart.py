@@ -8,8 +8,9 @@ from typing import Any
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Lazy, Trace
-from suture.compiler.objects import Constant, Method, Tuple
+from suture.compiler.objects import Constant, ConstantMethod, Method, Tuple
 from suture.compiler.objects.address import Address
+from suture.compiler.objects.bound_method import BoundMethod
 from suture.compiler.objects.constant import Volatile
 from suture.compiler.objects.made_weakref import MadeReference
 from suture.compiler.objects.weakref import WeakReference
@@ -57,6 +58,8 @@ def _items(trace: Trace, key: Any) -> list[Any] | None:
     """What a key is made of, if it is a tuple, also one with names, or a bound method."""
     if type(key) is Method:
         return [key.fn, key.owner]
+    if isinstance(key, (BoundMethod, ConstantMethod)):
+        return [Constant(key.name), key.owner]
     if type(key) is MadeReference:
         return [key.to]
     if type(key) is WeakReference and key.value() is not None:

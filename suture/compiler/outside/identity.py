@@ -11,11 +11,27 @@ from typing import Any
 
 import torch
 
+from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
-from suture.compiler.objects import Function, Method, Mutable, Opaque, Raise, Slice, Symbol, Tensor
+from suture.compiler.objects import (
+    Constant,
+    ConstantMethod,
+    DictView,
+    Function,
+    Method,
+    Mutable,
+    Opaque,
+    Proxy,
+    Raise,
+    Slice,
+    Symbol,
+    Tensor,
+    is_single,
+)
 from suture.compiler.objects.array import Array
+from suture.compiler.objects.bound_method import BoundMethod
 from suture.compiler.objects.made_weakref import MadeReference
 from suture.compiler.objects.weakref import WeakReference
 from suture.runtime.predicates import has_callback, has_no_callback, not_none
@@ -51,9 +67,32 @@ def is_same(trace: Trace, left: Any, right: Any) -> bool:
     return one
 
 
+def asked_same(trace: Trace, left: Any, right: Any) -> bool:
+    """`left is right` where the program asks: two equal numbers or texts from outside are one
+    object or two, which the comparisons inside containers need not know."""
+    if left is not right and left.source is not None and right.source is not None:
+        if isinstance(left, Symbol) or isinstance(right, Symbol):
+            if not is_same(trace, left, right) and _may_be_one(trace, left, right):
+                raise Break(objects.UNKNOWN_OPERATOR, operator="is", operands=left.describe())
+        elif type(left) is type(right) is Constant and left.source is not right.source:
+            one, other = left.value, right.value
+            if type(one) is type(other) and not is_single(one) and one == other:
+                return _same_opaque(trace, left, right)
+    return is_same(trace, left, right)
+
+
+def _may_be_one(trace: Trace, left: Any, right: Any) -> bool:
+    """Whether two numbers that are no constants are equal, and so may be one object."""
+    if left.python_type() is not right.python_type() or left.python_type() is bool:
+        return False
+    return abstract.constant_value(trace, left) == abstract.constant_value(trace, right)
+
+
 _SINGLE_INTS = range(-5, 257)  # of these CPython has one object each
 # Values of which a guard may hold less than which object it is.
-_FROM_OUTSIDE = (Mutable, Function, Tensor, Array, Slice)
+_FROM_OUTSIDE = (
+    Mutable, Function, Tensor, Array, Slice, DictView, Proxy, BoundMethod, ConstantMethod
+)  # fmt: skip
 
 
 def _same_reference(trace: Trace, real: WeakReference, made: MadeReference) -> bool:

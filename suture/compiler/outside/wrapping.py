@@ -337,7 +337,9 @@ def _bound_tensor_method(trace: Trace, value: Any, source: Source | None) -> Val
     trace.guards.add(source, "type", type(value))
     trace.guards.add(source.attr("__name__"), "equals", value.__name__)
     owner = wrap_value(trace, value.__self__, source.attr("__self__"))
-    return TensorMethod(owner, value.__name__)
+    made = TensorMethod(owner, value.__name__)
+    made.source = source
+    return made
 
 
 def _class(trace: Trace, value: Any, source: Source | None) -> Value:

@@ -23,7 +23,7 @@ from suture.compiler.abstract import implements
 from suture.compiler.core import Identity, Trace, Value
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.language.operators import BINARY, COMPARE, IN_PLACE, UNARY, overrides_method
-from suture.compiler.models import handles
+from suture.compiler.models import handles, model_of
 from suture.compiler.objects import (
     Builtin,
     Class,
@@ -37,6 +37,7 @@ from suture.compiler.objects import (
     tensor,
 )
 from suture.compiler.objects import tensor as tensor_values
+from suture.compiler.objects.bound_builtins import bound_builtin, is_bound
 from suture.compiler.objects.methods import method
 from suture.compiler.objects.real_object import RealIdentity
 from suture.compiler.objects.torch_switch import FunctionSwitch, Switch, leave, state_behind
@@ -469,10 +470,13 @@ def field_access_ne(self: FieldAccess, trace: Trace, other: Value) -> Value:
 @wraps(types.MethodWrapperType)
 def _wrap_field_access(trace: Trace, value: Any, source: Source | None) -> Value:
     """`Tensor.shape.__get__` and its like are made anew each time, and compare by what they do."""
+    known = isinstance(value.__self__, _GETSET)
+    if source is not None and not known and is_bound(value) and model_of(value) is None:
+        return bound_builtin(trace, value, source)
     if source is not None:
         trace.guards.add(source, "type", type(value))
         trace.guards.add(source, "truth", Equals(value))
-    if isinstance(value.__self__, _GETSET):
+    if known:
         value = _FIELD_ACCESS.setdefault(value, value)
         return FieldAccess(value, abstract.pinned(trace, value))
     return Builtin(value, abstract.pinned(trace, value))

@@ -14,7 +14,7 @@ from suture.compiler.language.items import del_item
 from suture.compiler.language.operators import unary_operator
 from suture.compiler.language.super_lookup import make_super
 from suture.compiler.objects import NULL, Constant, Slice, Tensor
-from suture.compiler.outside.identity import is_same
+from suture.compiler.outside.identity import asked_same
 from suture.compiler.torch.checks import truth_at_branch
 
 
@@ -127,7 +127,7 @@ def compare_test(trace: Trace, inst: Instruction, left: Value, right: Value) -> 
 
 @op("IS_OP", run="is")
 def is_op(trace: Trace, inst: Instruction, left: Value, right: Value) -> Value:
-    return Constant(is_same(trace, left, right) is (inst.val == "is"))
+    return Constant(asked_same(trace, left, right) is (inst.val == "is"))
 
 
 @op("CONTAINS_OP", run="contains")
