@@ -75,6 +75,7 @@ def known_set(trace: Trace, value: Any) -> Set:
         copied = set(value)
         same = all(map(_is, order, value)) and list(copied) == order
         made.table = copied if same else MOVED
+        made.history.add("update", None)
     return made
 
 

@@ -17,7 +17,7 @@ from suture.compiler.objects.dict_keys import DICT_KEY, hashed
 from suture.compiler.objects.dict_view import DictView
 from suture.compiler.objects.methods import method, run_method
 from suture.compiler.objects.sequence import Container
-from suture.compiler.objects.set_ import key_of
+from suture.compiler.objects.set_keys import key_of
 from suture.compiler.objects.tuple_ import Tuple
 from suture.runtime.sources import Source
 

@@ -18,7 +18,8 @@ from suture.compiler.objects.deque import Deque, deque_append, deque_extend
 from suture.compiler.objects.list_ import List, list_append, list_extend
 from suture.compiler.objects.methods import method, run_method
 from suture.compiler.objects.sequence import sequence_add, sequence_len
-from suture.compiler.objects.set_ import Set, as_numbers, set_add, set_len
+from suture.compiler.objects.set_ import Set, set_add, set_len
+from suture.compiler.objects.set_keys import as_numbers
 from suture.compiler.objects.tuple_ import Tuple
 from suture.runtime.sources import Source
 
@@ -232,11 +233,11 @@ class GrowingSet(Set):
         return bool(run_method(trace, self, "__len__").constant())
 
     def write_back(self, emit: Emitter, name: str) -> None:
-        if self._entries is not None:
-            super().write_back(emit, name)
-        else:
+        if self.added:  # before its members were looked at
             inner = ", ".join(emit.value(i) for i in self.added.values())
             emit.line(f"set.update({name}, [{inner}])")
+        if self._entries is not None:
+            super().write_back(emit, name)
 
 
 @method(GrowingSet, "add")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable
 from typing import Any
 
 from suture.breaks import Break, objects
@@ -10,72 +10,20 @@ from suture.compiler import abstract
 from suture.compiler.abstract import declared
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
-from suture.compiler.objects.address import Address, is_address_key, may_be_id
 from suture.compiler.objects.constant import Constant, Volatile
 from suture.compiler.objects.dict_keys import SET_ELEMENT, hashed
 from suture.compiler.objects.list_ import List
 from suture.compiler.objects.methods import method, run_method
 from suture.compiler.objects.sequence import Container
+from suture.compiler.objects.set_history import History, Operand, leaves, spelled
+from suture.compiler.objects.set_keys import compare_members, key_of
 from suture.compiler.objects.set_tables import Recipe, recipe_for
+from suture.compiler.objects.tensor import Symbol
 from suture.compiler.objects.tuple_ import Tuple
+from suture.runtime.predicates import LITERALS
 from suture.runtime.sources import Source
 
 MOVED: Any = None  # a table of which only the members are known
-
-
-def key_of(trace: Trace, container: Any, key: Any) -> Any:
-    """The key to look for: an id, or one in a tuple, as a number where the container may hold
-    numbers already. Among ids alone, which object each is of says which are equal."""
-    kind = type(key)
-    if container.entries:
-        abstract.keep_apart(trace, key, keys_of(container))
-    if kind is Address or (kind is Tuple and holds_address(key)):
-        if container.source is not None or any(map(may_be_id, container.entries)):
-            return as_numbers(trace, key)
-    elif kind is Volatile:
-        raise key.unknown("hash")
-    elif kind is Constant and may_be_id(key.value) and any(map(is_address_key, container.entries)):
-        operation = "looking for a number among ids"
-        raise Break(objects.UNKNOWN_OBJECT, operation=operation, object=container.describe())
-    return key
-
-
-def keys_of(container: Any) -> Iterator[Any]:
-    """The keys that a dict or set holds, as values."""
-    for held in container.entries.values():
-        yield held[0] if type(held) is tuple else held
-
-
-def holds_address(key: Any) -> bool:
-    """Whether an id is among the items of a tuple, or of one in it."""
-    return any(
-        type(i) is Address or (type(i) is Tuple and holds_address(i)) for i in list(key.items)
-    )
-
-
-def as_numbers(trace: Trace, key: object) -> Any:
-    """The key, each id in it as the number that it is: the guards require the same objects."""
-    if type(key) is Address:
-        return Constant(key.number(trace))
-    if type(key) is Tuple:
-        # The id of what is made here is in no container that was there before.
-        new = (type(i) is Address and i.owner.source is None for i in key.unpacked(trace))
-        return key if any(new) else Tuple([as_numbers(trace, i) for i in key.unpacked(trace)])
-    return key
-
-
-def compare_members(trace: Trace, containers: Sequence[dict[Any, Any]]) -> None:
-    """Sets are compared with each other: what their members are told apart by is guarded. Not
-    where one holds ids of objects, and the other numbers that may be such."""
-    before: list[Any] = []
-    for one in containers:
-        for member in one.values():
-            abstract.keep_apart(trace, member, before)
-        before += one.values()
-    keys = [at for one in containers for at in one]
-    if any(map(is_address_key, keys)) and any(map(may_be_id, keys)):
-        operation = "comparing ids with numbers"
-        raise Break(objects.UNKNOWN_OBJECT, operation=operation, object="a set")
 
 
 def _member_key(trace: Trace, item: Value) -> Any:
@@ -91,7 +39,7 @@ class Set(Container):
     real set that has gone through the same operations, and so has the same order; MOVED where the
     real set existed before, whose table can be any."""
 
-    __slots__ = ("entries", "kind", "table")
+    __slots__ = ("entries", "history", "kind", "lent", "table")
 
     def __init__(
         self, entries: dict[Any, Any] | None = None, source: Source | None = None, kind: type = set
@@ -100,6 +48,10 @@ class Set(Container):
         self.entries: dict[Any, Any] = {} if entries is None else entries
         self.kind = kind
         self.table: Any = MOVED if source is not None else set(self.entries)
+        self.lent = False  # whether another set has been made of it, as it was from outside
+        self.history = History()  # of the table; of what has changed, if it was there before
+        if source is None and self.entries:
+            self.history.add("update", (("dict", tuple(self.entries)),))
 
     def as_constant(self, trace: Trace) -> Any:
         """With its members in order, which is that of a table it was made of, or of a copy."""
@@ -132,6 +84,8 @@ class Set(Container):
         self._put(hashed(trace, item, SET_ELEMENT), item)
 
     def _put(self, key: Any, item: object) -> None:
+        if key not in self.entries:
+            self.history.add("add", (("key", key),))
         self.entries.setdefault(key, item)
         if self.table is not MOVED:
             self.table.add(key)
@@ -151,7 +105,21 @@ class Set(Container):
         """Whether the set has, once it is real, the order it has here."""
         if self.table is MOVED:
             return self.source is not None and not self.changed
-        return self._recipe() is not None
+        return self._own_steps() is not None or self._recipe() is not None
+
+    def _own_steps(self) -> Any:
+        """The steps that make the set anew, if they are known."""
+        if self.kind is not set or not self._is_plain():
+            return None
+        moved = self.table is MOVED
+        return self.history.frozen() if moved else self.history.gives(self.table)
+
+    def _is_plain(self) -> bool:
+        """Whether the members are what they are as keys: no objects that count as a number."""
+        return all(
+            v.value is k if type(v) is Constant else isinstance(v, Symbol)  # fixed by its hash
+            for k, v in self.entries.items()
+        )
 
     def _recipe(self) -> Recipe | None:
         if self.table is MOVED:
@@ -162,24 +130,46 @@ class Set(Container):
 
     def operand(self) -> Operand:
         if self.table is MOVED:
-            return Operand(self.entries, list(self.entries), False)
-        return Operand(self.entries, self.table, True)
+            leaf: Any = ("outside", self)
+            known = not self.changed
+            if self.source is None:
+                leaf = ("set", self.history.frozen())
+                known = leaf[1] is not None
+            return Operand(self.entries, list(self.entries), False, leaf, known)
+        if self.kind is frozenset:
+            as_it_is = type(self.table) is frozenset
+            return Operand(self.entries, self.table, True, ("frozen", self.table), as_it_is)
+        steps = self.history.frozen()
+        return Operand(self.entries, self.table, True, ("set", steps), steps is not None)
 
     def _base(self) -> set[Any]:
         """The table, not to be changed; that of a frozenset may be one itself."""
         return set(self.entries) if self.table is MOVED else self.table
 
-    def _like(self, trace: Trace, table: set[Any], *operands: Operand) -> Any:
-        """A new set with these keys, each the member of the operand that it comes from."""
+    def _like(self, trace: Trace, name: str, table: set[Any], *operands: Operand) -> Any:
+        """A new set with these keys, each the member of the operand that it comes from. It is what
+        method `name` gives."""
         made = Set(None, None, self.kind)
         every = (*operands, self.operand())
         compare_members(trace, [o.entries for o in every])
         found = {id(k): v for o in every for k, v in o.entries.items()}
         made.entries = {k: found[id(k)] for k in table}
         made.table = table if all(o.known for o in every) else MOVED
+        made.history = self._begun().goes_on(name, leaves(operands))
+        refuse_unknown_order(made)
         return made
 
+    def _begun(self) -> History:
+        """What a set that is made of this one has gone through before."""
+        if self.source is not None:
+            self.lent = True
+            return History.of_outside(self)
+        return self.history
+
     def change(self, trace: Trace) -> dict[Any, Any]:
+        if self.lent and not self.changed and all(type(k) in LITERALS for k in self.entries):
+            # What was made of it is made when the region ends, of the set as it is by then.
+            raise Break(objects.UNKNOWN_OBJECT, operation="change", object=self.describe())
         self.touch(trace)
         return self.entries
 
@@ -195,12 +185,19 @@ class Set(Container):
     def rebuild(self, emit: Emitter) -> str:
         if self.kind is frozenset:
             return f"frozenset({self._steps(emit)[0]})"
+        steps = self._own_steps()
+        if steps is not None and self.entries:
+            return str(emit.begin(self, spelled(emit, steps)))
         name = str(emit.begin(self, "set()"))
         self._fill(emit, name)
         return name
 
     def write_back(self, emit: Emitter, name: str) -> None:
-        self._fill(emit, name)
+        steps = self.history.frozen() if self.source is not None else None
+        if steps is None or self.kind is not set or not self._is_plain():
+            self._fill(emit, name)
+        else:
+            emit.line(spelled(emit, steps, name))
 
     def _fill(self, emit: Emitter, name: str) -> None:
         updates = "; ".join(f"set.update({name}, {step})" for step in self._steps(emit))
@@ -241,7 +238,9 @@ def set_add(self: Set, trace: Trace, item: object) -> Value:
 @method(Set, "discard")
 def set_discard(self: Set, trace: Trace, item: Value) -> Value:
     key = _member_key(trace, key_of(trace, self, item))
-    self.change(trace).pop(key, None)
+    gone = self.change(trace).pop(key, None)
+    if gone is not None:
+        self.history.add("discard", (("key", key),))
     if self.table is not MOVED:
         self.table.discard(key)
     return Constant(None)
@@ -258,16 +257,20 @@ def set_remove(self: Set, trace: Trace, item: Value) -> Value:
 def set_pop(self: Set, trace: Trace) -> Value:
     if not self.entries:
         return abstract.raise_(trace, KeyError, "pop from an empty set")
+    if self.source is not None and len(self.entries) > 1:  # it goes on where the last pop was
+        raise Break(objects.UNKNOWN_OBJECT, operation="pop from", object=self.describe())
     first = set_order(trace, self)[0]
+    entries = self.change(trace)
+    self.history.add("pop", ())
     if self.table is not MOVED:
-        key = self.table.pop()
-        return self.change(trace).pop(key)
-    return self.change(trace).pop(key_of(trace, self, first).hash_key(trace))
+        return entries.pop(self.table.pop())
+    return entries.pop(key_of(trace, self, first).hash_key(trace))
 
 
 @method(Set, "clear")
 def set_clear(self: Set, trace: Trace) -> Value:
     self.change(trace).clear()
+    self.history.add("clear", ())
     if self.table is not MOVED:
         self.table.clear()
     return Constant(None)
@@ -275,7 +278,7 @@ def set_clear(self: Set, trace: Trace) -> Value:
 
 @method(Set, "copy")
 def set_copy(self: Set, trace: Trace) -> Value:
-    return self if self.kind is frozenset else self._like(trace, self._base().copy())
+    return self if self.kind is frozenset else self._like(trace, "copy", self._base().copy())
 
 
 @method(Set, "union")
@@ -283,33 +286,41 @@ def set_union(self: Set, trace: Trace, *others: Value) -> Value:
     operands = [operand_of(trace, other) for other in others]
     table = set(self._base()) if self.kind is frozenset else self._base().copy()
     table.update(*(o.keys for o in operands))
-    return self._like(trace, table, *operands)
+    return self._like(trace, "union", table, *operands)
 
 
 @method(Set, "intersection")
 def set_intersection(self: Set, trace: Trace, *others: Value) -> Value:
     operands = [operand_of(trace, other) for other in others]
-    return self._like(trace, self._base().intersection(*(o.keys for o in operands)), *operands)
+    table = self._base().intersection(*(o.keys for o in operands))
+    return self._like(trace, "intersection", table, *operands)
 
 
 @method(Set, "difference")
 def set_difference(self: Set, trace: Trace, *others: Value) -> Value:
     operands = [operand_of(trace, other) for other in others]
     compare_members(trace, (self.entries, *(o.entries for o in operands)))
-    return self._like(trace, self._base().difference(*(o.keys for o in operands)))
+    table = self._base().difference(*(o.keys for o in operands))
+    made = self._like(trace, "copy", table)
+    made.history = self._begun().goes_on("difference", leaves(operands, True))
+    refuse_unknown_order(made)
+    return made
 
 
 @method(Set, "symmetric_difference")
 def set_symmetric_difference(self: Set, trace: Trace, other: Value) -> Value:
     right = operand_of(trace, other)
-    return self._like(trace, self._base().symmetric_difference(right.keys), right)
+    table = self._base().symmetric_difference(right.keys)
+    return self._like(trace, "symmetric_difference", table, right)
 
 
 @method(Set, "__init__")
 def set_init(self: Set, trace: Trace, items: Any = None) -> Value:
     if self.kind is set:
         operands = [] if items is None else [operand_of(trace, items)]
-        made = Set()._like(trace, set(operands[0].keys), *operands) if operands else Set()
+        made = Set()
+        if operands:
+            made = made._like(trace, "union", set(operands[0].keys), *operands)
         run_method(trace, self, "clear")
         run_method(trace, self, "update", made)
     return Constant(None)
@@ -353,16 +364,13 @@ def set_reduce(self: Set, trace: Trace) -> Value:
     return run_method(trace, self, "__reduce_ex__", Constant(2))
 
 
-class Operand:
-    """One operand of an operation on sets: its members by key, its keys as the real operation
-    takes them, and whether these come in the order of the real ones."""
-
-    __slots__ = ("entries", "keys", "known")
-
-    def __init__(self, entries: dict[Any, Any], keys: Any, known: bool) -> None:
-        self.entries = entries
-        self.keys = keys
-        self.known = known
+def refuse_unknown_order(made: Set) -> None:
+    """A new set of numbers and texts of which nobody knows the order is made by Python."""
+    if made.kind is set and made.table is MOVED:
+        if made.history.steps is None and all(type(k) in LITERALS for k in made.entries):
+            raise Break(
+                objects.UNKNOWN_OBJECT, operation="take the order of", object=made.describe()
+            )
 
 
 def operand_of(trace: Trace, value: Any) -> Operand:
@@ -373,14 +381,14 @@ def operand_of(trace: Trace, value: Any) -> Operand:
         return part.operand()
     if value.python_type() is dict and isinstance(value, Container):
         entries = {at: pair[0] for at, pair in value.load(trace).items()}  # type: ignore[attr-defined]
-        return Operand(entries, dict.fromkeys(entries), True)
+        return Operand(entries, dict.fromkeys(entries), True, ("dict", tuple(entries)))
     entries = {}
     for item in abstract.unpack(trace, value):
         if type(item) is Volatile:
             raise item.unknown("hash")
         abstract.keep_apart(trace, item, entries.values())
         entries.setdefault(hashed(trace, item, SET_ELEMENT), item)
-    return Operand(entries, list(entries), True)
+    return Operand(entries, list(entries), True, ("list", tuple(entries)))
 
 
 def _in_place(name: str) -> Any:
@@ -390,13 +398,18 @@ def _in_place(name: str) -> Any:
         if name == "symmetric_difference_update" and len(others) != 1:
             return abstract.refused_method(trace, set, name, list(others), {})
         operands = [operand_of(trace, other) for other in others]
-        operands = [Operand(dict(o.entries), o.keys, o.known) for o in operands]
+        operands = [Operand(dict(o.entries), o.keys, o.known, o.leaf) for o in operands]
         before = self.operand()
+        only_asked = name == "difference_update"
+        if leaves(operands, only_asked) is None and self.history.steps is not None:
+            if all(type(k) in LITERALS for o in (*operands, before) for k in o.entries):
+                raise Break(objects.UNKNOWN_OBJECT, operation=name, object=self.describe())
         compare_members(trace, [o.entries for o in (*operands, before)])
         table = self._base()
         found = {id(k): v for o in (*operands, before) for k, v in o.entries.items()}
         entries = self.change(trace)
         getattr(table, name)(*(o.keys for o in operands))
+        self.history.add(name, leaves(operands, only_asked))
         self.table = table if all(o.known for o in (*operands, before)) else MOVED
         kept = {k: found[id(k)] for k in (entries if name == "update" else ()) if k in table}
         kept.update((k, found[id(k)]) for k in table if k not in kept)
