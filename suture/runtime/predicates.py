@@ -9,6 +9,8 @@ from __future__ import annotations
 import abc
 import collections
 import enum
+import gc
+import itertools
 import math
 import sys
 import typing
@@ -145,6 +147,44 @@ class SameAnswer(Predicate):
 
     def parts(self) -> tuple[Any, ...]:
         return self.values, self.named, self.result
+
+
+class CachedAnswer(Predicate):
+    """A function under functools.lru_cache still has the same answer for the same arguments in its
+    cache. The function itself does not run."""
+
+    __slots__ = ("named", "result", "values")
+
+    def __init__(self, values: list[Any], named: dict[str, Any], result: Any) -> None:
+        self.values = values
+        self.named = named
+        self.result = result
+        self.__name__ = "cached_answer"
+
+    def __call__(self, cached: Any) -> bool:
+        if not has_answer(cached, self.values, self.named):
+            return False
+        answer = cached(*self.values, **self.named)
+        return type(answer) is type(self.result) and bool(answer == self.result)
+
+    def parts(self) -> tuple[Any, ...]:
+        return self.values, self.named, self.result
+
+
+def has_answer(cached: Any, values: list[Any], named: dict[str, Any]) -> bool:
+    """Whether the cache of a functools.lru_cache, which only the garbage collector is shown, has an
+    entry for these arguments. Where keys are made in another way (`typed`), none is found."""
+    parts = gc.get_referents(cached)
+    tables = [part for part in parts if type(part) is dict and part is not cached.__dict__]
+    marks = [part for part in parts if type(part) is object]  # between arguments and keywords
+    if len(tables) != 1 or len(marks) != 1:
+        return False
+    key: Any = tuple(values)
+    if named:
+        key = (*values, *marks, *itertools.chain.from_iterable(named.items()))
+    elif len(values) == 1 and type(values[0]) in (int, str):
+        key = values[0]
+    return key in tables[0]
 
 
 class SameMembers(Predicate):

@@ -2,13 +2,16 @@
 
 Python calls such a function, as a break, unless nobody can see the difference: the function
 computes a number or a text of its arguments and of nothing else. Then it is traced, and the variant
-calls the cached function as often as the program does.
+calls the cached function as often as the program does. The answer of a function of an installed
+package is taken from its cache, if it is there.
 """
 
 from __future__ import annotations
 
 import functools
+import os
 import sys
+import sysconfig
 import types
 from typing import Any
 
@@ -18,6 +21,9 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Object
+from suture.runtime.predicates import CachedAnswer, has_answer, is_literal
+
+_PACKAGES = tuple(sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib"))
 
 
 @handles(functools._lru_cache_wrapper.__call__)
@@ -29,6 +35,9 @@ def _cached_call(trace: Trace, args: Any, kwargs: Any) -> Any:
     wrapped: Any = real.__wrapped__
     steady = all(_never_changes(trace, wrapped, a) for a in (*given, *kwargs.values()))
     if not steady or not _is_pure(wrapped):
+        kept = _from_cache(trace, cached, given, kwargs) if _is_installed(wrapped) else None
+        if kept is not None:
+            return kept
         if not (trace.region.whole or _is_of_a_library(real)):
             raise Break(calls.C_FUNCTION, function=f"{real.__qualname__}, which keeps a cache,")
         return _without_cache(trace, cached, given, kwargs)
@@ -55,6 +64,36 @@ def _without_cache(trace: Trace, cached: Object, args: list[Any], kwargs: dict[s
     from suture.compiler.calls.library_methods import fold_with_guard
 
     return fold_with_guard(trace, cached.source, cached.value, values, named)
+
+
+def _from_cache(
+    trace: Trace, cached: Object, args: list[Any], kwargs: dict[str, Any]
+) -> Constant | None:
+    """The answer of a function of a package, `is_torch_available()` say, if it is in its cache: the
+    function does not run then, without a compiler either. The guard takes it from there again, so
+    that of the package's cache only the count of hits may differ."""
+    if not all(a.is_constant() for a in (*args, *kwargs.values())):
+        return None
+    if trace.effects.calls:  # of functions that Python has yet to run: one may clear the cache
+        return None
+    values = [abstract.constant_value(trace, a) for a in args]
+    named = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
+    if not all(is_literal(v) for v in (*values, *named.values())):
+        return None
+    if not has_answer(cached.value, values, named):
+        return None
+    result = cached.value(*values, **named)
+    if not is_literal(result) or cached.source is None:
+        return None
+    abstract.fix(trace, cached.source, cached.value)
+    trace.guards.add(cached.source, "truth", CachedAnswer(values, named, result))
+    return Constant(result)
+
+
+def _is_installed(wrapped: object) -> bool:
+    """Whether a function is of an installed package, and none of the program's own."""
+    code = getattr(wrapped, "__code__", None)
+    return code is not None and code.co_filename.startswith(_PACKAGES)
 
 
 def _is_of_a_library(real: object) -> bool:

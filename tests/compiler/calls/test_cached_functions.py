@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import types
 
 import pytest
 import torch
 
 import suture
+from suture.compiler.library import cached_functions
 from tests.harness import check
 
 X = torch.ones(2)
@@ -202,3 +204,65 @@ def test_one_that_only_computes_is_traced_and_its_cache_asked(lazy):
 
     check(fn, X, graphs=1, calls=3)
     assert cached.cache_info() == (11, 1, None, 1)
+
+
+PACKAGE = """
+import functools
+runs = []
+
+@functools.lru_cache
+def at_least(version, strict=False):
+    runs.append(version)
+    return [2, 13] >= [int(part) for part in version.split(".")]
+
+@functools.lru_cache
+def fails(version):
+    runs.append(version)
+    raise ValueError(version)
+"""
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A module as if it were installed: its functions are none of the program's own."""
+    monkeypatch.setattr(cached_functions, "_PACKAGES", (str(tmp_path),))
+    namespace = {"__name__": "installed_package"}
+    exec(compile(PACKAGE, str(tmp_path / "installed.py"), "exec"), namespace)
+    return types.SimpleNamespace(**namespace)
+
+
+def test_the_answer_in_the_cache_of_a_package_is_taken_from_it(package):
+    def fn(x):
+        if package.at_least("2.9") and package.at_least("3.0", strict=True):
+            return x.sin()
+        return x.cos()
+
+    fn(X)
+    check(fn, X, graphs=1, calls=3)
+    assert package.runs == ["2.9", "3.0"]
+
+
+def test_a_cleared_cache_of_a_package_runs_the_function_once_more(package):
+    def fn(x):
+        return x.sin() if package.at_least("2.9") else x.cos()
+
+    fn(X)
+    compiled = suture.compile(fn, backend="eager")
+    compiled(X)
+    package.at_least.cache_clear()
+    compiled(X)
+    compiled(X)
+    assert package.runs == ["2.9", "2.9"]
+
+
+def test_a_function_of_a_package_that_raises_runs_each_time(package):
+    def fn(x):
+        try:
+            package.fails("2.9")
+        except ValueError as error:
+            return x + len(str(error))
+
+    compiled = suture.compile(fn, backend="eager")
+    for _ in range(3):
+        assert torch.equal(compiled(X), X + 3)
+    assert len(package.runs) == 3
