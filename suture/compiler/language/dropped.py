@@ -11,6 +11,7 @@ from suture.compiler.abstract import implements
 from suture.compiler.core import Handling, Modes, Numbers, Outside, Progress, Region, Trace, Value
 from suture.compiler.objects import Generator, Raised, generator, made_weakref
 
+_OF_GETREFCOUNT = 1  # what it is asked about is its argument
 _OWN_REFERENCES = 2  # that of the table of waiting generators, and the argument of the caller
 _CONTAINERS = (list, tuple, dict, set, frozenset)
 # The trace itself refers to every generator; what values and frames refer to is asked.
@@ -54,16 +55,17 @@ def close_at_end(trace: Trace, result: Value) -> None:
 
 
 @implements(made_weakref.is_dropped)
-def is_dropped(trace: Trace, value: Value) -> bool:
-    # Whatever holds it, a frame or a container, is one more reference. With none but these no
-    # object leads to it, however much there would be to look through.
+def is_dropped(trace: Trace, reference: made_weakref.MadeReference) -> bool:
+    # Whatever holds it, a frame or a container, is one more reference than the known ones. The
+    # object is in no variable here and was no argument: how many references a call keeps to what it
+    # passes on depends on how far CPython has specialised it.
     touched = trace.effects.touched
     known = [
         of
-        for of in gc.get_referrers(value)
+        for of in gc.get_referrers(reference.to)
         if of is touched or type(of) is made_weakref.MadeReference
     ]
-    return sys.getrefcount(value) <= _OWN_REFERENCES + len(known)
+    return sys.getrefcount(reference.to) <= _OF_GETREFCOUNT + len(known)
 
 
 def _dropped(trace: Trace) -> Generator | None:

@@ -31,7 +31,7 @@ class MadeReference(Value):
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         if args or kwargs:
             return abstract.raise_(trace, TypeError, "a weak reference takes no arguments")
-        if self.to.source is None and is_dropped(trace, self.to):
+        if self.to.source is None and is_dropped(trace, self):
             return Constant(None)
         return self.to
 
@@ -62,6 +62,6 @@ def _make(
 
 
 @declared
-def is_dropped(trace: Trace, value: Value) -> bool:
+def is_dropped(trace: Trace, reference: MadeReference) -> bool:
     """Whether the program has let go of an object made here, so that it is gone: nothing but weak
     references leads to it."""
