@@ -10,6 +10,7 @@ from suture.breaks import Break, control_flow
 from suture.compiler.abstract import implements
 from suture.compiler.core import Handling, Modes, Numbers, Outside, Progress, Region, Trace, Value
 from suture.compiler.objects import Generator, Raised, generator, made_weakref
+from suture.compiler.objects.made_weakref import MadeReference
 
 _OF_GETREFCOUNT = 1  # what it is asked about is its argument
 _OWN_REFERENCES = 2  # that of the table of waiting generators, and the argument of the caller
@@ -55,15 +56,13 @@ def close_at_end(trace: Trace, result: Value) -> None:
 
 
 @implements(made_weakref.is_dropped)
-def is_dropped(trace: Trace, reference: made_weakref.MadeReference) -> bool:
+def is_dropped(trace: Trace, reference: MadeReference) -> bool:
     # Whatever holds it, a frame or a container, is one more reference than the known ones. The
     # object is in no variable here and was no argument: how many references a call keeps to what it
     # passes on depends on how far CPython has specialised it.
     touched = trace.effects.touched
     known = [
-        of
-        for of in gc.get_referrers(reference.to)
-        if of is touched or type(of) is made_weakref.MadeReference
+        of for of in gc.get_referrers(reference.to) if of is touched or type(of) is MadeReference
     ]
     return sys.getrefcount(reference.to) <= _OF_GETREFCOUNT + len(known)
 
@@ -117,7 +116,7 @@ def _reached(roots: list[Any]) -> Any:
         seen.add(id(at))
         if len(seen) > _LOOKED_AT:
             return _Everything()
-        if type(at) is made_weakref.MadeReference:
+        if type(at) is MadeReference:
             continue
         if type(at) in _CONTAINERS or _is_part_of_values(type(at)):
             work += gc.get_referents(at)
