@@ -126,17 +126,23 @@ class LevelIs(Predicate):
 
 
 class SameAnswer(Predicate):
-    """A callable still gives the same for the same arguments."""
+    """A callable still gives the same for the same arguments. With `cached` it is a function under
+    functools.lru_cache whose answer must be in its cache, so that the function does not run."""
 
-    __slots__ = ("named", "result", "values")
+    __slots__ = ("cached", "named", "result", "values")
 
-    def __init__(self, values: list[Any], named: dict[str, Any], result: Any) -> None:
+    def __init__(
+        self, values: list[Any], named: dict[str, Any], result: Any, cached: bool = False
+    ) -> None:
         self.values = values
         self.named = named
         self.result = result
+        self.cached = cached
         self.__name__ = "same_answer"
 
     def __call__(self, fn: Any) -> bool:
+        if self.cached and not has_answer(fn, self.values, self.named):
+            return False
         try:
             answer = fn(*self.values, **self.named)
         except Exception:
@@ -146,29 +152,7 @@ class SameAnswer(Predicate):
         return is_literal(answer) and type(answer) is type(self.result) and answer == self.result
 
     def parts(self) -> tuple[Any, ...]:
-        return self.values, self.named, self.result
-
-
-class CachedAnswer(Predicate):
-    """A function under functools.lru_cache still has the same answer for the same arguments in its
-    cache. The function itself does not run."""
-
-    __slots__ = ("named", "result", "values")
-
-    def __init__(self, values: list[Any], named: dict[str, Any], result: Any) -> None:
-        self.values = values
-        self.named = named
-        self.result = result
-        self.__name__ = "cached_answer"
-
-    def __call__(self, cached: Any) -> bool:
-        if not has_answer(cached, self.values, self.named):
-            return False
-        answer = cached(*self.values, **self.named)
-        return type(answer) is type(self.result) and bool(answer == self.result)
-
-    def parts(self) -> tuple[Any, ...]:
-        return self.values, self.named, self.result
+        return self.values, self.named, self.result, self.cached
 
 
 def has_answer(cached: Any, values: list[Any], named: dict[str, Any]) -> bool:
@@ -184,7 +168,10 @@ def has_answer(cached: Any, values: list[Any], named: dict[str, Any]) -> bool:
         key = (*values, *marks, *itertools.chain.from_iterable(named.items()))
     elif len(values) == 1 and type(values[0]) in (int, str):
         key = values[0]
-    return key in tables[0]
+    try:
+        return key in tables[0]
+    except TypeError:  # an argument without a hash
+        return False
 
 
 class SameMembers(Predicate):

@@ -149,20 +149,7 @@ def raising(x):
     raise ValueError("from the program")
 
 
-LOGGING = """
-import torch, suture
-suture.install()
-{}
-
-@torch.compile(backend="eager", dynamic=False)
-def stepping(x):
-    x = x.sin()
-    torch._dynamo.graph_break()
-    return x.cos()
-
-stepping(torch.ones(2))
-stepping(torch.ones(3))
-"""
+LOGGING = PROGRAM.replace("suture.install()\n", "suture.install()\n{}\n")
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Object
-from suture.runtime.predicates import CachedAnswer, has_answer, is_literal
+from suture.runtime.predicates import SameAnswer, has_answer, is_literal
 
 _PACKAGES = tuple(sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib"))
 
@@ -86,7 +86,7 @@ def _from_cache(
     if not is_literal(result) or cached.source is None:
         return None
     abstract.fix(trace, cached.source, cached.value)
-    trace.guards.add(cached.source, "truth", CachedAnswer(values, named, result))
+    trace.guards.add(cached.source, "truth", SameAnswer(values, named, result, cached=True))
     return Constant(result)
 
 

@@ -266,3 +266,13 @@ def test_a_function_of_a_package_that_raises_runs_each_time(package):
     for _ in range(3):
         assert torch.equal(compiled(X), X + 3)
     assert len(package.runs) == 3
+
+
+def test_an_argument_without_a_hash_is_the_programs_error(package):
+    def fn(x):
+        try:
+            package.at_least(slice(1))
+        except TypeError as error:
+            return x + len(str(error))
+
+    check(fn, X, breaks=None)
