@@ -10,7 +10,7 @@ from suture.compiler.core import Mutable, Raised, Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.methods import method
-from suture.runtime.iterators import advanced, outdated, taken
+from suture.runtime.iterators import advanced, outdated, outdated_set, taken
 
 
 class _End(Value):
@@ -306,6 +306,8 @@ class SetIterator(Iterator):
     def rebuild(self, emit: Emitter) -> str:
         if self.size == len(self.of.entries) and self.of.keeps_order():
             return f"{emit.constant(advanced, 'advanced')}({emit.value(self.of)}, {self.at})"
+        if self.at <= len(self.items) and self.size != len(self.of.entries):
+            return f"{emit.constant(outdated_set, 'outdated')}()"
         inner = ", ".join(emit.value(i) for i in self.items[self.at :])
         return f"iter([{inner}])"
 
