@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from suture import config
-from suture.bytecode import decode
+from suture.bytecode import decode, iterator_slots
 from suture.compiler.plan import Plan, Position
 from suture.runtime.chain import Chain, slot_names
 from suture.runtime.points import PointData
@@ -304,7 +304,7 @@ def _new(unit: Unit, chain: Chain) -> History:
         paths = [slot(i, names[i]).path() for i in map(spec.stack_slot, range(spec.depth))]
         made.changes(paths[-1])
         if before == "FOR_ITER":
-            made.is_run_as_loop(paths[-2])
+            made.is_run_as_loop(paths[-1 - iterator_slots(code[spec.index - 1])])
     return made
 
 
