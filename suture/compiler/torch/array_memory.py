@@ -42,7 +42,11 @@ def write_array(trace: Trace, changed: Array, name: str) -> None:
         _is_copy(node) and _shows(node.args, storage) for node in trace.graph.graph.nodes
     ):
         raise refused
-    tensors = [e for e in trace.graph.inputs if isinstance(e.node.meta["val"], torch.Tensor)]
+    tensors = [
+        entry
+        for entry in trace.graph.inputs
+        if not entry.made and isinstance(entry.node.meta["val"], torch.Tensor)
+    ]
     written = [e for e in tensors if tensor_parts.storage_key(e.node.meta["val"]) == storage]
     if not written or not any(entry.convert is tensor_over for entry in tensors):
         trace.numbers.arrays_written += written
