@@ -1,5 +1,5 @@
-"""Numbers drawn from NumPy's own generator, `numpy.random.rand()`, `numpy.random.randint(0, 9)`, and
-arrays of them, `numpy.random.randn(3, 4)`.
+"""Numbers drawn from NumPy's own generator: `numpy.random.rand()`, `numpy.random.randint(0, 9)`,
+and arrays of them, `numpy.random.randn(3, 4)`.
 
 The variant draws them, as it does those of Python's generator (`draws`): a number is a number from
 data in the graph, and an array an input of it.
