@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import sys
 import warnings
@@ -374,6 +375,12 @@ class GraphBuilder:
         node = self.levels.top.graph.get_attr(self.hold(module, hint))
         node.meta["example_value"] = module
         return node
+
+    def held_body(self, module: Any, name: str) -> torch.fx.Node:
+        """The same for the body of an operator: the first is `name_0`, as passes over graphs that
+        look for bodies by their names expect."""
+        number = next(n for n in itertools.count() if f"{name}_{n}" not in self._names)
+        return self.held_module(module, f"{name}_{number}")
 
     def _after_inputs(self) -> Any:
         if self.inputs:
