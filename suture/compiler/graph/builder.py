@@ -199,6 +199,12 @@ class GraphBuilder:
                 item.meta["example_value"] = item.meta["val"] = value
                 bind_unbacked(self.shape_env, item, value)
 
+    def makes_constants(self) -> bool:
+        """Whether tensors are made of numbers in the graph. torch computes with those while it
+        compiles; with a float that is data they would be computed to be no number."""
+        made = (torch.tensor, torch.as_tensor, torch.scalar_tensor, "new_tensor")
+        return any(node.target in made for node in self.graph.nodes)
+
     def _at_start(self) -> Any:
         return self.graph.inserting_before(next(iter(self.graph.nodes), None))
 

@@ -37,6 +37,7 @@ class History:
         "_plan",
         "_ranks",
         "_resumed",
+        "_schedules",
         "_sizes",
         "_spec",
         "_strides",
@@ -57,6 +58,7 @@ class History:
         self._changing: set[str] = set()
         self._turned: set[Position] = set()  # branches on what modules keep that went both ways
         self._ranks: dict[str, set[int]] = {}
+        self._schedules: dict[str, set[Any]] = {}  # steps at which regions had schedules in them
         self._forms: dict[str, set[Any]] = {}
         self._spec: dict[
             str, Any
@@ -129,6 +131,12 @@ class History:
             constants=self._plan.constants | other._plan.constants,
             floats_as_data=self._plan.floats_as_data or other._plan.floats_as_data,
         )
+
+    def steps_of(self, schedule: str, step: object) -> int:
+        """At how many steps the schedule at this path was traced into, `step` included."""
+        seen = self._schedules.setdefault(schedule, set())
+        seen.add(step)
+        return len(seen)
 
     # ---- numbers
 
