@@ -215,7 +215,7 @@ def install(miss: Miss, capture: Capture, emitted: Any) -> Variant:
         emitted.function = compare_eager.ComparedVariant(emitted, name, config.strict)
     stored = keep.described(miss.unit, miss.point, miss.state, capture, emitted)
     variant = installing.install(miss.unit, miss.point, capture, emitted, program)
-    keep.write(miss.point, stored)
+    keep.write(stored, emitted.caller)
     messages.installed(miss.point, miss.data, variant, miss.state)
     return variant
 

@@ -27,17 +27,6 @@ X = torch.ones(2)
 CHECKS = {}
 
 
-@pytest.fixture(autouse=True)
-def _installed():
-    suture.reset()
-    suture.install()
-    yield
-    torch.compiler.set_stance("default")
-    if hasattr(torch.compiler, "set_default_backend"):
-        torch.compiler.set_default_backend(None)
-    suture.uninstall()
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_row(name):
     CHECKS[name]()

@@ -221,14 +221,16 @@ class GraphBuilder:
         # Without a name torch does not take the number in a tensor of no dimensions for an input
         # of the program: it comes from data, and nothing may be decided on it while tracing.
         name = TorchName(source.path()) if tensor.dim() else None
-        if tensor.is_leaf:
+        with warnings.catch_warnings():  # .grad warns of what is no leaf
+            if not tensor.is_leaf:
+                warnings.simplefilter("ignore")
             grad = self._fake_grad(tensor.grad, source, context)
             made = self.fake.from_tensor(tensor, symbolic_context=context, source=name)
-            del grad  # torch finds it while it is alive
-            return made
-        with warnings.catch_warnings():  # torch looks at .grad, which warns of what is no leaf
-            warnings.simplefilter("ignore")
-            return self.fake.from_tensor(tensor, symbolic_context=context, source=name)
+        if grad is not None:  # torch finds it while it is alive
+            for of_grad, size in zip(grad.shape, made.shape, strict=True):
+                if isinstance(of_grad, torch.SymInt):
+                    self.equals[symbolic_shapes.expression(of_grad)] = size
+        return made
 
     def _fake_grad(self, grad: torch.Tensor | None, source: Source, context: Any) -> Any:
         """A gradient has the sizes of its tensor. torch takes all of them for symbols where one of
