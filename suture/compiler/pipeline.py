@@ -36,8 +36,8 @@ from suture.compiler.misses.later import compiled_later, may_wait
 from suture.compiler.misses.layers import with_shared_layers
 from suture.compiler.misses.plain import meets_no_tensor, note_in_vain
 from suture.compiler.misses.reasons import explain_miss
-from suture.compiler.outside.namespaces import looks_at_locals
 from suture.compiler.objects import MadeByPython
+from suture.compiler.outside.namespaces import looks_at_locals
 from suture.compiler.plan import Plan, Retry
 from suture.runtime import Chain, slot_names, torch_state, where
 from suture.runtime.guards import finish
