@@ -126,7 +126,7 @@ def only_computes(func: Any) -> bool:
     """Whether an operator writes to nothing and looks at no data, whatever it gives."""
     if func is operators.device_of:
         return True
-    if not isinstance(func, operators.OpOverload) or func.namespace != "aten":
+    if not isinstance(func, operators.OpOverload) or func.namespace not in ("aten", "prims"):
         return False
     if operators.schema_of(func).is_mutable:
         return False
@@ -141,7 +141,7 @@ def _span(size: tuple[int, ...], stride: tuple[int, ...]) -> int:
 
 
 def _fits(func: Any) -> bool:
-    if not only_computes(func):
+    if not only_computes(func) or func.namespace != "aten":
         return False
     (first, *more) = operators.schema_of(func).returns or [None]
     return not more and str(first.type) == "Tensor" and first.alias_info is None
