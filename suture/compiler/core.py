@@ -365,7 +365,7 @@ class Numbers:
     def __init__(self) -> None:
         self.number_sources: list[Any] = []
         self.draws: list[Any] = []
-        self.arrays_written = False
+        self.arrays_written: list[Any] = []  # inputs that were changed as arrays
 
 
 class Modes:

@@ -218,7 +218,7 @@ def install(miss: Miss, capture: Capture, emitted: Any) -> Variant:
         emitted.function = compare_eager.ComparedVariant(emitted, name, config.strict)
     stored = keep.described(miss.unit, miss.point, miss.state, capture, emitted)
     variant = installing.install(miss.unit, miss.point, capture, emitted, program)
-    keep.write(miss.point, stored)
+    keep.write(stored, emitted.caller)
     messages.installed(miss.point, miss.data, variant, miss.state)
     return variant
 
@@ -366,23 +366,25 @@ def _as_it_is(backend: Any, module: Any, inputs: Any, **options: Any) -> Any:
 def without_refused(
     miss: Miss, plan: Plan, capture: Capture, failed: errors.BackendFailed
 ) -> Retry | None:
-    """A plan under which the backend may succeed, if there is one. In turn: derivatives by Python,
-    sizes as they are now, floats as data, floats as constants, numbers from data outside the
-    graph, no symbols at all."""
+    """A plan under which the backend may succeed, if there is one. In turn: floats as data, if it
+    asks for their values, derivatives by Python, sizes as they are now, floats as constants,
+    numbers from data outside the graph, no symbols at all."""
     graph, said = capture.graph, f"the backend refuses the graph ({failed})"
-    derivatives = frozenset(graph.derivatives.positions)
-    if derivatives - plan.by_python:
-        return Retry(plan.leaving(derivatives), f"{said}; Python computes derivatives")
-    if plan.from_zero:
-        return Retry(plan.having(from_zero=False), f"{said}; sizes are not 0 or 1")
     names = backends.wanted_constants(failed)
+    as_data = not plan.floats_as_data and not graph.makes_constants()
+    asked = names is not None and as_data
+    derivatives = frozenset(graph.derivatives.positions)
+    if derivatives - plan.by_python and not asked:
+        return Retry(plan.leaving(derivatives), f"{said}; Python computes derivatives")
+    if plan.from_zero and not asked:
+        return Retry(plan.having(from_zero=False), f"{said}; sizes are not 0 or 1")
     floats = {p.source.path() for p in capture.number_sources if p.kind == "float"} - plan.constants
     if names is not None or (floats and plan.floats_as_data):
         from suture.compiler.guards import shapes
 
         paths = frozenset(shapes.paths_of(names or set(), capture.number_sources))
-        now = "constants" if plan.floats_as_data else "data"
-        return Retry(plan.refusing(paths), f"{said}; floats are {now}")
+        now = "data" if as_data else "constants"
+        return Retry(plan.refusing(paths, as_data), f"{said}; floats are {now}")
     if graph.origins and not plan.without_data and not miss.unit.options.fullgraph:
         return Retry(plan.having(without_data=True), f"{said}; numbers from data stay outside it")
     if not capture.number_sources or plan.dynamic is False:

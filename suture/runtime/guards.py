@@ -127,7 +127,7 @@ def finish(guards: Guards) -> _core.GuardProgram:
         found = nodes.get(id(source))
         if found is None:
             found = nodes[id(source)] = _Node(source)
-            if source.kind == "pick":
+            if source.kind == "pick" and source.base is not None:
                 found.picks = label(source.base), label(source.arg)
                 picked.append(found)
             else:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from suture import config
-from suture.bytecode import decode
+from suture.bytecode import decode, iterator_slots
 from suture.compiler.plan import Plan, Position
 from suture.runtime.chain import Chain, slot_names
 from suture.runtime.points import PointData
@@ -37,6 +37,7 @@ class History:
         "_plan",
         "_ranks",
         "_resumed",
+        "_schedules",
         "_sizes",
         "_spec",
         "_strides",
@@ -57,6 +58,7 @@ class History:
         self._changing: set[str] = set()
         self._turned: set[Position] = set()  # branches on what modules keep that went both ways
         self._ranks: dict[str, set[int]] = {}
+        self._schedules: dict[str, set[Any]] = {}  # steps at which regions had schedules in them
         self._forms: dict[str, set[Any]] = {}
         self._spec: dict[
             str, Any
@@ -129,6 +131,12 @@ class History:
             constants=self._plan.constants | other._plan.constants,
             floats_as_data=self._plan.floats_as_data or other._plan.floats_as_data,
         )
+
+    def steps_of(self, schedule: str, step: object) -> int:
+        """At how many steps the schedule at this path was traced into, `step` included."""
+        seen = self._schedules.setdefault(schedule, set())
+        seen.add(step)
+        return len(seen)
 
     # ---- numbers
 
@@ -315,7 +323,7 @@ def _new(unit: Unit, chain: Chain) -> History:
         paths = [slot(i, names[i]).path() for i in map(spec.stack_slot, range(spec.depth))]
         made.changes(paths[-1])
         if before == "FOR_ITER":
-            made.is_run_as_loop(paths[-2])
+            made.is_run_as_loop(paths[-1 - iterator_slots(code[spec.index - 1])])
     return made
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from suture import _core
 from suture.bytecode import decode as decode_code
 from suture.runtime import OPERATIONS, VARIANT, relocated
+from suture.runtime.callers.aligned import is_aligned
 from suture.runtime.chain import FrameSpec, slot_names
 from suture.runtime.checks import Watch
 from suture.runtime.fallbacks import watch
@@ -321,6 +322,8 @@ class _Reading:
         if graph is not None:
             run = graph_from(self, graph)
             statics = [self.guarded[one] for one in graph["statics"]]
+            if not all(is_aligned(self.guarded[one]) for one in graph["aligned_statics"]):
+                raise Unfit("a tensor begins at another place in the memory of its GPU")
             namespace["graph"] = functools.partial(run, *statics) if statics else run
         name = data["name"]
         exec(compile(data["source"], f"{VARIANT}{name}>", "exec", dont_inherit=True), namespace)
