@@ -1,4 +1,4 @@
-"""Objects of C++ that a binding shows to Python: their properties read a field, as in types of C."""
+"""Objects of C++ that a binding shows to Python: their properties read fields, as in types of C."""
 
 from __future__ import annotations
 
