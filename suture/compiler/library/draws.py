@@ -90,7 +90,7 @@ def may_be_large(function: Any, values: tuple[Any, ...]) -> bool:
     return any(type(v) is int and abs(v) > most for v in values)
 
 
-def _handler(function: object) -> Any:
+def _handler(function: Any) -> Any:
     def handler(trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         outermost = len(trace.graph.levels.stack) == 1
         if outermost and abstract.all_known(trace, args, kwargs):
