@@ -146,3 +146,15 @@ def test_with_fullgraph_an_error_of_the_program_is_eagers():
     frames = [entry.name for entry in traceback.extract_tb(compiled.value.__traceback__)]
     assert frames[-1] == "product"
     assert not any("/suture/" in str(entry.path) for entry in compiled.traceback)
+
+
+def test_a_method_is_told_with_what_the_program_calls_it_on():
+    def fn(x):
+        y = x * 2
+        y.retain_grad()
+        return (y + 1).grad_fn is None
+
+    suture.reset()
+    suture.compile(fn, backend="eager")(torch.ones(2, requires_grad=True))
+    told = [record.reason for record in suture.stats().breaks]
+    assert told == ["y.retain_grad()", "(y + 1).grad_fn"]
