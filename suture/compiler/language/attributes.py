@@ -299,6 +299,9 @@ def _thread_attribute(trace: Trace, obj: Object, name: str) -> Value:
     """An attribute of a threading.local: as the thread that calls has it, unless the region has
     set it, which the variant does in that thread too."""
     held = obj.attrs.get(name)
+    if held is DELETED:
+        text = f"'{type_name(obj.cls)}' object has no attribute '{name}'"
+        return abstract.raise_(trace, AttributeError, text)
     if held is not None:
         return abstract.realize(trace, held)
     if obj.attrs and name == "__dict__":
