@@ -1,5 +1,4 @@
-"""An attribute that a region sets and deletes: what becomes of the real object depends on whether it
-had one."""
+"""An attribute that a region sets and deletes: the real object may have had one, or not."""
 
 from __future__ import annotations
 
