@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import sys
 import warnings
@@ -21,6 +22,7 @@ from suture.compiler.graph.effects_of import effects_of
 from suture.compiler.graph.known import known_above, watched_mode
 from suture.compiler.graph.levels import Levels
 from suture.compiler.graph.names import TorchName, valid_name
+from suture.compiler.graph.results import Calls
 from suture.compiler.graph.spans import Span
 from suture.runtime.modes import around
 from suture.runtime.sources import Source
@@ -106,6 +108,7 @@ class GraphBuilder:
         self.fake = watched_mode(
             shape_env=self.shape_env, allow_non_fake_inputs=False, export=False
         )
+        self.calls = Calls()
         self.inputs: list[GraphInput] = []
         self.known: dict[torch.fx.Node, Any] = {}  # inputs whose number may decide something
         self.decided: Callable[[list[Any]], None] = lambda inputs: None
@@ -197,6 +200,12 @@ class GraphBuilder:
                     value = fake.item()
                 item.meta["example_value"] = item.meta["val"] = value
                 bind_unbacked(self.shape_env, item, value)
+
+    def makes_constants(self) -> bool:
+        """Whether tensors are made of numbers in the graph. torch computes with those while it
+        compiles; with a float that is data they would be computed to be no number."""
+        made = (torch.tensor, torch.as_tensor, torch.scalar_tensor, "new_tensor")
+        return any(node.target in made for node in self.graph.nodes)
 
     def _at_start(self) -> Any:
         return self.graph.inserting_before(next(iter(self.graph.nodes), None))
@@ -302,6 +311,20 @@ class GraphBuilder:
         return self.execute(op, target, real_args, real_kwargs)
 
     def execute(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
+        if self.calls_torch_function:
+            return self._attempt(op, target, args, kwargs)
+        key = self.calls.call_key(op, target, args, kwargs)
+        if key is None:
+            return self._attempt(op, target, args, kwargs)
+        value = self.calls.find(self.fake, key)
+        if value is None:
+            self.fake.only_computed = None
+            value = self._attempt(op, target, args, kwargs)
+            if self.fake.only_computed:
+                self.calls.remember(key, (args, kwargs), value)
+        return value
+
+    def _attempt(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
         pending = len(self.shape_env.pending_fresh_unbacked_symbols)
         try:
             return self._execute(op, target, args, kwargs)
@@ -374,6 +397,12 @@ class GraphBuilder:
         node = self.levels.top.graph.get_attr(self.hold(module, hint))
         node.meta["example_value"] = module
         return node
+
+    def held_body(self, module: Any, name: str) -> torch.fx.Node:
+        """The same for the body of an operator: the first is `name_0`, as passes over graphs that
+        look for bodies by their names expect."""
+        number = next(n for n in itertools.count() if f"{name}_{n}" not in self._names)
+        return self.held_module(module, f"{name}_{number}")
 
     def _after_inputs(self) -> Any:
         if self.inputs:

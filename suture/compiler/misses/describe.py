@@ -191,7 +191,10 @@ class _Describing:
         return made
 
     def _step(self, source: Source) -> list[Any]:
-        """The last step of a source; of one that is reached by a function, the function."""
+        """The last step of a source; of one that is reached by a function, the function; of an item
+        at an index from outside, the number of the index."""
+        if source.kind == source_paths.PICK:
+            return [source_paths.PICK, self.number_of(source.arg)]
         if source.kind != source_paths.CALL:
             return source_paths.step_of(source)
         if not source_paths.may_be_called(source.arg):
@@ -202,7 +205,11 @@ class _Describing:
         if at not in self.values:
             base = source.base
             assert base is not None  # roots have their values
-            self.values[at] = source_paths.read(source, self.value(self.number_of(base), base))
+            below = self.value(self.number_of(base), base)
+            if source.kind == source_paths.PICK:
+                index = self.value(self.number_of(source.arg), source.arg)
+                source = base.index(index)
+            self.values[at] = source_paths.read(source, below)
         return self.values[at]
 
     def _guard(self, guard: Guard) -> None:
