@@ -69,5 +69,5 @@ def test_a_training_step_is_compiled_again_for_its_state_and_its_count_only():
     reasons = [re.sub(r"Parameter \d+", "Parameter N", event.reasons[0]) for event in seen]
     assert reasons == [
         f"list({state}) == []: keys were [], are 2 objects",
-        f"number_in({state}[<Parameter N>]['step']) == 1.0: was 1.0, is 2.0",
+        f"the number in {state}[<Parameter N>]['step'] == 1.0: was 1.0, is 2.0",
     ]
