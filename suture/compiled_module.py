@@ -19,6 +19,8 @@ from typing import Any
 
 import torch
 
+from suture import _core
+
 
 def compile_module(module: torch.nn.Module, call: Callable[..., Any], again: Any) -> Any:
     """The compiled counterpart of `module`. `call` takes the module and its arguments; `again`
@@ -54,6 +56,10 @@ def compile_module(module: torch.nn.Module, call: Callable[..., Any], again: Any
         body["__hash__"] = lambda self: hash(module)
     made_class = types.new_class(cls.__name__, (cls,), {}, lambda namespace: namespace.update(body))
     made = object.__new__(made_class)  # type: ignore[var-annotated]
+    # From Python 3.13 on a store to an attribute may bypass the dict and those who watch it. That
+    # can be changed while nobody holds the dict, unseen: no key of it is moved.
+    vars(module)  # there is one from now on
+    _core.own_table(module)
     object.__setattr__(made, "__dict__", module.__dict__)
     return made
 

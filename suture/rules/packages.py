@@ -101,7 +101,7 @@ _inline(
     because="Python around operations, to be traced",
 )
 _inline(
-    "torch.autograd.grad_mode torch.amp.autocast_mode torch.utils._contextlib"
+    "torch.autograd.grad_mode torch.amp.autocast_mode torch.amp.grad_scaler torch.utils._contextlib"
     " torch.cpu.amp.autocast_mode torch.cuda.amp.autocast_mode",
     because="context managers in Python around the C switches of a mode",
 )

@@ -61,11 +61,9 @@ run(
     because="sets a mode of the process that a graph does not carry",
 )
 run(
-    "torch.optim.lr_scheduler.LRScheduler.step torch.optim.lr_scheduler.LRScheduler.__init__"
-    " torch.optim.lr_scheduler.SequentialLR.step torch.optim.lr_scheduler.ChainedScheduler.step"
-    " torch.optim.lr_scheduler.CosineAnnealingWarmRestarts.step"
-    " torch.optim.lr_scheduler.ReduceLROnPlateau.step",
-    because="a schedule moves Python's numbers once per step: no operation is in it",
+    "torch.optim.lr_scheduler.LRScheduler.__init__ torch.optim.lr_scheduler.ReduceLROnPlateau.step"
+    " torch.optim.lr_scheduler.SequentialLR.step",
+    because="moves Python's numbers as they come: traced, each of them would be a case of its own",
 )
 run(
     "torch.set_num_threads torch.set_num_interop_threads torch.set_flush_denormal",

@@ -59,6 +59,22 @@ def tensor_over(array: Any) -> torch.Tensor:
         return torch.from_numpy(array)
 
 
+def first_byte(value: Any) -> int:
+    """Where the memory of a tensor or an array begins."""
+    return int(_memory_of(value).data_ptr())
+
+
+def last_byte(value: Any) -> int:
+    """Where the memory of a tensor or an array ends; before its beginning if there is none."""
+    memory = _memory_of(value)
+    return int(memory.data_ptr() + memory.nbytes() - 1)
+
+
+def _memory_of(value: Any) -> Any:
+    tensor = value if isinstance(value, torch.Tensor) else tensor_over(value)
+    return tensor.untyped_storage()
+
+
 def tensor_of_scalar(scalar: Any) -> torch.Tensor:
     """A tensor with the number in a scalar of numpy, which is imported then."""
     import numpy

@@ -35,6 +35,7 @@ KINDS: dict[str, tuple[str, str | None]] = {
     "kwdefault": ("{b}.__kwdefaults__[{a!r}]", "{b}.__kwdefaults__[{a!r}]"),
     "code": ("{b}.__code__", "{b}.__code__"),
     "mro_attr": ("{b}.{a}", None),
+    "pick": ("{b}[{a}]", "{b}[{a}]"),
 }
 
 
@@ -73,6 +74,10 @@ class Source:
     def index(self, i: int) -> Source:
         return self.child("index", i)
 
+    def pick(self, index: Source) -> Source:
+        """The item of this list or tuple at the int that `index` leads to."""
+        return self.child("pick", index)
+
     def cell(self) -> Source:
         return self.child("cell")
 
@@ -99,6 +104,8 @@ class Source:
         base = self.base
         assert base is not None  # only roots have none
         arg = key_text(self.arg) if self.kind in ("item", "getitem") else self.arg
+        if self.kind == "pick":
+            arg = self.arg.path()
         return template.format(b=base.path(), a=arg)
 
     def __repr__(self) -> str:

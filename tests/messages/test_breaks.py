@@ -176,3 +176,15 @@ def test_a_function_with_a_cache_is_named_without_claiming_that_it_is_c():
 
     texts = messages_of(lambda x: x + table(2), torch.ones(2))
     assert any("the cache around" in one and "table" in one for one in texts)
+
+
+def test_a_method_is_told_with_what_the_program_calls_it_on():
+    def fn(x):
+        y = x * 2
+        y.retain_grad()
+        return (y + 1).grad_fn is None
+
+    suture.reset()
+    suture.compile(fn, backend="eager")(torch.ones(2, requires_grad=True))
+    told = [record.reason for record in suture.stats().breaks]
+    assert told == ["y.retain_grad()", "(y + 1).grad_fn"]

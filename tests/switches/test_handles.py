@@ -14,14 +14,6 @@ import suture
 from tests.harness import Graphs
 
 
-@pytest.fixture(autouse=True)
-def _installed():
-    suture.reset()
-    suture.install()
-    yield
-    suture.uninstall()
-
-
 class Net(torch.nn.Module):
     def __init__(self):
         super().__init__()

@@ -23,17 +23,6 @@ from tests.switches import test_torch_reports as reports
 from tests.switches.rows import CHECKS, NAMES, X, captured, inside, row
 
 
-@pytest.fixture(autouse=True)
-def _installed():
-    suture.reset()
-    suture.install()
-    yield
-    torch.compiler.set_stance("default")
-    if hasattr(torch.compiler, "set_default_backend"):
-        torch.compiler.set_default_backend(None)
-    suture.uninstall()
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_row(name):
     CHECKS[name]()

@@ -168,6 +168,8 @@ class Writer:
             key = repr(arg) if plain else self.constant(arg, "key")
             stored = source.base.stored if source.base is not None else None
             return f"{stored.__name__}.__getitem__({base}, {key})" if stored else f"{base}[{key}]"
+        if kind == "pick":
+            return f"{base}[{self.source(arg)}]"
         if kind == "call":
             return f"{self.constant(arg, 'read')}({base})"
         template = KINDS[kind][1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import sys
 import warnings
@@ -198,6 +199,12 @@ class GraphBuilder:
                 item.meta["example_value"] = item.meta["val"] = value
                 bind_unbacked(self.shape_env, item, value)
 
+    def makes_constants(self) -> bool:
+        """Whether tensors are made of numbers in the graph. torch computes with those while it
+        compiles; with a float that is data they would be computed to be no number."""
+        made = (torch.tensor, torch.as_tensor, torch.scalar_tensor, "new_tensor")
+        return any(node.target in made for node in self.graph.nodes)
+
     def _at_start(self) -> Any:
         return self.graph.inserting_before(next(iter(self.graph.nodes), None))
 
@@ -221,14 +228,16 @@ class GraphBuilder:
         # Without a name torch does not take the number in a tensor of no dimensions for an input
         # of the program: it comes from data, and nothing may be decided on it while tracing.
         name = TorchName(source.path()) if tensor.dim() else None
-        if tensor.is_leaf:
+        with warnings.catch_warnings():  # .grad warns of what is no leaf
+            if not tensor.is_leaf:
+                warnings.simplefilter("ignore")
             grad = self._fake_grad(tensor.grad, source, context)
             made = self.fake.from_tensor(tensor, symbolic_context=context, source=name)
-            del grad  # torch finds it while it is alive
-            return made
-        with warnings.catch_warnings():  # torch looks at .grad, which warns of what is no leaf
-            warnings.simplefilter("ignore")
-            return self.fake.from_tensor(tensor, symbolic_context=context, source=name)
+        if grad is not None:  # torch finds it while it is alive
+            for of_grad, size in zip(grad.shape, made.shape, strict=True):
+                if isinstance(of_grad, torch.SymInt):
+                    self.equals[symbolic_shapes.expression(of_grad)] = size
+        return made
 
     def _fake_grad(self, grad: torch.Tensor | None, source: Source, context: Any) -> Any:
         """A gradient has the sizes of its tensor. torch takes all of them for symbols where one of
@@ -372,6 +381,12 @@ class GraphBuilder:
         node = self.levels.top.graph.get_attr(self.hold(module, hint))
         node.meta["example_value"] = module
         return node
+
+    def held_body(self, module: Any, name: str) -> torch.fx.Node:
+        """The same for the body of an operator: the first is `name_0`, as passes over graphs that
+        look for bodies by their names expect."""
+        number = next(n for n in itertools.count() if f"{name}_{n}" not in self._names)
+        return self.held_module(module, f"{name}_{number}")
 
     def _after_inputs(self) -> Any:
         if self.inputs:

@@ -76,11 +76,25 @@ class Derivatives:
         self._freed[_edge(leaf)[0]] = position
         self._leaves.append((leaf, position))
 
-    def is_freed_loss(self, value: Any) -> bool:
-        """Whether a value is one number, of which backward() was called, and that has freed what
-        a second time would need."""
+    def is_freed(self, value: Any) -> bool:
+        """Whether a tensor is only good to raise what a second backward() raises: a number of
+        which backward() was called and which has freed something, or a tensor all of whose ways
+        to leaves go through what is freed. No leaf gets a gradient before that is noticed."""
+        if not isinstance(value, torch.Tensor) or value.grad_fn is None or not self._freed:
+            return False
         found = self.losses.get(id(value))
-        return found is not None and value.numel() == 1 and found[1] in self._freed.values()
+        if found is not None and value.numel() == 1 and found[1] in self._freed.values():
+            return True
+        if value.layout is not torch.strided or tensor_parts.base_of(value) is not None:
+            return False
+        return self._leads_to_freed(value.grad_fn)
+
+    def _leads_to_freed(self, start: Any) -> bool:
+        ends: dict[Any, bool] = {}
+        for node in reversed(_above([start])):  # those that a node leads to stand behind it
+            below = [ends[n] for n, _ in node.next_functions if n is not None]
+            ends[node] = node in self._freed or (bool(below) and all(below))
+        return ends[start]
 
     def freed_by(self, values: Iterable[Any]) -> Any:
         """The call that has freed, or made, what a tensor among `values` needs for its own

@@ -23,7 +23,7 @@ def _graph_break(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     given = args[0] if args else kwargs.get("msg", Constant(""))
-    if trace.graph.derivatives.losses and _is_of_optimizers(trace):
+    if _is_of_optimizers(trace) and (trace.graph.derivatives.losses or _is_unfollowed(trace)):
         return Constant(None)
     raise Break(calls.GRAPH_BREAK_CALL, reason=_reason(trace, given))
 
@@ -33,6 +33,15 @@ def _is_of_optimizers(trace: Trace) -> bool:
     take the step for part of a graph with a derivative to come. A graph that has run backward()
     itself has none, and they say that it needs no break."""
     return trace.frames[-1].fn.globals.get("__name__") == "torch.optim.optimizer"
+
+
+def _is_unfollowed(trace: Trace) -> bool:
+    """Whether the graph so far has nothing that autograd follows, and writes nothing yet: a break
+    in front of the step would end it for nothing."""
+    made = (node.meta.get("example_value") for node in trace.graph.graph.nodes)
+    return not trace.graph.writes() and not any(
+        value.requires_grad for value in made if isinstance(value, torch.Tensor)
+    )
 
 
 @handles("skip_frame")

@@ -31,7 +31,7 @@ from suture.compiler.objects import (
 from suture.compiler.objects.array import Array, numpy_dtype
 from suture.compiler.objects.bound_method import BoundMethod
 from suture.compiler.objects.wraps import WRAPPERS
-from suture.runtime.reads import tensor_over
+from suture.compiler.torch.array_memory import note_position, write_array
 
 _REDUCTIONS = frozenset(["sum", "prod", "max", "min", "mean", "amax", "amin", "argmax", "argmin"])
 _MADE = frozenset(
@@ -61,14 +61,6 @@ with contextlib.suppress(ImportError):  # torch works without it; nothing here i
     import numpy
 
 _NUMBERS = ("item", "tolist", "__int__", "__float__", "__index__", "__bool__")
-
-
-def write_array(trace: Trace, name: str) -> None:
-    """A change in place. Arrays from outside may share memory with other inputs in ways that a
-    graph does not see, so Python changes those."""
-    if any(entry.convert is tensor_over for entry in trace.graph.inputs):
-        raise Break(arrays.ARRAY_METHOD, method=name)
-    trace.numbers.arrays_written = True
 
 
 @implements(array.call_numpy)
@@ -101,7 +93,7 @@ def _array_to_fill(
         return kwargs, None
     if not isinstance(out, Array) or out.is_scalar:
         raise Break(arrays.ARRAY_METHOD, method=name)
-    write_array(trace, name)
+    write_array(trace, out, name)
     return kwargs, out
 
 
@@ -139,7 +131,7 @@ def array_method(
         raise Break(arrays.ARRAY_METHOD, method=name)
     target = nodes.array_method
     if name in _CHANGES:
-        write_array(trace, name)
+        write_array(trace, array, name)
         target = nodes.array_method_
     return _array_node(trace, target, [array, Constant(name), *args], kwargs, name)
 
@@ -175,8 +167,8 @@ def _array_operator(trace: Trace, name: str, *operands: Value) -> Any:
     changes = name.startswith("i") and name != "invert"
     if changes and isinstance(first, Array) and first.is_scalar:
         name, changes = _PLAIN.get(name, name[1:]), False  # scalars never change
-    if changes:
-        write_array(trace, f"__{name}__")
+    if changes and isinstance(first, Array):
+        write_array(trace, first, f"__{name}__")
     dtype = _result_dtype(name, operands)
     if dtype is None:
         raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of these operands")
@@ -200,7 +192,7 @@ def _as_doubles(trace: Trace, operand: Value) -> Value:
 
 @implements(array.array_store)
 def array_store(trace: Trace, array: Array, key: Value, value: Value) -> Value:
-    write_array(trace, "__setitem__")
+    write_array(trace, array, "__setitem__")
     _array_node(trace, nodes.array_setitem_, [array, key, value], {}, "__setitem__")
     return Constant(None)
 
@@ -236,9 +228,15 @@ def array_attribute(trace: Trace, array: Array, name: str) -> Value:
 def _array_node(
     trace: Trace, target: object, args: list[Any], kwargs: dict[str, Value], name: str
 ) -> Value:
+    frame = trace.frames[-1]
+    position = (frame.code.code, frame.ip)
+    if position in trace.region.plan.by_python:
+        raise Break(arrays.ARRAY_METHOD, method=name)
     plain = [_array_argument(trace, a, name) for a in args]
     named = {k: _array_argument(trace, v, name) for k, v in kwargs.items()}
-    return _as_arrays(abstract.call_torch(trace, target, plain, named))
+    made = abstract.call_torch(trace, target, plain, named)
+    note_position(made, position)
+    return _as_arrays(made)
 
 
 def _array_argument(trace: Trace, value: Value, name: str) -> Value:

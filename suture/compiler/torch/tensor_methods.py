@@ -14,6 +14,7 @@ from suture.compiler.graph.reshaped import keep_shape
 from suture.compiler.models import handles
 from suture.compiler.objects import Class, Constant, Size, Tensor
 from suture.compiler.objects.tensor_parameter import SwitchedLeaf
+from suture.compiler.torch.new_data import set_data
 from suture.compiler.torch.parameters import make_leaf_in_place
 from suture.torch_private import autograd_parts
 
@@ -188,7 +189,8 @@ def set_attribute(trace: Trace, tensor: Tensor, name: str, value: Value) -> None
         if isinstance(value, Tensor) and value.value.dtype != tensor.value.dtype:
             dtype = str(value.value.dtype)
             raise Break(tensor_methods.SET_DATA_DTYPE, tensor=tensor.describe(), dtype=dtype)
-        raise Break(tensor_methods.SET_DATA, tensor=tensor.describe())
+        set_data(trace, tensor, value)
+        return
     if name == "requires_grad":
         known = value.is_constant() and isinstance(value.constant(), bool)
         if _switch(trace, tensor, value):

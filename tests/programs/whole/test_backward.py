@@ -174,13 +174,49 @@ def test_a_loss_that_leaves_can_be_gone_through_no_more():
     assert messages[0] == messages[1]
 
 
-def test_other_tensors_whose_history_is_used_up_are_left_to_the_engine():
+def test_tensors_with_another_way_to_a_leaf_are_left_to_the_engine():
+    """A second backward() gives the leaf a gradient before it raises."""
+
+    def fn(x):
+        y = x.exp()
+        z = x + y
+        y.sum().backward()
+        return z
+
+    assert calls(fn, lambda: (leaf(3),))[1] == ["GB0123"]
+
+
+def test_what_a_loss_came_from_can_be_gone_through_no_more():
+    def fn(x, w):
+        y = x.exp() @ w
+        loss = y.square().mean()
+        loss.backward()
+        return y, loss
+
+    make = lambda: (leaf(3, 4), leaf(4, 2, seed=1))  # noqa: E731
+    for backend in (None, "aot_eager"):
+        assert calls(fn, make, backend=backend)[1] == []
+    messages = []
+    for call in (fn, suture.compile(fn, backend="eager")):
+        x, w = make()
+        y, _ = call(x, w)
+        assert y.requires_grad and not y.is_leaf and y.shape == (3, 2)
+        y.mul_(2)
+        before = x.grad.clone(), w.grad.clone()
+        with pytest.raises(RuntimeError) as caught:
+            y.sum().backward()
+        messages.append(str(caught.value))
+        same(before, (x.grad, w.grad), "gradients")
+    assert messages[0] == messages[1]
+
+
+def test_two_that_share_memory_are_left_to_the_engine():
     def fn(x):
         y = x.exp()
         y.sum().backward()
-        return y
+        return y, y.view(-1)
 
-    assert calls(fn, lambda: (leaf(3),))[1] == ["GB0123"]
+    assert calls(fn, lambda: (leaf(3, 2),))[1] == ["GB0123"]
 
 
 class Net(nn.Module):
