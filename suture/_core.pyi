@@ -282,6 +282,10 @@ def is_interned(text: Any, /) -> bool:
 def type_name(type: type, /) -> str:
     """What CPython calls a type in its error messages: of builtin types with their module."""
 
+def own_table(object: object, /) -> bool:
+    """Give an object's dict a table of its own, so that stores to attributes are seen by those who
+    watch the dict. Whether it has one: not where others hold the dict."""
+
 # Guards.
 
 EXPR_OPS: Final[dict[str, int]]

@@ -11,8 +11,9 @@ from suture.api import compile
 from suture.errors import UserError
 from suture.look import unit_of
 from suture.runtime.points import PointData
-from suture.runtime.store import files, shipped
+from suture.runtime.store import files, shipped, waiting
 from suture.runtime.store.environment import key_of, place_key
+from suture.runtime.store.graphs import blobs_of
 from suture.runtime.store.literals import Unstorable
 from suture.runtime.unit import Unit
 
@@ -27,6 +28,7 @@ def save(
     rest is compiled where the file is loaded.
     """
     unit = unit_of(compiled)
+    waiting.finish()
     root = files.folder()
     if root is None:
         raise UserError("nothing is kept to be saved: set suture.config.cache_dir before the calls")
@@ -64,10 +66,8 @@ def _kept(unit: Unit, data: PointData, root: Path) -> Iterator[tuple[str, str, d
 
 def _blobs(root: Path, artefact: dict[str, Any]) -> dict[str, bytes]:
     """The files that a variant needs."""
-    graph = artefact["variant"]["graph"] or {}
-    parts = [graph, graph.get("forward", {}), graph.get("backward", {})]
-    names = {blob for part in parts for blob in part.get("kernels", {}).values()}
-    return {name: files.blob(root, name).read_bytes() for name in sorted(names)}
+    names = sorted(blobs_of(artefact["variant"]["graph"] or {}))
+    return {name: files.blob(root, name).read_bytes() for name in names}
 
 
 def _options(unit: Unit) -> dict[str, Any]:

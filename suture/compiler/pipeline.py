@@ -13,7 +13,7 @@ from typing import Any
 
 from suture import backends, config, errors, events, messages, repro
 from suture.backends.interrupts import outside_imports
-from suture.breaks import Break, calls, internal
+from suture.breaks import Break, calls, internal, python
 from suture.compiler import rooms
 from suture.compiler.capture import Again, Capture, Interpret, Run, Yield
 from suture.compiler.core import Trace
@@ -37,6 +37,7 @@ from suture.compiler.misses.layers import with_shared_layers
 from suture.compiler.misses.plain import meets_no_tensor, note_in_vain
 from suture.compiler.misses.reasons import explain_miss
 from suture.compiler.objects import MadeByPython
+from suture.compiler.outside.namespaces import looks_at_locals
 from suture.compiler.plan import Plan, Retry
 from suture.runtime import Chain, slot_names, torch_state, where
 from suture.runtime.guards import finish
@@ -108,6 +109,8 @@ def compile_point(
 
 def settle(miss: Miss) -> Variant | Uncompiled:
     """Try until a plan holds: each try that fails gives the next plan."""
+    if looks_at_locals(miss.state[0]) and not miss.unit.options.fullgraph:
+        return _runs_in_a_frame(miss)
     history = history_of(miss.unit, miss.data)
     plan = history.plan().having(expected=miss.unit.expected())
     tries = 0
@@ -215,7 +218,7 @@ def install(miss: Miss, capture: Capture, emitted: Any) -> Variant:
         emitted.function = compare_eager.ComparedVariant(emitted, name, config.strict)
     stored = keep.described(miss.unit, miss.point, miss.state, capture, emitted)
     variant = installing.install(miss.unit, miss.point, capture, emitted, program)
-    keep.write(miss.point, stored)
+    keep.write(stored, emitted.caller)
     messages.installed(miss.point, miss.data, variant, miss.state)
     return variant
 
@@ -400,6 +403,16 @@ def _unsettled(miss: Miss, reason: str, tries: int) -> Uncompiled:
     miss.data.given_up = True
     if miss.unit.options.fullgraph:
         raise messages.unsupported(limit, (location,))
+    return INTERPRET
+
+
+def _runs_in_a_frame(miss: Miss) -> Uncompiled:
+    """A function that reads the variables of frames, its own too, needs one that has them."""
+    function, file, line = where(miss.data.chain)
+    reason = Break(python.FRAME_ACCESS, call=f"{function}()")
+    location = events.Where(function, file, line or 0)
+    events.emit(events.Interpreted(location, str(reason), reason.number, point=miss.point.name))
+    miss.data.given_up = True
     return INTERPRET
 
 

@@ -83,6 +83,7 @@ _inline(
 
 _inline("suture.rules.polyfills", because="written to be traced in place of C functions")
 _inline("suture.rules.strictness", because="a manager around one switch that the tracer knows")
+_inline("suture.rules.unchanged", because="a manager that changes nothing")
 
 # torch: Python code of torch that tracing goes into. What is not named here is run.
 

@@ -95,7 +95,7 @@ _BY_VALUE = frozenset(
 
 
 class _Node:
-    __slots__ = ("checks", "children", "id", "label", "source")
+    __slots__ = ("checks", "children", "id", "label", "picks", "source")
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -103,11 +103,12 @@ class _Node:
         self.checks: list[tuple[Any, ...]] = []
         self.children: list[_Node] = []
         self.label: int | None = None
+        self.picks: tuple[int, int] | None = None  # the labels of what an item is picked from
 
     def describe(self) -> tuple[Any, ...]:
         return (
             self.source.kind,
-            self.source.arg,
+            self.source.arg if self.picks is None else self.picks,
             tuple(self.checks),
             tuple(c.describe() for c in self.children),
             self.label,
@@ -127,7 +128,11 @@ def finish(guards: Guards) -> _core.GuardProgram:
         found = nodes.get(id(source))
         if found is None:
             found = nodes[id(source)] = _Node(source)
-            (node(source.base).children if source.base is not None else roots).append(found)
+            if source.kind == "pick" and source.base is not None:
+                found.picks = label(source.base), label(source.arg)
+                picked.append(found)
+            else:
+                (node(source.base).children if source.base is not None else roots).append(found)
         return found
 
     def label(source: Source) -> int:
@@ -137,6 +142,7 @@ def finish(guards: Guards) -> _core.GuardProgram:
         return at.label
 
     labels = itertools.count()
+    picked: list[_Node] = []  # roots too, behind those that their list and index are below
     same, distinct, exprs, state = [], [], [], []
     for number, guard in enumerate(guards.entries):
         if guard.kind not in _PROGRAM_LEVEL:
@@ -159,5 +165,9 @@ def finish(guards: Guards) -> _core.GuardProgram:
         else:
             state.append((guard.arg[0], guard.arg[1], number))
     return _core.GuardProgram(
-        tuple(r.describe() for r in roots), tuple(same), tuple(distinct), tuple(exprs), tuple(state)
+        tuple(r.describe() for r in (*roots, *picked)),
+        tuple(same),
+        tuple(distinct),
+        tuple(exprs),
+        tuple(state),
     )

@@ -26,9 +26,13 @@ NAMES = Topic(
     },
 )
 
-_FSDP = "torch.distributed.fsdp._fully_shard._fsdp_common"
+_FSDP = "torch.distributed.fsdp._fully_shard."
 _CHECKPOINTS = "torch.distributed._composable.checkpoint_activation"
-_SKIPPING = "_dynamo_disable.<locals>.wrapper"
+# The wrapper around each hook of `fully_shard`: of 2.11, and of later releases.
+_SKIPPING = {
+    "disable_if_config_true.<locals>.fsdp_hook_wrapper",
+    "_dynamo_disable.<locals>.wrapper",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -39,9 +43,9 @@ def skipped_by_fsdp(obj: Any) -> bool:
     """Whether it is a hook of `fully_shard`, which takes itself out of graphs at each call. All of
     them run one code object."""
     obj = obj.__func__ if type(obj) is types.MethodType else obj
-    if type(obj) is not types.FunctionType or obj.__code__.co_name != "wrapper":
+    if type(obj) is not types.FunctionType or obj.__code__.co_qualname not in _SKIPPING:
         return False
-    return obj.__code__.co_qualname == _SKIPPING and obj.__globals__.get("__name__") == _FSDP
+    return str(obj.__globals__.get("__name__")).startswith(_FSDP)
 
 
 def drives_reducer(hook: Any) -> bool:

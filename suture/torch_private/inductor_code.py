@@ -55,6 +55,18 @@ def load_kernel(path: str, name: str) -> Any:
     return sys.modules[whole].kernel
 
 
+def within_alignment(call: Any) -> tuple[Any, list[int], list[int]]:
+    """What Inductor put around code for a GPU: the code, the positions of inputs that are copied
+    where their memory begins at an odd place, and those of them that the code writes to."""
+    code = getattr(call, "__code__", None)
+    names = ("inputs_to_check", "model", "mutated_input_idxs")
+    if code is None or not set(names) <= set(code.co_freevars):
+        return call, [], []
+    cells = dict(zip(code.co_freevars, call.__closure__))
+    checked, model, written = (cells[name].cell_contents for name in names)
+    return model, sorted(checked), sorted(written)
+
+
 def extern_kernels() -> Any:
     """The table of operations that generated code calls by name; None if Inductor is not loaded."""
     return getattr(loaded("torch._inductor.select_algorithm"), "extern_kernels", None)

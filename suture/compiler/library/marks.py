@@ -25,7 +25,7 @@ def _graph_break(
     given = args[0] if args else kwargs.get("msg", Constant(""))
     if _is_of_optimizers(trace) and _is_needless(trace):
         return Constant(None)
-    raise Break(calls.GRAPH_BREAK_CALL, reason=str(abstract.constant_value(trace, given)))
+    raise Break(calls.GRAPH_BREAK_CALL, reason=_reason(trace, given))
 
 
 def _is_of_optimizers(trace: Trace) -> bool:
@@ -63,8 +63,13 @@ def _skip_frame(
     raise Break(
         calls.SKIP_FRAME,
         function=trace.frames[-1].code.code.co_qualname,
-        reason=str(abstract.constant_value(trace, given)),
+        reason=_reason(trace, given),
     )
+
+
+def _reason(trace: Trace, given: Value) -> str:
+    """What the program says about a break that it asks for."""
+    return str(abstract.constant_value(trace, given)) or "no reason is given"
 
 
 @handles("initialise_lazy_module")

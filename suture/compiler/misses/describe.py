@@ -18,8 +18,9 @@ import torch
 
 from suture import _core
 from suture.compiler.capture import Capture
-from suture.compiler.misses.kept_graph import graph_of, names_in
+from suture.compiler.misses.kept_graph import Later, graph_of, names_in
 from suture.runtime import AfterFailure
+from suture.runtime.callers.aligned import is_aligned
 from suture.runtime.chain import Chain, where
 from suture.runtime.checks import Watch
 from suture.runtime.guards import Guard
@@ -37,9 +38,9 @@ _DIMS = re.compile(r"size \[(.*?)\], stride \[(.*?)\]")
 
 def describe(
     chain: Chain, state: tuple[Any, ...], capture: Capture, emitted: Any
-) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """The artefact of a variant that was made for this state and has not run yet, and the files
-    that it needs, by name."""
+) -> tuple[dict[str, Any], dict[str, bytes], list[Later]]:
+    """The artefact of a variant that was made for this state and has not run yet, the files that it
+    needs, by name, and what completes both when it has run."""
     if capture.checks or emitted.checks is not None:
         raise Unstorable("it expects something of data")
     if capture.functions[0] or capture.functions[1]:
@@ -47,7 +48,8 @@ def describe(
     function, file, line = where(chain)
     describing = _Describing(chain, state)
     about = {"point": f"{function}:{line}", "file": file, "torch": torch.__version__}
-    return {"about": about, **describing.artefact(capture, emitted)}, describing.blobs
+    artefact = {"about": about, **describing.artefact(capture, emitted)}
+    return artefact, describing.blobs, describing.later
 
 
 class _Describing:
@@ -64,6 +66,7 @@ class _Describing:
         self.known: dict[int, int] = {}  # the guard that knows an object, by the object's id
         self.codes: dict[int, Any] = {}
         self.blobs: dict[str, bytes] = {}  # files that the variant needs, by name
+        self.later: list[Later] = []  # what is known when the graph has run
         for i, spec in enumerate(chain):
             self._file_code(spec.code, ["frame", i])
 
@@ -188,7 +191,10 @@ class _Describing:
         return made
 
     def _step(self, source: Source) -> list[Any]:
-        """The last step of a source; of one that is reached by a function, the function."""
+        """The last step of a source; of one that is reached by a function, the function; of an item
+        at an index from outside, the number of the index."""
+        if source.kind == source_paths.PICK:
+            return [source_paths.PICK, self.number_of(source.arg)]
         if source.kind != source_paths.CALL:
             return source_paths.step_of(source)
         if not source_paths.may_be_called(source.arg):
@@ -199,7 +205,11 @@ class _Describing:
         if at not in self.values:
             base = source.base
             assert base is not None  # roots have their values
-            self.values[at] = source_paths.read(source, self.value(self.number_of(base), base))
+            below = self.value(self.number_of(base), base)
+            if source.kind == source_paths.PICK:
+                index = self.value(self.number_of(source.arg), source.arg)
+                source = base.index(index)
+            self.values[at] = source_paths.read(source, below)
         return self.values[at]
 
     def _guard(self, guard: Guard) -> None:
@@ -337,6 +347,9 @@ class _Describing:
         return {
             **code,
             "statics": statics,
+            "aligned_statics": [
+                guard for guard, value in zip(statics, emitted.statics) if is_aligned(value)
+            ],
             "resets": [[self.ref(setter), [self.ref(a) for a in args]] for setter, args in resets],
             "torch_function_off": capture.graph.torch_function_off,
         }

@@ -1,8 +1,9 @@
-"""What Inductor made of a graph for a processor, in a form that runs without Inductor.
+"""What Inductor made of a graph, in a form that runs without Inductor.
 
 Its generated module is cut down to the class that runs the graph and the names this needs. Kernels
-are libraries of their own; operations that are called by name are torch's. Anything else that the
-code needs of Inductor (Triton kernels, constants, partitions) is refused.
+for processors are libraries of their own, those of Triton are binaries with a description of their
+launch; operations that are called by name are torch's. Anything else that the code needs of
+Inductor (large constants, partitions) is refused.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import ast
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 
@@ -21,7 +22,6 @@ from suture.runtime.store.literals import Unstorable
 from suture.torch_private import inductor_code
 
 _DROPPED = ("get_args", "benchmark_compiled_module", "recursively_apply_fns")
-_OURS = frozenset({"align", "maybe_profile", "run_intermediate_hooks", "AsyncCompile"})
 _OPERATIONS = frozenset({"aten", "mkldnn", "mkl", "inductor", "prims", "quantized", "_quantized"})
 _MOST_BYTES = 64 << 20
 
@@ -35,6 +35,7 @@ def direct_caller(caller: Caller | None) -> Direct | None:
 
 def describe_code(call: Callable[..., Any]) -> dict[str, Any]:
     """The generated code, the contents of its libraries by name, the operations it names."""
+    call, checked, written = inductor_code.within_alignment(call)
     owner = getattr(call, "__self__", None)
     if type(owner).__name__ != "Runner" or getattr(owner, "partitions", None):
         raise Unstorable("Inductor has put something around its code, or cut it in parts")
@@ -42,34 +43,55 @@ def describe_code(call: Callable[..., Any]) -> dict[str, Any]:
     path = namespace.get("__file__")
     if type(path) is not str or not path.endswith(".py"):
         raise Unstorable("Inductor's code has no file")
-    return _cut_down(Path(path).read_text(encoding="utf-8"), namespace)
+    made = _cut_down(Path(path).read_text(encoding="utf-8"), namespace)
+    return {**made, "aligned": [checked, written]}
 
 
 def _cut_down(text: str, namespace: dict[str, Any]) -> dict[str, Any]:
     kept: list[ast.stmt] = []
+    theirs: set[str] = set()  # names that are imported from Inductor and Triton
     kernels: dict[str, bytes] = {}
+    launched: dict[str, Any] = {}
     constants: dict[str, Any] = {}
     for node in ast.parse(text).body:
         name = _target(node)
         if isinstance(node, (ast.If, ast.Delete)) or name in (*_DROPPED, "async_compile"):
             continue
-        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("torch._inductor"):
+        if _is_of_compilers(node):
+            theirs |= {(one.asname or one.name).split(".")[0] for one in node.names}
             continue
         if isinstance(node, ast.Expr) and "async_compile.wait" in ast.unparse(node):
             continue
         if isinstance(node, ast.Assign) and "async_compile" in ast.unparse(node.value)[:14]:
-            if not ast.unparse(node.value).startswith("async_compile.cpp_pybinding("):
-                raise Unstorable("the graph has kernels that are not for processors")
-            assert name is not None
-            kernels[name] = _library(namespace.get(name))
+            made_by = ast.unparse(node.value).partition("(")[0]
+            if name is None or made_by not in _COMPILED:
+                raise Unstorable(f"the graph has kernels of {made_by}")
+            if made_by == "async_compile.triton":
+                launched[name] = namespace.get(name)
+            else:
+                kernels[name] = _library(namespace.get(name))
             continue
         if name is not None and isinstance(namespace.get(name), torch.Tensor):
             constants[name] = encode_tensor(namespace[name])  # was put there when it was loaded
             continue
         kept.append(node)
     tree = ast.Module(_needed(kept), [])
-    asked = _asked_of_torch(tree, kernels)
-    return {"code": ast.unparse(tree), "kernels": kernels, "constants": constants, **asked}
+    own = {name for node in tree.body if (name := _target(node)) is not None}
+    for part in ast.walk(tree):
+        if isinstance(part, ast.Name) and part.id in theirs - own - {"extern_kernels"}:
+            raise Unstorable(f"the code calls {part.id} of Inductor")
+    made = {"kernels": kernels, "launched": launched, "constants": constants}
+    return {"code": ast.unparse(tree), **made, **_asked_of_torch(tree)}
+
+
+_COMPILED = ("async_compile.cpp_pybinding", "async_compile.triton")
+
+
+def _is_of_compilers(node: ast.stmt) -> TypeGuard[ast.Import | ast.ImportFrom]:
+    """Whether a statement imports Triton, or something of Inductor."""
+    if isinstance(node, ast.ImportFrom):
+        return str(node.module).startswith(("torch._inductor", "triton"))
+    return isinstance(node, ast.Import) and all(one.name.startswith("triton") for one in node.names)
 
 
 def _target(node: ast.stmt) -> str | None:
@@ -104,9 +126,8 @@ def _library(kernel: Any) -> bytes:
     return data
 
 
-def _asked_of_torch(tree: ast.Module, kernels: dict[str, bytes]) -> dict[str, Any]:
+def _asked_of_torch(tree: ast.Module) -> dict[str, Any]:
     """Operations that the code names: of Inductor's table, and of torch.ops."""
-    defined = {name for node in tree.body if (name := _target(node)) is not None} | set(kernels)
     extern, operations = set(), set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
@@ -117,8 +138,6 @@ def _asked_of_torch(tree: ast.Module, kernels: dict[str, bytes]) -> dict[str, An
                 if text.split(".")[2] not in _OPERATIONS:
                     raise Unstorable(f"the graph calls {text}, which is no operation of torch")
                 operations.add(text)
-        elif isinstance(node, ast.Name) and node.id in _OURS and node.id not in defined:
-            raise Unstorable(f"the code calls {node.id} of Inductor")
     table = inductor_code.extern_kernels()
     called = {one: getattr(table, one) for one in sorted(extern)}
     return {"extern": called, "operations": sorted(operations)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -11,16 +12,20 @@ import torch
 from suture import config
 from suture.compiler.misses.inductor_graph import describe_code, direct_caller
 from suture.runtime.callers import Caller, Measured, Training, Wrapped
-from suture.runtime.store.files import blob_name
+from suture.runtime.callers.extern import REMADE
+from suture.runtime.store.files import BINARY, blob_name
 from suture.runtime.store.held import encode_tensor
 from suture.runtime.store.literals import Unstorable
-from suture.torch_private import aot_training, compilers
+from suture.torch_private import aot_training, compilers, triton_kernels
+
+Later = Callable[[], bool]  # completes a description that lacks something until the graph has run
 
 
 class Describing(Protocol):
     """What is needed of whoever describes a variant."""
 
     blobs: dict[str, bytes]
+    later: list[Later]
 
     def ref(self, value: Any) -> list[Any]:
         """How an object is found again."""
@@ -116,18 +121,41 @@ def _fx(to: Describing, module: Any) -> dict[str, Any]:
 
 def _inductor(to: Describing, call: Callable[..., Any]) -> dict[str, Any]:
     made = describe_code(call)
+    extern = {}
     for name, operation in made["extern"].items():
-        if type(operation) is not types.BuiltinFunctionType:
+        if name not in REMADE and type(operation) is not types.BuiltinFunctionType:
             raise Unstorable(f"the graph calls {name} of Inductor")
+        extern[name] = to.ref(REMADE.get(name, operation))
     to.blobs |= {blob_name(data): data for data in made["kernels"].values()}
+    launches: dict[str, Any] = {}
+    for name, kernel in made["launched"].items():
+        if not _add_launch(to.blobs, launches, name, kernel):
+            to.later.append(functools.partial(_add_launch, to.blobs, launches, name, kernel))
     return {
         "kind": "inductor",
         "code": made["code"],
         "kernels": {name: blob_name(data) for name, data in made["kernels"].items()},
-        "extern": {name: to.ref(one) for name, one in made["extern"].items()},
+        "launches": launches,
+        "aligned": made["aligned"],
+        "extern": extern,
         "operations": made["operations"],
         "held": made["constants"],
     }
+
+
+def _add_launch(blobs: dict[str, bytes], launches: dict[str, Any], name: str, kernel: Any) -> bool:
+    """Describe the launch of a kernel; False if it is not known yet how it is launched."""
+    try:
+        launch = triton_kernels.launch_of(kernel)
+    except triton_kernels.NotStatic as error:
+        raise Unstorable(str(error)) from error
+    if launch is None:
+        return False
+    blob = blob_name(launch.binary, BINARY)
+    blobs[blob] = launch.binary
+    facts = {"name": launch.name, "code": launch.code, "shared": launch.shared}
+    launches[name] = {**facts, "device": launch.device, "blob": blob}
+    return True
 
 
 def _named(to: Describing, value: Any) -> Any:

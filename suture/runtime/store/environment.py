@@ -24,7 +24,7 @@ from suture.runtime.store.fingerprints import code_digest, digest
 from suture.runtime.store.literals import Unstorable
 from suture.torch_private import inductor_code, settings, torchdynamo
 
-FORMAT = 1
+FORMAT = 2
 # What else goes into the key: each gives JSON, or None where nothing can be kept.
 ALSO: list[Callable[[], Any]] = []
 # Options that change nothing of what is compiled.

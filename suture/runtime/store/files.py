@@ -74,9 +74,12 @@ def write(
     return path
 
 
-def blob_name(data: bytes) -> str:
+LIBRARY, BINARY = ".so", ".cubin"  # kernels of processors, and of GPUs
+
+
+def blob_name(data: bytes, suffix: str = LIBRARY) -> str:
     """The name of a file that variants need: what is in it."""
-    return hashlib.sha256(data).hexdigest() + ".so"
+    return hashlib.sha256(data).hexdigest() + suffix
 
 
 def put_blob(root: Path, name: str, data: bytes) -> None:
@@ -88,7 +91,8 @@ def put_blob(root: Path, name: str, data: bytes) -> None:
 
 
 def _blob_path(root: Path, name: str) -> Path:
-    if not name.endswith(".so") or not name[:-3].isalnum():
+    stem, suffix = os.path.splitext(name)
+    if suffix not in (LIBRARY, BINARY) or not stem.isalnum():
         raise Unreadable("not a file of the cache")
     return root / _BLOBS / name
 
@@ -96,7 +100,7 @@ def _blob_path(root: Path, name: str) -> Path:
 def blob(root: Path, name: str) -> Path:
     """The path of such a file; raises Unreadable unless it is whole and the user's own."""
     path = _blob_path(root, name)
-    if blob_name(_content(path)) != name:
+    if blob_name(_content(path), path.suffix) != name:
         raise Unreadable(f"{name} is altered or cut short")
     with contextlib.suppress(OSError):
         os.utime(path)
@@ -200,8 +204,9 @@ def kept(root: Path, pattern: str = "??/*/*" + _SUFFIX) -> Iterator[Kept]:
 
 
 def kept_blobs(root: Path) -> Iterator[Kept]:
-    """All libraries of the cache."""
-    return kept(root, f"{_BLOBS}/*.so")
+    """All libraries and binaries of the cache."""
+    for suffix in (LIBRARY, BINARY):
+        yield from kept(root, f"{_BLOBS}/*{suffix}")
 
 
 def trim(root: Path, most: int) -> int:

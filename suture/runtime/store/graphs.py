@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import torch
 
+from suture.runtime.callers.aligned import aligned
 from suture.runtime.callers.caller import Run
 from suture.runtime.callers.direct import without_wrapper
 from suture.runtime.callers.kept_training import trained
@@ -16,6 +17,7 @@ from suture.runtime.modes import around
 from suture.runtime.store import files
 from suture.runtime.store.held import decode_tensor
 from suture.torch_private.inductor_code import load_kernel
+from suture.torch_private.triton_kernels import loaded_kernel
 
 
 class Reading(Protocol):
@@ -26,6 +28,15 @@ class Reading(Protocol):
     def ref(self, data: Any) -> Any:
         """The object that a reference means."""
         ...
+
+
+def blobs_of(graph: dict[str, Any]) -> set[str]:
+    """The names of the files that a graph needs."""
+    found: set[str] = set()
+    for part in (graph, graph.get("forward", {}), graph.get("backward", {})):
+        found |= set(part.get("kernels", {}).values())
+        found |= {launch["blob"] for launch in part.get("launches", {}).values()}
+    return found
 
 
 def graph_from(reading: Reading, data: dict[str, Any]) -> Run:
@@ -61,6 +72,9 @@ def _inductor(reading: Reading, data: dict[str, Any]) -> Run:
         name: load_kernel(str(files.blob(reading.root, blob)), blob[:-3])
         for name, blob in data["kernels"].items()
     }
+    for name, launch in data["launches"].items():
+        path = files.blob(reading.root, launch["blob"])
+        namespace[name] = types.SimpleNamespace(run=loaded_kernel(str(path), launch))
     namespace |= _held(data)
     called = {name: reading.ref(ref) for name, ref in data["extern"].items()}
     namespace["extern_kernels"] = types.SimpleNamespace(**called)
@@ -68,7 +82,7 @@ def _inductor(reading: Reading, data: dict[str, Any]) -> Run:
         functools.reduce(getattr, operation.split(".")[2:], torch.ops)
     exec(compile(data["code"], "<suture inductor>", "exec", dont_inherit=True), namespace)
     call: Run = namespace["call"]
-    return call
+    return aligned(call, *(tuple(map(int, positions)) for positions in data["aligned"]))
 
 
 def _fx(reading: Reading, data: dict[str, Any]) -> Run:

@@ -15,6 +15,7 @@ from typing import Any
 from suture import _core
 from suture.bytecode import decode as decode_code
 from suture.runtime import OPERATIONS, VARIANT, relocated
+from suture.runtime.callers.aligned import is_aligned
 from suture.runtime.chain import FrameSpec, slot_names
 from suture.runtime.checks import Watch
 from suture.runtime.fallbacks import watch
@@ -211,6 +212,8 @@ class _Reading:
             self.values.append(value)
 
     def _below(self, base: Source, step: Any) -> Source:
+        if step[0] == source_paths.PICK:
+            return base.pick(self.sources[step[1]])
         if step[0] != source_paths.CALL:
             return source_paths.below(base, step)
         reader = self.ref(step[1])
@@ -229,7 +232,10 @@ class _Reading:
         """The value at a source."""
         found = self.values[at]
         if type(found) is _Late:
-            found = self.values[at] = source_paths.read(found.source, self.value(found.base))
+            below, source = self.value(found.base), found.source
+            if source.kind == source_paths.PICK:
+                source = self.sources[found.base].index(self.value(self.sources.index(source.arg)))
+            found = self.values[at] = source_paths.read(source, below)
         return found
 
     def _argument(self, at: Any, kind: str, arg: Any) -> Any:
@@ -316,6 +322,8 @@ class _Reading:
         if graph is not None:
             run = graph_from(self, graph)
             statics = [self.guarded[one] for one in graph["statics"]]
+            if not all(is_aligned(self.guarded[one]) for one in graph["aligned_statics"]):
+                raise Unfit("a tensor begins at another place in the memory of its GPU")
             namespace["graph"] = functools.partial(run, *statics) if statics else run
         name = data["name"]
         exec(compile(data["source"], f"{VARIANT}{name}>", "exec", dont_inherit=True), namespace)
