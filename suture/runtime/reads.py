@@ -24,6 +24,11 @@ def storage_of(tensor: Any) -> Any:
     return tensor.untyped_storage()
 
 
+def bytes_behind(tensor: Any) -> int:
+    """How large the memory of a tensor is."""
+    return int(tensor.untyped_storage().nbytes())
+
+
 def offset_of(tensor: Any) -> int:
     """Where in its memory a tensor begins."""
     return int(tensor.storage_offset())

@@ -11,6 +11,7 @@ NAMES = Topic(
     "custom and higher-order operators, operators of private names",
     "2.11-2.15",
     {
+        "FunctionSchema": "torch._C.FunctionSchema",
         "OpOverload": "torch._ops.OpOverload",
         "OpOverloadPacket": "torch._ops.OpOverloadPacket",
         "HigherOrderOperator": "torch._ops.HigherOrderOperator",

@@ -22,7 +22,21 @@ def array_function(name: str, *args: Any, **kwargs: Any) -> Any:
     if kwargs.get("out") is not None:
         args = tuple(_apart(a, kwargs["out"]) for a in args)
     made = _tensors(found(*_arrays(args), **_arrays(kwargs)))
+    if name in _STATISTICS and _gives_one(name, args, kwargs):
+        made = made.reshape(())  # torch gives an array of one element
     return _own(made, args) if name in _COPIES else made
+
+
+_STATISTICS = {"median": 1, "percentile": 2, "quantile": 2}  # where the axis is an argument
+
+
+def _gives_one(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a statistic is one number of a whole array."""
+    at = _STATISTICS[name]
+    axis = args[at] if len(args) > at else kwargs.get("axis")
+    asked = args[1] if len(args) > 1 else kwargs.get("q")
+    several = name != "median" and not isinstance(asked, (int, float))
+    return axis is None and not several and not kwargs.get("keepdims")
 
 
 def array_method(array: torch.Tensor, name: str, *args: Any, **kwargs: Any) -> Any:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import itertools
 import operator
 import sys
-import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -19,6 +18,7 @@ from suture.compiler.graph.asserts import bind_unbacked
 from suture.compiler.graph.compiling import state_for
 from suture.compiler.graph.derivatives import Derivatives
 from suture.compiler.graph.effects_of import effects_of
+from suture.compiler.graph.fake_inputs import fake_input
 from suture.compiler.graph.known import known_above, watched_mode
 from suture.compiler.graph.levels import Levels
 from suture.compiler.graph.names import TorchName, valid_name
@@ -213,42 +213,12 @@ class GraphBuilder:
     def fake_tensor(self, tensor: torch.Tensor, source: Source, dims: Any) -> torch.Tensor:
         """The fake counterpart of an input; `dims` says which sizes are symbolic (or None)."""
         fresh = self.shape_env.pending_fresh_unbacked_symbols
-        known, fake = len(fresh), self._fake_tensor(tensor, source, dims)
+        known, before = len(fresh), torch.is_inference_mode_enabled() is self.inference
+        # if the mode was switched since, the tensor was there before
+        with _NOTHING if before else torch.inference_mode(self.inference):
+            fake = fake_input(self.fake, tensor, source.path(), dims, self.equals)
         del fresh[known:]  # sizes that the program marks as unbacked come from no operation
         return fake
-
-    def _fake_tensor(self, tensor: torch.Tensor, source: Source, dims: Any) -> torch.Tensor:
-        if torch.is_inference_mode_enabled() is not self.inference:
-            with torch.inference_mode(self.inference):  # it was there before the mode was switched
-                return self._fake_tensor(tensor, source, dims)
-        if tensor_parts.is_traceable_wrapper_subclass(tensor) and dims is not None:
-            origin = TorchName(source.path())
-            return self.fake.from_tensor(tensor, symbolic_context=dims, source=origin)
-        if tensor_parts.is_traceable_wrapper_subclass(tensor) or _views_a_wrapper(tensor):
-            return self.fake.from_tensor(tensor, static_shapes=True)
-        context = dims if dims is not None else symbolic_shapes.static_context(tensor)
-        # Without a name torch does not take the number in a tensor of no dimensions for an input
-        # of the program: it comes from data, and nothing may be decided on it while tracing.
-        name = TorchName(source.path()) if tensor.dim() else None
-        with warnings.catch_warnings():  # .grad warns of what is no leaf
-            if not tensor.is_leaf:
-                warnings.simplefilter("ignore")
-            grad = self._fake_grad(tensor.grad, source, context)
-            made = self.fake.from_tensor(tensor, symbolic_context=context, source=name)
-        if grad is not None:  # torch finds it while it is alive
-            for of_grad, size in zip(grad.shape, made.shape, strict=True):
-                if isinstance(of_grad, torch.SymInt):
-                    self.equals[symbolic_shapes.expression(of_grad)] = size
-        return made
-
-    def _fake_grad(self, grad: torch.Tensor | None, source: Source, context: Any) -> Any:
-        """A gradient has the sizes of its tensor. torch takes all of them for symbols where one of
-        the two is a view and the other is not; they would be symbols that nothing reads."""
-        if grad is None or tensor_parts.is_traceable_wrapper_subclass(grad):
-            return None
-        own = replace(context, view_base_context=symbolic_shapes.base_context(grad))
-        name = TorchName(f"{source.path()}.grad")
-        return self.fake.from_tensor(grad, symbolic_context=own, source=name)
 
     # ---- operations
 
@@ -486,13 +456,6 @@ _QUANTIZED = (torch.quint8, torch.qint8, torch.qint32, torch.quint4x2, torch.qui
 
 
 _NOTHING = nullcontext()
-
-
-def _views_a_wrapper(tensor: torch.Tensor) -> bool:
-    """Whether a tensor views one whose own sizes may be symbols (the values of a nested tensor)."""
-    return tensor_parts.is_view(tensor) and tensor_parts.is_traceable_wrapper_subclass(
-        tensor_parts.base_of(tensor)
-    )
 
 
 def is_float(symbol: Any) -> bool:

@@ -28,13 +28,15 @@ class Reached:
 
 
 class Derivatives:
-    """The derivatives that one graph takes. `positions` are those of the calls (code, index) that
-    take them, `hooked` the inputs that get a hook when the region ends."""
+    """The derivatives that one graph takes, or that will be taken of it. `positions` are those of
+    the calls (code, index) that take them, `hooked` the inputs that get a hook when the region
+    ends."""
 
     def __init__(self) -> None:
         self.positions: set[Any] = set()
         self.hooked: list[torch.Tensor] = []
         self.losses: dict[Any, Any] = {}  # values of which backward() was called -> the call
+        self.steps: list[Any] = []  # where optimizers ask that a graph with a derivative ends
         self._before: set[Any] = set()  # nodes of autograd that made the inputs of the region
         self._freed: dict[Any, Any] = {}  # nodes whose saved tensors are gone -> the call
         self._leaves: list[tuple[torch.Tensor, Any]] = []  # that stay inside, and their calls
@@ -60,9 +62,9 @@ class Derivatives:
         found.outside = bool(met - asked) or (bool(met) and len(inputs) > 1)
         return found
 
-    def reach_leaves(self, output: torch.Tensor) -> Reached:
-        """What is gone through from `output` to all leaves."""
-        nodes = _above([_edge(output)[0]])
+    def reach_leaves(self, outputs: list[torch.Tensor]) -> Reached:
+        """What is gone through from `outputs` to all leaves."""
+        nodes = _above(_edge(output)[0] for output in outputs)
         leaves = [n.variable for n in nodes if hasattr(n, "variable")]
         return Reached(nodes, leaves, bool(self._before.intersection(nodes)))
 
@@ -95,6 +97,14 @@ class Derivatives:
             below = [ends[n] for n, _ in node.next_functions if n is not None]
             ends[node] = node in self._freed or (bool(below) and all(below))
         return ends[start]
+
+    def ends_at(self, results: Iterable[Any]) -> Any:
+        """Where the graph should have ended, given what leaves it: at a step of an optimizer, if a
+        derivative is to come. None if all is well."""
+        if not self.steps:
+            return None
+        follows = (v.grad_fn is not None for v in results if isinstance(v, torch.Tensor))
+        return self.steps[0] if any(follows) else None
 
     def freed_by(self, values: Iterable[Any]) -> Any:
         """The call that has freed, or made, what a tensor among `values` needs for its own

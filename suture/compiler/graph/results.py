@@ -66,7 +66,7 @@ class Results:
         whatever the schema says (`_unsafe_view`)."""
         if type(value) is not fake_tensors.FakeTensor or value.constant is not None:
             return
-        if value._is_view():
+        if tensor_parts.is_view(value):
             return
         size, stride, offset = tuple(value.shape), value.stride(), value.storage_offset()
         numbers = (*size, *stride, offset)
@@ -143,8 +143,8 @@ def _span(size: tuple[int, ...], stride: tuple[int, ...]) -> int:
 def _fits(func: Any) -> bool:
     if not only_computes(func) or func.namespace != "aten":
         return False
-    (first, *more) = operators.schema_of(func).returns or [None]
-    return not more and str(first.type) == "Tensor" and first.alias_info is None
+    returns = operators.schema_of(func).returns
+    return len(returns) == 1 and str(returns[0].type) == "Tensor" and not returns[0].alias_info
 
 
 def _described(value: Any) -> Any:

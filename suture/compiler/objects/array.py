@@ -76,7 +76,7 @@ class Array(Value):
         return array_attribute(trace, self, name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
-        raise Break(arrays.ARRAY_ATTRIBUTE, attribute=name)
+        array_set_attribute(trace, self, name, value)
 
     def call_method(
         self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
@@ -155,6 +155,11 @@ def numpy_dtype(tensor: torch.Tensor) -> Any:
 @declared
 def array_attribute(trace: Trace, array: Array, name: str) -> Value:
     """`array.name`: a fact of its dtype and shape, a view as a node, or a method."""
+
+
+@declared
+def array_set_attribute(trace: Trace, array: Array, name: str, value: Value) -> None:
+    """`array.name = value`: its elements, all at once; Break for the rest, such as its shape."""
 
 
 @declared

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 import torch.fx
 
-from suture.breaks import Break, tensor_methods
+from suture.breaks import Break
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.graph.effects_of import effects_of
@@ -65,10 +65,10 @@ class _Unwritten:
         return plain and tensor_parts.storage_key(value) == self.storage
 
 
-def set_data(trace: Trace, tensor: Tensor, value: Value) -> None:
+def set_data(trace: Trace, tensor: Tensor, value: Value, refused: Break) -> None:
     """`tensor.data = value`. Break if Python has to do it."""
     if not isinstance(value, Tensor) or not _takes(trace, tensor, value):
-        raise Break(tensor_methods.SET_DATA, tensor=tensor.describe())
+        raise refused
     if tensor.source is None:
         data = abstract.call_torch(trace, autograd_parts.data_of, [value], {})
         tensor.node, tensor.value = data.node, data.value
@@ -76,7 +76,7 @@ def set_data(trace: Trace, tensor: Tensor, value: Value) -> None:
     wants = bool(tensor.value.requires_grad)
     if wants:
         abstract.guard_history(trace, tensor)
-    stop = trace.progress.step, abstract.exit_at(trace, _refused(tensor)) if wants else None
+    stop = trace.progress.step, abstract.exit_at(trace, refused) if wants else None
     data = abstract.call_torch(trace, autograd_parts.data_of, [value], {})
     shown = data
     if wants:
@@ -87,10 +87,6 @@ def set_data(trace: Trace, tensor: Tensor, value: Value) -> None:
     tensor.attrs = {**(tensor.attrs or {}), "data": data}
     tensor.__class__ = RenewedTensor
     tensor.node, tensor.value = shown.node, shown.value
-
-
-def _refused(tensor: Tensor) -> Break:
-    return Break(tensor_methods.SET_DATA, tensor=tensor.describe())
 
 
 def _takes(trace: Trace, tensor: Tensor, data: Tensor) -> bool:
