@@ -104,6 +104,12 @@ def is_dtensor(value: Any) -> bool:
     return kind is not None and isinstance(value, kind)
 
 
+def all_groups() -> Any:
+    """The object that knows the groups of this process: one as long as it runs. None while
+    torch.distributed is not loaded."""
+    return getattr(loaded("torch.distributed.distributed_c10d"), "_world", None)
+
+
 def groups_made() -> Any:
     """A weak reference to the group of all ranks, or None: another one after it was destroyed and
     made again."""
