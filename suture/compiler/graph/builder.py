@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import operator
 import sys
@@ -228,8 +229,10 @@ class GraphBuilder:
         # Without a name torch does not take the number in a tensor of no dimensions for an input
         # of the program: it comes from data, and nothing may be decided on it while tracing.
         name = TorchName(source.path()) if tensor.dim() else None
-        with warnings.catch_warnings():  # .grad warns of what is no leaf
-            if not tensor.is_leaf:
+        # Only where .grad warns, of what is no leaf: Python forgets then which warnings it has shown
+        leaf = tensor.is_leaf
+        with contextlib.nullcontext() if leaf else warnings.catch_warnings():
+            if not leaf:
                 warnings.simplefilter("ignore")
             grad = self._fake_grad(tensor.grad, source, context)
             made = self.fake.from_tensor(tensor, symbolic_context=context, source=name)
