@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import operator
 import sys
-import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -23,6 +21,7 @@ from suture.compiler.graph.effects_of import effects_of
 from suture.compiler.graph.known import known_above, watched_mode
 from suture.compiler.graph.levels import Levels
 from suture.compiler.graph.names import TorchName, valid_name
+from suture.compiler.graph.quiet_gradients import quiet_gradient
 from suture.compiler.graph.spans import Span
 from suture.runtime.modes import around
 from suture.runtime.sources import Source
@@ -229,11 +228,7 @@ class GraphBuilder:
         # Without a name torch does not take the number in a tensor of no dimensions for an input
         # of the program: it comes from data, and nothing may be decided on it while tracing.
         name = TorchName(source.path()) if tensor.dim() else None
-        # Only where .grad warns, of what is no leaf: Python forgets then which warnings it has shown
-        leaf = tensor.is_leaf
-        with contextlib.nullcontext() if leaf else warnings.catch_warnings():
-            if not leaf:
-                warnings.simplefilter("ignore")
+        with quiet_gradient(tensor):
             grad = self._fake_grad(tensor.grad, source, context)
             made = self.fake.from_tensor(tensor, symbolic_context=context, source=name)
         if grad is not None:  # torch finds it while it is alive
@@ -386,8 +381,7 @@ class GraphBuilder:
         return node
 
     def held_body(self, module: Any, name: str) -> torch.fx.Node:
-        """The same for the body of an operator: the first is `name_0`, as passes over graphs that
-        look for bodies by their names expect."""
+        """The same for the body of an operator, by torch's names: the first is `name_0`."""
         number = next(n for n in itertools.count() if f"{name}_{n}" not in self._names)
         return self.held_module(module, f"{name}_{number}")
 
