@@ -53,7 +53,6 @@ run(
 run(
     "torch._C._to_dlpack_versioned", because="hands memory to another library", absent="torch < 2.9"
 )
-run("torch.autograd.backward", because="runs the autograd engine, which writes .grad")
 run(
     "torch.set_anomaly_enabled torch.set_autocast_cpu_dtype torch.set_autocast_cpu_enabled"
     " torch.set_autocast_gpu_dtype torch.set_autocast_ipu_dtype torch.set_autocast_ipu_enabled"

@@ -165,6 +165,11 @@ special(
 
 special("torch.autograd.grad", "autograd_grad", because="differentiates a part of the graph")
 special(
+    "torch.autograd.backward",
+    "autograd_backward",
+    because="runs the autograd engine, which writes .grad: a part of the graph",
+)
+special(
     "torch.jit.annotate",
     "annotate",
     because="its second argument, unchanged",

@@ -44,7 +44,7 @@ class Source:
     ``stored`` is the builtin type whose items are meant, where the object's class derives from it
     and has a way of its own to give items."""
 
-    __slots__ = ("__weakref__", "_children", "arg", "base", "kind", "name", "stored")
+    __slots__ = ("__weakref__", "_children", "_path", "arg", "base", "kind", "name", "stored")
 
     def __init__(self, kind: str, base: Source | None, arg: Any, name: str = "") -> None:
         self.kind = kind
@@ -53,6 +53,7 @@ class Source:
         self.name = name
         self.stored: type | None = None
         self._children: dict[tuple[str, Any], Source] = {}
+        self._path: str | None = None
 
     def child(self, kind: str, arg: Any = None) -> Source:
         """The source `arg` below this one; the same object each time it is asked for."""
@@ -96,6 +97,11 @@ class Source:
 
     def path(self) -> str:
         """The source as a person would write it; also its name across traces of one point."""
+        if self._path is None:
+            self._path = self._spelled()
+        return self._path
+
+    def _spelled(self) -> str:
         if self.kind == "slot":
             return f"L[{self.name!r}]"
         if self.kind == "const":

@@ -31,6 +31,7 @@ NAMES = Topic(
         "fused_adamw": "torch._fused_adamw_",
         "fused_sgd": "torch._fused_sgd_",
         "all_true": "torch._is_all_true",
+        "device_of": "torch.ops.prim.device.default",
         "distribution_is_valid": (
             "torch.distributions.distribution._all_true_or_runtime_assert",
             "2.15",

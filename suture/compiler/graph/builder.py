@@ -22,6 +22,7 @@ from suture.compiler.graph.known import known_above, watched_mode
 from suture.compiler.graph.levels import Levels
 from suture.compiler.graph.names import TorchName, valid_name
 from suture.compiler.graph.quiet_gradients import quiet_gradient
+from suture.compiler.graph.results import Calls
 from suture.compiler.graph.spans import Span
 from suture.runtime.modes import around
 from suture.runtime.sources import Source
@@ -107,6 +108,7 @@ class GraphBuilder:
         self.fake = watched_mode(
             shape_env=self.shape_env, allow_non_fake_inputs=False, export=False
         )
+        self.calls = Calls()
         self.inputs: list[GraphInput] = []
         self.known: dict[torch.fx.Node, Any] = {}  # inputs whose number may decide something
         self.decided: Callable[[list[Any]], None] = lambda inputs: None
@@ -307,6 +309,20 @@ class GraphBuilder:
         return self.execute(op, target, real_args, real_kwargs)
 
     def execute(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
+        if self.calls_torch_function:
+            return self._attempt(op, target, args, kwargs)
+        key = self.calls.call_key(op, target, args, kwargs)
+        if key is None:
+            return self._attempt(op, target, args, kwargs)
+        value = self.calls.find(self.fake, key)
+        if value is None:
+            self.fake.only_computed = None
+            value = self._attempt(op, target, args, kwargs)
+            if self.fake.only_computed:
+                self.calls.remember(key, (args, kwargs), value)
+        return value
+
+    def _attempt(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
         pending = len(self.shape_env.pending_fresh_unbacked_symbols)
         try:
             return self._execute(op, target, args, kwargs)

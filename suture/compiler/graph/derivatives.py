@@ -60,9 +60,9 @@ class Derivatives:
         found.outside = bool(met - asked) or (bool(met) and len(inputs) > 1)
         return found
 
-    def reach_leaves(self, output: torch.Tensor) -> Reached:
-        """What is gone through from `output` to all leaves."""
-        nodes = _above([_edge(output)[0]])
+    def reach_leaves(self, outputs: list[torch.Tensor]) -> Reached:
+        """What is gone through from `outputs` to all leaves."""
+        nodes = _above(_edge(output)[0] for output in outputs)
         leaves = [n.variable for n in nodes if hasattr(n, "variable")]
         return Reached(nodes, leaves, bool(self._before.intersection(nodes)))
 

@@ -27,7 +27,7 @@ from suture.compiler.objects import Constant, Tensor
 from suture.compiler.torch.symbols import number_from_data
 from suture.runtime.sources import pinned
 
-_FUNCTIONS = (random.random, random.uniform, random.randint, random.randrange, random.gauss)
+FUNCTIONS = (random.random, random.uniform, random.randint, random.randrange, random.gauss)
 _CPU = torch.device("cpu")
 
 
@@ -108,5 +108,5 @@ def _handler(function: Any) -> Any:
     return handler
 
 
-for _function in _FUNCTIONS:
+for _function in FUNCTIONS:
     handles(_function)(_handler(_function))

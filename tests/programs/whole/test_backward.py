@@ -81,6 +81,53 @@ def test_a_gradient_to_start_from():
     assert calls(fn, lambda: (leaf(3), torch.arange(3.0)))[1] == []
 
 
+def test_leaves_that_are_asked_for():
+    def fn(x, y, z):
+        a, b = x.exp(), y.exp()
+        loss = (a * b).sum()
+        loss.backward(inputs=[x])
+        later = (x * y).sin().sum()
+        later.backward(inputs=y, retain_graph=True)
+        later.backward(inputs=(x, y))
+        return b, loss.detach(), z.grad
+
+    make = lambda: (leaf(3), leaf(3, seed=1), leaf(2))  # noqa: E731
+    for backend in (None, "aot_eager"):
+        assert calls(fn, make, backend=backend)[1] == []
+    results = []
+    for call in (fn, suture.compile(fn, backend="aot_eager")):
+        x, y, z = make()
+        call(x, y, z)[0].sum().backward()  # what led to y only was not freed
+        results.append((x.grad, y.grad))
+    same(*results, "gradients")
+
+
+@pytest.mark.parametrize("backend", [None, "aot_eager"])
+def test_several_losses_in_one_call(backend):
+    def fn(x, y):
+        a, b = x * y, (x + y).exp().sum()
+        torch.autograd.backward([a, b], [torch.arange(3.0), None])
+        first, second = x.sin().sum(), y.sin().sum()
+        torch.autograd.backward((first, second), inputs=[x, y])
+        return a, b, first
+
+    assert calls(fn, lambda: (leaf(3), leaf(3, seed=1)), backend=backend)[1] == []
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x, y: x.exp().sum().backward(inputs=[]),
+        lambda x, y: x.exp().sum().backward(inputs=[y]),
+        lambda x, y: torch.autograd.backward([x.exp(), y.sum()]),
+        lambda x, y: torch.autograd.backward([x.sum(), y.sum()], [torch.ones(())]),
+        lambda x, y: torch.autograd.backward([]),
+    ],
+)
+def test_what_the_engine_makes_of_odd_arguments(fn):
+    calls(fn, lambda: (leaf(3), leaf(3, seed=1)), 2)
+
+
 def test_an_error_is_the_engines():
     def fn(x):
         (x * 2).backward()
