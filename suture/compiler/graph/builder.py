@@ -7,7 +7,7 @@ import operator
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -18,10 +18,10 @@ from suture.compiler.graph.asserts import bind_unbacked
 from suture.compiler.graph.compiling import state_for
 from suture.compiler.graph.derivatives import Derivatives
 from suture.compiler.graph.effects_of import effects_of
+from suture.compiler.graph.input_gradients import fake_gradient, quiet_gradient
 from suture.compiler.graph.known import known_above, watched_mode
 from suture.compiler.graph.levels import Levels
 from suture.compiler.graph.names import TorchName, valid_name
-from suture.compiler.graph.quiet_gradients import quiet_gradient
 from suture.compiler.graph.results import Calls
 from suture.compiler.graph.spans import Span
 from suture.runtime.modes import around
@@ -224,29 +224,21 @@ class GraphBuilder:
         if tensor_parts.is_traceable_wrapper_subclass(tensor) and dims is not None:
             origin = TorchName(source.path())
             return self.fake.from_tensor(tensor, symbolic_context=dims, source=origin)
-        if tensor_parts.is_traceable_wrapper_subclass(tensor) or _views_a_wrapper(tensor):
+        of_wrapper = tensor_parts.views_a_wrapper(tensor)
+        if tensor_parts.is_traceable_wrapper_subclass(tensor) or of_wrapper:
             return self.fake.from_tensor(tensor, static_shapes=True)
         context = dims if dims is not None else symbolic_shapes.static_context(tensor)
         # Without a name torch does not take the number in a tensor of no dimensions for an input
         # of the program: it comes from data, and nothing may be decided on it while tracing.
         name = TorchName(source.path()) if tensor.dim() else None
         with quiet_gradient(tensor):
-            grad = self._fake_grad(tensor.grad, source, context)
+            grad = fake_gradient(self.fake, tensor.grad, source, context)
             made = self.fake.from_tensor(tensor, symbolic_context=context, source=name)
         if grad is not None:  # torch finds it while it is alive
             for of_grad, size in zip(grad.shape, made.shape, strict=True):
                 if isinstance(of_grad, torch.SymInt):
                     self.equals[symbolic_shapes.expression(of_grad)] = size
         return made
-
-    def _fake_grad(self, grad: torch.Tensor | None, source: Source, context: Any) -> Any:
-        """A gradient has the sizes of its tensor. torch takes all of them for symbols where one of
-        the two is a view and the other is not; they would be symbols that nothing reads."""
-        if grad is None or tensor_parts.is_traceable_wrapper_subclass(grad):
-            return None
-        own = replace(context, view_base_context=symbolic_shapes.base_context(grad))
-        name = TorchName(f"{source.path()}.grad")
-        return self.fake.from_tensor(grad, symbolic_context=own, source=name)
 
     # ---- operations
 
@@ -483,13 +475,6 @@ _QUANTIZED = (torch.quint8, torch.qint8, torch.qint32, torch.quint4x2, torch.qui
 
 
 _NOTHING = nullcontext()
-
-
-def _views_a_wrapper(tensor: torch.Tensor) -> bool:
-    """Whether a tensor views one whose own sizes may be symbols (the values of a nested tensor)."""
-    return tensor_parts.is_view(tensor) and tensor_parts.is_traceable_wrapper_subclass(
-        tensor_parts.base_of(tensor)
-    )
 
 
 def is_float(symbol: Any) -> bool:
