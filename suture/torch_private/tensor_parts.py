@@ -47,11 +47,6 @@ def base_of(tensor: Any) -> Any:
     return getattr(tensor, "_base", None)
 
 
-def views_a_wrapper(tensor: Any) -> bool:
-    """Whether a tensor views one whose own sizes may be symbols (the values of a nested tensor)."""
-    return is_view(tensor) and bool(NAMES.get("is_traceable_wrapper_subclass")(base_of(tensor)))
-
-
 def version_of(tensor: Any) -> int:
     """How often a tensor was written to; tensors made in inference mode do not count."""
     return 0 if tensor.is_inference() else int(tensor._version)

@@ -18,7 +18,7 @@ from suture.compiler.graph.asserts import bind_unbacked
 from suture.compiler.graph.compiling import state_for
 from suture.compiler.graph.derivatives import Derivatives
 from suture.compiler.graph.effects_of import effects_of
-from suture.compiler.graph.input_gradients import fake_gradient, quiet_gradient
+from suture.compiler.graph.fake_inputs import fake_input
 from suture.compiler.graph.known import known_above, watched_mode
 from suture.compiler.graph.levels import Levels
 from suture.compiler.graph.names import TorchName, valid_name
@@ -213,32 +213,12 @@ class GraphBuilder:
     def fake_tensor(self, tensor: torch.Tensor, source: Source, dims: Any) -> torch.Tensor:
         """The fake counterpart of an input; `dims` says which sizes are symbolic (or None)."""
         fresh = self.shape_env.pending_fresh_unbacked_symbols
-        known, fake = len(fresh), self._fake_tensor(tensor, source, dims)
+        known, before = len(fresh), torch.is_inference_mode_enabled() is self.inference
+        # if the mode was switched since, the tensor was there before
+        with _NOTHING if before else torch.inference_mode(self.inference):
+            fake = fake_input(self.fake, tensor, source.path(), dims, self.equals)
         del fresh[known:]  # sizes that the program marks as unbacked come from no operation
         return fake
-
-    def _fake_tensor(self, tensor: torch.Tensor, source: Source, dims: Any) -> torch.Tensor:
-        if torch.is_inference_mode_enabled() is not self.inference:
-            with torch.inference_mode(self.inference):  # it was there before the mode was switched
-                return self._fake_tensor(tensor, source, dims)
-        if tensor_parts.is_traceable_wrapper_subclass(tensor) and dims is not None:
-            origin = TorchName(source.path())
-            return self.fake.from_tensor(tensor, symbolic_context=dims, source=origin)
-        of_wrapper = tensor_parts.views_a_wrapper(tensor)
-        if tensor_parts.is_traceable_wrapper_subclass(tensor) or of_wrapper:
-            return self.fake.from_tensor(tensor, static_shapes=True)
-        context = dims if dims is not None else symbolic_shapes.static_context(tensor)
-        # Without a name torch does not take the number in a tensor of no dimensions for an input
-        # of the program: it comes from data, and nothing may be decided on it while tracing.
-        name = TorchName(source.path()) if tensor.dim() else None
-        with quiet_gradient(tensor):
-            grad = fake_gradient(self.fake, tensor.grad, source, context)
-            made = self.fake.from_tensor(tensor, symbolic_context=context, source=name)
-        if grad is not None:  # torch finds it while it is alive
-            for of_grad, size in zip(grad.shape, made.shape, strict=True):
-                if isinstance(of_grad, torch.SymInt):
-                    self.equals[symbolic_shapes.expression(of_grad)] = size
-        return made
 
     # ---- operations
 
@@ -389,7 +369,8 @@ class GraphBuilder:
         return node
 
     def held_body(self, module: Any, name: str) -> torch.fx.Node:
-        """The same for the body of an operator, by torch's names: the first is `name_0`."""
+        """The same for the body of an operator: the first is `name_0`, as passes over graphs that
+        look for bodies by their names expect."""
         number = next(n for n in itertools.count() if f"{name}_{n}" not in self._names)
         return self.held_module(module, f"{name}_{number}")
 

@@ -66,7 +66,7 @@ class Results:
         whatever the schema says (`_unsafe_view`)."""
         if type(value) is not fake_tensors.FakeTensor or value.constant is not None:
             return
-        if value._is_view():
+        if tensor_parts.is_view(value):
             return
         size, stride, offset = tuple(value.shape), value.stride(), value.storage_offset()
         numbers = (*size, *stride, offset)
