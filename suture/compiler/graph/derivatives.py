@@ -39,7 +39,8 @@ class Derivatives:
         self.steps: list[Any] = []  # where optimizers ask that a graph with a derivative ends
         self._before: set[Any] = set()  # nodes of autograd that made the inputs of the region
         self._freed: dict[Any, Any] = {}  # nodes whose saved tensors are gone -> the call
-        self._leaves: list[tuple[torch.Tensor, Any]] = []  # that stay inside, and their calls
+        self._inside: dict[Any, Any] = {}  # nodes of leaves that stay inside -> the call
+        self._leaves: list[tuple[torch.Tensor, Any]] = []  # those leaves, and their calls
 
     def note_input(self, value: Any) -> None:
         """The fake tensor of an input."""
@@ -75,7 +76,7 @@ class Derivatives:
 
     def keep_inside(self, leaf: torch.Tensor, position: Any) -> None:
         """A leaf that the call at `position` made, and that may not leave the region."""
-        self._freed[_edge(leaf)[0]] = position
+        self._inside[_edge(leaf)[0]] = position
         self._leaves.append((leaf, position))
 
     def is_freed(self, value: Any) -> bool:
@@ -109,14 +110,15 @@ class Derivatives:
     def freed_by(self, values: Iterable[Any]) -> Any:
         """The call that has freed, or made, what a tensor among `values` needs for its own
         derivative; None if there is no such tensor."""
-        if not self._freed:
+        gone = self._freed | self._inside
+        if not gone:
             return None
         values = list(values)
         for leaf, position in self._leaves:
             if any(v is leaf for v in values):
                 return position
         made = [v.grad_fn for v in values if isinstance(v, torch.Tensor) and v.grad_fn is not None]
-        return next((self._freed[n] for n in _above(made) if n in self._freed), None)
+        return next((gone[n] for n in _above(made) if n in gone), None)
 
 
 def _edge(tensor: torch.Tensor) -> tuple[Any, int]:
