@@ -79,11 +79,6 @@ CASES: tuple[Case, ...] = (
     _case("GB0007", "module", r"^(os|pathlib|shutil|tempfile|json|pickle|csv|io)\b", *_FILE),
     _case("GB0007", "qualname", r"^(save|load)$", *_FILE),
     _case(
-        "GB0007", "qualname", r"\bzero_grad$",
-        "Call `zero_grad()` before the compiled step, or set the gradients to None in it "
-        "(`p.grad = None`), which is captured.",
-    ),
-    _case(
         "GB0007", "qualname", r"^(tqdm|wandb|SummaryWriter)\b",
         "Keep progress bars and trackers in the loop that calls the compiled function.",
     ),

@@ -34,12 +34,6 @@ def loops(x):
 
 
 WEIGHT = torch.nn.Parameter(torch.ones(2))
-OPTIMIZER = torch.optim.SGD([WEIGHT], 0.1)
-
-
-def trains(x):
-    OPTIMIZER.zero_grad()
-    return (WEIGHT * x).sum()
 
 
 def prints(x):
@@ -54,7 +48,7 @@ def decides(x):
 
 def differentiates(x):
     loss = (WEIGHT * x).sum()
-    loss.backward()
+    loss.backward(create_graph=True)
     return loss + 1
 
 
@@ -64,10 +58,9 @@ def differentiates(x):
         (clock, "GB0177", "perf_counter", "Measure around the compiled function"),
         (reads, "GB0177", "open", "Read or write the file before"),
         (loops, "GB2010", "x.nonzero() depends on data", "Keep a mask"),
-        (trains, "GB0007", "zero_grad", "Call `zero_grad()` before the compiled step"),
         (prints, "GB0059", 'print("value", y) needs', "Print after the compiled function"),
         (decides, "GB2010", "x.sum().item() > 0 depends", "Compare tensors"),
-        (differentiates, "GB0123", "loss.backward() runs", "Leave `backward()` and the"),
+        (differentiates, "GB0123", "loss.backward(create_graph=True) runs", "Leave `backward()` and the"),
     ],
 )
 def test_the_first_hint_is_for_the_case_at_hand(fn, number, message, hint):
