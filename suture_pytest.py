@@ -17,6 +17,7 @@ suture, and with it torch, is imported only when one of the options is given.
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,9 @@ class Gate:
 
     def __init__(self, config: pytest.Config, path: Path) -> None:
         self.path = path
-        self.root = config.rootpath
+        # pytest takes a file of options for a hint of where its root is, so what is written down
+        # must not depend on that: names are relative to the folder of the baseline.
+        self.places = Places(path.absolute().parent, config.rootpath)
         self.update = bool(config.getoption("--suture-update"))
         self.known = {} if self.update and not path.exists() else _read(path)
         self.seen: dict[str, dict[str, Any]] = {}
@@ -67,12 +70,13 @@ class Gate:
 
         with events.recorded() as happened:
             result = yield
-        record = summary(happened, self.root)
-        self.seen[item.nodeid] = record
+        record = summary(happened, self.places)
+        name = self.places.of_test(item)
+        self.seen[name] = record
         if not self.update:
-            found = compare(self.known.get(item.nodeid, {}), record)
+            found = compare(self.known.get(name, {}), record)
             if found:
-                self.news += [f"{item.nodeid}: {line}" for line in found]
+                self.news += [f"{name}: {line}" for line in found]
                 pytest.fail("suture: " + "\n        ".join(found), pytrace=False)
         return result
 
@@ -128,7 +132,26 @@ def _read(path: Path) -> dict[str, Any]:
         raise pytest.UsageError(f"{path} is no baseline of suture: {error}") from None
 
 
-def summary(happened: list[Any], root: Path) -> dict[str, Any]:
+class Places:
+    """Files of the project (below pytest's root or the baseline's folder) by their way from the
+    baseline; others as they are."""
+
+    def __init__(self, base: Path, root: Path) -> None:
+        self.base = base
+        self.homes = (base, root)
+
+    def of(self, file: str) -> str:
+        path = Path(file)
+        if any(path.is_relative_to(home) for home in self.homes):
+            return Path(os.path.relpath(path, self.base)).as_posix()
+        return file
+
+    def of_test(self, item: pytest.Item) -> str:
+        _, _, inside = item.nodeid.partition("::")
+        return f"{self.of(str(item.path))}::{inside}"
+
+
+def summary(happened: list[Any], places: Places) -> dict[str, Any]:
     """What a test did, as the baseline keeps it."""
     from suture import events
 
@@ -138,12 +161,12 @@ def summary(happened: list[Any], root: Path) -> dict[str, Any]:
             case events.Captured():
                 out["graphs"] += 1
             case events.Broke():
-                _count(out["breaks"], f"{event.number} {_place(event.where, root)}", event)
+                _count(out["breaks"], f"{event.number} {_place(event.where, places)}", event)
             case events.Recompiled():
-                _count(out["recompilations"], _place(event.where, root), event)
+                _count(out["recompilations"], _place(event.where, places), event)
             case events.Interpreted():
                 number = event.reason.partition(" ")[0]
-                _count(out["interpreted"], f"{number} {_place(event.where, root)}", event)
+                _count(out["interpreted"], f"{number} {_place(event.where, places)}", event)
     return out
 
 
@@ -165,13 +188,10 @@ def _text(event: Any) -> str:
     return str(getattr(event, "message", None) or getattr(event, "reason", ""))
 
 
-def _place(where: Any, root: Path) -> str:
+def _place(where: Any, places: Places) -> str:
     from suture.messages.source import line_of, printable
 
-    try:
-        file = str(Path(where.file).relative_to(root))
-    except ValueError:
-        file = where.file
+    file = places.of(where.file)
     source = printable((line_of(where.file, where.line) or "").strip())[:160]
     return f"{file} {where.function}: {source}"
 

@@ -239,6 +239,14 @@ compiled_get_wrapped(compiled_object *self, void *closure)
     return Py_NewRef(value != NULL ? value : self->function);
 }
 
+/* What torch compares with id() before it takes a wrapper off, so that neither a bound method nor a
+ * function that copies attributes is taken for the compiled function. */
+static PyObject *
+compiled_get_wrapper_id(compiled_object *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromVoidPtr(self);
+}
+
 /* `value` borrowed; NULL deletes. */
 static int
 compiled_set_shared(compiled_object *self, PyObject *value, void *closure)
@@ -312,6 +320,7 @@ static PyGetSetDef compiled_getset[] = {
     /* Under the name by which libraries find it behind torch.compile. Not in the dictionary, which
      * functools.wraps copies to functions that are not compiled. */
     {"_torchdynamo_orig_callable", (getter)compiled_get_wrapped, NULL, NULL, "__wrapped__"},
+    {"_torchdynamo_wrapper_id", (getter)compiled_get_wrapper_id, NULL, NULL, NULL},
     {"__wrapped__", (getter)compiled_get_wrapped, (setter)compiled_set_shared, NULL, "__wrapped__"},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},

@@ -24,7 +24,7 @@ int suture_frame_is_generator(suture_frame *frame);
 /* Copies the first `count` slots of a frame that has not begun: its arguments. Some may be NULL. */
 void suture_frame_arguments(suture_frame *frame, int count, PyObject **arguments);
 /* What slot i holds; the value stack follows behind the locals. New; NULL if it is empty, or with
- * an error set. */
+ * an error set. Where a loop keeps a sequence and an index, an iterator and nothing. */
 PyObject *suture_frame_slot(suture_frame *frame, int i);
 /* Slots in use: locals, cells, free variables and the values on the stack. */
 int suture_frame_used(suture_frame *frame);

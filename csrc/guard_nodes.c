@@ -105,6 +105,7 @@ guard_access(const Node *node, PyObject *base)
 {
     switch ((AccessKind)node->access) {
     case ACCESS_SLOT:
+    case ACCESS_PICK:
         break;
     case ACCESS_CONST:
         return Py_XNewRef(node->arg);
@@ -143,6 +144,21 @@ guard_access(const Node *node, PyObject *base)
     return NULL;
 }
 
+/* The item of a list or tuple at an index.  New reference, or NULL: there is none. */
+PyObject *
+guard_pick(PyObject *base, PyObject *index)
+{
+    if (!base || !index || !PyLong_CheckExact(index)) {
+        return NULL;
+    }
+    Py_ssize_t at = PyLong_AsSsize_t(index);
+    if (at == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return NULL;
+    }
+    return storage_item(base, at);
+}
+
 /* Notes the first failure; steals `text`, which may be NULL.  Returns 0, or -1 on an error. */
 int
 guard_fail(Run *run, int id, PyObject *text)
@@ -164,7 +180,7 @@ guard_explain_access(Run *run, const Node *node, PyObject *base)
     static const char *const what[] = {
         "slot", "constant",        "attribute", "__dict__", "item",    "index",   "cell contents",
         "type", "subscript",       "key",       "call",     "closure", "default", "keyword default",
-        "code", "class attribute",
+        "code", "class attribute", "item",
     };
     PyObject *text = NULL;
     if (run->explain) {

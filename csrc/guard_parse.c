@@ -29,6 +29,7 @@ static const Entry access_words[] = {
     {"item", ARG_ANY},      {"index", ARG_INDEX},   {"cell", ARG_NONE},     {"type", ARG_NONE},
     {"getitem", ARG_ANY},   {"key", ARG_INDEX},     {"call", ARG_CALLABLE}, {"closure", ARG_INDEX},
     {"default", ARG_INDEX}, {"kwdefault", ARG_STR}, {"code", ARG_NONE},     {"mro_attr", ARG_STR},
+    {"pick", ARG_TUPLE},
 };
 
 /* In the order of CheckKind. */
@@ -221,6 +222,18 @@ settle_anchor(Program *program, Node *node)
     }
 }
 
+/* (label of a list or tuple, label of an index): both are of roots that come before. */
+static int
+parse_pick(const Program *program, const Path *path, PyObject *arg, Node *node)
+{
+    if (PyTuple_GET_SIZE(arg) != 2) {
+        return guard_wrong(path, "takes (label, label)", arg);
+    }
+    node->index = guard_find_label(program, path, PyTuple_GET_ITEM(arg, 0));
+    node->at = node->index < 0 ? -1 : guard_find_label(program, path, PyTuple_GET_ITEM(arg, 1));
+    return node->at < 0 ? -1 : 0;
+}
+
 static int parse_nodes(Parser *parser, const Path *outer, const char *part, PyObject *items);
 
 /* (accessor, arg, checks, children[, label[, id]]) */
@@ -237,8 +250,9 @@ parse_node(Parser *parser, const Path *path, PyObject *item)
     if (access < 0) {
         return guard_wrong(path, "unknown accessor", word);
     }
-    if ((access <= ACCESS_CONST) != (path->outer == NULL)) {
-        return guard_wrong(path, "slot and const are for roots, others for children", word);
+    if ((access <= ACCESS_CONST || access == ACCESS_PICK) != (path->outer == NULL)) {
+        return guard_wrong(path, "slot and const are for roots, as pick is, others for children",
+                           word);
     }
     int index = program->n_nodes;
     Node *node =
@@ -253,7 +267,11 @@ parse_node(Parser *parser, const Path *path, PyObject *item)
     if (node->index < 0 && access != ACCESS_INDEX) {
         return guard_wrong(path, "takes an int from 0 on", arg);
     }
-    if (access_words[access].arg != ARG_INDEX && access_words[access].arg != ARG_NONE) {
+    if (access == ACCESS_PICK) {
+        if (parse_pick(program, path, arg, node) < 0) {
+            return -1;
+        }
+    } else if (access_words[access].arg != ARG_INDEX && access_words[access].arg != ARG_NONE) {
         node->arg = Py_NewRef(arg);
     }
     if ((access == ACCESS_ITEM) && PyObject_Hash(arg) == -1) {

@@ -301,6 +301,7 @@ pin_child(Trail *trail, Noted *noted, const Node *node, PyObject *base, PyObject
     case ACCESS_CALL:
     case ACCESS_SLOT:
     case ACCESS_CONST:
+    case ACCESS_PICK:
         return 0;
     }
     Py_UNREACHABLE();

@@ -11,8 +11,13 @@ run_roots(Run *run)
     Program *program = run->program;
     for (int i = 0; i < program->n_nodes; i = program->nodes[i].end) {
         const Node *node = &program->nodes[i];
-        PyObject *value;
-        if (node->access == ACCESS_SLOT) {
+        PyObject *value, *picked = NULL;
+        if (node->access == ACCESS_PICK) {
+            value = picked = guard_pick(run->values[node->index], run->values[node->at]);
+            if (!picked) {
+                return guard_explain_access(run, node, run->values[node->index]);
+            }
+        } else if (node->access == ACCESS_SLOT) {
             if (node->index >= run->n_slots) {
                 return guard_explain_access(run, node, NULL);
             }
@@ -21,6 +26,7 @@ run_roots(Run *run)
             value = node->arg ? node->arg : (PyObject *)(intptr_t)node->index;
         }
         int result = guard_walk(run, i, value);
+        Py_XDECREF(picked);
         if (result != 1) {
             return result;
         }

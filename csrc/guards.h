@@ -51,6 +51,7 @@ typedef enum {
     ACCESS_KWDEFAULT,
     ACCESS_CODE,
     ACCESS_MRO_ATTR,
+    ACCESS_PICK, /* a root: the item of one labelled value at the index that another one is */
 } AccessKind;
 
 typedef enum {
@@ -103,10 +104,11 @@ typedef struct {
     int end;    /* one past the last node of the subtree */
     int checks; /* first check */
     int n_checks;
-    bool anchor; /* an identity check or a constant root pins the object */
-    Py_ssize_t index;
-    PyObject *arg; /* owned; NULL for a constant root that is held weakly */
-    Trail *trail;  /* anchors: what was recorded, or NULL */
+    bool anchor;      /* an identity check or a constant root pins the object */
+    Py_ssize_t index; /* ACCESS_PICK: the label of the list or tuple */
+    int at;           /* ACCESS_PICK: the label of the index */
+    PyObject *arg;    /* owned; NULL for a constant root that is held weakly */
+    Trail *trail;     /* anchors: what was recorded, or NULL */
 } Node;
 
 typedef struct {
@@ -116,7 +118,8 @@ typedef struct {
 typedef struct {
     int *labels;
     int n, id;
-    PyObject **known; /* addresses last found distinct, only ever compared */
+    bool memory;      /* the values are tensors, and their memory is meant */
+    uintptr_t *known; /* addresses last found distinct, only ever compared */
 } DistinctSet;
 
 typedef struct {
@@ -208,6 +211,7 @@ int guard_swallow(void);
 PyObject *guard_get(PyObject *object, const char *name);
 PyObject *guard_call(PyObject *object, const char *name);
 PyObject *guard_access(const Node *node, PyObject *base);
+PyObject *guard_pick(PyObject *base, PyObject *index);
 int guard_walk(Run *run, int index, PyObject *value);
 int guard_children(Run *run, int index, PyObject *value);
 int guard_note_value(Run *run, int label, PyObject *value);

@@ -1,6 +1,7 @@
 /* The module suture._core. */
 #include "core.h"
 
+#include "guard_state.h"
 #include "guards.h"
 
 PyObject *suture_unbound;
@@ -54,9 +55,22 @@ type_name(PyObject *Py_UNUSED(module), PyObject *type)
     return PyUnicode_FromString(((PyTypeObject *)type)->tp_name);
 }
 
-static PyMethodDef text_methods[] = {
+PyDoc_STRVAR(own_table_doc,
+             "own_table(object, /)\n--\n\n"
+             "Give an object's dict a table of its own, so that stores to attributes are seen by\n"
+             "those who watch the dict. Whether it has one: not where others hold the dict.");
+
+static PyObject *
+own_table(PyObject *Py_UNUSED(module), PyObject *object)
+{
+    int own = guard_own_table(object);
+    return own < 0 ? NULL : PyBool_FromLong(own);
+}
+
+static PyMethodDef object_methods[] = {
     {"is_interned", is_interned, METH_O, is_interned_doc},
     {"type_name", type_name, METH_O, type_name_doc},
+    {"own_table", own_table, METH_O, own_table_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -88,7 +102,7 @@ add_functions(PyObject *module)
         suture_enter_methods,     suture_generator_methods,  suture_jump_methods,
         suture_point_methods,     suture_hook_methods,       suture_site_methods,
         suture_traceback_methods, suture_state_word_methods, suture_outermost_methods,
-        suture_choice_methods,    suture_around_methods,     text_methods};
+        suture_choice_methods,    suture_around_methods,     object_methods};
     for (size_t i = 0; i < Py_ARRAY_LENGTH(tables); i++) {
         if (PyModule_AddFunctions(module, tables[i]) < 0) {
             return -1;

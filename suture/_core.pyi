@@ -282,6 +282,10 @@ def is_interned(text: Any, /) -> bool:
 def type_name(type: type, /) -> str:
     """What CPython calls a type in its error messages: of builtin types with their module."""
 
+def own_table(object: object, /) -> bool:
+    """Give an object's dict a table of its own, so that stores to attributes are seen by those who
+    watch the dict. Whether it has one: not where others hold the dict."""
+
 # Guards.
 
 EXPR_OPS: Final[dict[str, int]]
@@ -309,7 +313,7 @@ class GuardProgram:
                 class, bases included | ("tensor", TensorSpec) | ("int",) ("float",)
                 ("bool",) exact | ("unbound",) | ("truth", predicate).
     same:       ((label, label, id), ...)         one object
-    distinct:   (((label, ...), id), ...)         no two are one
+    distinct:   (((label, ...), id, memory), ...) no two are one; True: no two tensors share memory
     exprs:      ((id, ((label, kind, dim), ...), code), ...); kind "size", "stride", "int",
                 "float" or "storage_offset"; code: numbers of EXPR_OPS in postfix order ("const", n
                 and "symbol", i take an operand), 64-bit with Python's floor division, overflow

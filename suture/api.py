@@ -382,7 +382,9 @@ def _on_resumed_frame(code: types.CodeType, function: Any, offset: int) -> Any:
 
 
 def _compiles(function: Any) -> bool:
-    """Whether it is a function of torch's compilers."""
+    """Whether nothing is compiled below it: a function of torch's compilers, or a disabled one."""
+    if rules.disables_all_below(function):
+        return True
     home = function.__globals__.get("__name__") if type(function) is types.FunctionType else None
     return type(home) is str and f"{home}.".startswith(_COMPILERS)
 

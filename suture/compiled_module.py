@@ -19,6 +19,8 @@ from typing import Any
 
 import torch
 
+from suture import _core
+
 
 def compile_module(module: torch.nn.Module, call: Callable[..., Any], again: Any) -> Any:
     """The compiled counterpart of `module`. `call` takes the module and its arguments; `again`
@@ -34,6 +36,7 @@ def compile_module(module: torch.nn.Module, call: Callable[..., Any], again: Any
         "dynamo_ctx": property(lambda self: again),
         "__class__": property(_class_of, _replace_class),
         "__getattr__": _late_attribute,
+        "_load_from_state_dict": _load_from_state_dict,
         "__reduce_ex__": lambda self, protocol: module.__reduce_ex__(protocol),
         "__deepcopy__": lambda self, memo: again(copy.deepcopy(module, memo)),
         "__copy__": lambda self: again(copy.copy(module)),
@@ -53,6 +56,10 @@ def compile_module(module: torch.nn.Module, call: Callable[..., Any], again: Any
         body["__hash__"] = lambda self: hash(module)
     made_class = types.new_class(cls.__name__, (cls,), {}, lambda namespace: namespace.update(body))
     made = object.__new__(made_class)  # type: ignore[var-annotated]
+    # From Python 3.13 on a store to an attribute may bypass the dict and those who watch it. That
+    # can be changed while nobody holds the dict, unseen: no key of it is moved.
+    vars(module)  # there is one from now on
+    _core.own_table(module)
     object.__setattr__(made, "__dict__", module.__dict__)
     return made
 
@@ -91,6 +98,21 @@ def _late_attribute(made: Any, name: str) -> Any:
         _follow_class(made)
         return getattr(made, name)
     return super(kind, made).__getattr__(name)
+
+
+def _load_from_state_dict(made: Any, state: Any, prefix: str, *rest: Any) -> None:
+    """Take names with the prefix that torch.compile's modules have in them for the module's own, so
+    that a checkpoint of one is loaded. `state` is a copy made for this loading."""
+    kind = type(made)
+    wrapped = f"{prefix}{_WRAPPED}"
+    if _WRAPPED[:-1] not in made._modules:
+        for name in [name for name in state if name.startswith(wrapped)]:
+            state.setdefault(prefix + name.removeprefix(wrapped), state[name])
+            del state[name]
+    super(kind, made)._load_from_state_dict(state, prefix, *rest)
+
+
+_WRAPPED = "_orig_mod."
 
 
 def _is_same_module(made: Any, other: object) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from suture.errors import UserError
+from suture.errors import ConstraintViolation, UserError
 
 __all__ = ["mark_dynamic", "mark_static", "mark_unbacked", "maybe_mark_dynamic"]
 
@@ -160,7 +160,7 @@ def check_marks(t: torch.Tensor, marks: Marks, path: str) -> None:
     for dim, mark in marks.dynamic.items():
         size = t.size(dim)
         if (mark.min is not None and size < mark.min) or (mark.max is not None and size > mark.max):
-            raise UserError(
+            raise ConstraintViolation(
                 f"{path}.size({dim}) is {size}, but mark_dynamic promised min={mark.min},"
                 f" max={mark.max}"
             )

@@ -164,12 +164,14 @@ class Installed(Event):
 class Recompiled(Event):
     """A point that had variants gets one more.
 
-    `reasons` holds one text for each variant that did not fit: the guard that failed first.
+    `reasons` holds one text for each variant that did not fit: the guard that failed first;
+    `contexts` what functions of the program say about the moment.
     """
 
     where: Where
     reasons: tuple[str, ...]
     variants: int
+    contexts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,6 +156,8 @@ def _read(source: Source, state: tuple[Any, ...]) -> Any:
             return base.__dict__
         case "item" | "index" | "getitem":
             return base[arg]
+        case "pick":
+            return base[_read(arg, state)]
         case "cell":
             return base.cell_contents
         case "type":

@@ -14,6 +14,8 @@ import torch
 from suture import switches
 from suture.api import compile as _compile
 from suture.api import reset as _reset
+from suture.rules import strictness
+from suture.runtime.unit import ALL
 from suture.stance import STANCES
 from suture.stance import set_stance as _set_stance
 from suture.switches import _torch_counters, _torch_profiler, torch_logs
@@ -65,16 +67,29 @@ def _install_in_dynamo(module: ModuleType) -> None:
     _replace(module, "optimize_assert", _dynamo_optimize_assert)
     _replace(module, "set_stance", _torch_set_stance)
     _replace(module, "explain", _dynamo_explain)
+    _replace(module, "run", _dynamo_run)
+    _replace(module, "reset_code", _dynamo_reset_code)
+    manager = torchdynamo.strictness_manager()
+    if manager is not None:
+        _keep(manager, "__enter__", strictness.enter_torchs)
+        _keep(manager, "__exit__", strictness.exit_torchs)
 
 
 def _replace(where: Any, name: str, make: Any) -> None:
     original = getattr(where, name)
-    _originals[where, name] = original
-    setattr(where, name, functools.wraps(original)(make(original)))
+    _keep(where, name, functools.wraps(original)(make(original)))
+
+
+def _keep(where: Any, name: str, value: Any) -> None:
+    _originals[where, name] = getattr(where, name)
+    setattr(where, name, value)
 
 
 def _torch_compile(original: Any) -> Any:
     def compile(model: Any = None, *, backend: Any = None, **kwargs: Any) -> Any:
+        if isinstance(model, type) and not any("__call__" in vars(cls) for cls in model.__mro__):
+            _log.warning("nothing of %r is compiled: its instances cannot be called", model)
+            return model
         return _compile(model, backend=_or_default(backend), **kwargs)
 
     return compile
@@ -147,6 +162,26 @@ def _dynamo_reset(original: Any) -> Any:
         _reset()
 
     return reset
+
+
+def _dynamo_reset_code(original: Any) -> Any:
+    def reset_code(code: Any) -> None:
+        original(code)
+        for unit in list(ALL):
+            if unit.code is code:
+                unit.clear()
+
+    return reset_code
+
+
+def _dynamo_run(original: Any) -> Any:
+    def run(fn: Any = None) -> Any:
+        """What was compiled is used, and nothing is compiled any more."""
+        if fn is None:
+            return run
+        return _set_stance("eager_on_recompile")(fn)
+
+    return run
 
 
 def _dynamo_optimize(original: Any) -> Any:

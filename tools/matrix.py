@@ -20,6 +20,7 @@ import shutil
 import subprocess
 import sys
 import time
+import tomllib
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,8 +41,6 @@ COMBINATIONS = (
 )
 WITHOUT_TORCH = ("tests/core", "tests/bytecode")
 ROOM = 12 * 2**30  # free bytes on the disk that a torch with its libraries takes, and more
-LIBRARIES = ("rich>=13", "Jinja2>=3.1", "markdown-it-py>=3", "Pygments>=2.13", "setuptools>=77")
-TOOLS = ("pytest>=9", "pytest-xdist>=3.6", "hypothesis>=6.100", "numpy>=1.26")
 
 
 class Missing(Exception):
@@ -128,12 +127,24 @@ def environment(
     made = place.run(place.python, "-m", "venv", "--clear", str(folder))
     if made.returncode:
         raise Missing(f"no virtual environment: {last_line(made)}")
-    wanted = [f"torch=={torch}", *LIBRARIES, *TOOLS] if torch else ["setuptools>=77", *TOOLS[:3]]
+    wanted = requirements(torch)
     done = place.run(python, "-m", "pip", "install", "--quiet", *wanted)
     if done.returncode:
         raise Missing(f"{wanted[0]} and others do not install: {last_line(done)}")
     stamp.touch()
     return python
+
+
+def requirements(torch: str | None) -> list[str]:
+    """What the suite needs, as pyproject.toml says, with this torch or without one."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        facts = tomllib.load(file)
+    build, project = facts["build-system"]["requires"], facts["project"]
+    extras = project["optional-dependencies"]
+    if torch is None:
+        return [*build, *(tool for tool in extras["test"] if not tool.startswith("numpy"))]
+    libraries = [each for each in project["dependencies"] if not each.startswith("torch")]
+    return [f"torch=={torch}", *build, *libraries, *extras["test"], *extras["check"]]
 
 
 def last_line(done: subprocess.CompletedProcess[str]) -> str:

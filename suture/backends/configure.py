@@ -90,6 +90,8 @@ def configure(
         backend = compilers.default_backend()
     rest = dict(options or {})
     guard_filter_fn = rest.pop("guard_filter_fn", None)
+    if guard_filter_fn is not None and not callable(guard_filter_fn):
+        raise UserError(f"guard_filter_fn is a function, not {guard_filter_fn!r}")
     if backend == "inductor":
         compiler: CompilerFn = Inductor(mode, rest, dynamic, name)
         return Backend("inductor", compiler, guard_filter_fn=guard_filter_fn)

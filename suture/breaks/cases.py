@@ -36,6 +36,11 @@ _FILE = (
     "argument.",
 )
 _RANDOM = ("Draw with torch (`torch.rand(())`), which goes into the graph, or pass the number in.",)
+_CACHE = (
+    "Call it before the compiled function and pass the result in, or keep the result where the "
+    "function finds it (an attribute, a buffer of the module).",
+    "Without the cache the function is captured, and computed in each call.",
+)
 _LOG = (
     "Log after the compiled function has returned, or put it into a function under "
     "`suture.disable`: the graph then breaks once, at that call.",
@@ -57,9 +62,16 @@ _OBJECT = (
 CASES: tuple[Case, ...] = (
     _case("GB0039", "guard", r"== ['\"]", *_TEXT),
     _case("GB0039", "guard", r" is the \w+ it was|: was another ", *_OBJECT),
-    _case("GB0177", "function", r"^(perf_counter|time|monotonic|process_time)(_ns)?$", *_CLOCK),
-    _case("GB0177", "function", r"^(open|listdir|stat|scandir|read|write|getcwd|mkdir)$", *_FILE),
-    _case("GB0177", "function", r"^(random|randrange|getrandbits|urandom)$", *_RANDOM),
+    _case(
+        "GB0177", "function", r"^(time\.)?(perf_counter|time|monotonic|process_time)(_ns)?$",
+        *_CLOCK,
+    ),
+    _case(
+        "GB0177", "function", r"^(\w+\.)?(open|listdir|stat|scandir|read|write|getcwd|mkdir)$",
+        *_FILE,
+    ),
+    _case("GB0177", "function", r"^(\w+\.)?(random|randrange|getrandbits|urandom)$", *_RANDOM),
+    _case("GB0177", "function", r"^the cache around ", *_CACHE),
     _case("GB0156", "method", r"^(read|write|readline|readlines|close|flush|seek)$", *_FILE),
     _case("GB0156", "method", r"^(debug|info|warning|error|critical|exception|log)$", *_LOG),
     _case("GB0007", "module", r"^(logging|warnings|loguru|absl)\b", *_LOG),
@@ -80,6 +92,7 @@ CASES: tuple[Case, ...] = (
         "Print after the compiled function has returned, or print shapes and dtypes, which are "
         "known while tracing.",
     ),
+    _case("GB2010", "expression", r"\brandom\.\w+\(", *_RANDOM),
     _case("GB2010", "origin", r"\b(nonzero|unique|masked_select|argwhere)\b", *_SIZE),
     _case(
         "GB2010", "origin", r"\bitem\b",

@@ -95,9 +95,9 @@ UNBACKED_DECISION = define(
     "Decision on a data-dependent number",
     message="{expression} depends on data: {origin}",
     explanation=(
-        "The number came out of a tensor (`item()`, `nonzero()`, a mask) and stayed symbolic in "
-        "the graph; here Python has to know whether `{expression}` holds. The graph ends so that "
-        "the real number can be looked at."
+        "A number that is known only when the graph has run (from `item()`, `nonzero()`, a mask, "
+        "a random draw) stayed symbolic; here Python has to know it: `{expression}`. The graph "
+        "ends so that the real number can be looked at."
     ),
     hints=(
         "torch._check(condition) states what is always true of the number.",

@@ -201,14 +201,14 @@ SET_DATA = define(
     title="Assignment to tensor.data",
     message="{tensor}.data is set",
     explanation=(
-        "Setting .data exchanges the memory of a tensor behind autograd's back. `{tensor}` was "
-        "made inside the graph, so Python does it on the real tensor."
+        "Setting .data exchanges the memory of a tensor behind autograd's back. `{tensor}` has a "
+        "history that no graph can keep, so Python does it on the real tensor."
     ),
     hints=(
         "y = new_value.detach() does the same for a tensor that was just made.",
         "y.copy_(new_value) under torch.no_grad() keeps the memory.",
     ),
-    note="describing the exchange for tensors that the graph itself makes",
+    note="describing the exchange for tensors that have a history",
 )
 
 SET_DATA_DTYPE = define(

@@ -8,7 +8,7 @@ opcodes) and its line in ``code.py``; ``tests/bytecode/plain_runner.py`` then ha
 A new canonical instruction is one line in ``canonical.py``.
 """
 
-from .canonical import CANONICAL
+from .canonical import CANONICAL, iterator_slots
 from .code import Code, decode, pair
 from .decoder import DecodeError
 from .flow import Handling
@@ -25,6 +25,7 @@ __all__ = [
     "Handling",
     "Instruction",
     "decode",
+    "iterator_slots",
     "not_a_manager",
     "pair",
     "unhashable",

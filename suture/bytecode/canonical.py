@@ -26,8 +26,8 @@ def _with_exit(inst: Instruction) -> int:
     return 2 + int(inst.val)
 
 
-def _slots(inst: Instruction) -> int:
-    """How many slots an iterator has on the stack."""
+def iterator_slots(inst: Instruction) -> int:
+    """How many slots FOR_ITER, SEND, END_SEND or CLEANUP_THROW has for its iterator."""
     return 2 if inst.val else 1
 
 
@@ -195,7 +195,7 @@ CANONICAL: dict[str, Effect] = {
         1,
         "iterator -- iterator, item ; exhausted: pops the iterator, jumps behind the loop;"
         " val: 1 where iterator is two slots, it and NULL",
-        taken=(_slots, 0),
+        taken=(iterator_slots, 0),
         jumps=True,
     ),
     # generators and coroutines
@@ -206,13 +206,15 @@ CANONICAL: dict[str, Effect] = {
         1,
         "receiver, sent -- receiver, yielded ; finished: receiver, sent -- result, and jumps;"
         " val: 1 where receiver is two slots, it and NULL",
-        taken=(lambda i: 1 + _slots(i), 1),
+        taken=(lambda i: 1 + iterator_slots(i), 1),
         jumps=True,
     ),
-    "END_SEND": _no_raise(lambda i: 1 + _slots(i), 1, "receiver, value -- value ; val: as of SEND"),
+    "END_SEND": _no_raise(
+        lambda i: 1 + iterator_slots(i), 1, "receiver, value -- value ; val: as of SEND"
+    ),
     "CLEANUP_THROW": Effect(
-        lambda i: 2 + _slots(i),
-        lambda i: 1 + _slots(i),
+        lambda i: 2 + iterator_slots(i),
+        lambda i: 1 + iterator_slots(i),
         "receiver, sent, exc -- None[, NULL], value ; StopIteration's value; else raises exc;"
         " val: as of SEND",
     ),

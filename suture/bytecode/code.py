@@ -93,6 +93,15 @@ class Code:
             offset -= 2
         return starts[offset]
 
+    def entry_of(self, index: int) -> tuple[int, int]:
+        """The byte offset at which a frame is entered to go on at ``index``, and how many NULLs
+        have to be on top of its stack: where one original makes a value and pushes NULL, it would
+        make the value again."""
+        inst = self.instructions[index]
+        if inst.op == "PUSH_NULL" and not inst.boundary and inst.ends:
+            return inst.next_offset, 1
+        return inst.offset, 0
+
     def live(self, index: int) -> tuple[int, ...]:
         """The slots needed to go on at ``index``, sorted. They may be unbound all the same."""
         slots = self._live_tuples.get(index)

@@ -339,13 +339,14 @@ class Outside:
     objects the variant holds, which sources are guarded by identity."""
 
     __slots__ = (
-        "abstract_answers", "cells", "fixed", "general", "inner_sources", "known", "loose", "pins",
-        "setting", "type_lookups",
+        "abstract_answers", "cells", "fixed", "general", "inner_sources", "known", "loose",
+        "picked", "pins", "setting", "type_lookups",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.known: dict[int, tuple[Any, Any]] = {}
         self.pins: dict[int, Source] = {}
+        self.picked: dict[int, Any] = {}  # items at an index that changes, by their sources
         self.fixed: set[int] = set()
         self.loose: set[int] = set()
         self.general: dict[int, Source] = {}  # arguments that are modules
@@ -364,7 +365,7 @@ class Numbers:
     def __init__(self) -> None:
         self.number_sources: list[Any] = []
         self.draws: list[Any] = []
-        self.arrays_written = False
+        self.arrays_written: list[Any] = []  # inputs that were changed as arrays
 
 
 class Modes:

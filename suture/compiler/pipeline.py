@@ -13,7 +13,7 @@ from typing import Any
 
 from suture import backends, config, errors, events, messages, repro
 from suture.backends.interrupts import outside_imports
-from suture.breaks import Break, calls, internal
+from suture.breaks import Break, calls, internal, python
 from suture.compiler import rooms
 from suture.compiler.capture import Again, Capture, Interpret, Run, Yield
 from suture.compiler.core import Trace
@@ -37,6 +37,7 @@ from suture.compiler.misses.layers import with_shared_layers
 from suture.compiler.misses.plain import meets_no_tensor, note_in_vain
 from suture.compiler.misses.reasons import explain_miss
 from suture.compiler.objects import MadeByPython
+from suture.compiler.outside.namespaces import looks_at_locals
 from suture.compiler.plan import Plan, Retry
 from suture.runtime import Chain, slot_names, torch_state, where
 from suture.runtime.guards import finish
@@ -108,6 +109,8 @@ def compile_point(
 
 def settle(miss: Miss) -> Variant | Uncompiled:
     """Try until a plan holds: each try that fails gives the next plan."""
+    if looks_at_locals(miss.state[0]) and not miss.unit.options.fullgraph:
+        return _runs_in_a_frame(miss)
     history = history_of(miss.unit, miss.data)
     plan = history.plan().having(expected=miss.unit.expected())
     tries = 0
@@ -363,23 +366,25 @@ def _as_it_is(backend: Any, module: Any, inputs: Any, **options: Any) -> Any:
 def without_refused(
     miss: Miss, plan: Plan, capture: Capture, failed: errors.BackendFailed
 ) -> Retry | None:
-    """A plan under which the backend may succeed, if there is one. In turn: derivatives by Python,
-    sizes as they are now, floats as data, floats as constants, numbers from data outside the
-    graph, no symbols at all."""
+    """A plan under which the backend may succeed, if there is one. In turn: floats as data, if it
+    asks for their values, derivatives by Python, sizes as they are now, floats as constants,
+    numbers from data outside the graph, no symbols at all."""
     graph, said = capture.graph, f"the backend refuses the graph ({failed})"
-    derivatives = frozenset(graph.derivatives.positions)
-    if derivatives - plan.by_python:
-        return Retry(plan.leaving(derivatives), f"{said}; Python computes derivatives")
-    if plan.from_zero:
-        return Retry(plan.having(from_zero=False), f"{said}; sizes are not 0 or 1")
     names = backends.wanted_constants(failed)
+    as_data = not plan.floats_as_data and not graph.makes_constants()
+    asked = names is not None and as_data
+    derivatives = frozenset(graph.derivatives.positions)
+    if derivatives - plan.by_python and not asked:
+        return Retry(plan.leaving(derivatives), f"{said}; Python computes derivatives")
+    if plan.from_zero and not asked:
+        return Retry(plan.having(from_zero=False), f"{said}; sizes are not 0 or 1")
     floats = {p.source.path() for p in capture.number_sources if p.kind == "float"} - plan.constants
     if names is not None or (floats and plan.floats_as_data):
         from suture.compiler.guards import shapes
 
         paths = frozenset(shapes.paths_of(names or set(), capture.number_sources))
-        now = "constants" if plan.floats_as_data else "data"
-        return Retry(plan.refusing(paths), f"{said}; floats are {now}")
+        now = "data" if as_data else "constants"
+        return Retry(plan.refusing(paths, as_data), f"{said}; floats are {now}")
     if graph.origins and not plan.without_data and not miss.unit.options.fullgraph:
         return Retry(plan.having(without_data=True), f"{said}; numbers from data stay outside it")
     if not capture.number_sources or plan.dynamic is False:
@@ -398,6 +403,16 @@ def _unsettled(miss: Miss, reason: str, tries: int) -> Uncompiled:
     miss.data.given_up = True
     if miss.unit.options.fullgraph:
         raise messages.unsupported(limit, (location,))
+    return INTERPRET
+
+
+def _runs_in_a_frame(miss: Miss) -> Uncompiled:
+    """A function that reads the variables of frames, its own too, needs one that has them."""
+    function, file, line = where(miss.data.chain)
+    reason = Break(python.FRAME_ACCESS, call=f"{function}()")
+    location = events.Where(function, file, line or 0)
+    events.emit(events.Interpreted(location, str(reason), reason.number, point=miss.point.name))
+    miss.data.given_up = True
     return INTERPRET
 
 

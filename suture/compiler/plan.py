@@ -77,11 +77,12 @@ class Plan:
         """This plan, with Python running the calls at `positions` too."""
         return self.having(by_python=self.by_python | positions)
 
-    def refusing(self, paths: frozenset[str]) -> Plan:
+    def refusing(self, paths: frozenset[str], as_data: bool = True) -> Plan:
         """The backend cannot take these numbers as symbols: first floats are handed to it as data,
-        and if that was done already they are constants."""
-        constants = self.constants | paths if self.floats_as_data else self.constants
-        return self.having(constants=constants, floats_as_data=True)
+        and if that was done already, or must not be done, they are constants."""
+        if as_data and not self.floats_as_data:
+            return self.having(floats_as_data=True)
+        return self.having(constants=self.constants | paths)
 
 
 @dataclass(frozen=True, slots=True)

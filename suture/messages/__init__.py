@@ -17,7 +17,7 @@ from suture.compiler.capture import Capture, Interpret, Return, Run
 from suture.compiler.guards.names import slot_words, spoken
 from suture.messages import graphs, guards, probe, texts, trace_file
 from suture.messages.log import TELLER
-from suture.messages.source import expression
+from suture.messages.source import expression, receiver
 from suture.messages.texts import break_text
 from suture.messages.watch import Watch, watcher
 from suture.runtime import where
@@ -129,17 +129,22 @@ def in_users_words(reason: Break, at: events.Where, slots: Mapping[str, str]) ->
     fields = {name: spoken(text, slots) for name, text in reason.fields.items()}
     text = expression(at)
     if text is not None:
-        fields |= _written(fields, text)
+        fields |= _written(fields, text, Break(reason.type, **fields).message())
     return reason if fields == reason.fields else Break(reason.type, **fields)
 
 
-def _written(fields: Mapping[str, str], text: str) -> dict[str, str]:
-    """The fields that the expression `text` says better."""
+def _written(fields: Mapping[str, str], text: str, message: str) -> dict[str, str]:
+    """The fields that the expression `text` says better than the message does so far."""
     out: dict[str, str] = {}
     for name, value in fields.items():
         found = _NODE.fullmatch(value)
-        tail = found.group(1) if found is not None else ""
-        if found is not None and (len(fields) == 1 or tail) and text.endswith(tail):
+        if found is None:
+            continue
+        tail = found.group(1)
+        asked = re.search(rf"{re.escape(value)}\.(\w+)", message)
+        if asked is not None:
+            out[name] = receiver(text, asked.group(1)) or value
+        elif (len(fields) == 1 or tail) and text.endswith(tail):
             out[name] = text
     call = f"{fields.get('builtin', '')}("
     if "arguments" in fields and text.startswith(call) and text.endswith(")"):

@@ -54,7 +54,8 @@ class Teller:
             case events.Recompiled():
                 reasons = "".join(f"\n  {reason}" for reason in once_each(event.reasons))
                 count = f"{event.variants} variant{'s' * (event.variants != 1)} did not fit"
-                self._tell("recompiles", f"{event.where}: {count}{reasons}")
+                said = "".join(f"\n  the program says: {context}" for context in event.contexts)
+                self._tell("recompiles", f"{event.where}: {count}{reasons}{said}")
             case events.Retried():
                 self._tell("retries", f"{event.where}: try {event.tries} failed: {event.reason}")
             case events.Interpreted():

@@ -65,6 +65,21 @@ def expression(where: Where, longest: int = 60) -> str | None:
     return printable(marked) if 0 < len(marked) <= longest else None
 
 
+def receiver(text: str, attribute: str) -> str | None:
+    """Of the expression `text`, what its outermost `attribute` is read or called on; None if it
+    reads another one, or is no expression."""
+    try:
+        found = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return None
+    if isinstance(found, ast.Call):
+        found = found.func
+    if not isinstance(found, ast.Attribute) or found.attr != attribute:
+        return None
+    whole = ast.get_source_segment(text, found)
+    return whole.rpartition(".")[0].rstrip() if whole else None
+
+
 def _flat(text: str) -> str:
     return printable(text.expandtabs(_TABS))
 

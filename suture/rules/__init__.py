@@ -34,6 +34,7 @@ from suture.rules.marks import (
 )
 from suture.rules.strictness import breaks_are_errors, error_on_graph_break
 from suture.rules.substitutes import substitute_of
+from suture.rules.torch_marks import disables_all_below
 from suture.rules.verdict import (
     CONSTANT,
     IN_GRAPH,
@@ -67,6 +68,7 @@ __all__ = [
     "clear_cache",
     "described_marks",
     "disable",
+    "disables_all_below",
     "disallow_in_graph",
     "dont_skip_tracing",
     "error_on_graph_break",

@@ -63,6 +63,7 @@ _ORIGINS = {
     "forbid_in_graph": Origin.FORBIDDEN,
 }
 
+_IN_TURN = {"allow_in_graph", "disallow_in_graph"}
 _marks: dict[int, tuple[Callable[[], Any], Mark]] = {}
 _codes: dict[int, tuple[Callable[[], Any], Mark]] = {}
 _user_packages = PackageTable()
@@ -72,10 +73,12 @@ _config_seen: list[tuple[str, str] | None] = [None]
 
 
 def set_mark(obj: Any, mark: Mark) -> None:
-    """File a mark. A second, different one on the same object is an error that names both."""
+    """File a mark. A second, different one on the same object is an error that names both; only
+    what is allowed may be disallowed later, and the other way round: the last one counts."""
     obj = canonical(obj)
     other = get_mark(obj)
-    if other is not None and (other.name, other.target) != (mark.name, mark.target):
+    differs = other is not None and (other.name, other.target) != (mark.name, mark.target)
+    if other is not None and differs and {other.name, mark.name} != _IN_TURN:
         raise ConflictingMarks(describe(obj), mark.name, mark.where, other.name, other.where)
     _file(_marks, obj, mark)
     if has_code(obj) and mark.name != "substitute_in_graph":

@@ -83,6 +83,7 @@ _inline(
 
 _inline("suture.rules.polyfills", because="written to be traced in place of C functions")
 _inline("suture.rules.strictness", because="a manager around one switch that the tracer knows")
+_inline("suture.rules.unchanged", because="a manager that changes nothing")
 
 # torch: Python code of torch that tracing goes into. What is not named here is run.
 
@@ -100,7 +101,7 @@ _inline(
     because="Python around operations, to be traced",
 )
 _inline(
-    "torch.autograd.grad_mode torch.amp.autocast_mode torch.utils._contextlib"
+    "torch.autograd.grad_mode torch.amp.autocast_mode torch.amp.grad_scaler torch.utils._contextlib"
     " torch.cpu.amp.autocast_mode torch.cuda.amp.autocast_mode",
     because="context managers in Python around the C switches of a mode",
 )

@@ -55,3 +55,18 @@ class error_on_graph_break:  # noqa: N801  (used like a function, named as torch
                 return fn(*args, **kwargs)
 
         return inside  # type: ignore[return-value]
+
+
+def enter_torchs(manager: Any) -> None:
+    """`__enter__` of torch's manager under `install()`: what it says is said to suture."""
+    manager.prev_error_on_graph_break.append(switch(manager.error_on_graph_break))
+
+
+def exit_torchs(
+    manager: Any,
+    kind: type[BaseException] | None,
+    value: BaseException | None,
+    traceback: TracebackType | None,
+) -> None:
+    """`__exit__` of torch's manager under `install()`."""
+    switch(manager.prev_error_on_graph_break.pop())

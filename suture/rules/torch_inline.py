@@ -53,7 +53,7 @@ inline(
     absent="torch's compiler",
 )
 inline(
-    "torch._dynamo.patch_dynamo_config torch._dynamo.disable_nested_graph_breaks"
+    "torch._dynamo.disable_nested_graph_breaks"
     " torch._dynamo.override_cudagraphs torch._dynamo.bytecode_debugger.breakpoint"
     " torch.autograd.graph.region_activation_memory_budget",
     because="a setting of torch's compiler; it means nothing here, and is a context manager",

@@ -75,6 +75,17 @@ def _by_attribute(obj: Any) -> Verdict | None:
     return None
 
 
+def disables_all_below(function: Any) -> bool:
+    """Whether calling a function runs torch's wrapper around a disabled one, with all that it
+    calls. All functions with the code of that wrapper are such."""
+    home = getattr(function, "__globals__", {}).get("__name__")
+    return (
+        home == "torch._dynamo.eval_frame"
+        and bool(function.__dict__.get("_torchdynamo_disable"))
+        and function.__dict__.get("_torchdynamo_disable_recursive") is not False
+    )
+
+
 def _by_wrapper(obj: Any) -> Verdict | None:
     if not distributed_parts.skipped_by_fsdp(obj):
         return None

@@ -41,6 +41,13 @@ special(
     otherwise=INLINE,
 )
 special(
+    "torch._dynamo.patch_dynamo_config",
+    "patch_dynamo_config",
+    because="sets options for the code in a block",
+    absent="torch < 2.9",
+    otherwise=INLINE,
+)
+special(
     "torch.compiler.is_compiling torch.compiler.is_dynamo_compiling torch._utils.is_compiling",
     "is_compiling",
     because="true while tracing",

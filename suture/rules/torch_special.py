@@ -153,9 +153,22 @@ special(
     because="makes a module what it will be, once: classes and memory of its parameters change",
 )
 
+special(
+    "torch.optim.lr_scheduler.LRScheduler.step torch.optim.lr_scheduler.ChainedScheduler.step"
+    " torch.optim.lr_scheduler.CosineAnnealingWarmRestarts.step",
+    "schedule",
+    because="a schedule is traced into, unless it decides anew at each step",
+    otherwise=INLINE,
+)
+
 # Autograd, transforms, kernels.
 
 special("torch.autograd.grad", "autograd_grad", because="differentiates a part of the graph")
+special(
+    "torch.autograd.backward",
+    "autograd_backward",
+    because="runs the autograd engine, which writes .grad: a part of the graph",
+)
 special(
     "torch.jit.annotate",
     "annotate",

@@ -51,7 +51,7 @@ def inner(obj: Any) -> tuple[Any, str] | None:
         return obj.__wrapped__, "functools.lru_cache"
     if isinstance(obj, (functools.singledispatchmethod, functools.partialmethod)):
         return obj.func, type(obj).__name__
-    return _compiled(obj) or _scripted(obj) or _tagged(obj)
+    return _compiled(obj) or _disabled_by_torch(obj) or _scripted(obj) or _tagged(obj)
 
 
 def _compiled(obj: Any) -> tuple[Any, str] | None:
@@ -69,10 +69,21 @@ def _compiled(obj: Any) -> tuple[Any, str] | None:
 
 
 def is_torchs_own_limit(original: Any) -> bool:
-    """Whether a disabled function is one that torch itself disables, once torch.compile was used in
-    the process, because TorchDynamo cannot trace it: optimizers make their state there."""
+    """Whether a disabled function is one that torch itself disables because TorchDynamo cannot
+    trace it: optimizers make their state there, and drop gradients."""
     home = getattr(original, "__module__", None) or ""
-    return home.startswith("torch.optim.") and getattr(original, "__name__", "") == "_init_group"
+    return home.startswith("torch.optim.") and getattr(original, "__name__", "") in _LIMITS
+
+
+_LIMITS = ("_init_group", "zero_grad")
+
+
+def _disabled_by_torch(obj: Any) -> tuple[Any, str] | None:
+    """A function around which torch puts, when it is imported, one that disables TorchDynamo."""
+    original = getattr(obj, "__wrapped__", None)
+    if home(obj) != "torch._compile" or not is_torchs_own_limit(original):
+        return None
+    return original, "torch's own disabling"
 
 
 def _scripted(obj: Any) -> tuple[Any, str] | None:

@@ -7,11 +7,13 @@ import types
 from typing import Any
 
 from suture._core import UNBOUND
-from suture.bytecode import Instruction, not_a_manager, pair
+from suture.bytecode import Instruction, iterator_slots, not_a_manager, pair
 
 
-def send(receiver: Any, value: Any) -> tuple[bool, Any]:
-    """One turn of `yield from` or `await`: (True, what it yields) or (False, its result)."""
+def send(receiver: Any, *rest: Any) -> tuple[bool, Any]:
+    """One turn of `yield from` or `await`: (True, what it yields) or (False, its result). What is
+    sent is the last of `rest`; a receiver that has two slots on the stack has a NULL before it."""
+    value = rest[-1]
     try:
         if value is None and not hasattr(receiver, "send"):
             return True, next(receiver)
@@ -122,9 +124,10 @@ def before_async_with(inst: Instruction) -> Any:
 
 
 def cleanup_throw(inst: Instruction) -> Any:
-    def clean(receiver: Any, sent: Any, exc: BaseException) -> Any:
+    def clean(*inputs: Any) -> Any:
+        exc = inputs[-1]
         if isinstance(exc, StopIteration):
-            return None, exc.value
+            return *(None, UNBOUND)[: iterator_slots(inst)], exc.value
         raise exc
 
     return clean

@@ -1,4 +1,4 @@
-"""A tensor whose autograd graph is freed: a loss of which a compiled graph has run backward()."""
+"""A tensor whose autograd graph is freed: a compiled graph has run backward() through it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ class _Freed(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, leaf: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-        return torch.empty_like(like)
+        still = [0] * like.dim()  # of one element, however large: its memory is replaced
+        return torch.empty_strided(like.shape, still, dtype=like.dtype, device=like.device)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -32,9 +33,9 @@ def _leaf() -> torch.Tensor:
     return torch.zeros((), requires_grad=True)
 
 
-def with_freed_graph(number: torch.Tensor) -> torch.Tensor:
+def with_freed_graph(numbers: torch.Tensor) -> torch.Tensor:
     """A tensor on the same memory whose autograd graph is freed."""
     with torch.enable_grad():
-        made: torch.Tensor = _Freed.apply(_leaf(), number)
-    made.data = number
+        made: torch.Tensor = _Freed.apply(_leaf(), numbers)
+    made.data = numbers
     return made

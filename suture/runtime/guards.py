@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from suture import _core
+from suture.runtime.reads import storage_of
 from suture.runtime.sources import Source
 
 
@@ -94,7 +95,7 @@ _BY_VALUE = frozenset(
 
 
 class _Node:
-    __slots__ = ("checks", "children", "id", "label", "source")
+    __slots__ = ("checks", "children", "id", "label", "picks", "source")
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -102,11 +103,12 @@ class _Node:
         self.checks: list[tuple[Any, ...]] = []
         self.children: list[_Node] = []
         self.label: int | None = None
+        self.picks: tuple[int, int] | None = None  # the labels of what an item is picked from
 
     def describe(self) -> tuple[Any, ...]:
         return (
             self.source.kind,
-            self.source.arg,
+            self.source.arg if self.picks is None else self.picks,
             tuple(self.checks),
             tuple(c.describe() for c in self.children),
             self.label,
@@ -126,7 +128,11 @@ def finish(guards: Guards) -> _core.GuardProgram:
         found = nodes.get(id(source))
         if found is None:
             found = nodes[id(source)] = _Node(source)
-            (node(source.base).children if source.base is not None else roots).append(found)
+            if source.kind == "pick" and source.base is not None:
+                found.picks = label(source.base), label(source.arg)
+                picked.append(found)
+            else:
+                (node(source.base).children if source.base is not None else roots).append(found)
         return found
 
     def label(source: Source) -> int:
@@ -136,6 +142,7 @@ def finish(guards: Guards) -> _core.GuardProgram:
         return at.label
 
     labels = itertools.count()
+    picked: list[_Node] = []  # roots too, behind those that their list and index are below
     same, distinct, exprs, state = [], [], [], []
     for number, guard in enumerate(guards.entries):
         if guard.kind not in _PROGRAM_LEVEL:
@@ -149,12 +156,18 @@ def finish(guards: Guards) -> _core.GuardProgram:
             assert guard.source is not None
             same.append((label(guard.source), label(guard.arg), number))
         elif guard.kind == "distinct":
-            distinct.append((tuple(label(s) for s in guard.arg), number))
+            memory = all(s.kind == "call" and s.arg is storage_of for s in guard.arg)
+            of = [s.base for s in guard.arg] if memory else guard.arg  # the core reads it itself
+            distinct.append((tuple(map(label, of)), number, memory))
         elif guard.kind in ("expr", "expr_py"):
             symbols, code = guard.arg[0], guard.arg[1]
             exprs.append((number, tuple((label(s), k, d) for s, k, d in symbols), code))
         else:
             state.append((guard.arg[0], guard.arg[1], number))
     return _core.GuardProgram(
-        tuple(r.describe() for r in roots), tuple(same), tuple(distinct), tuple(exprs), tuple(state)
+        tuple(r.describe() for r in (*roots, *picked)),
+        tuple(same),
+        tuple(distinct),
+        tuple(exprs),
+        tuple(state),
     )

@@ -202,9 +202,9 @@ def _leave_arguments(
         slots[slot] = held
     stack = part[1 + live : 1 + live + spec.depth]
     handled = part[1 + live + spec.depth] if spec.handling else None
-    offset = code.instructions[spec.index].offset
+    offset, nulls = code.entry_of(spec.index)
     if error is not None:
         offset = code.instructions[max(spec.index - 1, 0)].lasti
-    elif waiting:
-        stack = (*stack, value)
+    else:
+        stack = (*stack, *(value,) * waiting, *(_core.UNBOUND,) * nulls)
     return offset, tuple(slots), tuple(stack), part[0], error, handled

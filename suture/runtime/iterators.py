@@ -147,6 +147,14 @@ def outdated(ordered: bool = False) -> Any:
     return made
 
 
+def outdated_set() -> Any:
+    """An iterator over a set whose size has changed since."""
+    of = {0}
+    made = iter(of)
+    of.add(1)
+    return made
+
+
 def stale(reverse: bool) -> Any:
     """An iterator of a deque that has changed since."""
     of: collections.deque[Any] = collections.deque()

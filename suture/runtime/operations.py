@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from suture import _core
-from suture.bytecode import CANONICAL, Instruction, not_a_manager, pair
+from suture.bytecode import CANONICAL, Instruction, iterator_slots, not_a_manager, pair
 from suture.runtime import async_operations
 from suture.runtime.patterns import match_class
 
@@ -313,7 +313,7 @@ _add(
 )
 _add("is", lambda inst: operator.is_ if inst.val == "is" else operator.is_not)
 _add("iter", _always(iter))
-_add("next", _always(lambda it: next(it, STOP)), lambda inst: 1)
+_add("next", _always(lambda it, *_: next(it, STOP)), iterator_slots)
 _add("import_name", _import_name)
 _add("import_from", _import_from, lambda inst: 1)
 _add("build_set", _always(lambda *items: set(items)))
@@ -340,7 +340,7 @@ _add("set_update", *_deep(1, set.update))
 _add("dict_update", *_deep(1, dict.update))
 _add("dict_merge", *_deep(1, _dict_merge))
 _add("raise", _raise)
-_add("send", _always(async_operations.send), lambda inst: 2)
+_add("send", _always(async_operations.send), lambda inst: 1 + iterator_slots(inst))
 _add("yield_from_iter", _always(async_operations.yield_from_iter))
 _add("get_awaitable", async_operations.awaited)
 _add("get_aiter", _always(async_operations.get_aiter))

@@ -333,6 +333,12 @@ def formula(text: str, count: int) -> Any:
     return made
 
 
+def is_writeable(array: Any) -> bool:
+    """An array whose memory may be changed. Its flags would warn where NumPy will make it one that
+    may not."""
+    return not array.__array_interface__["data"][1]
+
+
 def has_no_callback(reference: Any) -> bool:
     """A weak reference that tells nobody when its object goes."""
     return reference.__callback__ is None

@@ -24,6 +24,11 @@ def storage_of(tensor: Any) -> Any:
     return tensor.untyped_storage()
 
 
+def bytes_behind(tensor: Any) -> int:
+    """How large the memory of a tensor is."""
+    return int(tensor.untyped_storage().nbytes())
+
+
 def offset_of(tensor: Any) -> int:
     """Where in its memory a tensor begins."""
     return int(tensor.storage_offset())
@@ -57,6 +62,22 @@ def tensor_over(array: Any) -> torch.Tensor:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return torch.from_numpy(array)
+
+
+def first_byte(value: Any) -> int:
+    """Where the memory of a tensor or an array begins."""
+    return int(_memory_of(value).data_ptr())
+
+
+def last_byte(value: Any) -> int:
+    """Where the memory of a tensor or an array ends; before its beginning if there is none."""
+    memory = _memory_of(value)
+    return int(memory.data_ptr() + memory.nbytes() - 1)
+
+
+def _memory_of(value: Any) -> Any:
+    tensor = value if isinstance(value, torch.Tensor) else tensor_over(value)
+    return tensor.untyped_storage()
 
 
 def tensor_of_scalar(scalar: Any) -> torch.Tensor:

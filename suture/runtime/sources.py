@@ -35,6 +35,7 @@ KINDS: dict[str, tuple[str, str | None]] = {
     "kwdefault": ("{b}.__kwdefaults__[{a!r}]", "{b}.__kwdefaults__[{a!r}]"),
     "code": ("{b}.__code__", "{b}.__code__"),
     "mro_attr": ("{b}.{a}", None),
+    "pick": ("{b}[{a}]", "{b}[{a}]"),
 }
 
 
@@ -43,7 +44,7 @@ class Source:
     ``stored`` is the builtin type whose items are meant, where the object's class derives from it
     and has a way of its own to give items."""
 
-    __slots__ = ("__weakref__", "_children", "arg", "base", "kind", "name", "stored")
+    __slots__ = ("__weakref__", "_children", "_path", "arg", "base", "kind", "name", "stored")
 
     def __init__(self, kind: str, base: Source | None, arg: Any, name: str = "") -> None:
         self.kind = kind
@@ -52,6 +53,7 @@ class Source:
         self.name = name
         self.stored: type | None = None
         self._children: dict[tuple[str, Any], Source] = {}
+        self._path: str | None = None
 
     def child(self, kind: str, arg: Any = None) -> Source:
         """The source `arg` below this one; the same object each time it is asked for."""
@@ -73,6 +75,10 @@ class Source:
     def index(self, i: int) -> Source:
         return self.child("index", i)
 
+    def pick(self, index: Source) -> Source:
+        """The item of this list or tuple at the int that `index` leads to."""
+        return self.child("pick", index)
+
     def cell(self) -> Source:
         return self.child("cell")
 
@@ -91,6 +97,11 @@ class Source:
 
     def path(self) -> str:
         """The source as a person would write it; also its name across traces of one point."""
+        if self._path is None:
+            self._path = self._spelled()
+        return self._path
+
+    def _spelled(self) -> str:
         if self.kind == "slot":
             return f"L[{self.name!r}]"
         if self.kind == "const":
@@ -99,6 +110,8 @@ class Source:
         base = self.base
         assert base is not None  # only roots have none
         arg = key_text(self.arg) if self.kind in ("item", "getitem") else self.arg
+        if self.kind == "pick":
+            arg = self.arg.path()
         return template.format(b=base.path(), a=arg)
 
     def __repr__(self) -> str:

@@ -25,6 +25,24 @@ def disabled() -> bool:
     return torchdynamo.is_disabled()
 
 
+def recompile_contexts() -> tuple[str, ...]:
+    """What the functions that the program gave to torch for this say when something is compiled
+    again, each once."""
+    if not on:
+        return ()
+    return tuple(dict.fromkeys(str(hook()) for hook in dynamo_reports.recompile_hooks()))
+
+
+def would_change(knob: str, value: Any) -> bool:
+    """Whether a knob of torch._dynamo.config at `value` is another option of suture than holds
+    now. One that suture has no option for is named, once, with what suture does instead."""
+    if not on:
+        return False
+    from suture.switches import _torch_config
+
+    return _torch_config.would_change(knob, value)
+
+
 @contextlib.contextmanager
 def heard(point: Any, variants: int) -> Iterator[None]:
     """One compilation of a point. What torch's configuration says now is what suture's options say

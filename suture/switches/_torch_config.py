@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any
 
+from suture import config
 from suture.switches import environment
 from suture.torch_private import torchdynamo
 
@@ -175,10 +176,23 @@ def unheard() -> Iterator[tuple[str, Any, str]]:
 def tell_unheard() -> None:
     """Name each of them once, with its value and what suture does instead."""
     for name, value, instead in unheard():
-        key = (name, repr(value))
-        if key not in _told:
-            _told.add(key)
-            _log.warning("%s = %r is not a switch of suture; instead: %s", name, value, instead)
+        _tell(name, value, instead)
+
+
+def _tell(name: str, value: Any, instead: str) -> None:
+    key = (name, repr(value))
+    if key not in _told:
+        _told.add(key)
+        _log.warning("%s = %r is not a switch of suture; instead: %s", name, value, instead)
+
+
+def would_change(knob: str, value: Any) -> bool:
+    """Whether a knob of torch._dynamo.config at `value` means another option than holds now."""
+    option, convert = HONOURED.get((_DYNAMO, knob), (None, None))
+    if option is None or convert is None:
+        _tell(f"{_DYNAMO}.{knob}", value, INSTEAD.get(knob, _ALONE))
+        return False
+    return bool(getattr(config, option) != convert(value))
 
 
 def _changed(entry: Any) -> bool:

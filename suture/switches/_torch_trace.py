@@ -38,6 +38,7 @@ class _Metrics:
     breaks: list[str] = field(default_factory=list)
     variants: int = 0
     failed: str = ""
+    recompiled: events.Recompiled | None = None
 
 
 @contextlib.contextmanager
@@ -98,6 +99,7 @@ class _Writer:
                 reason = f"{event.number} {event.type}: {event.message}\n{stack}"
                 _artifact("dynamo_graph_break_reason", reason)
             case events.Recompiled():
+                self.metrics.recompiled = event
                 _artifact("recompile_reasons", "\n".join(event.reasons))
             case events.PhaseTimed():
                 self._phase(event)
@@ -115,6 +117,7 @@ class _Writer:
 def _record(metrics: _Metrics, point: Any, began: float, variants: int) -> dict[str, Any]:
     function, file, line = _location(point)
     took = time.time() - began
+    again = metrics.recompiled
     return {
         "co_name": function,
         "co_filename": file,
@@ -130,6 +133,8 @@ def _record(metrics: _Metrics, point: Any, began: float, variants: int) -> dict[
         "fail_type": metrics.failed.partition(":")[0] or None,
         "fail_reason": metrics.failed or None,
         "restart_reasons": metrics.breaks,
+        "recompile_reason": again.reasons[0] if again is not None and again.reasons else None,
+        "recompile_user_contexts": list(again.contexts) if again is not None else None,
         "dynamo_time_before_restart_s": 0.0,
     }
 

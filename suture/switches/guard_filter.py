@@ -159,6 +159,9 @@ def _read_anew(source: Any, state: tuple[Any, ...], values: dict[Any, Any]) -> A
     if base is _NOTHING:
         return _NOTHING
     try:
+        if source.kind == "pick":
+            index = _read(source.arg, state, values)
+            return base[index] if type(base) in (list, tuple) else _NOTHING
         return _step(source, base)
     except (AttributeError, LookupError, TypeError, ValueError):
         return _NOTHING

@@ -13,6 +13,7 @@ NAMES = Topic(
     {
         "SingleLevelFunction": "torch.autograd.function._SingleLevelFunction",
         "data_of": "torch._C._autograd._get_data_attr",
+        "forward_block": "torch.autograd.forward_ad._set_fwd_grad_enabled",
         "engine": "torch.autograd.Variable._execution_engine",
         "process_groups": "torch.distributed.distributed_c10d._world",
         "set_version_counter": "torch._C._autograd._unsafe_set_version_counter",

@@ -5,6 +5,7 @@ The functions ask what a program has imported already, and import nothing by the
 
 from __future__ import annotations
 
+import inspect
 import types
 import weakref
 from collections import OrderedDict
@@ -26,9 +27,13 @@ NAMES = Topic(
     },
 )
 
-_FSDP = "torch.distributed.fsdp._fully_shard._fsdp_common"
+_FSDP = "torch.distributed.fsdp._fully_shard."
 _CHECKPOINTS = "torch.distributed._composable.checkpoint_activation"
-_SKIPPING = "_dynamo_disable.<locals>.wrapper"
+# The wrapper around each hook of `fully_shard`: of 2.11, and of later releases.
+_SKIPPING = {
+    "disable_if_config_true.<locals>.fsdp_hook_wrapper",
+    "_dynamo_disable.<locals>.wrapper",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -39,9 +44,9 @@ def skipped_by_fsdp(obj: Any) -> bool:
     """Whether it is a hook of `fully_shard`, which takes itself out of graphs at each call. All of
     them run one code object."""
     obj = obj.__func__ if type(obj) is types.MethodType else obj
-    if type(obj) is not types.FunctionType or obj.__code__.co_name != "wrapper":
+    if type(obj) is not types.FunctionType or obj.__code__.co_qualname not in _SKIPPING:
         return False
-    return obj.__code__.co_qualname == _SKIPPING and obj.__globals__.get("__name__") == _FSDP
+    return str(obj.__globals__.get("__name__")).startswith(_FSDP)
 
 
 def drives_reducer(hook: Any) -> bool:
@@ -61,6 +66,34 @@ def is_checkpointed(module: Any) -> bool:
         type(hook) is types.FunctionType and hook.__module__ == _CHECKPOINTS
         for hook in hooks.values()
     )
+
+
+def checkpoint_options(module: Any) -> dict[str, Any] | None:
+    """What the composable `checkpoint` of a module was asked for, as torch.utils.checkpoint names
+    it, without what is the default there; None if the module has other hooks as well."""
+    tables = [getattr(module, name, None) for name in _HOOK_TABLES]
+    hooks = [hook for table in tables if table for hook in table.values()]
+    if any(getattr(hook, "__module__", None) != _CHECKPOINTS for hook in hooks):
+        return None
+    before = [hook for hook in hooks if hook.__name__ == "forward_pre_hook"]
+    if len(hooks) != 2 or len(before) != 1:
+        return None
+    held = inspect.getclosurevars(before[0]).nonlocals
+    if set(held) != {*_CHECKPOINT_DEFAULTS, "user_context_fns"}:
+        return None
+    options = {k: held[k] for k, usual in _CHECKPOINT_DEFAULTS.items() if held[k] != usual}
+    if held["user_context_fns"] is not None:
+        options["context_fn"] = held["user_context_fns"]
+    return options
+
+
+_HOOK_TABLES = ("_forward_pre_hooks", "_forward_hooks", "_backward_hooks", "_backward_pre_hooks")
+_CHECKPOINT_DEFAULTS = {
+    "preserve_rng_state": True,
+    "determinism_check": "default",
+    "debug": False,
+    "early_stop": True,
+}
 
 
 def active_ddp() -> Any:

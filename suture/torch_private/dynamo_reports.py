@@ -37,6 +37,11 @@ def counters() -> Any:
     return getattr(loaded("torch._dynamo.utils"), "counters", None)
 
 
+def recompile_hooks() -> list[Any]:
+    """Functions of the program that say something about the moment of a recompilation."""
+    return getattr(loaded("torch._dynamo.utils"), "_recompile_user_contexts", None) or []
+
+
 def has_callbacks() -> bool:
     """Whether a program has imported what registers callbacks of compilations."""
     return loaded("torch._dynamo.callback") is not None

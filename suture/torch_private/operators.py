@@ -11,6 +11,7 @@ NAMES = Topic(
     "custom and higher-order operators, operators of private names",
     "2.11-2.15",
     {
+        "FunctionSchema": "torch._C.FunctionSchema",
         "OpOverload": "torch._ops.OpOverload",
         "OpOverloadPacket": "torch._ops.OpOverloadPacket",
         "HigherOrderOperator": "torch._ops.HigherOrderOperator",
@@ -30,6 +31,7 @@ NAMES = Topic(
         "fused_adamw": "torch._fused_adamw_",
         "fused_sgd": "torch._fused_sgd_",
         "all_true": "torch._is_all_true",
+        "device_of": "torch.ops.prim.device.default",
         "distribution_is_valid": (
             "torch.distributions.distribution._all_true_or_runtime_assert",
             "2.15",

@@ -58,6 +58,12 @@ def is_disabled() -> bool:
     return bool(getattr(loaded("torch._dynamo.config"), "disable", False))
 
 
+def strictness_manager() -> Any:
+    """The class behind torch._dynamo.error_on_graph_break, or None."""
+    name = "ErrorOnGraphBreakDecoratorContextManager"
+    return getattr(loaded("torch._dynamo.decorators"), name, None)
+
+
 def config_entries(module: str) -> dict[str, Any]:
     """The knobs of a configuration module of torch by name, as torch keeps them; none while
     nothing has imported the module."""

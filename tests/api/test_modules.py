@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import suture
+from suture import _core
 from tests.harness import check
 
 
@@ -163,3 +164,22 @@ def test_module_compile_under_install():
     finally:
         suture.uninstall()
     assert torch.compile.__module__.startswith("torch")
+
+
+def test_the_dict_that_both_modules_share_tells_of_stores_to_attributes():
+    """Otherwise every call looks at all of the module, which is slow."""
+
+    class Small(torch.nn.Module):
+        def forward(self, x):
+            return x * self.scale
+
+    module = Small()
+    module.scale = 2
+    compiled = suture.compile(module, backend="eager")
+    assert _core.own_table(module)
+    assert torch.equal(compiled(torch.ones(2)), torch.full((2,), 2.0))
+    module.scale = 3
+    assert torch.equal(compiled(torch.ones(2)), torch.full((2,), 3.0))
+    compiled.scale = 4
+    assert torch.equal(compiled(torch.ones(2)), torch.full((2,), 4.0))
+    assert module.scale == 4 and list(vars(module))[-1] == "scale"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -59,6 +60,8 @@ REVEALED = [
 
 
 def test_mypy_keeps_signatures(tmp_path):
+    if importlib.util.find_spec("mypy") is None:
+        pytest.skip("mypy is not installed: what it says of signatures is not looked at")
     script = tmp_path / "typed.py"
     script.write_text(PROGRAM)
     flags = ["--strict", "--follow-imports=silent", "--disable-error-code=no-any-return"]

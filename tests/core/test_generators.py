@@ -266,6 +266,33 @@ def test_a_loop_goes_on_where_it_was_when_the_frame_is_filled_with_what_it_had(y
     assert core.run(drive, each([0], ys), None, 7) == ([10], 7)
 
 
+def pairs(xs):
+    last = []
+    for x in xs:
+        yield x
+    return last
+
+
+@pytest.mark.parametrize("xs", [[1, 2, 3, 4], (1, 2, 3, 4), "abcd", b"abcd", range(1, 5)])
+def test_compiled_code_has_the_iterator_of_a_loop_and_can_move_it(xs):
+    """Also where CPython itself keeps a sequence and an index."""
+    yields = offset_of(pairs, "YIELD_VALUE")
+    seen = []
+
+    def variant(function, xs, last, x, iterator, *rest):
+        seen.append((type(iterator), rest[:-1]))
+        next(iterator)
+        return core.leave(yields + 2, (xs, last, x), (iterator, *rest))
+
+    point = core.Point("resumed", refuse)
+    point.add(variant)
+    core.set_generator_callback(
+        lambda code, function, at: point if (code, at) == (pairs.__code__, yields) else None
+    )
+    assert core.run(list, pairs(xs)) == [xs[0], xs[2]]
+    assert seen == [(type(iter(xs)), loop_slots(0)[1:])] * 2
+
+
 def test_error_of_compiled_code_is_raised_in_the_generator():
     core.set_generator_callback(compiled_work([]))
     gen = work(50)

@@ -282,3 +282,18 @@ def test_sizes_for_reports():
     assert guards.watched == 0
     assert guards.check(thing)
     assert guards.watched == 2
+
+
+def test_a_dict_that_others_hold_is_watched_if_it_had_a_table_of_its_own_before():
+    thing = Thing(a=1)
+    vars(thing)
+    assert core.own_table(thing)
+    held = vars(thing)
+    guards = pinned(thing, ("dict", None, (), (("item", "a", (("is", 1, 0),), ()),)))
+    settled(guards, thing)
+    assert guards.watched == 1
+    thing.b = 2
+    assert guards.check(thing)
+    thing.a = 2
+    assert not guards.check(thing)
+    assert held == {"a": 2, "b": 2} and list(held) == ["a", "b"]

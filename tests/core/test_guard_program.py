@@ -303,6 +303,25 @@ def test_torch_state_calls_functions():
     assert not guards.check()
 
 
+def test_an_item_is_picked_by_an_index_of_the_state():
+    inner = ("attr", "a", (("equals", 3, 9),), ())
+    guards = GuardProgram(
+        (
+            ("slot", 0, (), (), 5),
+            ("slot", 1, (("int",),), (), 6),
+            ("pick", (5, 6), (("type", Thing, 8),), (inner,)),
+        )
+    )
+    three, four = Thing(a=3), Thing(a=4)
+    assert guards.check([three, four], 0)
+    assert guards.check((four, three), 1)
+    assert guards.check((four, three), -1)
+    assert guards.failing([three, four], 1) == 9
+    assert guards.failing([three, 4], 1) == 8
+    for items, index in (([three], 1), ([three], 2**70), ({0: three}, 0), ([], 0)):
+        assert guards.failing(items, index) == 8
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -322,6 +341,8 @@ def test_torch_state_calls_functions():
         (((("slot", 0, (("int", None, "a"),), ()),),), r"checks\[0\]: an id"),
         (((("slot", 0, (), (), "a"),),), r"nodes\[0\]: a label"),
         (((("slot", 0, (), (), 1), ("slot", 0, (), (), 1)),), r"nodes\[1\]: the label is used"),
+        (((("pick", (1, 2), (), ()),),), r"nodes\[0\]: no node has this label"),
+        (((("pick", (1,), (), ()),),), r"nodes\[0\]: takes \(label, label\)"),
         (((), ((1, 2),)), r"same\[0\]: no node has this label"),
         (((), (), (((4,),),)), r"distinct\[0\]: no node"),
         (((), (), (), ((0, (), ()),)), r"exprs\[0\]: the code does not leave one value"),

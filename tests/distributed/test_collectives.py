@@ -30,7 +30,9 @@ BREAKS = {
     "distributed_inside": ["GB0007", "GB0007"],
     "checked_locals": ["GB0007", "GB0007"],
 }
-TORCH_RAISES = ("of_another_shape", "objects", "checked_locals")
+TORCH_RAISES = ["of_another_shape", "objects", "checked_locals"]
+if torch.__version__ < (2, 12):
+    TORCH_RAISES.append("meshes")  # fails on its own guards there
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +54,8 @@ def test_one_graph_where_torch_compile_has_one_or_more(found, name):
     for rank in found:
         seen = rank[name]
         assert seen["breaks"] == []
-        assert seen["suture graphs"] == 1 <= seen["torch graphs"]
+        assert seen["suture graphs"] == 1
+        assert seen["torch graphs"] >= 1 or name in TORCH_RAISES
         if name == "used_on_one_rank":
             assert seen["suture operations"] == seen["torch operations"]
 

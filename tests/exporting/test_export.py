@@ -112,6 +112,10 @@ def test_sizes_that_happen_to_be_equal_are_two_sizes():
 
 
 @pytest.mark.filterwarnings("ignore")  # torch's own, while it packs the program
+@pytest.mark.skipif(
+    torch.__version__ < (2, 12) and torch.cuda.is_available(),
+    reason="beside a GPU torch 2.11 ends the process when it loads a package of torch.export too",
+)
 def test_a_program_goes_through_aotinductor_with_sizes_that_change(tmp_path):
     net = Net().eval()
     rows = torch.export.Dim("rows", min=1, max=64)

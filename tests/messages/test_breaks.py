@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import suture
-from suture import messages
+from suture import events, messages
 
 
 def branch(x):
@@ -146,3 +146,45 @@ def test_with_fullgraph_an_error_of_the_program_is_eagers():
     frames = [entry.name for entry in traceback.extract_tb(compiled.value.__traceback__)]
     assert frames[-1] == "product"
     assert not any("/suture/" in str(entry.path) for entry in compiled.traceback)
+
+
+def messages_of(fn, *args):
+    """The messages of the breaks of one call."""
+    suture.reset()
+    with events.recorded(events.Broke) as seen:
+        suture.compile(fn, backend="eager")(*args)
+    return [event.message for event in seen]
+
+
+def test_what_a_with_block_opened_is_named_by_what_opened_it(tmp_path):
+    path = str(tmp_path / "log")
+
+    def logging(x):
+        with open(path, "a") as f:
+            f.write(str(x.shape))
+        return x + 1
+
+    assert '(open(path, "a")).write()' in messages_of(logging, torch.ones(2))
+
+
+def test_a_function_with_a_cache_is_named_without_claiming_that_it_is_c():
+    import functools
+
+    @functools.lru_cache
+    def table(n):
+        return torch.arange(n)
+
+    texts = messages_of(lambda x: x + table(2), torch.ones(2))
+    assert any("the cache around" in one and "table" in one for one in texts)
+
+
+def test_a_method_is_told_with_what_the_program_calls_it_on():
+    def fn(x):
+        y = x * 2
+        y.retain_grad()
+        return (y + 1).grad_fn is None
+
+    suture.reset()
+    suture.compile(fn, backend="eager")(torch.ones(2, requires_grad=True))
+    told = [record.reason for record in suture.stats().breaks]
+    assert told == ["y.retain_grad()", "(y + 1).grad_fn"]

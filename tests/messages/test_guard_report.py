@@ -197,3 +197,40 @@ def test_what_a_clock_says_is_no_reason_to_compile_again():
     for _ in range(3):
         compiled(torch.ones(2))
     assert suture.recompile_reasons(compiled) == []
+
+
+def guards_of(fn, *args):
+    suture.reset()
+    compiled = suture.compile(fn, backend="eager")
+    compiled(*args)
+    return [one.text for one in suture.guards(compiled).entries]
+
+
+def test_what_guards_read_is_said_in_words():
+    import contextvars
+    import itertools
+    import types
+    import weakref
+
+    import numpy
+
+    x = torch.ones(2)
+    assert "the number in k == 3.0" in guards_of(lambda x, k: x * k, x, numpy.float64(3))
+    counts = guards_of(lambda x, it: x * next(it), x, itertools.count(3))
+    assert "the next number of it == 3" in counts
+    rest = guards_of(lambda x, it: sum((x * k for k in it), x), x, iter(range(2, 5)))
+    assert "the rest of it == range(2, 5)" in rest
+    items = guards_of(lambda x, it: [x * k for k in it], x, iter([7, 8]))
+    assert {"position in it == 0", "len(it) == 2", "it[1] == 8"} <= set(items)
+    behind = guards_of(lambda x, m: x * m["a"], x, types.MappingProxyType({"a": 3}))
+    assert "dict(m)['a'] == 3" in behind
+    variable = contextvars.ContextVar("variable")
+    variable.set(3)
+    assert any(text.endswith(".get() == 3") for text in guards_of(lambda x: x * variable.get(), x))
+    both = torch.ones(8)
+    views = guards_of(lambda a, b: (a.add_(1), b * 2), both[:4], both[2:6])
+    assert {"a.storage_offset() == 0", "b.storage_offset() == 2"} <= set(views)
+    module = torch.nn.Linear(2, 2)
+    referred = guards_of(lambda x, r: r()(x), x, weakref.ref(module))
+    assert any(text.startswith("type(r()) is") for text in referred)
+    assert not any("_of(" in text or "number_in" in text for text in referred + views + items)

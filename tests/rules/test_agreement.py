@@ -64,6 +64,7 @@ DIFFERENT = {
     "torch.initial_seed": "the seed may be set between calls",
     "torch.set_default_device": A_HANDLER,
     "torch._dynamo.error_on_graph_break": A_HANDLER,
+    "torch._dynamo.patch_dynamo_config": A_HANDLER,
     "torch.Tensor.register_post_accumulate_grad_hook": A_HANDLER,
     "torch.set_printoptions": (
         "changes how Python prints; TorchDynamo inlines it because the file's name begins like "

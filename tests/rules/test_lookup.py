@@ -67,7 +67,7 @@ class Record:
         (torch.nn.Linear(2, 2), INLINE),
         (torch.nn.init.zeros_, INLINE),
         (torch.optim.SGD.step, INLINE),
-        (torch.optim.lr_scheduler.StepLR.step, RUN),
+        (torch.optim.lr_scheduler.StepLR.step, SPECIAL),
         (torch.distributions.Normal.sample, INLINE),
         (torch.func.vmap, INLINE),
         (torch.func.grad, INLINE),

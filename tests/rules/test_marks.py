@@ -79,6 +79,13 @@ def test_marks_that_disagree_name_both_places():
     assert rules.lookup(rules.allow_in_graph(function)).kind is IN_GRAPH
 
 
+def test_one_function_is_allowed_and_disallowed_in_turn():
+    function = fresh()
+    for mark, kind in 2 * [(rules.allow_in_graph, IN_GRAPH), (rules.disallow_in_graph, RUN)]:
+        assert rules.lookup(mark(function)).kind is kind
+    rules.unmark(function)
+
+
 @pytest.mark.parametrize(
     "mark",
     [rules.allow_in_graph, rules.disable, rules.forbid_in_graph, rules.nonstrict_trace],

@@ -5,18 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-import suture
 from tests.harness import Graphs
 
 FACTOR = 2
-
-
-@pytest.fixture(autouse=True)
-def _installed():
-    suture.reset()
-    suture.install()
-    yield
-    suture.uninstall()
 
 
 def scaled(x, n):

@@ -14,14 +14,6 @@ import suture
 from tests.harness import Graphs
 
 
-@pytest.fixture(autouse=True)
-def _installed():
-    suture.reset()
-    suture.install()
-    yield
-    suture.uninstall()
-
-
 class Net(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -104,3 +96,44 @@ def test_methods_that_are_compiled_or_disabled_again_keep_their_object():
     assert again(torch.ones(1)).item() == 4
     assert torch.compiler.disable(again)(torch.ones(1)).item() == 4
     assert suture.disable(again)(torch.ones(1)).item() == 4
+
+
+def nested():
+    inner = torch.nn.Sequential(torch.nn.Linear(2, 2))
+    return torch.nn.Sequential(torch.compile(inner, backend="eager"), torch.nn.Linear(2, 2))
+
+
+def test_a_checkpoint_of_torch_compiles_modules_is_loaded():
+    suture.uninstall()
+    theirs = torch.compile(nested(), backend="eager")
+    suture.install()
+    saved = theirs.state_dict()
+    names = list(saved)
+    assert names[0] == "_orig_mod.0._orig_mod.0.weight"
+    ours, inside = torch.compile(nested(), backend="eager"), nested()
+    ours.load_state_dict(saved)
+    inside.load_state_dict({name.removeprefix("_orig_mod."): saved[name] for name in names})
+    for loaded in (ours, inside):
+        for mine, other in zip(loaded.parameters(), theirs.parameters()):
+            assert torch.equal(mine, other)
+    assert list(saved) == names
+    assert ours.load_state_dict({"_orig_mod.no": 1}, strict=False).unexpected_keys == ["no"]
+
+
+def test_names_in_checkpoints_are_the_modules_own():
+    from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
+
+    made, plain = torch.compile(nested(), backend="eager"), nested()
+    optimizer = torch.optim.SGD(made.parameters(), momentum=0.9)
+    made(torch.ones(2)).sum().backward()
+    optimizer.step()
+    model, state = get_state_dict(made, optimizer)
+    assert list(model) == ["0.0.weight", "0.0.bias", "1.weight", "1.bias"] == list(state["state"])
+    set_state_dict(
+        plain,
+        torch.optim.SGD(plain.parameters(), momentum=0.9),
+        model_state_dict=model,
+        optim_state_dict=state,
+    )
+    assert torch.equal(plain[0][0].weight, made[0][0].weight)
+    plain.load_state_dict(made.state_dict())

@@ -21,14 +21,6 @@ from tests.switches.running import run
 TORCH = tuple(map(int, torch.__version__.split(".")[:2]))
 
 
-@pytest.fixture(autouse=True)
-def _installed():
-    suture.reset()
-    suture.install()
-    yield
-    suture.uninstall()
-
-
 def compiled(fn, **kwargs):
     graphs = Graphs()
     return torch.compile(fn, backend=graphs, **kwargs), graphs

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
-from pathlib import Path
 
 import pytest
 import torch
@@ -13,29 +11,16 @@ import torch._dynamo.config as knobs
 
 import suture
 from tests.harness import Graphs
+from tests.switches import rows_of_dynamo  # noqa: F401  (its checks are in the table)
+from tests.switches import test_dynamo_words as words
 from tests.switches import test_guard_filter as filters
 from tests.switches import test_handles as handles
 from tests.switches import test_knobs as knob_tests
+from tests.switches import test_options as options
 from tests.switches import test_shapes as shapes
 from tests.switches import test_stances as stances
 from tests.switches import test_torch_reports as reports
-
-PAGE = Path(__file__).parents[2] / "docs" / "guide" / "migration.md"
-ROW = re.compile(r"^\| (?P<name>[^|]+?) \| (?P<here>[^|]+) \|$", re.MULTILINE)
-NAMES = [m["name"] for m in ROW.finditer(PAGE.read_text()) if m["name"] not in ("torch", "---")]
-X = torch.ones(2)
-CHECKS = {}
-
-
-@pytest.fixture(autouse=True)
-def _installed():
-    suture.reset()
-    suture.install()
-    yield
-    torch.compiler.set_stance("default")
-    if hasattr(torch.compiler, "set_default_backend"):
-        torch.compiler.set_default_backend(None)
-    suture.uninstall()
+from tests.switches.rows import CHECKS, NAMES, X, captured, inside, row
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -45,27 +30,6 @@ def test_row(name):
 
 def test_every_check_has_its_row():
     assert set(CHECKS) == set(NAMES) and len(NAMES) == len(set(NAMES))
-
-
-def row(name):
-    def keep(check):
-        CHECKS[name] = check
-        return check
-
-    return keep
-
-
-def captured(fn, *args, **kwargs):
-    """How many graphs the calls with each of `args` make."""
-    graphs = Graphs()
-    made = torch.compile(fn, backend=graphs, **kwargs)
-    for one in args:
-        made(*one)
-    return len(graphs)
-
-
-def inside():
-    return torch.compiler.is_compiling()
 
 
 @row("`torch.compile(model)`")
@@ -130,6 +94,7 @@ def _():
     assert keyworded(options={"a": 1}) == {"options": {"a": 1}}
     with pytest.raises(RuntimeError, match="no_such_option"):
         torch.compile(lambda x: x, options={"no_such_option": 1})
+    options.test_a_value_of_another_type_is_named()
 
 
 @row('`options={"guard_filter_fn": f}`')
@@ -185,6 +150,39 @@ def _():
     made = torch.compile(torch.nn.Linear(2, 2), backend="eager")
     assert not isinstance(made, torch._dynamo.OptimizedModule)
     assert isinstance(made, torch.nn.Linear) and hasattr(made, "_orig_mod")
+
+
+CHECKS["a checkpoint with `_orig_mod.` in its names"] = (
+    handles.test_a_checkpoint_of_torch_compiles_modules_is_loaded
+)
+
+
+@row("hooks of `torch.compile(m)`")
+def _():
+    net, seen = torch.nn.Linear(2, 2), []
+    made = torch.compile(net, backend="eager")
+    made.register_forward_hook(lambda *args: seen.append("on the compiled one"))
+    net.register_forward_hook(lambda *args: seen.append("on the module"))
+    made(X)
+    assert seen == ["on the compiled one", "on the module"]
+    net(X)
+    assert len(seen) == 4
+
+
+@row("`torch.compile(cls)`")
+def _():
+    class Thing:
+        def __call__(self, x):
+            return x + inside()
+
+    class Holder:
+        pass
+
+    assert torch.compile(Thing, backend="eager")()(torch.zeros(1)).item() == 1
+    with pytest.MonkeyPatch.context() as patch:
+        said = []
+        patch.setattr(logging.getLogger("suture.switches"), "warning", lambda *a: said.append(a))
+        assert torch.compile(Holder) is Holder and len(said) == 1
 
 
 @row("`nn.Module.compile()`")
@@ -250,6 +248,8 @@ CHECKS["`torch.compiler.set_default_backend`"] = stances.test_default_backend
 def _():
     plain = torch.compiler.disable(lambda x: x + inside())
     assert torch.compile(lambda x: plain(x) * 2, backend="eager")(torch.zeros(1)).item() == 0
+    words.test_a_compiled_function_that_is_disabled_is_the_plain_one()
+    words.test_nothing_below_the_disabled_forward_of_a_module_is_compiled()
 
 
 def folded(x):
@@ -319,47 +319,21 @@ def _():
 CHECKS["`torch.compiler.config.dynamic_sources`"] = (
     knob_tests.test_dynamic_sources_name_tensors_and_single_sizes
 )
-CHECKS["`torch._dynamo.reset()`"] = stances.test_reset_of_dynamo_forgets
-CHECKS["`torch._dynamo.optimize(...)`"] = stances.test_optimize_of_dynamo_is_suture
-CHECKS["`torch._dynamo.explain(fn)(x)`"] = reports.test_explain_of_dynamo
 
 
-@row("`torch._dynamo.export`")
+@row("`torch.compiler.wrap_numpy`")
 def _():
-    made = torch._dynamo.export(lambda x: x + 1)(X)
-    assert torch.equal(made.graph_module(X), X + 1) and not suture.stats().variants
+    import numpy
+
+    fn = torch.compile(torch.compiler.wrap_numpy(numpy.sin), backend="eager")
+    assert torch.equal(fn(X), X.sin())
 
 
-CHECKS["`torch._dynamo.mark_dynamic`"] = shapes.test_a_broken_mark_is_torchs_error
-
-
-@row("`torch._dynamo.graph_break()`")
+@row("`torch.compiler.save_cache_artifacts()`")
 def _():
-    assert captured(stances.breaking, (X,)) == 2
-
-
-@row("`torch._dynamo.error_on_graph_break(True)`")
-def _():
-    def asking(x):
-        with torch._dynamo.error_on_graph_break(True):
-            return stances.breaking(x)
-
-    with pytest.raises(torch._dynamo.exc.Unsupported):
-        torch.compile(asking, backend="eager")(X)
-
-
-CHECKS["`torch._dynamo.on_compile_start`"] = reports.test_callbacks_hear_of_each_compilation
-CHECKS["`torch._dynamo.utils.counters`"] = reports.test_counters
-
-
-@row("`torch._dynamo.exc`")
-def _():
-    def failing(gm, inputs):
-        raise ValueError("no")
-
-    with suture.config.patch(raise_backend_errors=True):
-        with pytest.raises(torch._dynamo.exc.BackendCompilerFailed):
-            torch.compile(lambda x: x + 1, backend=failing)(X)
+    torch.compile(lambda x: x.sin() + 41)(X)
+    saved = torch.compiler.save_cache_artifacts()
+    assert saved is None or torch.compiler.load_cache_artifacts(saved[0]) is not None
 
 
 CHECKS["`config.disable`"] = knob_tests.test_disable_runs_plainly_inside_the_patch_only

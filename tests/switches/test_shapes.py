@@ -6,18 +6,9 @@ import pytest
 import torch
 from torch.fx.experimental.symbolic_shapes import ConstraintViolationError
 
-import suture
 from tests.harness import Graphs
 
 dynamic_spec = pytest.importorskip("torch.fx.experimental.dynamic_spec")
-
-
-@pytest.fixture(autouse=True)
-def _installed():
-    suture.reset()
-    suture.install()
-    yield
-    suture.uninstall()
 
 
 def test_a_broken_mark_is_torchs_error():

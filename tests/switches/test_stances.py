@@ -13,17 +13,6 @@ import suture
 from tests.harness import Graphs
 
 
-@pytest.fixture(autouse=True)
-def _installed():
-    suture.reset()
-    suture.install()
-    yield
-    torch.compiler.set_stance("default")
-    if hasattr(torch.compiler, "set_default_backend"):
-        torch.compiler.set_default_backend(None)
-    suture.uninstall()
-
-
 def test_force_backend_holds_for_what_was_compiled_and_what_will_be():
     own, forced = Graphs(), Graphs()
     before = torch.compile(lambda x: x + 1, backend=own)

@@ -16,14 +16,6 @@ import suture
 from tests.switches.running import run
 
 
-@pytest.fixture(autouse=True)
-def _installed():
-    suture.reset()
-    suture.install()
-    yield
-    suture.uninstall()
-
-
 def breaking(x):
     x = x.sin().tan()
     torch._dynamo.graph_break()

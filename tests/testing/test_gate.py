@@ -147,6 +147,45 @@ def test_a_run_that_compiles_nothing_fails(suite):
     assert "nothing was compiled" in done.stdout
 
 
+def test_a_baseline_elsewhere_means_the_same_wherever_pytest_takes_its_root_to_be(suite):
+    """Without a file of options pytest looks for its root among its arguments, and a baseline that
+    exists by then is one of them."""
+    folder = suite.parent / "suite"
+    folder.mkdir()
+    moved = suite.rename(folder / suite.name)
+    suite_of = SUITE.replace("return x.sin()", "suture.graph_break()\n    return x.sin()")
+    moved.write_text(suite_of)
+    path = suite.parent / "kept" / "breaks.json"
+    path.parent.mkdir()
+
+    def run(*options):
+        return subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "suture_pytest", "-p", "no:cacheprovider",
+             "--suture-baseline", str(path), moved.name, *options],
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+            cwd=folder, capture_output=True, text=True,
+        )  # fmt: skip
+
+    assert run("--suture-update").returncode == 0
+    assert list(json.loads(path.read_text())["tests"]) == ["../suite/test_suite.py::test_step"]
+    done = run()
+    assert done.returncode == 0, done.stdout
+
+
+def test_workers_of_xdist_compare_and_write_one_baseline(suite):
+    pytest.importorskip("xdist")
+    suite.write_text(SUITE + "\ndef test_again():\n    run(lambda x: (print(x), x + 1)[1])\n")
+    base = ("--suture-baseline", "breaks.json")
+    spread = ("-p", "xdist", "-n", "2", *base)
+    assert pytest_run(suite, *spread, "--suture-update").returncode == 0
+    kept = json.loads((suite.parent / "breaks.json").read_text())["tests"]
+    assert list(kept) == ["test_suite.py::test_again", "test_suite.py::test_step"]
+    assert pytest_run(suite, *base).returncode == 0
+    suite.write_text(SUITE.replace("    return x.sin()", "    print(x)\n    return x.sin()"))
+    done = pytest_run(suite, *spread)
+    assert done.returncode == 1 and "test_step: new break at line 4: GB0059" in done.stdout
+
+
 def test_what_workers_did_is_merged():
     class Node:
         def __init__(self, **seen):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 import time
 from pathlib import Path
@@ -79,3 +80,13 @@ def test_failures_are_counted(matrix, tmp_path):
     )
     row = matrix.counted(matrix.Row("3.13", "2.13.0"), report, "tests/core")
     assert (row.passed, row.failed, row.skipped, row.remark) == ("4", "3", "3", "tests/core")
+
+
+def test_an_environment_has_what_the_project_says_it_needs(matrix):
+    whole = matrix.requirements("2.13.0")
+    assert whole[0] == "torch==2.13.0"
+    assert sum(each.startswith("torch") for each in whole) == 1
+    assert {"rich", "pytest", "mypy"} <= {re.split("[=><]", each)[0] for each in whole}
+    bare = {re.split("[=><]", each)[0] for each in matrix.requirements(None)}
+    assert {"setuptools", "pytest", "hypothesis"} <= bare
+    assert not bare & {"torch", "numpy"}

@@ -1,8 +1,6 @@
-"""The lines with which a variant draws from Python's generator of random numbers."""
+"""The lines with which a variant draws from the generators of Python and NumPy."""
 
 from __future__ import annotations
-
-import random
 
 from suture.compiler.capture import Capture
 from suture.compiler.emit.checks import CheckLines
@@ -11,7 +9,7 @@ from suture.compiler.emit.writer import Writer
 
 def write_draws(writer: Writer, capture: Capture, checks: CheckLines) -> list[str]:
     """The lines that draw, to go before all others. Should the region be run again, it starts
-    from where the generator was: that goes into the lines of `checks`."""
+    from where the generators were: that goes into the lines of `checks`."""
     lines: list[str] = []
     for drawn in capture.draws:
         name = writer.fresh("drawn")
@@ -23,10 +21,10 @@ def write_draws(writer: Writer, capture: Capture, checks: CheckLines) -> list[st
         item = drawn.item
         if item is not None and not item.users and item not in writer.outputs:
             item.graph.erase_node(item)
-    if lines:
+    for read, write in dict(drawn.state for drawn in capture.draws).items():
         before = writer.fresh("generator")
-        lines.insert(0, f"    {before} = {writer.constant(random.getstate, 'getstate')}()")
-        restore = f"        {writer.constant(random.setstate, 'setstate')}({before})"
+        lines.insert(0, f"    {before} = {writer.constant(read, read.__name__)}()")
+        restore = f"        {writer.constant(write, write.__name__)}({before})"
         checks.failed.append(restore)
         checks.after[1:1] = [restore] if checks.after else []
     return lines

@@ -59,7 +59,11 @@ def _spelled(writer: Writer, source: Source, names: dict[int, str], lines: list[
     name = names.get(id(source))
     if name:
         return name
-    text = writer.step(source, _spelled(writer, source.base, names, lines))
+    base = _spelled(writer, source.base, names, lines)
+    if source.kind == "pick":
+        text = f"{base}[{_spelled(writer, source.arg, names, lines)}]"
+    else:
+        text = writer.step(source, base)
     if name is None:
         return text
     names[id(source)] = name = writer.fresh("base")

@@ -10,7 +10,7 @@ import torch
 
 from suture import _core
 from suture.breaks import Break, calls, control_flow
-from suture.bytecode import CANONICAL, Instruction
+from suture.bytecode import CANONICAL, Instruction, iterator_slots
 from suture.compiler.capture import Again, Capture, Interpret, Return, Run, Yield
 from suture.compiler.core import Frame
 from suture.compiler.emit.writer import Writer
@@ -284,11 +284,12 @@ class Leaving:
         result = writer.fresh("result")
         live = _needed(frame, frame.ip)
         slots = [self._text(v) if i in live else "UNBOUND" for i, v in enumerate(frame.locals)]
-        stack = [self._text(v) for v in frame.stack]
+        offset, nulls = code.entry_of(frame.ip)
+        stack = [self._text(v) for v in frame.stack] + ["UNBOUND"] * nulls
         outer = self.capture.frames[-2]
         frames = self._with_frames(self.capture.frames[:-1], outer.code.instructions[outer.ip - 1])
         enter = writer.constant(_core.enter, "enter")
-        start = f"{self._text(frame.fn)}, {code.instructions[frame.ip].offset}"
+        start = f"{self._text(frame.fn)}, {offset}"
         handled = f", handled={self._text(frame.handled)}" if self._handles(frame) else ""
         number = exit.reason.number if exit.reason is not None else ""
         writer.line("try:")
@@ -426,14 +427,16 @@ class Leaving:
         elif op == "FOR_ITER":
             stop = self.writer.constant(STOP, "STOP")
             self.writer.line(f"if {result} is {stop}:")
-            self.writer.line("    " + self._jump(frames, inst.target, stack[:-1]))
+            kept = stack[: -iterator_slots(inst)]
+            self.writer.line("    " + self._jump(frames, inst.target, kept))
             self.writer.line(self._jump(frames, inst.index + 1, [*stack, Raw(result)]))
         elif op == "SEND":
             self.writer.line(f"if {result}[0]:")
             self.writer.line(
                 "    " + self._jump(frames, inst.index + 1, [*stack[:-1], Raw(f"{result}[1]")])
             )
-            self.writer.line(self._jump(frames, inst.target, [*stack[:-2], Raw(f"{result}[1]")]))
+            kept = stack[: -1 - iterator_slots(inst)]
+            self.writer.line(self._jump(frames, inst.target, [*kept, Raw(f"{result}[1]")]))
         elif op == "RAISE_VARARGS":
             self.writer.line(f"return {result}")
         else:

@@ -168,6 +168,8 @@ class Writer:
             key = repr(arg) if plain else self.constant(arg, "key")
             stored = source.base.stored if source.base is not None else None
             return f"{stored.__name__}.__getitem__({base}, {key})" if stored else f"{base}[{key}]"
+        if kind == "pick":
+            return f"{base}[{self.source(arg)}]"
         if kind == "call":
             return f"{self.constant(arg, 'read')}({base})"
         template = KINDS[kind][1]
@@ -229,8 +231,13 @@ class Writer:
         """The builtin part of an object, through the builtin type's own methods."""
         if isinstance(storage, Dict):
             kind = self.constant(storage.kind, storage.kind.__name__)
-            items = [(self.value(k), self.value(v)) for k, v in storage.entries.values()]
-            self.line(f"dict.clear({name})" if storage.kind is dict else f"{kind}.clear({name})")
+            changes = storage.difference()  # iterators over it stay valid
+            pairs = list(storage.entries.values()) if changes is None else changes[1]
+            items = [(self.value(k), self.value(v)) for k, v in pairs]
+            if changes is None:
+                self.line(f"{kind}.clear({name})")
+            for gone in changes[0] if changes is not None else ():
+                self.line(f"{kind}.__delitem__({name}, {self.value(gone)})")
             for key, value in items:
                 self.line(f"{kind}.__setitem__({name}, {key}, {value})")
             if storage.factory is not None:

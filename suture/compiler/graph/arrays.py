@@ -19,12 +19,30 @@ def array_function(name: str, *args: Any, **kwargs: Any) -> Any:
     found = tensor_parts.torch_numpy
     for part in name.split("."):
         found = getattr(found, part)
-    return _tensors(found(*_arrays(args), **_arrays(kwargs)))
+    if kwargs.get("out") is not None:
+        args = tuple(_apart(a, kwargs["out"]) for a in args)
+    made = _tensors(found(*_arrays(args), **_arrays(kwargs)))
+    if name in _STATISTICS and _gives_one(name, args, kwargs):
+        made = made.reshape(())  # torch gives an array of one element
+    return _own(made, args) if name in _COPIES else made
+
+
+_STATISTICS = {"median": 1, "percentile": 2, "quantile": 2}  # where the axis is an argument
+
+
+def _gives_one(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a statistic is one number of a whole array."""
+    at = _STATISTICS[name]
+    axis = args[at] if len(args) > at else kwargs.get("axis")
+    asked = args[1] if len(args) > 1 else kwargs.get("q")
+    several = name != "median" and not isinstance(asked, (int, float))
+    return axis is None and not several and not kwargs.get("keepdims")
 
 
 def array_method(array: torch.Tensor, name: str, *args: Any, **kwargs: Any) -> Any:
     """`array.<name>(*args, **kwargs)`."""
-    return _tensors(getattr(_arrays(array), name)(*_arrays(args), **_arrays(kwargs)))
+    made = _tensors(getattr(_arrays(array), name)(*_arrays(args), **_arrays(kwargs)))
+    return _own(made, (array,)) if name in _COPIES else made
 
 
 def array_attribute(array: torch.Tensor, name: str) -> Any:
@@ -34,17 +52,18 @@ def array_attribute(array: torch.Tensor, name: str) -> Any:
 
 def array_operator(name: str, *operands: Any) -> Any:
     """An operator of Python, by its name in the operator module."""
-    return _tensors(getattr(operator, name)(*_arrays(operands)))
+    made = _tensors(getattr(operator, name)(*_arrays(operands)))
+    return _own(made, operands) if name in _COPIES else made
 
 
 def array_setitem_(array: torch.Tensor, key: Any, value: Any) -> None:
     """`array[key] = value`."""
-    _arrays(array)[_arrays(key)] = _arrays(value)
+    _arrays(array)[_arrays(key)] = _arrays(_apart(value, array))
 
 
 def array_operator_(name: str, *operands: Any) -> Any:
     """The same for an operator that changes its first operand, such as `iadd`."""
-    return array_operator(name, *operands)
+    return array_operator(name, operands[0], *(_apart(o, operands[0]) for o in operands[1:]))
 
 
 def array_method_(array: torch.Tensor, name: str, *args: Any, **kwargs: Any) -> Any:
@@ -63,6 +82,24 @@ def counterpart(name: str) -> bool:
 def has_method(name: str) -> bool:
     """Whether torch's arrays have a method of that name."""
     return callable(getattr(tensor_parts.torch_numpy.ndarray, name, None))
+
+
+_COPIES = frozenset({"flatten", "astype", "pos", "positive"})  # torch may give the array itself
+
+
+def _own(made: Any, given: tuple[Any, ...]) -> Any:
+    """A result that has memory of its own, as NumPy gives it."""
+    memories = [tensor_parts.storage_key(t) for t in given if isinstance(t, torch.Tensor)]
+    return made.clone() if tensor_parts.storage_key(made) in memories else made
+
+
+def _apart(value: Any, written: Any) -> Any:
+    """An operand as it is before `written` changes, of which it may show a part: NumPy looks for
+    that, and torch does not."""
+    if not isinstance(value, torch.Tensor) or value is written:
+        return value
+    shared = tensor_parts.storage_key(value) == tensor_parts.storage_key(written)
+    return value.clone() if shared else value
 
 
 def _arrays(value: Any) -> Any:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import sys
-import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -18,9 +18,11 @@ from suture.compiler.graph.asserts import bind_unbacked
 from suture.compiler.graph.compiling import state_for
 from suture.compiler.graph.derivatives import Derivatives
 from suture.compiler.graph.effects_of import effects_of
+from suture.compiler.graph.fake_inputs import fake_input
 from suture.compiler.graph.known import known_above, watched_mode
 from suture.compiler.graph.levels import Levels
 from suture.compiler.graph.names import TorchName, valid_name
+from suture.compiler.graph.results import Calls
 from suture.compiler.graph.spans import Span
 from suture.runtime.modes import around
 from suture.runtime.sources import Source
@@ -106,6 +108,7 @@ class GraphBuilder:
         self.fake = watched_mode(
             shape_env=self.shape_env, allow_non_fake_inputs=False, export=False
         )
+        self.calls = Calls()
         self.inputs: list[GraphInput] = []
         self.known: dict[torch.fx.Node, Any] = {}  # inputs whose number may decide something
         self.decided: Callable[[list[Any]], None] = lambda inputs: None
@@ -198,46 +201,24 @@ class GraphBuilder:
                 item.meta["example_value"] = item.meta["val"] = value
                 bind_unbacked(self.shape_env, item, value)
 
+    def makes_constants(self) -> bool:
+        """Whether tensors are made of numbers in the graph. torch computes with those while it
+        compiles; with a float that is data they would be computed to be no number."""
+        made = (torch.tensor, torch.as_tensor, torch.scalar_tensor, "new_tensor")
+        return any(node.target in made for node in self.graph.nodes)
+
     def _at_start(self) -> Any:
         return self.graph.inserting_before(next(iter(self.graph.nodes), None))
 
     def fake_tensor(self, tensor: torch.Tensor, source: Source, dims: Any) -> torch.Tensor:
         """The fake counterpart of an input; `dims` says which sizes are symbolic (or None)."""
         fresh = self.shape_env.pending_fresh_unbacked_symbols
-        known, fake = len(fresh), self._fake_tensor(tensor, source, dims)
+        known, before = len(fresh), torch.is_inference_mode_enabled() is self.inference
+        # if the mode was switched since, the tensor was there before
+        with _NOTHING if before else torch.inference_mode(self.inference):
+            fake = fake_input(self.fake, tensor, source.path(), dims, self.equals)
         del fresh[known:]  # sizes that the program marks as unbacked come from no operation
         return fake
-
-    def _fake_tensor(self, tensor: torch.Tensor, source: Source, dims: Any) -> torch.Tensor:
-        if torch.is_inference_mode_enabled() is not self.inference:
-            with torch.inference_mode(self.inference):  # it was there before the mode was switched
-                return self._fake_tensor(tensor, source, dims)
-        if tensor_parts.is_traceable_wrapper_subclass(tensor) and dims is not None:
-            origin = TorchName(source.path())
-            return self.fake.from_tensor(tensor, symbolic_context=dims, source=origin)
-        if tensor_parts.is_traceable_wrapper_subclass(tensor) or _views_a_wrapper(tensor):
-            return self.fake.from_tensor(tensor, static_shapes=True)
-        context = dims if dims is not None else symbolic_shapes.static_context(tensor)
-        # Without a name torch does not take the number in a tensor of no dimensions for an input
-        # of the program: it comes from data, and nothing may be decided on it while tracing.
-        name = TorchName(source.path()) if tensor.dim() else None
-        if tensor.is_leaf:
-            grad = self._fake_grad(tensor.grad, source, context)
-            made = self.fake.from_tensor(tensor, symbolic_context=context, source=name)
-            del grad  # torch finds it while it is alive
-            return made
-        with warnings.catch_warnings():  # torch looks at .grad, which warns of what is no leaf
-            warnings.simplefilter("ignore")
-            return self.fake.from_tensor(tensor, symbolic_context=context, source=name)
-
-    def _fake_grad(self, grad: torch.Tensor | None, source: Source, context: Any) -> Any:
-        """A gradient has the sizes of its tensor. torch takes all of them for symbols where one of
-        the two is a view and the other is not; they would be symbols that nothing reads."""
-        if grad is None or tensor_parts.is_traceable_wrapper_subclass(grad):
-            return None
-        own = replace(context, view_base_context=symbolic_shapes.base_context(grad))
-        name = TorchName(f"{source.path()}.grad")
-        return self.fake.from_tensor(grad, symbolic_context=own, source=name)
 
     # ---- operations
 
@@ -300,6 +281,20 @@ class GraphBuilder:
         return self.execute(op, target, real_args, real_kwargs)
 
     def execute(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
+        if self.calls_torch_function:
+            return self._attempt(op, target, args, kwargs)
+        key = self.calls.call_key(op, target, args, kwargs)
+        if key is None:
+            return self._attempt(op, target, args, kwargs)
+        value = self.calls.find(self.fake, key)
+        if value is None:
+            self.fake.only_computed = None
+            value = self._attempt(op, target, args, kwargs)
+            if self.fake.only_computed:
+                self.calls.remember(key, (args, kwargs), value)
+        return value
+
+    def _attempt(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
         pending = len(self.shape_env.pending_fresh_unbacked_symbols)
         try:
             return self._execute(op, target, args, kwargs)
@@ -372,6 +367,12 @@ class GraphBuilder:
         node = self.levels.top.graph.get_attr(self.hold(module, hint))
         node.meta["example_value"] = module
         return node
+
+    def held_body(self, module: Any, name: str) -> torch.fx.Node:
+        """The same for the body of an operator: the first is `name_0`, as passes over graphs that
+        look for bodies by their names expect."""
+        number = next(n for n in itertools.count() if f"{name}_{n}" not in self._names)
+        return self.held_module(module, f"{name}_{number}")
 
     def _after_inputs(self) -> Any:
         if self.inputs:
@@ -455,13 +456,6 @@ _QUANTIZED = (torch.quint8, torch.qint8, torch.qint32, torch.quint4x2, torch.qui
 
 
 _NOTHING = nullcontext()
-
-
-def _views_a_wrapper(tensor: torch.Tensor) -> bool:
-    """Whether a tensor views one whose own sizes may be symbols (the values of a nested tensor)."""
-    return tensor_parts.is_view(tensor) and tensor_parts.is_traceable_wrapper_subclass(
-        tensor_parts.base_of(tensor)
-    )
 
 
 def is_float(symbol: Any) -> bool:

@@ -12,27 +12,31 @@ from typing import Any
 import torch
 import torch.fx
 
-from suture.compiler.graph.results import Results, Unknown
+from suture.compiler.graph.results import Results, Unknown, only_computes
 from suture.torch_private import fake_tensors, functorch_parts, operators
 
 _ITEM = operators.local_scalar
 
 
 def watched_mode(**options: Any) -> Any:
-    """A fake tensor mode that notes (`read`) when the number in a tensor is taken out.
+    """A fake tensor mode that notes when the number in a tensor is taken out (`read`), and whether
+    all operators since `only_computed` was None did no more than to compute from their arguments.
 
     It is of torch's own class and not of a derived one, because torch's higher-order operators
     look modes up by their class.
     """
     mode = fake_tensors.FakeTensorMode(**options)
     plain = mode.dispatch
-    mode.read = False
+    mode.read, mode.only_computed = False, None
     results = Results()
 
     def dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is _ITEM and getattr(args[0], "constant", None) is not None:
             mode.read = True
-        if mode.in_kernel_invocation or not results.fits(func):
+        fits = results.fits(func)
+        if mode.only_computed is not False:
+            mode.only_computed = fits or only_computes(func)
+        if mode.in_kernel_invocation or not fits:
             return plain(func, types, args, kwargs or {})
         try:
             key = results.key(func, args, kwargs or {})

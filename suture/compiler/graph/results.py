@@ -4,18 +4,24 @@ torch remembers them too, under a key that says more than is needed while no siz
 that takes longer to make than most results. What is remembered here is new tensors alone: of
 operators that write to nothing, share no memory and look at no data. Their dtype, sizes, strides
 and device follow from those of the arguments.
+
+They are remembered twice: of operators, as torch dispatches them (`Results`), and of whole calls
+of functions in C (`Calls`), which spares the way down to the operators. A call is remembered where
+no derivative is recorded and no mode of torch stands between the call and its operators.
 """
 
 from __future__ import annotations
 
+from types import BuiltinFunctionType
 from typing import Any
 
 import torch
 
-from suture.torch_private import fake_tensors, operators, tensor_parts
+from suture.torch_private import fake_tensors, operators, tensor_parts, thread_state
 
 _PLAIN = (int, float, bool, str, type(None), complex, torch.dtype, torch.device, torch.layout,
           torch.memory_format)  # fmt: skip
+_ATTENTION = torch.nn.functional.scaled_dot_product_attention  # its strides are its backend's
 _UNFIT = ("data_dependent_output", "dynamic_output_shape", "inplace_view")
 
 
@@ -60,6 +66,8 @@ class Results:
         whatever the schema says (`_unsafe_view`)."""
         if type(value) is not fake_tensors.FakeTensor or value.constant is not None:
             return
+        if tensor_parts.is_view(value):
+            return
         size, stride, offset = tuple(value.shape), value.stride(), value.storage_offset()
         numbers = (*size, *stride, offset)
         if offset or any(type(n) is not int for n in numbers) or not _is_plain(value):
@@ -73,6 +81,58 @@ class Results:
         self._known[key] = (size, stride, value.dtype, value.fake_device)
 
 
+class Calls(Results):
+    """What calls of torch's functions and of tensors' methods gave in one trace."""
+
+    def call_key(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
+        """What the result of a call depends on, or None if it has to be made. Functions in C read
+        their arguments and the modes that are looked at here; those in Python may read anything."""
+        if not (op == "call_method" or _is_torchs(target)) or not args:
+            return None
+        first = args[0][0] if type(args[0]) in (list, tuple) and args[0] else args[0]
+        if type(first) is not fake_tensors.FakeTensor or target is _ATTENTION or _is_watched():
+            return None
+        if torch.is_grad_enabled() and _requires_grad((*args, *kwargs.values())):
+            return None
+        try:
+            return (op, torch.is_inference_mode_enabled(), self.key(target, args, kwargs))
+        except Unknown:
+            return None
+
+
+def _is_torchs(target: Any) -> bool:
+    """Whether it is a function in C of torch, or of Python's operators."""
+    return type(target) is BuiltinFunctionType and target.__module__ != "builtins"
+
+
+def _is_watched() -> bool:
+    """Whether a mode may change what an operation gives, or wants to see each one."""
+    return bool(
+        thread_state.function_stack_length()
+        or thread_state.is_any_autocast_enabled()
+        or thread_state.functorch_level() is not None
+        or thread_state.dispatch_stack_length()
+    )
+
+
+def _requires_grad(values: Any) -> bool:
+    return any(
+        _requires_grad(v) if type(v) in (list, tuple) else getattr(v, "requires_grad", False)
+        for v in values
+    )
+
+
+def only_computes(func: Any) -> bool:
+    """Whether an operator writes to nothing and looks at no data, whatever it gives."""
+    if func is operators.device_of:
+        return True
+    if not isinstance(func, operators.OpOverload) or func.namespace not in ("aten", "prims"):
+        return False
+    if operators.schema_of(func).is_mutable:
+        return False
+    return not any(getattr(torch.Tag, name) in func.tags for name in _UNFIT)
+
+
 def _span(size: tuple[int, ...], stride: tuple[int, ...]) -> int:
     """How many elements a tensor of such sizes and strides spans."""
     if 0 in size:
@@ -81,14 +141,10 @@ def _span(size: tuple[int, ...], stride: tuple[int, ...]) -> int:
 
 
 def _fits(func: Any) -> bool:
-    if not isinstance(func, operators.OpOverload) or func.namespace != "aten":
+    if not only_computes(func) or func.namespace != "aten":
         return False
-    schema = operators.schema_of(func)
-    if schema.is_mutable or len(schema.returns) != 1:
-        return False
-    if str(schema.returns[0].type) != "Tensor" or schema.returns[0].alias_info is not None:
-        return False
-    return not any(getattr(torch.Tag, name) in func.tags for name in _UNFIT)
+    returns = operators.schema_of(func).returns
+    return len(returns) == 1 and str(returns[0].type) == "Tensor" and not returns[0].alias_info
 
 
 def _described(value: Any) -> Any:
@@ -104,7 +160,7 @@ def _described(value: Any) -> Any:
         return (kind, repr(value))  # 0.0 and -0.0, and numbers that equal no other
     if kind in _PLAIN:
         return (kind, value)
-    if kind is list or kind is tuple:
+    if kind is list or kind is tuple or kind is torch.Size:
         return (kind, *map(_described, value))
     raise Unknown
 

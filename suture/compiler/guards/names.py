@@ -15,6 +15,7 @@ import sys
 from collections.abc import Mapping
 
 from suture.bytecode import CANONICAL, decode
+from suture.compiler.guards.reads_in_words import in_words
 from suture.events import Where
 from suture.runtime import Chain, FrameSpec, slot_names, where
 
@@ -25,6 +26,7 @@ _SOURCE = re.compile(
 _STEP = re.compile(r"\.[A-Za-z_]\w*|\[(?:'[^'\\]*'|\"[^\"\\]*\"|[^\[\]'\"]*)\]")
 _TABLES = ("['_modules']", "['_parameters']", "['_buffers']")
 _LONGEST = 60
+_EXIT = ".__exit__"  # what a `with` keeps of its manager
 
 
 def spoken(text: str, slots: Mapping[str, str], module: type | None = None) -> str:
@@ -44,23 +46,7 @@ def spoken(text: str, slots: Mapping[str, str], module: type | None = None) -> s
             return _parameter(module, slot, parts[0]) + _joined(parts[1:])
         return slots.get(slot, slot) + _joined(parts)
 
-    return _loops(_SOURCE.sub(word, text))
-
-
-def _loops(text: str) -> str:
-    """A text in which how many items an iterator still gives is said in words."""
-    before, found, rest = text.partition("left_of(")
-    if not found:
-        return text
-    depth, end = 1, 0
-    while depth and end < len(rest):
-        depth += {"(": 1, ")": -1}.get(rest[end], 0)
-        end += 1
-    inside = rest[: end - 1]
-    for function in ("inner_of(", "iter("):
-        if inside.startswith(function):
-            inside = inside[len(function) : -1]
-    return f"{before}items left in {inside}{rest[end:]}"
+    return in_words(_SOURCE.sub(word, text).replace(f"{_EXIT}.__self__", ""))
 
 
 def slot_words(chain: Chain) -> dict[str, str]:
@@ -118,13 +104,15 @@ def _on_stack(spec: FrameSpec, slot: int) -> str:
         if inst.op == "FOR_ITER":  # it leaves the iterator where it was
             popped, pushed = popped - 1, pushed - 1
         if depth is not None and depth - popped <= slot < depth - popped + pushed:
-            # On 3.11 GET_ITER has the position of the whole loop; what it takes is made before it.
-            made = index - 1 if inst.op == "GET_ITER" else index
+            # These have the position of the whole statement; what they take is made before them.
+            made = index - 1 if inst.op in ("GET_ITER", "BEFORE_WITH") else index
             text = _source(spec.code.co_filename, code.positions(made))
             if text is None:
                 break
             if inst.op == "GET_ITER":
                 return f"iter({text})"
+            if inst.op == "BEFORE_WITH" and slot == depth - popped:
+                return f"({text}){_EXIT}"
             return text if re.fullmatch(r"[\w.]+", text) else f"({text})"
     return f"<value {slot} on the stack of {spec.code.co_name}>"
 

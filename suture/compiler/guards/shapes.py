@@ -30,7 +30,11 @@ class NotInteger(Exception):
 def add(guards: Guards, graph: Any, sources: list[NumberSource]) -> None:
     """Add what the ShapeEnv of `graph` assumed about the numbers at `sources`."""
     maker = _Maker(guards, graph.shape_env, sources)
-    maker.equals = {s: symbolic_shapes.expression(value) for s, value in graph.equals.items()}
+    maker.equals = {
+        symbol: symbolic_shapes.expression(value)
+        for symbol, value in graph.equals.items()
+        if symbol not in maker.source_of  # a gradient that the program reads has its own guards
+    }
     maker.computed = graph.computed
     maker.relations()
     maker.ranges()
@@ -185,6 +189,8 @@ class _Maker:
 
     def _issue(self, expr: Any, source_of: dict[Any, NumberSource], where: Any = None) -> None:
         expr = self._written_out(expr)
+        if expr is sympy.true:
+            return  # two names of one number
         used = sorted(self._read_for(expr), key=lambda s: (s.name, str(s)))
         key = (expr.func, expr.args) if not any(s.is_Dummy for s in expr.free_symbols) else None
         if key is not None and key in self._issued:

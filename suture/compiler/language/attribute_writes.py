@@ -134,7 +134,11 @@ def plain_delete_attribute(trace: Trace, obj: Any, name: str) -> None:
         return
     slot = is_slot(raw)
     foreign = raw is not MISSING and is_data_descriptor(raw) and not slot
-    foreign = foreign or not isinstance(obj, (Raise, Object)) or issubclass(cls, threading.local)
+    foreign = foreign or not isinstance(obj, (Raise, Object))
+    if issubclass(cls, threading.local) and not foreign and raw is MISSING:
+        _delete_in_thread(trace, obj, name)
+        return
+    foreign = foreign or issubclass(cls, threading.local)
     if foreign or dict_is_held(trace, obj):
         raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"delete {name}", object=obj.describe())
     present = bind_field(trace, raw, obj, cls, name) if slot else instance_value(trace, obj, name)
@@ -142,13 +146,42 @@ def plain_delete_attribute(trace: Trace, obj: Any, name: str) -> None:
         abstract.raise_(
             trace, AttributeError, f"'{type_name(cls)}' object has no attribute '{name}'"
         )
-    obj.touch(trace)
     on_real = obj.value is not None and really_has(obj.value, name, slot)
+    if isinstance(obj, Object) and obj.source is not None and name in obj.attrs:
+        _guard_presence(trace, obj, name, slot, on_real)
+    obj.touch(trace)
     if on_real:
         obj.attrs.pop(name, None)
         obj.attrs[name] = DELETED
     else:
         obj.attrs.pop(name, None)
+
+
+def _guard_presence(trace: Trace, obj: Object, name: str, slot: bool, present: bool) -> None:
+    """Whether the real object has an attribute that the region has set and deletes now decides what
+    is to be done to it."""
+    if slot:
+        trace.guards.add(
+            *((obj.source.attr(name), "exists") if present else (obj.source, "no_attr", name))
+        )
+        return
+    held = obj.source.instance_dict()
+    trace.guards.add(*((held.item(name), "exists") if present else (held, "no_key", name)))
+
+
+def _delete_in_thread(trace: Trace, obj: Any, name: str) -> None:
+    """Delete an attribute of a threading.local, in the thread that calls."""
+    if obj.value is None or dict_is_held(trace, obj):
+        raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"delete {name}", object=obj.describe())
+    instance.instance_attribute(trace, obj, name)  # raises if there is none, else guards it
+    present = name in obj.value.__dict__
+    trace.guards.add(
+        *((obj.source.attr(name), "exists") if present else (obj.source, "no_attr", name))
+    )
+    obj.touch(trace)
+    obj.attrs.pop(name, None)
+    if present:
+        obj.attrs[name] = DELETED
 
 
 @implements(real_object.object_set_attribute)

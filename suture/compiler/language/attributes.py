@@ -16,6 +16,7 @@ from suture.bytecode import CLASSMETHOD_ASKS
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
+from suture.compiler.language import bindings
 from suture.compiler.language import cached_property as cached
 from suture.compiler.objects import (
     DELETED,
@@ -44,6 +45,7 @@ from suture.compiler.objects.lookup import (
     qualname_of,
 )
 from suture.compiler.objects.methods import find_method
+from suture.runtime.predicates import is_literal
 
 _TUPLE_FIELD = type(collections.namedtuple("_Pair", "a")("").__class__.a)  # type: ignore[attr-defined]
 C_CALLABLES = (
@@ -169,6 +171,8 @@ def bind_descriptor(
             return abstract.wrap(trace, raw, None)
         if raw.fget is None:
             return no_accessor(trace, lambda of: raw.__get__(of, cls), obj, cls, name)
+        if isinstance(obj, Object) and obj.value is not None and bindings.is_field(raw, cls):
+            return _bound_field(trace, raw, obj, name)
         return abstract.tail_call(trace, abstract.wrap(trace, raw.fget, None), [obj], {})
     if kind is types.BuiltinFunctionType and isinstance(raw.__self__, type):
         return abstract.wrap(trace, raw, None)  # a type's own `__new__`, seen through super() too
@@ -195,6 +199,15 @@ def bind_descriptor(
             return abstract.wrap(trace, raw, None)
         return _bind_unknown(trace, raw, obj, cls, name)
     return abstract.wrap(trace, raw, class_source(trace, cls, name, raw))
+
+
+def _bound_field(trace: Trace, raw: Any, obj: Object, name: str) -> Value:
+    """A field of an object of C++: guarded where it is a number or a text. Others are made anew at
+    each read, so Python reads them."""
+    value = raw.fget(obj.value)
+    if not is_literal(value):
+        return abstract.tail_call(trace, abstract.wrap(trace, raw.fget, None), [obj], {})
+    return abstract.wrap(trace, value, obj.source.attr(name))
 
 
 def _cached_property(trace: Trace, raw: Any, obj: Object) -> Value:
@@ -286,6 +299,9 @@ def _thread_attribute(trace: Trace, obj: Object, name: str) -> Value:
     """An attribute of a threading.local: as the thread that calls has it, unless the region has
     set it, which the variant does in that thread too."""
     held = obj.attrs.get(name)
+    if held is DELETED:
+        text = f"'{type_name(obj.cls)}' object has no attribute '{name}'"
+        return abstract.raise_(trace, AttributeError, text)
     if held is not None:
         return abstract.realize(trace, held)
     if obj.attrs and name == "__dict__":

@@ -7,7 +7,7 @@ from typing import Any
 
 from suture._core import type_name
 from suture.breaks import Break, control_flow
-from suture.bytecode import Code
+from suture.bytecode import Code, iterator_slots
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Frame, Trace, Value
@@ -97,7 +97,8 @@ def _throw_inside(trace: Trace, gen: Generator, frame: Frame, exc: Value) -> tup
     what it yields), ("return", None) if it returned and the frame goes on behind the `yield
     from`, or ("raise", the exception to raise in this frame)."""
     send = _waiting_at(frame)
-    inner = frame.stack[-1] if send is not None and frame.stack else None
+    slots = iterator_slots(send) if send is not None else 0
+    inner = frame.stack[-slots] if slots and frame.stack else None
     if not isinstance(inner, Generator):
         return "raise", exc
     gen.running = True
@@ -111,7 +112,7 @@ def _throw_inside(trace: Trace, gen: Generator, frame: Frame, exc: Value) -> tup
     finally:
         gen.running = False
     if kind == "return":
-        frame.stack[-1] = got
+        frame.stack[-slots:] = [got]
         frame.ip = send.target
     return kind, got
 
@@ -155,7 +156,8 @@ def generator_returns(trace: Trace, frame: Frame, value: Value) -> None:
 
 def send_frame(trace: Trace, frame: Any, inst: Any) -> None:
     """SEND: one turn of `yield from`."""
-    receiver, value = frame.stack[-2:]
+    slots = iterator_slots(inst)
+    receiver, value = frame.stack[-1 - slots], frame.stack[-1]
     if isinstance(receiver, Generator):
         kind, got = resume(trace, receiver, value, None)
     else:
@@ -164,7 +166,7 @@ def send_frame(trace: Trace, frame: Any, inst: Any) -> None:
         frame.stack[-1] = got
         frame.ip += 1
     else:
-        frame.stack[-2:] = [got]
+        frame.stack[-1 - slots :] = [got]
         frame.ip = inst.target
 
 

@@ -44,6 +44,9 @@ class InstanceDict(Dict):
                 entries[key] = (Constant(key), value)
         return entries
 
+    def known_length(self) -> int | None:
+        return None  # attributes that were set are put back behind the making of an iterator
+
     def get(self, trace: Trace, key: Any) -> Any:
         name = key.hash_key(trace)
         if type(name) is not str:

@@ -35,6 +35,7 @@ from suture.compiler.objects import (
     dict_,
     sequence,
 )
+from suture.compiler.objects.iterator import made_of_changed
 from suture.compiler.objects.lookup import reads_itself
 from suture.compiler.objects.methods import find_method
 from suture.compiler.outside.growth import is_unstable, unstable_value
@@ -226,7 +227,8 @@ def list_iterator(trace: Trace, items: list[Any]) -> Value:
 
 @implements(abstract.mapping_iterator)
 def mapping_iterator(trace: Trace, of: Dict, what: str) -> Any:
-    return DictIterator(of, what, list(of.load(trace)))
+    keys = list(of.load(trace))
+    return DictIterator(of, what, keys, position=made_of_changed(trace, of))
 
 
 # ---- dictionaries from outside

@@ -177,6 +177,8 @@ def unary_operator(trace: Trace, name: str, value: Any) -> Any:
     done = abstract.own_operator(trace, name, value)
     if done is not None:
         return done
+    if name == "pos" and isinstance(value, Symbol) and value.python_type() is not bool:
+        return value  # Python gives the number itself
     if isinstance(value, (Tensor, Symbol)):
         return abstract.call_torch(trace, real_operator(name), [value], {})
     if value.is_constant():

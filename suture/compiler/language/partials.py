@@ -15,6 +15,7 @@ from suture.compiler.language.attributes import (
     no_attribute,
 )
 from suture.compiler.objects import BuiltinMethod, partial
+from suture.compiler.objects.bound_method import CallMethod
 
 
 @implements(partial.partial_attribute)
@@ -24,5 +25,5 @@ def partial_attribute(trace: Trace, obj: Any, name: str) -> Value:
         return found
     raw = find_in_mro(obj.cls, name)
     if isinstance(raw, C_CALLABLES):
-        return obj if name == "__call__" else BuiltinMethod(obj, name)
+        return CallMethod(obj) if name == "__call__" else BuiltinMethod(obj, name)
     return no_attribute(trace, obj, name) if raw is MISSING else abstract.wrap(trace, raw, None)

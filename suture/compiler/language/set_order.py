@@ -13,13 +13,14 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.language.conversions import wrap_known
 from suture.compiler.language.hashing import HashKey
 from suture.compiler.objects import MOVED, RealIdentity, Set, SetIterator, set_
+from suture.compiler.objects.iterator import made_of_changed
 from suture.runtime.predicates import SameOrder, is_literal
 
 
 @implements(set_.set_iterator)
 def set_iterator(trace: Trace, of: Set) -> Value:
     order = set_order(trace, of)
-    return SetIterator(of, order, len(order))
+    return SetIterator(of, order, len(order), made_of_changed(trace, of))
 
 
 @implements(set_.set_order)

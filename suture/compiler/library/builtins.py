@@ -361,6 +361,10 @@ for _pure in (chr, ord, bin, hex, oct):
     handles(_pure)(lambda trace, args, kwargs, f=_pure: abstract.fold(trace, f, args, kwargs))
 
 
-@handles(open, input, breakpoint)
-def _open(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    raise Break(calls.C_FUNCTION, function="open")
+for _runs in (open, input, breakpoint):
+
+    @handles(_runs)
+    def _run_by_python(
+        trace: Trace, args: list[Value], kwargs: dict[str, Value], name: str = _runs.__name__
+    ) -> Value:
+        raise Break(calls.C_FUNCTION, function=name)

@@ -39,12 +39,12 @@ def _cached_call(trace: Trace, args: Any, kwargs: Any) -> Any:
         if kept is not None:
             return kept
         if not (trace.region.whole or _is_of_a_library(real)):
-            raise Break(calls.C_FUNCTION, function=f"{real.__qualname__}, which keeps a cache,")
+            raise Break(calls.C_FUNCTION, function=f"the cache around {real.__qualname__}")
         return _without_cache(trace, cached, given, kwargs)
     abstract.fix(trace, cached.source, real)
     found = abstract.call(trace, abstract.wrap(trace, wrapped, None), given, kwargs)
     if not found.is_constant():
-        raise Break(calls.C_FUNCTION, function=f"{real.__qualname__}, which keeps a cache,")
+        raise Break(calls.C_FUNCTION, function=f"the cache around {real.__qualname__}")
     trace.effects.call(real, list(given), dict(kwargs))
     return found
 

@@ -34,7 +34,7 @@ _PLAIN = (type(None), bool, int, str)  # an equal value of the same type cannot 
 _SETTERS: dict[Variable, Callable[[State], None]] = {}
 
 
-def read(variable: Variable) -> Any:
+def value_of_variable(variable: Variable) -> Any:
     """The value that a variable was given in this context; `Token.MISSING` if none was."""
     return variable.get(_MISSING)
 
@@ -47,10 +47,10 @@ def setter_of(variable: Variable) -> Callable[[State], None]:
 
         def set_context_variable(state: State) -> None:
             if state:
-                first = read(variable) is _MISSING
+                first = value_of_variable(variable) is _MISSING
                 token = variable.set(state[1])
                 held.token = token if first else held.__dict__.get("token")
-            elif read(variable) is not _MISSING:
+            elif value_of_variable(variable) is not _MISSING:
                 variable.reset(held.token)
 
         _SETTERS[variable] = set_context_variable
@@ -79,7 +79,7 @@ class ContextVariable(RealObject):
         """What it holds; None if it was not set."""
         if self.set_here:
             return self.now
-        found, source = read(self.value), self.source.call(read)
+        found, source = value_of_variable(self.value), self.source.call(value_of_variable)
         if found is _MISSING:
             trace.guards.add(source, "is", _MISSING)
             return None
@@ -87,7 +87,7 @@ class ContextVariable(RealObject):
         return made
 
     def change(self, trace: Trace, value: Value | None) -> None:
-        before = read(self.value)
+        before = value_of_variable(self.value)
         set_mode(trace, setter_of(self.value), (_state(value),), (_real_state(before),))
         self.set_here, self.now = True, value
 

@@ -27,7 +27,7 @@ from suture.compiler.objects import Constant, Tensor
 from suture.compiler.torch.symbols import number_from_data
 from suture.runtime.sources import pinned
 
-_FUNCTIONS = (random.random, random.uniform, random.randint, random.randrange, random.gauss)
+FUNCTIONS = (random.random, random.uniform, random.randint, random.randrange, random.gauss)
 _CPU = torch.device("cpu")
 
 
@@ -39,15 +39,12 @@ class Draw:
     function: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    state: tuple[Any, Any] = (random.getstate, random.setstate)  # of its generator
     item: torch.fx.Node | None = None  # takes the number out of its tensor
 
 
-def draw_number(
-    trace: Trace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Value:
-    """The number that a call of `function` will give, as a symbol."""
-    example = getattr(random.Random(0), function.__name__)(*args, **kwargs)
-    drawn = Draw(function, args, kwargs)
+def draw_number(trace: Trace, drawn: Draw, example: float) -> Value:
+    """The number that a call will give, as a symbol. `example` is one that it might."""
     real = as_tensor(example)
     fake = trace.graph.fake.from_tensor(real, static_shapes=True)
     node = trace.graph.add_input(pinned(drawn, "drawn"), real, fake, convert=as_tensor)
@@ -87,22 +84,23 @@ def as_tensor(value: float) -> torch.Tensor:
     return torch.scalar_tensor(value, dtype=kind, device=_CPU)
 
 
-def _may_be_large(function: Any, values: tuple[Any, ...]) -> bool:
+def may_be_large(function: Any, values: tuple[Any, ...]) -> bool:
     """Whether a number may be drawn that does not fit into the 64 bits of a tensor's element."""
     most = 62 if function.__name__ == "getrandbits" else 2**62
     return any(type(v) is int and abs(v) > most for v in values)
 
 
-def _handler(function: object) -> Any:
+def _handler(function: Any) -> Any:
     def handler(trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
         outermost = len(trace.graph.levels.stack) == 1
         if outermost and abstract.all_known(trace, args, kwargs):
             values = tuple(a.constant() for a in args)
             named = {name: value.constant() for name, value in kwargs.items()}
-            if _may_be_large(function, (*values, *named.values())):
+            if may_be_large(function, (*values, *named.values())):
                 raise unmodelled.reason(function, rules.lookup(function), args)
             try:
-                return draw_number(trace, function, values, named)
+                example = getattr(random.Random(0), function.__name__)(*values, **named)
+                return draw_number(trace, Draw(function, values, named), example)
             except (TypeError, ValueError):
                 pass  # Python raises it
         raise unmodelled.reason(function, rules.lookup(function), args)
@@ -110,5 +108,5 @@ def _handler(function: object) -> Any:
     return handler
 
 
-for _function in _FUNCTIONS:
+for _function in FUNCTIONS:
     handles(_function)(_handler(_function))

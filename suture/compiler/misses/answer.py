@@ -50,8 +50,7 @@ def answer(unit: Unit, point: Any, state: tuple[Any, ...], compile: Compile) -> 
             with switches.heard(point, len(data.variants)):
                 if limits.over_limit(unit, point, data, state):
                     return data.interpreting
-                if not data.variants:
-                    _prepare(unit, data)
+                _prepare(unit, data)
                 variant = compile(unit, point, data, state)
         except errors.SutureError as error:
             if getattr(error, "number", "") == tensors.FAKE_FAILED.number:
@@ -68,16 +67,17 @@ def answer(unit: Unit, point: Any, state: tuple[Any, ...], compile: Compile) -> 
 
 
 def _prepare(unit: Unit, data: PointData) -> None:
-    """Before the first variant of a point is traced: is it for one module, and did enough other
-    units compile the same that what differs between them is a symbol?"""
+    """Before a variant is traced: is the point for one module, which its first variant decides, and
+    did other units compile the same, so that what differs between them is a symbol? Of a single
+    other unit that is said of the ints of modules alone, such as the number of a layer."""
     family, history = unit.family, history_of(unit, data)
-    alone = len(family.modules) < 2
-    history.bind(unit.module() if alone else None)
+    if not data.variants:
+        alone = len(family.modules) < 2
+        history.bind(unit.module() if alone else None)
     others = [point.data.history for point in family.other_points(unit, data.key())]
-    if len(others) >= _ENOUGH:
-        for other in others:
-            if other is not None:
-                history.learn(other)
+    for other in others:
+        if other is not None:
+            history.learn(other, everything=len(others) >= _ENOUGH)
 
 
 _ENOUGH = 2

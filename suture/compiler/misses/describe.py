@@ -201,8 +201,10 @@ class _Describing:
         return made
 
     def _step(self, source: Source) -> list[Any]:
-        """The last step of a source; of one that is reached by a function, the function, and of an
-        item whose key is no constant, the key."""
+        """The last step of a source; of one that is reached by a function, the function; of an item
+        whose key is no constant, the key; of one at an index from outside, the index's number."""
+        if source.kind == source_paths.PICK:
+            return [source_paths.PICK, self.number_of(source.arg)]
         if source.kind == source_paths.ITEM:
             return [source.kind, self.ref(source.arg)]
         if source.kind != source_paths.CALL:
@@ -215,7 +217,11 @@ class _Describing:
         if at not in self.values:
             base = source.base
             assert base is not None  # roots have their values
-            self.values[at] = source_paths.read(source, self.value(self.number_of(base), base))
+            below = self.value(self.number_of(base), base)
+            if source.kind == source_paths.PICK:
+                index = self.value(self.number_of(source.arg), source.arg)
+                source = base.index(index)
+            self.values[at] = source_paths.read(source, below)
         return self.values[at]
 
     def _guard(self, guard: Guard) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from suture import config
-from suture.bytecode import decode
+from suture.bytecode import decode, iterator_slots
 from suture.compiler.plan import Plan, Position
 from suture.runtime.chain import Chain, slot_names
 from suture.runtime.points import PointData
@@ -33,9 +33,11 @@ class History:
         "_moving",
         "_numbers",
         "_objects",
+        "_of_modules",
         "_plan",
         "_ranks",
         "_resumed",
+        "_schedules",
         "_sizes",
         "_spec",
         "_strides",
@@ -50,11 +52,13 @@ class History:
         self._sizes: dict[tuple[str, int], tuple[int, ...]] = {}
         self._strides: dict[tuple[str, int], Any] = {}
         self._objects: dict[str, Any] = {}
+        self._of_modules: set[str] = set()  # numbers of objects that stay, such as a module's
         self._iterator_indices: dict[str, str] = {}
         self._moving: dict[tuple[str, int], set[int]] = {}
         self._changing: set[str] = set()
         self._turned: set[Position] = set()  # branches on what modules keep that went both ways
         self._ranks: dict[str, set[int]] = {}
+        self._schedules: dict[str, set[Any]] = {}  # steps at which regions had schedules in them
         self._forms: dict[str, set[Any]] = {}
         self._spec: dict[
             str, Any
@@ -107,12 +111,19 @@ class History:
         path: the loop is not unrolled."""
         self._iterator_indices[iterator] = ""
 
-    def learn(self, other: History) -> None:
-        """Take over what another history of the same point has seen, where this one has not."""
+    def learn(self, other: History, everything: bool) -> None:
+        """Take over what another history of the same point has seen: what differs between the two
+        changes. Without `everything` that counts for ints below a module that is an argument."""
         for path, number in other._numbers.items():
-            self._numbers.setdefault(path, number)
+            if everything or (type(number) is int and path in other._of_modules):
+                if self._numbers.setdefault(path, number) != number:
+                    self._changing.add(path)
+        if not everything:
+            return
         for size, shape in other._sizes.items():
-            self._sizes.setdefault(size, shape)
+            before = self._sizes.setdefault(size, shape)
+            changed = {i for i, (a, b) in enumerate(zip(before, shape)) if a != b}
+            self._moving.setdefault(size, set()).update(changed)
         for key, moving in other._moving.items():
             self._moving.setdefault(key, set()).update(moving)
         self._changing |= other._changing
@@ -120,6 +131,12 @@ class History:
             constants=self._plan.constants | other._plan.constants,
             floats_as_data=self._plan.floats_as_data or other._plan.floats_as_data,
         )
+
+    def steps_of(self, schedule: str, step: object) -> int:
+        """At how many steps the schedule at this path was traced into, `step` included."""
+        seen = self._schedules.setdefault(schedule, set())
+        seen.add(step)
+        return len(seen)
 
     # ---- numbers
 
@@ -137,6 +154,8 @@ class History:
         if path in self._changing or ((plan.dynamic or not config.assume_static) and not fixed):
             return True
         before = self._numbers.setdefault(path, value)
+        if fixed:
+            self._of_modules.add(path)
         if config.automatic_dynamic and (before != value or type(before) is not type(value)):
             self._changing.add(path)
             return True
@@ -304,7 +323,7 @@ def _new(unit: Unit, chain: Chain) -> History:
         paths = [slot(i, names[i]).path() for i in map(spec.stack_slot, range(spec.depth))]
         made.changes(paths[-1])
         if before == "FOR_ITER":
-            made.is_run_as_loop(paths[-2])
+            made.is_run_as_loop(paths[-1 - iterator_slots(code[spec.index - 1])])
     return made
 
 

@@ -77,9 +77,9 @@ def _cut_down(text: str, namespace: dict[str, Any]) -> dict[str, Any]:
         kept.append(node)
     tree = ast.Module(_needed(kept), [])
     own = {name for node in tree.body if (name := _target(node)) is not None}
-    for one in ast.walk(tree):
-        if isinstance(one, ast.Name) and one.id in theirs - own - {"extern_kernels"}:
-            raise Unstorable(f"the code calls {one.id} of Inductor")
+    for part in ast.walk(tree):
+        if isinstance(part, ast.Name) and part.id in theirs - own - {"extern_kernels"}:
+            raise Unstorable(f"the code calls {part.id} of Inductor")
     made = {"kernels": kernels, "launched": launched, "constants": constants}
     return {"code": ast.unparse(tree), **made, **_asked_of_torch(tree)}
 

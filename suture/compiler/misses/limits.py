@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from suture import _core, config, errors, events
+from suture import _core, config, errors, events, switches
 from suture.breaks import Break, internal
 from suture.bytecode import decode
 from suture.compiler.capture import Capture, Return, Run, Yield
@@ -72,7 +72,8 @@ def over_limit(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) 
         count < unit.options.limit()
         and _accumulated(unit, data) < config.accumulated_recompile_limit
     ):
-        events.emit(events.Recompiled(location, reasons, count, point=point.name))
+        said = switches.recompile_contexts()
+        events.emit(events.Recompiled(location, reasons, count, said, point=point.name))
         return False
     guard = most_frequent(data.reasons)
     reason = Break(internal.RECOMPILE_LIMIT, function=function, count=str(count), guard=guard)

@@ -14,6 +14,7 @@ from suture.compiler.abstract import declared
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.generator import MadeByPython
 from suture.compiler.objects.methods import find_method, method, run_method
 from suture.compiler.objects.tensor import Tensor
 from suture.runtime.sources import Source
@@ -75,7 +76,7 @@ class Array(Value):
         return array_attribute(trace, self, name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
-        raise Break(arrays.ARRAY_ATTRIBUTE, attribute=name)
+        array_set_attribute(trace, self, name, value)
 
     def call_method(
         self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
@@ -86,6 +87,9 @@ class Array(Value):
         return array_method(trace, self, name, args, kwargs)
 
     def rebuild(self, emit: Emitter) -> str:
+        position = left_to_numpy(self.tensor)
+        if position is not None:
+            raise MadeByPython(position, "a view that NumPy gives")
         text = f"{emit.value(self.tensor)}.numpy()"
         return f"{text}[()]" if self.is_scalar else text
 
@@ -154,6 +158,11 @@ def array_attribute(trace: Trace, array: Array, name: str) -> Value:
 
 
 @declared
+def array_set_attribute(trace: Trace, array: Array, name: str, value: Value) -> None:
+    """`array.name = value`: its elements, all at once; Break for the rest, such as its shape."""
+
+
+@declared
 def array_method(
     trace: Trace, array: Array, name: str, args: list[Any], kwargs: dict[str, Value]
 ) -> Value:
@@ -176,6 +185,12 @@ def array_store(trace: Trace, array: Value, key: Value, value: Value) -> Value:
 def call_numpy(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
     """A function of NumPy: its result as an array of the graph, or folded; None if it has nothing
     to do with arrays."""
+
+
+@declared
+def left_to_numpy(tensor: Tensor) -> Any:
+    """Where the array over a tensor was made, if it is a view only to NumPy, or one that may not be
+    written; else None."""
 
 
 @declared

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Hashable
 from typing import Any
 
@@ -28,3 +29,28 @@ class BoundMethod(Value):
 
     def rebuild(self, emit: Emitter) -> str:
         return f"{emit.value(self.owner)}.{self.name}"
+
+
+class CallMethod(BoundMethod):
+    """`f.__call__` of a function, a method or a partial object: the slot by which it is called."""
+
+    __slots__ = ()
+
+    def __init__(self, owner: Any) -> None:
+        super().__init__(owner, "__call__")
+
+    def python_type(self) -> type:
+        return types.MethodWrapperType
+
+    def describe(self) -> str:
+        return f"{self.owner.describe()}.__call__"
+
+    def getattr(self, trace: Trace, name: str) -> Value:
+        if name == "__self__":
+            return self.owner
+        if name == "__call__":
+            return CallMethod(self)
+        return super().getattr(trace, name)
+
+    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+        return abstract.tail_call(trace, self.owner, args, kwargs)

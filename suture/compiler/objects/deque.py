@@ -10,7 +10,8 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
-from suture.compiler.objects.iterator import SequenceIterator
+from suture.compiler.objects.generator import MadeByPython
+from suture.compiler.objects.iterator import SequenceIterator, made_of_changed
 from suture.compiler.objects.list_ import List, list_append, list_extend, list_imul, list_insert
 from suture.compiler.objects.methods import method, run_method
 from suture.runtime.iterators import stale
@@ -106,12 +107,12 @@ def deque_getitem(self: Deque, trace: Trace, key: Value) -> Value:
 
 @method(Deque, "__iter__")
 def deque_iter(self: Deque, trace: Trace) -> Value:
-    return DequeIterator(self, 0)
+    return DequeIterator(self, made_of_changed(trace, self) if self.moves else None)
 
 
 @method(Deque, "__reversed__")
 def deque_reversed(self: Deque, trace: Trace) -> Value:
-    return DequeIterator(self, 0, True)
+    return DequeIterator(self, made_of_changed(trace, self) if self.moves else None, True)
 
 
 @method(Deque, "__contains__")
@@ -233,11 +234,12 @@ _CHANGED = "deque mutated during iteration"
 class DequeIterator(SequenceIterator):
     """Over a deque: refuses to go on once the deque has changed."""
 
-    __slots__ = ("moves",)
+    __slots__ = ("moves", "position")
 
-    def __init__(self, of: Deque, at: int = 0, reverse: bool = False) -> None:
-        super().__init__(of, at, reverse)
+    def __init__(self, of: Deque, position: Any, reverse: bool = False) -> None:
+        super().__init__(of, 0, reverse)
         self.moves = of.moves
+        self.position = position  # where it was made, if the deque held other items before
 
     def advance(self, trace: Trace) -> Value:
         if self.of.moves != self.moves:
@@ -247,4 +249,6 @@ class DequeIterator(SequenceIterator):
     def rebuild(self, emit: Emitter) -> str:
         if self.of.moves != self.moves:
             return f"{emit.constant(stale, 'stale_iterator')}({self.reverse})"
+        if self.position is not None and self.at <= len(self.of.items):
+            raise MadeByPython(self.position, "an iterator over a deque that was changed before")
         return super().rebuild(emit)

@@ -80,6 +80,10 @@ class Dict(Container):
             self.backing = None
         return self.entries
 
+    def known_length(self) -> int | None:
+        """How many entries there are; None: as many as in the real dict."""
+        return len(self.entries) if self.backing is None else None
+
     def get(self, trace: Trace, key: Any) -> Any:
         """The value under a key, or None; reads only this key."""
         key = key_of(trace, self, key)

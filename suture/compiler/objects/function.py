@@ -13,6 +13,7 @@ from suture.compiler.core import Mutable, Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects import cell as cells
 from suture.compiler.objects import real_object
+from suture.compiler.objects.bound_method import CallMethod
 from suture.compiler.objects.builtin import Builtin
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.dict_ import Dict
@@ -201,8 +202,8 @@ class MadeFunction(Mutable):
             return Constant(())
         if name == "__class__":
             return abstract.wrap(trace, types.FunctionType, None)
-        if name in ("__call__",):
-            return self
+        if name == "__call__":
+            return CallMethod(self)
         if name == "__get__":
             return MadeFunctionGet(self)
         if hasattr(types.FunctionType, name):
@@ -361,7 +362,7 @@ class Method(Value):
         if name == "__func__":
             return self.fn
         if name == "__call__":
-            return self
+            return CallMethod(self)
         if name == "__class__":
             return abstract.wrap(trace, self.python_type(), None)
         return abstract.getattr(trace, self.fn, name)

@@ -148,7 +148,7 @@ class Object(Mutable):
     def _write_attrs(self, emit: Emitter, name: str) -> None:
         plain = threading.local if issubclass(self.cls, threading.local) else object
         setter = emit.constant(plain.__setattr__, "set_attribute")
-        deleter = emit.constant(object.__delattr__, "delete_attribute")
+        deleter = emit.constant(plain.__delattr__, "delete_attribute")
         for attr, value in self.attrs.items():
             if _is_shadowed(self.cls, attr):
                 text = "del {}.__dict__[{!r}]" if value is DELETED else "{}.__dict__[{!r}] = {}"

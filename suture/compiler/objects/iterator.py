@@ -5,12 +5,14 @@ from __future__ import annotations
 import collections
 from typing import Any
 
+from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.core import Mutable, Raised, Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.generator import MadeByPython
 from suture.compiler.objects.methods import method
-from suture.runtime.iterators import advanced, outdated, taken
+from suture.runtime.iterators import advanced, outdated, outdated_set, taken
 
 
 class _End(Value):
@@ -200,14 +202,30 @@ class _Indexed:
         raise IndexError
 
 
+def made_of_changed(trace: Trace, of: Any) -> Any:
+    """Where an iterator over a container from outside is made that the region has changed: it can
+    be made real only behind that change, so if it leaves the region Python makes it. Else None."""
+    holder = getattr(of, "owner", of)  # of an instance's dict
+    if of.source is None or not holder.changed:
+        return None
+    frame = trace.frames[-1]
+    position = (frame.code.code, frame.ip)
+    if position in trace.region.plan.by_python:
+        raise Break(objects.UNKNOWN_OBJECT, operation="iterate over", object=of.describe())
+    return position
+
+
 class DictIterator(Iterator):
     """Over a dict's keys, values or items; the dict must not change its size meanwhile."""
 
-    __slots__ = ("at", "inserted", "keys", "of", "reverse", "size", "what")
+    __slots__ = ("at", "inserted", "keys", "of", "position", "reverse", "size", "what")
 
-    def __init__(self, of: Any, what: str, keys: list[Any], reverse: bool = False) -> None:
+    def __init__(
+        self, of: Any, what: str, keys: list[Any], reverse: bool = False, position: Any = None
+    ) -> None:
         super().__init__(None)
         self.of = of
+        self.position = position  # where it was made, if the dict held other keys before
         self.what = what
         self.keys = keys
         self.at = 0
@@ -260,8 +278,10 @@ class DictIterator(Iterator):
             return "iter(())"
         if ordered and self._order_changed():
             return f"{emit.constant(outdated, 'outdated')}(ordered=True)"
-        if self.size < 0 or (self.of.backing is None and len(self.of.entries) != self.size):
+        if self.size < 0 or self.of.known_length() not in (None, self.size):
             return f"{emit.constant(outdated, 'outdated')}()"
+        if self.position is not None:
+            raise MadeByPython(self.position, "an iterator over a dict that was changed before")
         of = f"{emit.value(self.of)}.{self.what}()"
         made = f"reversed({of})" if self.reverse else f"iter({of})"
         name = str(emit.begin(self, made))
@@ -278,10 +298,11 @@ def dict_iterator_length_hint(self: DictIterator, trace: Trace) -> Value:
 class SetIterator(Iterator):
     """Over a set, which must not change its size meanwhile."""
 
-    __slots__ = ("at", "items", "of", "size")
+    __slots__ = ("at", "items", "of", "position", "size")
 
-    def __init__(self, of: Any, items: list[Any], size: int) -> None:
+    def __init__(self, of: Any, items: list[Any], size: int, position: Any = None) -> None:
         super().__init__(None)
+        self.position = position  # where it was made, if the set held other members before
         self.of = of
         self.items = items
         self.at = 0
@@ -305,7 +326,11 @@ class SetIterator(Iterator):
 
     def rebuild(self, emit: Emitter) -> str:
         if self.size == len(self.of.entries) and self.of.keeps_order():
+            if self.position is not None:
+                raise MadeByPython(self.position, "an iterator over a set that was changed before")
             return f"{emit.constant(advanced, 'advanced')}({emit.value(self.of)}, {self.at})"
+        if self.at <= len(self.items) and self.size != len(self.of.entries):
+            return f"{emit.constant(outdated_set, 'outdated')}()"
         inner = ", ".join(emit.value(i) for i in self.items[self.at :])
         return f"iter([{inner}])"
 

@@ -129,6 +129,10 @@ def sequence_len(self: Sequence, trace: Trace) -> Value:
 
 @method(Sequence, "__getitem__")
 def sequence_getitem(self: Sequence, trace: Trace, key: Value) -> Value:
+    if self.source is not None and not key.is_constant():
+        picked = picked_item(trace, self, key)
+        if picked is not None:
+            return picked
     where = abstract.index_of(trace, key, len(self.items), self.kind.__name__)
     if isinstance(where, slice):
         return self.made_like(self.items[where])
@@ -234,6 +238,12 @@ def proxy_of(item: Any) -> Any:
 
 
 # ---- declared here, as in `abstract`: other rooms have the bodies
+
+
+@declared
+def picked_item(trace: Trace, of: Sequence, key: Value) -> Value | None:
+    """`of[key]` where `key` is a number from outside that changes from call to call: the item that
+    it leads to in each call. None: the number had better be known."""
 
 
 @declared

@@ -22,6 +22,20 @@ class SwitchedLeaf(Tensor):
         raise Break(tensor_methods.SWITCHED_BEFORE, tensor=self.describe())
 
 
+class RenewedTensor(Tensor):
+    """A tensor from outside whose `.data` the program has set (`attrs` holds what to). Its node
+    shows the new memory with the old history; for the program it is what it was, such as a leaf."""
+
+    __slots__ = ()
+
+    def getattr(self, trace: Trace, name: str) -> Value:
+        if name == "is_leaf":
+            return Constant(True)  # guarded where the data was set
+        if name == "grad_fn":
+            return Constant(None)
+        return super().getattr(trace, name)
+
+
 class MadeLeaf(Tensor):
     """A parameter, or another leaf, made in the region. It is an input of the graph, which fills
     it; the variant makes it, empty, before it calls the graph, so that it is the same object

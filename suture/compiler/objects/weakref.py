@@ -6,10 +6,14 @@ import weakref
 from collections.abc import Hashable
 from typing import Any
 
+import torch
+
+from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.objects.instance import Opaque
 from suture.compiler.objects.real_object import RealObject
+from suture.runtime.predicates import has_callback
 from suture.runtime.reads import behind_proxy, dereferenced
 
 
@@ -23,6 +27,10 @@ class WeakReference(RealObject):
         referent = None if self.value() is None else self.call(trace, [], {})
         if referent is None:
             return super().hash_key(trace)
+        if isinstance(self.value(), torch.Tensor) and has_callback(self.value):
+            # It is no other reference to the tensor: to find it, Python compares the tensors.
+            what = f"references to {referent.describe()}"
+            raise Break(objects.UNKNOWN_OBJECT, operation="compare", object=what)
         return (weakref.ref, referent.hash_key(trace))
 
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:

@@ -12,6 +12,7 @@ from suture.compiler import abstract
 from suture.compiler.core import Mutable, Trace
 from suture.compiler.graph.builder import was_written
 from suture.compiler.objects import Tensor, Tuple
+from suture.compiler.objects.tensor_parameter import RenewedTensor
 from suture.runtime.reads import offset_of, storage_of
 from suture.torch_private.tensor_parts import is_traceable_wrapper_subclass
 
@@ -36,9 +37,10 @@ def guard_aliasing(trace: Trace) -> None:
         elif isinstance(variable, Mutable):
             others.append((source, type(variable)))
     writes = len(tensors) > 1 and trace.graph.writes()
+    renewed = any(type(t) is RenewedTensor for t in tensors)
     if writes:
         _guard_storages(trace, tensors)
-    if len(tensors) > 1 and (len(tensors) <= _FEW or writes):
+    if len(tensors) > 1 and (len(tensors) <= _FEW or writes or renewed):
         trace.guards.add(None, "distinct", tuple(t.source for t in tensors))
     if any(v.source is not None for v in trace.effects.touched.values()):
         for kind in {k for _, k in others}:
@@ -57,7 +59,11 @@ def _guard_storages(trace: Trace, tensors: list[Tensor]) -> None:
         first = firsts.setdefault(id(storage), storage_source)
         if first is not storage_source:
             trace.guards.add(first, "same", storage_source)
-    written = {id(s) for t, s in zip(tensors, storages) if was_written(t.value)}
+    # as they came in: `.data` may have been set since
+    came = {id(e.source): e.node.meta["val"] for e in trace.graph.inputs}
+    written = {
+        id(s) for t, s in zip(tensors, storages) if was_written(came.get(id(t.source), t.value))
+    }
     shared = [
         t
         for t, s in zip(tensors, storages)

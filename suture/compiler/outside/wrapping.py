@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import enum
+import sys
 import types
 import typing
 import weakref
@@ -348,8 +349,17 @@ def _class(trace: Trace, value: Any, source: Source | None) -> Value:
     if source is not None:
         if qualname_of(value).startswith(trace.region.own_names):
             return opaque(trace, value, source)  # defined anew in each call
+        if not _has_name(value) and is_unstable(trace, source, id(value), 1):
+            return opaque(trace, value, source)  # made anew in each call, by `type(...)` or so
         abstract.fix(trace, source, value)
     return Class(value, source if source is not None else pin(trace, value))
+
+
+def _has_name(cls: type) -> bool:
+    """Whether a class is found in its module under its name: such a one stays."""
+    home = vars(cls).get("__module__")
+    module = sys.modules.get(home) if type(home) is str else None
+    return module is not None and vars(module).get(qualname_of(cls)) is cls
 
 
 def _module(trace: Trace, value: object, source: Source | None) -> Value:

@@ -18,9 +18,10 @@ from suture.compiler.objects import (
 from suture.compiler.objects.array import Array
 from suture.compiler.objects.wraps import WRAPPERS
 from suture.compiler.outside.inputs import note_sizes, tensor_plan, wrap_number
+from suture.compiler.torch.array_memory import meets_written
 from suture.compiler.torch.arrays import is_number
 from suture.dynamic import NO_MARKS
-from suture.runtime.predicates import SameLayout
+from suture.runtime.predicates import SameLayout, is_writeable
 from suture.runtime.reads import number_in_scalar, tensor_of_scalar, tensor_over
 from suture.runtime.sources import Source
 
@@ -33,12 +34,13 @@ def _wrap_array(trace: Trace, value: Any, source: Source | None) -> Value:
     except (TypeError, ValueError):
         dtype = str(value.dtype)
         return Refused(value, source, lambda: Break(arrays.ARRAY_DTYPE, dtype=dtype))
-    if trace.numbers.arrays_written:
+    if meets_written(trace, real, source, True):
         return Refused(value, source, lambda: Break(arrays.ARRAY_METHOD, method="read"))
     over = source.call(tensor_over)
     plan = tensor_plan(trace, real, over, NO_MARKS)
     fake = trace.graph.fake_tensor(real, over, plan.context)
     node = trace.graph.add_input(source, real, fake, convert=tensor_over)
+    node.meta["writeable"] = is_writeable(value)
     if plan.context is None:
         trace.guards.add(source, "truth", SameLayout(value))
     else:  # its sizes have changed

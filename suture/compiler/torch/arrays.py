@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import operator
 import warnings
 from collections.abc import Callable
@@ -29,9 +30,10 @@ from suture.compiler.objects import (
     array,
 )
 from suture.compiler.objects.array import Array, numpy_dtype
+from suture.compiler.objects.array_flat import Flat, set_flat
 from suture.compiler.objects.bound_method import BoundMethod
 from suture.compiler.objects.wraps import WRAPPERS
-from suture.runtime.reads import tensor_over
+from suture.compiler.torch.array_memory import note_position, write_array
 
 _REDUCTIONS = frozenset(["sum", "prod", "max", "min", "mean", "amax", "amin", "argmax", "argmin"])
 _MADE = frozenset(
@@ -63,14 +65,6 @@ with contextlib.suppress(ImportError):  # torch works without it; nothing here i
 _NUMBERS = ("item", "tolist", "__int__", "__float__", "__index__", "__bool__")
 
 
-def write_array(trace: Trace, name: str) -> None:
-    """A change in place. Arrays from outside may share memory with other inputs in ways that a
-    graph does not see, so Python changes those."""
-    if any(entry.convert is tensor_over for entry in trace.graph.inputs):
-        raise Break(arrays.ARRAY_METHOD, method=name)
-    trace.numbers.arrays_written = True
-
-
 @implements(array.call_numpy)
 def call_numpy(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
     name = _numpy_name(real)
@@ -86,7 +80,28 @@ def call_numpy(trace: Trace, real: object, args: list[Any], kwargs: dict[str, An
     if not nodes.counterpart(name):
         raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy.{name}")
     made = _array_node(trace, nodes.array_function, [Constant(name), *args], kwargs, name)
-    return made if out is None else out
+    return _as_numpy_holds(made, name) if out is None else out
+
+
+def _as_numpy_holds(made: Any, name: str) -> Any:
+    """Several results in the container that NumPy gives them in: that differs from torch's, and
+    between releases of NumPy."""
+    kind = _containers().get(name) if isinstance(made, (List, Tuple)) else None
+    return made if kind is None else (List if kind is list else Tuple)(list(made.items))
+
+
+@functools.cache
+def _containers() -> dict[str, type]:
+    line, square = numpy.zeros(2), numpy.zeros((2, 2, 2))
+    found = {name: getattr(numpy, name)(line, line) for name in _OF_SEVERAL}
+    found |= {name: getattr(numpy, name)(square, 2) for name in _SPLITS}
+    return {name: type(result) for name, result in found.items()} | {
+        "gradient": type(numpy.gradient(square))
+    }
+
+
+_OF_SEVERAL = ("meshgrid", "broadcast_arrays", "atleast_1d", "atleast_2d", "atleast_3d")
+_SPLITS = ("split", "array_split", "hsplit", "vsplit", "dsplit")
 
 
 def _array_to_fill(
@@ -101,7 +116,7 @@ def _array_to_fill(
         return kwargs, None
     if not isinstance(out, Array) or out.is_scalar:
         raise Break(arrays.ARRAY_METHOD, method=name)
-    write_array(trace, name)
+    write_array(trace, out, name)
     return kwargs, out
 
 
@@ -135,13 +150,27 @@ def array_method(
         if array.number is not None and name in ("item", "tolist"):
             return array.number
         return abstract.tensor_method(trace, array.tensor, name, [], {})
+    if name == "item" and not kwargs:
+        return _item(trace, array, args)
     if not nodes.has_method(name):
         raise Break(arrays.ARRAY_METHOD, method=name)
     target = nodes.array_method
     if name in _CHANGES:
-        write_array(trace, name)
+        write_array(trace, array, name)
         target = nodes.array_method_
     return _array_node(trace, target, [array, Constant(name), *args], kwargs, name)
+
+
+def _item(trace: Trace, array: Array, args: list[Any]) -> Value:
+    """`array.item(3)` counts all elements, `array.item(1, 2)` is an index, as `array.item((1, 2))`
+    is."""
+    if len(args) == 1 and args[0].python_type() is not tuple:
+        array = array_method(trace, array, "ravel", [], {})  # type: ignore[assignment]
+    key = args[0] if len(args) == 1 else Tuple(list(args))
+    picked = array_operator(trace, "getitem", array, key)
+    if not isinstance(picked, Array) or not picked.is_scalar:
+        raise Break(arrays.ARRAY_METHOD, method="item")
+    return number_in(trace, picked)
 
 
 @implements(array.number_in)
@@ -175,13 +204,14 @@ def _array_operator(trace: Trace, name: str, *operands: Value) -> Any:
     changes = name.startswith("i") and name != "invert"
     if changes and isinstance(first, Array) and first.is_scalar:
         name, changes = _PLAIN.get(name, name[1:]), False  # scalars never change
-    if changes:
-        write_array(trace, f"__{name}__")
+    if changes and isinstance(first, Array):
+        write_array(trace, first, f"__{name}__")
     dtype = _result_dtype(name, operands)
     if dtype is None:
         raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of these operands")
     if name == "truediv" and dtype == numpy.float64:  # torch divides integers in float32
         operands = tuple(_as_doubles(trace, o) for o in operands)
+    operands = tuple(_as_number(o) for o in operands)  # the dtype of the result is looked at below
     target = nodes.array_operator_ if changes else nodes.array_operator
     made = _array_node(trace, target, [Constant(name), *operands], {}, name)
     if isinstance(made, Array) and isinstance(first, Array) and made.tensor is first.tensor:
@@ -189,6 +219,12 @@ def _array_operator(trace: Trace, name: str, *operands: Value) -> Any:
     if isinstance(made, Array) and numpy_dtype(made.tensor.value) != dtype:
         raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of these operands")
     return made
+
+
+def _as_number(operand: Value) -> Value:
+    """A known scalar of NumPy as the number of Python that it is."""
+    known = isinstance(operand, Constant) and isinstance(operand.value, numpy.generic)
+    return Constant(operand.constant().item()) if known else operand
 
 
 def _as_doubles(trace: Trace, operand: Value) -> Value:
@@ -200,7 +236,7 @@ def _as_doubles(trace: Trace, operand: Value) -> Value:
 
 @implements(array.array_store)
 def array_store(trace: Trace, array: Array, key: Value, value: Value) -> Value:
-    write_array(trace, "__setitem__")
+    write_array(trace, array, "__setitem__")
     _array_node(trace, nodes.array_setitem_, [array, key, value], {}, "__setitem__")
     return Constant(None)
 
@@ -218,6 +254,12 @@ def array_attribute(trace: Trace, array: Array, name: str) -> Value:
         return abstract.wrap(trace, numpy_dtype(value), None)
     if name == "itemsize":
         return Constant(numpy_dtype(value).itemsize)
+    if name == "nbytes":
+        return abstract.torch_attribute(trace, array.tensor, "nbytes")
+    if name == "strides" and array.source is not None:
+        return _strides(array)
+    if name == "flat":
+        return Flat(array)
     if name == "__class__":
         return abstract.wrap(trace, array.python_type(), None)
     if name in _COMPUTED:
@@ -233,12 +275,34 @@ def array_attribute(trace: Trace, array: Array, name: str) -> Value:
     raise Break(arrays.ARRAY_ATTRIBUTE, attribute=name)
 
 
+@implements(array.array_set_attribute)
+def array_set_attribute(trace: Trace, array: Array, name: str, value: Value) -> None:
+    if name != "flat":
+        raise Break(arrays.ARRAY_ATTRIBUTE, attribute=name)
+    set_flat(trace, array, value)
+
+
+def _strides(array: Array) -> Value:
+    """Of an array from outside, whose layout is guarded; that of a result is torch's business."""
+    value = array.tensor.value
+    strides = value.stride()
+    if not all(type(stride) is int for stride in strides):
+        raise Break(arrays.ARRAY_ATTRIBUTE, attribute="strides")
+    return Tuple([Constant(stride * value.element_size()) for stride in strides])
+
+
 def _array_node(
     trace: Trace, target: object, args: list[Any], kwargs: dict[str, Value], name: str
 ) -> Value:
+    frame = trace.frames[-1]
+    position = (frame.code.code, frame.ip)
+    if position in trace.region.plan.by_python:
+        raise Break(arrays.ARRAY_METHOD, method=name)
     plain = [_array_argument(trace, a, name) for a in args]
     named = {k: _array_argument(trace, v, name) for k, v in kwargs.items()}
-    return _as_arrays(abstract.call_torch(trace, target, plain, named))
+    made = abstract.call_torch(trace, target, plain, named)
+    note_position(made, position)
+    return _as_arrays(made)
 
 
 def _array_argument(trace: Trace, value: Value, name: str) -> Value:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -29,38 +30,94 @@ from suture.compiler.torch.tensor_attributes import tensor_attribute
 from suture.runtime.sources import pinned
 from suture.torch_private import autograd_parts, tensor_parts, thread_state
 
-_SIGNATURE = inspect.signature(torch.Tensor.backward)
+_METHOD = inspect.signature(torch.Tensor.backward)
+_FUNCTION = inspect.signature(torch.autograd.backward)
 _HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call of backward(): the losses, what to start from, and the leaves that get gradients
+    (None: all that are come to). `position` is that of the call."""
+
+    losses: list[Tensor]
+    starts: list[Tensor | None]
+    keeps: bool
+    wanted: list[Tensor] | None
+    position: Any
 
 
 @handles("Tensor.backward")
 def _backward(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
     refused = Break(tensors.BACKWARD_CALL, call=f"{tensor.describe()}.backward()")
-    frame = trace.frames[-1]
-    position = (frame.code.code, frame.ip)
-    if position in trace.region.plan.by_python or _is_watched(trace):
+    options = _options(trace, _METHOD, [tensor, *args], kwargs, refused)
+    return _differentiate(trace, options, [tensor], [options["gradient"]], refused)
+
+
+@handles("autograd_backward")
+def _backward_of_several(
+    trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
+    refused = Break(tensors.BACKWARD_CALL, call="torch.autograd.backward()")
+    options = _options(trace, _FUNCTION, args, kwargs, refused)
+    losses = _listed(trace, options["tensors"])
+    starts = _listed(trace, options["grad_tensors"])
+    if not losses or _known(options["grad_variables"]) is not None:
+        raise refused
+    if starts is not None and len(starts) != len(losses):
+        raise refused
+    return _differentiate(trace, options, losses, starts or [None] * len(losses), refused)
+
+
+def _options(
+    trace: Trace, signature: inspect.Signature, args: list[Any], kwargs: Any, refused: Break
+) -> dict[str, Any]:
+    """The arguments of a call by name, where nothing but the call itself says what is done."""
+    if _position(trace) in trace.region.plan.by_python or _is_watched(trace):
         raise refused
     try:
-        given = _SIGNATURE.bind(tensor, *args, **kwargs)
+        given = signature.bind(*args, **kwargs)
     except TypeError:
         raise refused from None
     given.apply_defaults()
-    options = given.arguments
+    return given.arguments
+
+
+def _position(trace: Trace) -> Any:
+    frame = trace.frames[-1]
+    return frame.code.code, frame.ip
+
+
+def _listed(trace: Trace, value: Any) -> list[Any] | None:
+    """One tensor, or several, as a list; None for none."""
+    if _known(value) is None:
+        return None
+    return [value] if isinstance(value, Tensor) else list(abstract.unpack(trace, value))
+
+
+def _differentiate(
+    trace: Trace, options: dict[str, Any], losses: list[Any], starts: list[Any], refused: Break
+) -> Value:
     keeps = _known(options["retain_graph"])
-    if _known(options["create_graph"]) is not False or _known(options["inputs"]) is not None:
+    if _known(options["create_graph"]) is not False or keeps not in (None, False, True):
         raise refused
-    if keeps not in (None, False, True):
+    starts = [None if _known(start) is None else start for start in starts]
+    for loss, start in zip(losses, starts):
+        if not is_plain(loss) or loss.value.grad_fn is None:
+            raise refused
+        if start is None and loss.value.numel() != 1:
+            raise refused  # Python says what is wrong
+        if start is not None and not _is_gradient_of(start, loss):
+            raise refused
+    wanted = _listed(trace, options["inputs"])
+    if wanted is not None and not (wanted and all(_is_leaf(one) for one in wanted)):
         raise refused
-    start = options["gradient"]
-    start = None if _known(start) is None else start
-    if not is_plain(tensor) or tensor.value.grad_fn is None:
-        raise refused
-    if start is None and tensor.value.numel() != 1:
-        raise refused  # Python says what is wrong
-    if start is not None and not _is_gradient_of(start, tensor):
-        raise refused
-    _run(trace, tensor, start, bool(keeps), position, refused)
+    _run(trace, _Call(losses, starts, bool(keeps), wanted, _position(trace)), refused)
     return Constant(None)
+
+
+def _is_leaf(value: Any) -> bool:
+    return is_plain(value) and value.value.is_leaf and value.value.requires_grad
 
 
 def _is_watched(trace: Trace) -> bool:
@@ -87,41 +144,54 @@ def _is_gradient_of(start: Any, tensor: Tensor) -> bool:
     return same and start.value.dtype == tensor.value.dtype
 
 
-def _run(
-    trace: Trace, loss: Tensor, start: Tensor | None, keeps: bool, position: Any, refused: Break
-) -> None:
+def _run(trace: Trace, call: _Call, refused: Break) -> None:
     derivatives = trace.graph.derivatives
     with trace.graph.fake:
-        found = derivatives.reach_leaves(loss.value)
-    leaves = [_leaf(trace, fake) for fake in found.leaves]
+        found = derivatives.reach_leaves([loss.value for loss in call.losses])
+    reached = [fake for fake in found.leaves if _is_wanted(fake, call.wanted)]
+    leaves = [_leaf(trace, fake) for fake in reached]
     if found.outside or not leaves or any(leaf is None for leaf in leaves):
         raise refused
     before = [tensor_attribute(trace, leaf, "grad") for leaf in leaves]
     if not all(_takes(leaf, grad) for leaf, grad in zip(leaves, before)):
         raise refused
-    freed = [] if keeps else saving(found.run)
-    nodes = tuple(abstract.proxy(trace, leaf) for leaf in leaves)
-    grads = (abstract.proxy(trace, start),) if start is not None else None
-    options = {"retain_graph": keeps, "allow_unused": True}
-    try:
-        node, made = trace.graph.call(
-            "call_function",
-            torch.autograd.grad,
-            ((abstract.proxy(trace, loss),), nodes, grads),
-            options,
-        )
-    except OpFailed:
-        raise refused from None
+    if call.wanted is not None:
+        with trace.graph.fake:  # the engine runs what leads there, and frees no more
+            some = derivatives.reach([loss.value for loss in call.losses], reached)
+        found.run = some.run
+    freed = [] if call.keeps else saving(found.run)
+    node, made = _gradients(trace, call, leaves, refused)
     if not all(_fits(leaf, value) for leaf, value in zip(leaves, made)):
         raise refused
     _guard(trace, found, leaves)
-    derivatives.note_freed(freed, position)
-    derivatives.losses[id(loss.value)] = (loss.value, position)
+    derivatives.note_freed(freed, call.position)
+    for loss in call.losses:
+        derivatives.losses[id(loss.value)] = (loss.value, call.position)
     uses = _uses_of_storages(trace)
     for number, (leaf, grad, value) in enumerate(zip(leaves, before, made)):
         if value is not None:
             new = abstract.from_value(trace, trace.graph.getitem(node, number, value), value)
             _accumulate(trace, leaf, grad, new, uses[tensor_parts.storage_key(value)] > 1)
+
+
+def _is_wanted(fake: torch.Tensor, wanted: list[Tensor] | None) -> bool:
+    return wanted is None or any(one.value is fake for one in wanted)
+
+
+def _gradients(trace: Trace, call: _Call, leaves: list[Any], refused: Break) -> tuple[Any, Any]:
+    """The node that computes the gradients of the leaves, and what it gives."""
+    nodes = tuple(abstract.proxy(trace, leaf) for leaf in leaves)
+    losses = tuple(abstract.proxy(trace, loss) for loss in call.losses)
+    starts = None
+    if any(start is not None for start in call.starts):
+        starts = tuple(abstract.proxy(trace, s) if s is not None else None for s in call.starts)
+    options = {"retain_graph": call.keeps, "allow_unused": True}
+    try:
+        return trace.graph.call(
+            "call_function", torch.autograd.grad, (losses, nodes, starts), options
+        )
+    except OpFailed:
+        raise refused from None
 
 
 def _leaf(trace: Trace, fake: torch.Tensor) -> Any:

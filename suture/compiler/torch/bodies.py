@@ -23,13 +23,15 @@ from suture.compiler.torch.tensors import op_failure
 @dataclass(slots=True, eq=False)
 class Body:
     """A traced function. `module` takes the flat arguments, then `lifted` (nodes of the graph
-    around it that it uses) and gives a tuple; `result` is the structure of what it returns."""
+    around it that it uses) and gives a tuple; `result` is the structure of what it returns, and
+    `outputs` are the graph values in it, as they are inside."""
 
     module: torch.fx.GraphModule
     lifted: list[torch.fx.Node]
     result: Any
     values: list[Any]  # the fake values of the tuple
     constants: bool  # whether the result holds something else than graph values
+    outputs: list[Any]
 
 
 _OF_BODIES = (
@@ -78,7 +80,7 @@ def trace_body(
         trace.effects.note_change()  # nodes of the body may be in the graph
     lifted = list(level.lifted)
     values = [v.value for v in outputs]
-    return Body(level.module(nodes), lifted, shape, values, _holds_others(shape))
+    return Body(level.module(nodes), lifted, shape, values, _holds_others(shape), outputs)
 
 
 def call_held(trace: Trace, module: object, name: str, nodes: list[Any], given: Any = ()) -> Value:

@@ -17,6 +17,7 @@ from suture.compiler.graph import OpFailed
 from suture.compiler.graph.derivatives import Reached, saving
 from suture.compiler.models import handles
 from suture.compiler.objects import Tensor, Tuple
+from suture.compiler.objects.tensor_parameter import RenewedTensor
 from suture.compiler.torch.subclasses import PLAIN
 from suture.torch_private import tensor_parts
 
@@ -133,8 +134,9 @@ def _is_none(value: Any) -> bool:
 
 
 def is_plain(value: object) -> bool:
-    """Whether a value is a tensor of no class of its own that can have a derivative."""
-    if not isinstance(value, Tensor) or value.cls not in PLAIN:
+    """Whether a value is a tensor of no class of its own that can have a derivative. One whose data
+    was set is two nodes, each with a part of it."""
+    if not isinstance(value, Tensor) or value.cls not in PLAIN or type(value) is RenewedTensor:
         return False
     return bool(value.value.requires_grad or value.value.dtype.is_floating_point)
 

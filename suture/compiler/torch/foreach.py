@@ -1,6 +1,8 @@
-"""Operations on lists of tensors, as optimizers write them when they are compiled.
+"""Operations as optimizers write them when they are compiled: on lists of tensors, and with factors
+that are tensors themselves.
 
-Where their factors are tensors, torch's kernels read those: so each tensor is computed on its own.
+torch's kernels read such factors, one by one, which a graph would wait for; and a compiler that
+knows the number in a tensor would take it for a constant. So they are multiplied with.
 """
 
 from __future__ import annotations
@@ -43,6 +45,30 @@ def _file(real: object, combine: Any) -> None:
         return Constant(None)
 
     handles(real)(handler)
+
+
+def _file_method(name: str, combine: Any) -> None:
+    """`tensor.addcmul_(a, b, value=factor)` and its like, if the factor is a tensor."""
+
+    def handler(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        factor = kwargs.get("value")
+        if len(args) != 2 or len(kwargs) != 1 or not _multiplies(factor, tensor):
+            return abstract.add_node(trace, "call_method", name, [tensor, *args], kwargs)
+        change = abstract.call_torch(trace, combine, args, {})
+        scaled = abstract.call_torch(trace, torch.mul, [change, factor], {})
+        return abstract.add_node(trace, "call_method", "add_", [tensor, scaled], {})
+
+    handles(f"Tensor.{name}")(handler)
+
+
+def _multiplies(factor: Any, tensor: Tensor) -> bool:
+    """Whether a factor is one number in a tensor, which may be multiplied with instead of read."""
+    if not isinstance(factor, Tensor) or not tensor.value.is_floating_point():
+        return False
+    value = factor.value
+    near = value.device.type == "cpu" or value.device == tensor.value.device
+    real = value.is_floating_point() or value.dtype is torch.int64
+    return near and real and value.dim() == 0 and not value.requires_grad
 
 
 def _file_fused(real: Any) -> None:
@@ -89,3 +115,5 @@ for _fused in (
     _file_fused(_fused)
 _file(operators.foreach_addcdiv, torch.div)
 _file(operators.foreach_addcmul, torch.mul)
+_file_method("addcdiv_", torch.div)
+_file_method("addcmul_", torch.mul)

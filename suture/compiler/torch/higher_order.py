@@ -62,13 +62,13 @@ def _body(
     body: Body = trace_body(trace, name, fn, structure, operands, values)
     if versions != [version_of(v) for v in values if isinstance(v, torch.Tensor)]:
         raise Break(higher_order.BODY_MUTATES)
-    _refuse_aliases(values, body.values)
+    refuse_aliases([*values, *(n.meta["example_value"] for n in body.lifted)], body.values)
     if body.constants:
         raise _refuse(name, "it returns something that is no tensor")
     return body
 
 
-def _refuse_aliases(inputs: list[Any], outputs: list[Any]) -> None:
+def refuse_aliases(inputs: list[Any], outputs: list[Any]) -> None:
     """A body gives tensors of its own: none of its inputs, none of them twice."""
     seen = {tensor_parts.storage_key(v) for v in inputs if isinstance(v, torch.Tensor)}
     for value in outputs:
@@ -121,7 +121,7 @@ def _give_one(module: torch.fx.GraphModule) -> None:
     module.recompile()
 
 
-def _emit(
+def emit(
     trace: Trace,
     name: str,
     op: object,
@@ -135,7 +135,7 @@ def _emit(
     return abstract.from_value(trace, node, value)
 
 
-def _fresh(trace: Trace, body: Body, nodes: list[torch.fx.Node]) -> Any:
+def fresh(trace: Trace, body: Body, nodes: list[torch.fx.Node]) -> Any:
     """The fake result of a body on the values of these nodes."""
     try:
         return trace.graph.execute(
@@ -167,10 +167,10 @@ def _cond(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
     shape = bodies[0].result
     union, modules = _shared(trace, bodies)
     nodes = [*(o.node for o in given), *union]
-    outcomes = [_fresh(trace, b, nodes) for b in bodies]
+    outcomes = [fresh(trace, b, nodes) for b in bodies]
     best = max(outcomes, key=lambda o: sum(v.requires_grad for v in o))
-    held = [trace.graph.held_module(m, f"cond_{w}") for m, w in zip(modules, ("true", "false"))]
-    flat = _emit(trace, "cond", target, (pred.node, *held, tuple(nodes)), tuple(best))
+    held = [trace.graph.held_body(m, f"cond_{w}") for m, w in zip(modules, ("true", "false"))]
+    flat = emit(trace, "cond", target, (pred.node, *held, tuple(nodes)), tuple(best))
     return trees.build(trace, shape, list(abstract.unpack(trace, flat)))
 
 
@@ -201,6 +201,10 @@ def _while_loop(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, 
     cond_fn, body_fn, carried, extra = _named(
         args, kwargs, "cond_fn body_fn carried_inputs additional_inputs"
     )
+    if not abstract.unpack(trace, extra):
+        counted = _counted_loop(trace, cond_fn, body_fn, carried)
+        if counted is not None:
+            return counted
     given = _operands(trace, "while_loop", carried)
     if abstract.unpack(trace, extra) or not all(isinstance(g, Tensor) for g in given):
         raise _refuse("while_loop", "it carries something that is no tensor")
@@ -210,11 +214,45 @@ def _while_loop(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, 
     shape = bodies[1].result
     union, modules = _shared(trace, bodies)
     _give_one(modules[0])
-    outcome = _fresh(trace, bodies[1], [*(g.node for g in given), *union])
-    held = [trace.graph.held_module(m, f"while_{w}") for m, w in zip(modules, ("cond", "body"))]
+    outcome = fresh(trace, bodies[1], [*(g.node for g in given), *union])
+    held = [trace.graph.held_body(m, f"{w}_fn") for m, w in zip(modules, ("cond", "body"))]
     nodes = (*held, tuple(g.node for g in given), tuple(union))
-    flat = _emit(trace, "while_loop", target, nodes, tuple(outcome))
+    flat = emit(trace, "while_loop", target, nodes, tuple(outcome))
     return trees.build(trace, shape, list(abstract.unpack(trace, flat)))
+
+
+_MOST_TURNS = 64  # of a loop that is part of the graph turn by turn
+
+
+def _counted_loop(trace: Trace, cond_fn: Any, body_fn: Any, carried: Value) -> Value | None:
+    """A loop that carries numbers of Python and ends by them alone: the graph has its turns one
+    after the other. None if it carries none; refused if data decides, or there are many turns."""
+    state = list(abstract.unpack(trace, carried))
+    if all(isinstance(v, Tensor) for v in state):
+        return None
+    first = [v.value for v in state if isinstance(v, Tensor)]
+    if any(value.requires_grad for value in first) and torch.is_grad_enabled():
+        raise _refuse("while_loop", "it is not differentiable")
+    for turn in range(_MOST_TURNS + 1):
+        more = abstract.call(trace, cond_fn, state, {})
+        if isinstance(more, Tensor) or (isinstance(more, Symbol) and _from_data(trace, more)):
+            raise _refuse("while_loop", "data decides when it ends, and it carries a number")
+        if not abstract.truth(trace, more):
+            return Tuple(state if turn else [_copy(trace, v) for v in state])
+        around = [n.meta.get("example_value") for n in trace.graph.levels.top.graph.nodes]
+        state = list(abstract.unpack(trace, abstract.call(trace, body_fn, state, {})))
+        made = [v.value for v in state if isinstance(v, Tensor)]
+        refuse_aliases(around, made)
+        if not _alike(made, first):
+            raise _refuse("while_loop", "its body gives other shapes or types than it takes")
+        if not all(isinstance(v, Tensor) or v.python_type() is int for v in state):
+            raise _refuse("while_loop", "it carries something that is no tensor")
+    raise _refuse("while_loop", "it has many turns, and it carries a number")
+
+
+def _copy(trace: Trace, value: Value) -> Value:
+    is_tensor = isinstance(value, Tensor)
+    return abstract.add_node(trace, "call_method", "clone", [value], {}) if is_tensor else value
 
 
 @handles("higher_order.map_impl")
@@ -234,9 +272,9 @@ def _map(
     length = xs[0].value.shape[0]
     with trace.graph.fake:
         values = tuple(_stacked(v, length) for v in body.values)
-    held = trace.graph.held_module(body.module, "map_body")
+    held = trace.graph.held_body(body.module, "map_body")
     nodes = (held, tuple(x.node for x in xs), (*(o.node for o in others), *body.lifted))
-    flat = _emit(trace, "map", target, nodes, values)
+    flat = emit(trace, "map", target, nodes, values)
     return trees.build(trace, body.result, list(abstract.unpack(trace, flat)))
 
 
@@ -259,9 +297,9 @@ def _scan(
     with trace.graph.fake:
         ends = [v.clone() for v in body.values[: len(carried)]]
         stacked = [_stacked(v, length) for v in body.values[len(carried) :]]
-    held = trace.graph.held_module(body.module, "scan_body")
+    held = trace.graph.held_body(body.module, "scan_combine_fn")
     nodes = (held, [c.node for c in carried], [x.node for x in xs], tuple(body.lifted))
-    flat = _emit(trace, "scan", target, nodes, (*ends, *stacked))
+    flat = emit(trace, "scan", target, nodes, (*ends, *stacked))
     return trees.build(trace, body.result, list(abstract.unpack(trace, flat)))
 
 
@@ -292,7 +330,7 @@ def _checkpoint(
             higher_order.BODY_SIDE_EFFECT, operator="checkpoint", object="a tensor that it uses"
         )
     with NotesSeeded() as draws:
-        values = tuple(_fresh(trace, body, nodes))
+        values = tuple(fresh(trace, body, nodes))
     if draws.seen and options.get("preserve_rng_state") is False:
         raise Break(calls.PYTHON_FUNCTION_RUN, module="torch.utils.checkpoint",
                     qualname="checkpoint",
@@ -301,7 +339,7 @@ def _checkpoint(
         return abstract.tail_call(trace, fn, given, named)
     if context not in (None, noop_context_fn):
         body.module.meta["_checkpoint_context_fn"] = context  # where torch's backends look for it
-    held = trace.graph.held_module(body.module, "checkpointed")
+    held = trace.graph.held_body(body.module, "wrap_body")
     lifted = torch.fx.map_arg((held, *nodes), trace.graph.levels.lift)
     kept = {"use_reentrant": options.get("use_reentrant", True), **options}
     op = torch.ops.higher_order.tag_activation_checkpoint
@@ -377,9 +415,9 @@ def _associative_scan(
     body = _body(trace, "associative_scan", fn, [*xs, *xs], [*rows, *(r.clone() for r in rows)])
     if not _alike(body.values, rows):
         raise _refuse("associative_scan", "it gives other shapes or types than it takes")
-    held = trace.graph.held_module(body.module, "associative_scan_body")
+    held = trace.graph.held_body(body.module, "associative_scan_combine_fn")
     nodes = (held, [x.node for x in xs], tuple(body.lifted))
-    flat = _emit(trace, "associative_scan", target, nodes, whole)
+    flat = emit(trace, "associative_scan", target, nodes, whole)
     return trees.build(trace, body.result, list(abstract.unpack(trace, flat)))
 
 
@@ -398,41 +436,6 @@ def _public(name: str) -> None:
 
 for _name in ("map", "scan", "associative_scan", "while_loop"):
     _public(_name)
-
-
-@handles("higher_order.wrap")
-def _wrap(
-    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
-) -> Value:
-    """A call that stays one node, with the function's graph inside."""
-    return _around(trace, target, args, kwargs, {})
-
-
-@handles("higher_order.base_hop")
-def _marked(
-    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
-) -> Value:
-    """The same with keywords that say something of the call, to passes over the graph."""
-    return _around(
-        trace, target, args, {}, {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
-    )
-
-
-def _around(
-    trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value], marks: dict[str, Any]
-) -> Value:
-    fn, *given = args
-    name = target.name()
-    leaves: list[Any] = []
-    structure = tuple(trees.flatten(trace, a, leaves) for a in given)
-    values = [v.value for v in leaves]
-    body = trace_body(trace, name, fn, structure, leaves, values, kwargs)
-    nodes = [*(v.node for v in leaves), *body.lifted]
-    _refuse_aliases([n.meta["example_value"] for n in nodes], body.values)
-    outcome = tuple(_fresh(trace, body, nodes))
-    held = trace.graph.held_module(body.module, f"{name}_body")
-    flat = _emit(trace, name, target, (held, *nodes), outcome, marks)
-    return trees.build(trace, body.result, list(abstract.unpack(trace, flat)))
 
 
 @handles(

@@ -32,7 +32,7 @@ def _storage_offset(
         found = tensor.value.storage_offset()
     if not is_literal(found):
         return abstract.add_node(trace, "call_method", "storage_offset", [tensor, *args], kwargs)
-    for source, example in _memory_of(trace, tensor):
+    for source, example in memory_of(trace, tensor):
         offset = offset_of(example)
         path = f"{source.path()}.storage_offset()"
         if not trace.region.history.same_number(path, offset):
@@ -67,7 +67,7 @@ def _as_strided(
     if given is None or (given.is_constant() and given.constant() is None):
         return abstract.call_torch(trace, target, args, kwargs)
     if args and isinstance(args[0], Tensor):
-        for source, example in _memory_of(trace, args[0]):
+        for source, example in memory_of(trace, args[0]):
             if offset_of(example) != 0:
                 raise _unknown(args[0])
             trace.guards.add(source.call(offset_of), "equals", 0)
@@ -92,7 +92,7 @@ def _scatter_method(
     return _as_strided(trace, torch.as_strided_scatter, [tensor, *args], kwargs)
 
 
-def _memory_of(trace: Trace, tensor: Tensor) -> list[tuple[Any, torch.Tensor]]:
+def memory_of(trace: Trace, tensor: Tensor) -> list[tuple[Any, torch.Tensor]]:
     """The inputs in whose memory a tensor lies: source and example of each."""
     if is_traceable_wrapper_subclass(tensor.value):
         raise _unknown(tensor)

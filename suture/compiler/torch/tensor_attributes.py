@@ -48,7 +48,9 @@ _COMPUTED = frozenset({"T", "mT", "H", "mH", "real", "imag"})
 
 @implements(tensor.tensor_attribute)
 def tensor_attribute(trace: Trace, tensor: Tensor, name: str) -> Value:
-    if tensor.attrs is not None and name in tensor.attrs:
+    if (
+        tensor.attrs is not None and name in tensor.attrs and name != "data"
+    ):  # another one each time
         return tensor.attrs[name]
     if tensor.cls not in PLAIN:
         own = subclass_attribute(trace, tensor, name)

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from suture.breaks import Break, autograd, tensors
+from suture.breaks import Break, arrays, autograd, tensors
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace
@@ -14,6 +14,7 @@ from suture.compiler.graph.known import may_be_known
 from suture.compiler.objects import Tensor
 from suture.compiler.outside.identity import owner_of_parameter, stays_same
 from suture.compiler.outside.inputs import note_input, note_known, tensor_plan
+from suture.compiler.torch.array_memory import meets_written
 from suture.compiler.torch.subclasses import DISABLED, is_subclass, plain_example, plain_tensor
 from suture.compiler.torch.wrappers import is_wrapper_class, wrap_wrapper
 from suture.dynamic import marks_of
@@ -31,6 +32,8 @@ def wrap_tensor(trace: Trace, value: torch.Tensor, source: Source) -> Tensor:
     example = value if convert is None else plain_example(value)
     with tensor_parts.DisableTorchFunctionSubclass():  # looking at it runs no code of its class
         refuse_tensor(trace, example, source, type(value))
+        if trace.numbers.arrays_written and meets_written(trace, example, source, False):
+            raise Break(arrays.ARRAY_METHOD, method="read")
     plan = tensor_plan(
         trace, example, source, trace.region.history.said(source.path(), marks_of(value))
     )

@@ -14,6 +14,7 @@ from suture.compiler.graph.reshaped import keep_shape
 from suture.compiler.models import handles
 from suture.compiler.objects import Class, Constant, Size, Tensor
 from suture.compiler.objects.tensor_parameter import SwitchedLeaf
+from suture.compiler.torch.new_data import set_data
 from suture.compiler.torch.parameters import make_leaf_in_place
 from suture.torch_private import autograd_parts
 
@@ -42,9 +43,14 @@ def _requires_grad(
         trace, given
     ):
         return tensor
+    refused = Break(tensor_methods.REQUIRES_GRAD_CALL, tensor=tensor.describe())
+    return _require_grad(trace, tensor, given, refused)
+
+
+def _require_grad(trace: Trace, tensor: Tensor, given: Value, refused: Break) -> Value:
+    """Set requires_grad to what it is not yet; Break if Python has to do it."""
     if tensor.source is None and tensor.value.is_leaf and not torch.is_grad_enabled():
         return abstract.add_node(trace, "call_method", "requires_grad_", [tensor, given], {})
-    refused = Break(tensor_methods.REQUIRES_GRAD_CALL, tensor=tensor.describe())
     if not abstract.truth(trace, given):
         raise refused
     make_leaf_in_place(trace, tensor, refused)
@@ -124,11 +130,23 @@ def _left_to_python(entry: Any) -> Callable[..., Any]:
 
 for _name, _entry in (
     ("resize_as_", tensor_methods.RESIZE_AS),
-    ("set_", tensor_methods.SET),
     ("sparse_resize_", tensor_methods.SPARSE_RESIZE),
     ("sparse_resize_and_clear_", tensor_methods.SPARSE_CLEAR),
 ):
     handles(f"Tensor.{_name}")(_left_to_python(_entry))
+
+
+@handles("Tensor.set_")
+def _set(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """A tensor without history that is made here shows the memory of another from then on. Who
+    holds a tensor from outside would see that it was written, also by its version."""
+    refused = Break(tensor_methods.SET, tensor=tensor.describe())
+    if len(args) != 1 or kwargs or tensor.source is not None or not isinstance(args[0], Tensor):
+        raise refused
+    if args[0].value.requires_grad or args[0].value.dtype != tensor.value.dtype:
+        raise refused
+    set_data(trace, tensor, args[0], refused)
+    return tensor
 
 
 @handles("Tensor.__deepcopy__")
@@ -143,7 +161,6 @@ def _deepcopy(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str,
 
 @handles(
     "Tensor.storage",
-    "Tensor.untyped_storage",
     "Tensor._typed_storage",
     "Tensor.data_ptr",
     "Tensor.storage_type",
@@ -188,7 +205,9 @@ def set_attribute(trace: Trace, tensor: Tensor, name: str, value: Value) -> None
         if isinstance(value, Tensor) and value.value.dtype != tensor.value.dtype:
             dtype = str(value.value.dtype)
             raise Break(tensor_methods.SET_DATA_DTYPE, tensor=tensor.describe(), dtype=dtype)
-        raise Break(tensor_methods.SET_DATA, tensor=tensor.describe())
+        refused = Break(tensor_methods.SET_DATA, tensor=tensor.describe())
+        set_data(trace, tensor, value, refused)
+        return
     if name == "requires_grad":
         known = value.is_constant() and isinstance(value.constant(), bool)
         if _switch(trace, tensor, value):
@@ -196,7 +215,11 @@ def set_attribute(trace: Trace, tensor: Tensor, name: str, value: Value) -> None
         if known and value.constant() == bool(tensor.value.requires_grad):
             return
         text = str(value.constant()) if known else value.describe()
-        raise Break(tensor_methods.REQUIRES_GRAD_SET, tensor=tensor.describe(), value=text)
+        refused = Break(tensor_methods.REQUIRES_GRAD_SET, tensor=tensor.describe(), value=text)
+        if not known or tensor.source is not None:
+            raise refused
+        _require_grad(trace, tensor, value, refused)
+        return
     if tensor.cls not in _PLAIN and abstract.set_in_class(trace, tensor, name, value):
         return
     is_grad = name == "grad" and tensor.value.is_leaf

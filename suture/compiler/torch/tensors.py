@@ -190,7 +190,7 @@ def from_value(trace: Trace, node: torch.fx.Node, value: object) -> Any:
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
         return symbol(trace, node, value)
     if is_literal(value) and not isinstance(value, tuple):
-        return Constant(value)
+        return Constant(value + 0 if type(value) is int else value)  # a new object, as Python's
     if isinstance(value, (tuple, list)):
         items = [
             from_value(trace, trace.graph.getitem(node, i, v), v)
@@ -226,7 +226,7 @@ def symbol(
     """A symbolic number; a constant if torch knows its value."""
     known = value.node.maybe_as_int() if isinstance(value, torch.SymInt) else None
     if known is not None:
-        return Constant(known)
+        return Constant(known + 0)  # an object of its own, as each operation of Python makes one
     return Symbol(node, value)
 
 

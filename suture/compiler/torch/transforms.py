@@ -3,7 +3,8 @@ traced body. Backends trace through it, as torch itself does."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -17,7 +18,7 @@ from suture.compiler.objects import Constant, Tuple
 from suture.compiler.torch import trees
 from suture.compiler.torch.bodies import call_held, trace_body
 from suture.compiler.torch.seeded import NotesSeeded
-from suture.torch_private import functorch_parts
+from suture.torch_private import functorch_parts, thread_state
 from suture.torch_private.tensor_parts import broadcast_to_and_flatten, pytree
 
 
@@ -83,7 +84,8 @@ def apply(
     try:
         if _is_second_order_mapped(trace.modes.transforms):
             raise _refuse("vmap", "fake tensors cannot map forward over reverse mode")
-        body = trace_body(trace, name, fn, structure, leaves, given, kwargs)
+        with _forward_mode_on() if name in _FORWARD else contextlib.nullcontext():
+            body = trace_body(trace, name, fn, structure, leaves, given, kwargs)
     finally:
         trace.modes.transforms.pop()
     result = trees.plain(trace, body.result)
@@ -91,6 +93,19 @@ def apply(
     module = Transformed(body.module, transform, plain, result, len(leaves))
     nodes = [leaf.node for leaf in leaves] + body.lifted
     return call_held(trace, module, name, nodes, leaves)
+
+
+_FORWARD = ("jvp", "jacfwd", "hessian")  # transforms that switch forward mode on around the body
+
+
+@contextlib.contextmanager
+def _forward_mode_on() -> Iterator[None]:
+    before = thread_state.is_fwd_grad_enabled()
+    thread_state.set_fwd_grad_enabled(True)
+    try:
+        yield
+    finally:
+        thread_state.set_fwd_grad_enabled(before)
 
 
 def _is_second_order_mapped(names: list[str]) -> bool:

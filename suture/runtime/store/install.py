@@ -224,6 +224,8 @@ class _Reading:
             self.values.append(value)
 
     def _below(self, base: Source, step: Any) -> Source:
+        if step[0] == source_paths.PICK:
+            return base.pick(self.sources[step[1]])
         if step[0] == source_paths.ITEM:
             return base.item(self.ref(step[1]))
         if step[0] != source_paths.CALL:
@@ -244,7 +246,10 @@ class _Reading:
         """The value at a source."""
         found = self.values[at]
         if type(found) is _Late:
-            found = self.values[at] = source_paths.read(found.source, self.value(found.base))
+            below, source = self.value(found.base), found.source
+            if source.kind == source_paths.PICK:
+                source = self.sources[found.base].index(self.value(self.sources.index(source.arg)))
+            found = self.values[at] = source_paths.read(source, below)
         return found
 
     def _argument(self, at: Any, kind: str, arg: Any) -> Any:

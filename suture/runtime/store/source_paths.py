@@ -15,6 +15,7 @@ from suture.runtime.store.literals import Unstorable
 _PLAIN = ("dict", "cell", "type", "code")  # steps without an argument
 _BY_NAME = ("attr", "mro_attr", "kwdefault")
 _BY_NUMBER = ("index", "closure", "default", "key")
+PICK = "pick"  # whose argument, a source, is written by whoever numbers sources
 # Steps whose argument, a key or a function that reads, is written by whoever knows objects.
 ITEM, CALL = "item", "call"
 

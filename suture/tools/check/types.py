@@ -9,11 +9,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from suture.compiler.library import draws
 from suture.tools.check.scope import File, Function
 
 TENSOR, NUMBER = "tensor", "number"
 
 _NUMBERS = {"item"}
+DRAWN = frozenset(f"random.{function.__name__}" for function in draws.FUNCTIONS)
+# What gives as many elements as the data has of something, and what keeps their number.
+_FINDING = {"nonzero", "unique", "unique_consecutive", "masked_select", "argwhere"}
+_KEEPING = {"tolist", "cpu", "flatten", "squeeze", "long", "int", "sort", "t"}
+_GOING_OVER = {"enumerate", "zip", "reversed", "list", "tuple", "sorted", "range", "len"}
 _NOT_TENSORS = {
     "size", "dim", "ndimension", "numel", "nelement", "stride", "storage_offset", "element_size",
     "tolist", "numpy", "data_ptr", "is_contiguous", "is_floating_point", "is_complex", "get_device",
@@ -44,6 +50,7 @@ class Types:
         self.file = file
         self.layers = file.layers.get(owner, set())
         self.names: dict[str, str | None] = {}
+        self.sized: set[str] = set()  # names of what has as many elements as the data says
         evident = set(self._evident(function))
         arguments = function.args
         for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
@@ -122,6 +129,8 @@ class Types:
             and called not in _NOT
         ):
             return TENSOR
+        if called in DRAWN:
+            return NUMBER
         if called in ("float", "int") and node.args and self.of(node.args[0]):
             return NUMBER
         if isinstance(node.func, ast.Attribute) and self.of(node.func.value) == TENSOR:
@@ -131,9 +140,35 @@ class Types:
             return None if name in _NOT_TENSORS else TENSOR
         return None
 
+    def has_size_of_data(self, node: ast.expr) -> bool:
+        """Whether how many elements an expression has depends on the numbers in a tensor."""
+        match node:
+            case ast.Name(id=name):
+                return name in self.sized
+            case ast.Call(func=ast.Name(id=name)) if name in _GOING_OVER:
+                return any(self.has_size_of_data(arg) for arg in node.args)
+            case ast.Call(func=ast.Attribute(value=value, attr=name)):
+                if self.file.dotted(node.func) == "torch.where":
+                    return len(node.args) == 1
+                if name in _FINDING and self.of(node) == TENSOR:
+                    return True
+                return name in _KEEPING and self.has_size_of_data(value)
+            case ast.Subscript(value=value, slice=ast.Constant()):
+                return self._finds_tuple(value)
+        return False
+
+    def _finds_tuple(self, node: ast.expr) -> bool:
+        """Whether the elements of a tuple have the size of data: what `torch.where(mask)` gives."""
+        given = isinstance(node, ast.Call) and any(k.arg == "as_tuple" for k in node.keywords)
+        where = isinstance(node, ast.Call) and self.file.dotted(node.func) == "torch.where"
+        return (given or where) and self.has_size_of_data(node)
+
     def assign(self, target: ast.expr, value: ast.expr | None) -> None:
         """Note what a name is from here on."""
         if isinstance(target, ast.Name):
+            self.sized.discard(target.id)
+            if value is not None and self.has_size_of_data(value):
+                self.sized.add(target.id)
             self.names[target.id] = self.of(value) if value is not None else None
         elif isinstance(target, (ast.Tuple, ast.List)):
             values = value.elts if isinstance(value, (ast.Tuple, ast.List)) else None

@@ -14,7 +14,7 @@ from suture.breaks import calls, control_flow, objects, python, tensors
 from suture.compiler.calls import unmodelled
 from suture.tools.check.finding import Finding, make
 from suture.tools.check.scope import File, Function
-from suture.tools.check.types import NUMBER, TENSOR, Types
+from suture.tools.check.types import DRAWN, NUMBER, TENSOR, Types
 
 BRANCH = control_flow.TENSOR_BRANCH.number
 ASSERT = control_flow.TENSOR_ASSERT.number
@@ -154,7 +154,7 @@ class Walker(ast.NodeVisitor):
         if kind == TENSOR:
             self._add(number, test)
         elif kind == NUMBER:
-            self._add(NUMBER_DECISION, test)
+            self._add(NUMBER_DECISION, test, origin="a number that is known only when it runs")
 
     def visit_Assign(self, node: ast.Assign) -> None:
         self.visit(node.value)
@@ -167,11 +167,23 @@ class Walker(ast.NodeVisitor):
             self.types.assign(node.target, node.value)
 
     def visit_For(self, node: ast.For) -> None:
+        self._loop(node.iter)
         self.visit(node.iter)
         if isinstance(node.target, ast.Name):
             is_tensor = self.types.of(node.iter) == TENSOR
             self.types.names[node.target.id] = TENSOR if is_tensor else None
         self._visit_all([*node.body, *node.orelse])
+
+    def _loop(self, over: ast.expr) -> None:
+        """A loop over as many elements as the data has of something."""
+        if self.types.has_size_of_data(over):
+            self._add(
+                NUMBER_DECISION, over, origin=f"the number of elements of {ast.unparse(over)}"
+            )
+
+    def visit_comprehension(self, node: ast.comprehension) -> None:
+        self._loop(node.iter)
+        self.generic_visit(node)
 
     # ---- expressions
 
@@ -226,7 +238,7 @@ class Walker(ast.NodeVisitor):
             self._add(BRANCH, node)
 
     def _run_by_python(self, node: ast.Call, name: str) -> None:
-        number = number_of(name)
+        number = None if name in DRAWN else number_of(name)
         if number is not None:
             module, _, plain = name.rpartition(".")
             fields = {"function": name, "module": module, "qualname": plain, "method": plain}

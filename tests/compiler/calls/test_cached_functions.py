@@ -271,7 +271,7 @@ def test_a_function_of_a_package_that_raises_runs_each_time(package):
 def test_an_argument_without_a_hash_is_the_programs_error(package):
     def fn(x):
         try:
-            package.at_least(slice(1))
+            package.at_least(bytearray(b"2.9"))
         except TypeError as error:
             return x + len(str(error))
 

@@ -131,3 +131,17 @@ def test_failed_check_in_a_whole_graph_is_raised_each_time():
             compiled(-torch.ones(2))
         assert torch.equal(compiled(torch.ones(2)), torch.ones(2).sin() + 1)
     assert suture.stats().variants == 1
+
+
+def test_one_function_is_allowed_and_disallowed_in_turn():
+    def step(x):
+        return x * 2 + 1
+
+    def fn(x):
+        return step(x.sin()) + 1
+
+    for _ in range(2):
+        torch._dynamo.allow_in_graph(step)
+        check(fn, torch.ones(3), ops=[["sin", "step", "add"]])
+        torch._dynamo.disallow_in_graph(step)
+        check(fn, torch.ones(3), ops=[["sin"], ["add"]], breaks=["GB0007"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import re
 
 import torch
 
@@ -50,7 +49,7 @@ def step(x):
     return loss.detach()
 
 
-def test_a_training_step_is_compiled_again_for_its_state_and_its_count_only():
+def test_a_training_step_is_compiled_again_for_its_state_only():
     """The state of an optimizer hangs below its parameters, whose numbers change at each step."""
     start = copy.deepcopy((NET.state_dict(), OPTIMIZER.state_dict()))
     x = torch.ones(2, 3)
@@ -64,10 +63,7 @@ def test_a_training_step_is_compiled_again_for_its_state_and_its_count_only():
         results = [compiled(x) for _ in range(6)]
     # torch's optimizers count in float32 while they are compiled, and in Python otherwise.
     torch.testing.assert_close(results, eager, rtol=1e-4, atol=1e-4)
-    assert len(graphs) == 3 and not suture.stats().interpreted
+    assert len(graphs) == 2 and not suture.stats().interpreted
     state = f"{__name__}.OPTIMIZER.state"
-    reasons = [re.sub(r"Parameter \d+", "Parameter N", event.reasons[0]) for event in seen]
-    assert reasons == [
-        f"list({state}) == []: keys were [], are 2 objects",
-        f"number_in({state}[<Parameter N>]['step']) == 1.0: was 1.0, is 2.0",
-    ]
+    (event,) = seen
+    assert event.reasons[0] == f"list({state}) == []: keys were [], are 2 objects"

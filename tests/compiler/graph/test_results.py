@@ -6,8 +6,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from suture.compiler.graph import GraphBuilder
 from suture.compiler.graph.known import make_known, watched_mode
-from suture.compiler.graph.results import Results
+from suture.compiler.graph.results import Calls, Results
 from suture.torch_private.tensor_parts import storage_key
 from tests.harness import check
 
@@ -134,3 +135,85 @@ def test_layers_are_captured_as_before():
         return x
 
     check(fn, torch.randn(3, 4, requires_grad=True))
+
+
+# ---- whole calls
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """How many whole calls gave remembered results."""
+    seen = []
+    find = Calls.find
+
+    def counted(self, mode, key):
+        found = find(self, mode, key)
+        if isinstance(self, Calls):
+            seen.append(found is not None)
+        return found
+
+    monkeypatch.setattr(Calls, "find", counted)
+    return seen
+
+
+def _twice(op, target, *args, grad=False, **kwargs):
+    builder = GraphBuilder()
+    fakes = [
+        builder.fake.from_tensor(a, static_shapes=True) if isinstance(a, torch.Tensor) else a
+        for a in args
+    ]
+    with torch.set_grad_enabled(grad):
+        return [builder.execute(op, target, tuple(fakes), kwargs) for _ in range(2)]
+
+
+CALLS = {
+    "linear": (F.linear, torch.randn(2, 3, 4), torch.randn(5, 4)),
+    "matmul": (torch.matmul, torch.randn(2, 3, 4), torch.randn(4, 5)),
+    "add": (torch.add, torch.randn(2, 3), 1.5),
+    "conv": (torch.conv2d, torch.randn(1, 3, 8, 8), torch.randn(4, 3, 3, 3)),
+    "layer_norm": (torch.layer_norm, torch.randn(2, 3), [3]),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("grad", [False, True])
+def test_a_remembered_call_gives_what_the_first_gave(name, grad, calls):
+    target, *args = CALLS[name]
+    first, second = _twice("call_function", target, *args, grad=grad)
+    assert facts(first) == facts(second) and calls == [False, True]
+    assert first is not second and storage_key(first) != storage_key(second)
+
+
+def test_a_view_of_what_the_call_made_is_no_new_tensor(calls):
+    args = torch.randn(2, 3, 4), torch.randn(5, 4), torch.randn(5)
+    first, second = _twice("call_function", F.linear, *args)
+    assert first._is_view() and facts(first) == facts(second) and not any(calls)
+
+
+def test_a_call_that_autograd_records_is_made(calls):
+    weight = torch.randn(4, 4, requires_grad=True)
+    first, second = _twice("call_function", torch.matmul, weight, weight, grad=True)
+    assert first.grad_fn is not None and facts(first) == facts(second)
+    assert calls == []
+
+
+@pytest.mark.parametrize(
+    ("method", "args"),
+    [("add_", (1,)), ("view", (-1,)), ("contiguous", ()), ("t", ()), ("detach", ())],
+)
+def test_a_method_that_writes_or_shares_memory_is_called(method, args, calls):
+    first, second = _twice("call_method", method, torch.randn(4, 4), *args)
+    assert storage_key(first) == storage_key(second) and not any(calls)
+
+
+def test_what_is_only_read_is_no_call_to_remember(calls):
+    leaf = torch.randn(2, requires_grad=True)
+    leaf.grad = torch.ones(2)
+    first, second = _twice("call_function", getattr, leaf, "grad")
+    assert first is second and calls == []
+
+
+def test_modes_of_torch_are_asked(calls):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        made = _twice("call_function", torch.matmul, torch.randn(2, 2), torch.randn(2, 2))
+    assert [m.dtype for m in made] == [torch.bfloat16] * 2 and calls == []

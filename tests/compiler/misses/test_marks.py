@@ -140,3 +140,18 @@ def test_dynamic_true_and_false():
     calls = [(torch.randn(n, 4), n, n / 2) for n in (3, 5, 7)]
     assert compilations(lambda x, k, f: x * k + f, *calls, dynamic=True) == [1, 1, 1]
     assert compilations(lambda x, k, f: x * k + f, *calls, dynamic=False) == [1, 2, 3]
+
+
+def test_a_range_is_checked_at_each_call_that_has_the_mark():
+    suture.reset()
+    compiled = suture.compile(lambda x: x * 2, backend="eager")
+    for n in (5, 7, 10):
+        compiled(marked(n, torch._dynamo.mark_dynamic, min=4, max=10))
+    for n in (3, 20):
+        with pytest.raises(torch.fx.experimental.symbolic_shapes.ConstraintViolationError) as error:
+            compiled(marked(n, torch._dynamo.mark_dynamic, min=4, max=10))
+        assert isinstance(error.value, suture.exc.ConstraintViolation)
+        assert f"is {n}, but mark_dynamic promised min=4, max=10" in str(error.value)
+    assert suture.stats().variants == 1
+    torch.testing.assert_close(compiled(torch.ones(20, 4)), torch.full((20, 4), 2.0))
+    assert suture.stats().variants == 2

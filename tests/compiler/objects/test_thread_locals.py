@@ -96,3 +96,34 @@ def test_all_attributes_are_listed_after_one_was_set():
         return x + 1, HELD.__dict__["listed"], vars(HELD)["listed"]
 
     check(fn, torch.ones(2), graphs=None, breaks=None)
+
+
+def test_what_the_thread_held_before_is_deleted():
+    local = threading.local()
+
+    def fn(x):
+        value = local.kept
+        del local.kept
+        try:
+            return local.kept
+        except AttributeError as error:
+            return x * value, str(error), hasattr(local, "kept"), getattr(local, "kept", 3)
+
+    def make():
+        local.kept = 4
+        return (torch.ones(2),)
+
+    check(fn, make=make, graphs=1)
+    assert not hasattr(local, "kept")
+
+
+def test_deleting_what_is_not_there():
+    local = threading.local()
+
+    def fn(x):
+        try:
+            del local.missing
+        except AttributeError as error:
+            return x + 1, str(error)
+
+    check(fn, torch.ones(2), graphs=1)

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 
 import suture
-from tests.harness import Outcome, compare
+from tests.harness import Outcome, compare, same
 from tests.programs.dynamic.counting import by_dynamo, compilations, guard_texts
 
 rand = torch.randn
@@ -148,3 +148,16 @@ def test_a_float_that_changes_is_no_count():
     for number in (1.5, 2.5, 7.5):
         with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
             compiled(torch.ones(1), number)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_float_times_a_tensor_made_of_a_number_as_a_factor(backend):
+    """torch computes with such tensors while it compiles: a float of which nothing is known then
+    must not be part of that."""
+
+    def fn(x, f):
+        return torch.add(x, x, alpha=torch.tensor(2.0) * f)
+
+    compiled = suture.compile(fn, backend=backend)
+    for f in (0.5, 0.25, 0.125, 3.5):
+        same(fn(torch.ones(2), f), compiled(torch.ones(2), f), f"factor {f}")

@@ -14,7 +14,8 @@ import typing
 import pytest
 import torch
 
-from tests.harness import check
+import suture
+from tests.harness import Graphs, check
 
 WORD = re.compile(r"(?P<first>\w)\w*")
 PAIRS = struct.Struct("<h")
@@ -263,3 +264,17 @@ def missing_member(x):
 )
 def test_methods_of_the_program_that_c_asks_run_in_each_call(fn):
     _run(fn, torch.ones(2))
+
+
+def test_a_class_made_by_type_is_no_reason_to_compile_at_each_call():
+    def fn(x):
+        made = type("Made", (), {"factor": 3})
+        return x * made.factor
+
+    suture.reset()
+    graphs = Graphs()
+    compiled = suture.compile(fn, backend=graphs)
+    for _ in range(6):
+        assert compiled(torch.ones(2)).tolist() == [3.0, 3.0]
+    assert len(graphs) == 2
+    assert suture.stats().variants <= 4

@@ -211,3 +211,15 @@ def test_sorting_does_not_ask_for_the_order_of_a_set():
         return x + 1, sorted(numbers), sorted(names, reverse=True)
 
     checked(fn, torch.ones(2))
+
+
+def test_a_set_that_grows_while_it_is_iterated_raises():
+    def fn(x, members, grow):
+        for member in members:
+            x = x + member
+            if grow:
+                members.add(member + 10)
+        return x
+
+    for grow in (False, True):
+        check(fn, torch.ones(2), {1, 2, 3}, grow, graphs=None)

@@ -81,6 +81,53 @@ def test_a_gradient_to_start_from():
     assert calls(fn, lambda: (leaf(3), torch.arange(3.0)))[1] == []
 
 
+def test_leaves_that_are_asked_for():
+    def fn(x, y, z):
+        a, b = x.exp(), y.exp()
+        loss = (a * b).sum()
+        loss.backward(inputs=[x])
+        later = (x * y).sin().sum()
+        later.backward(inputs=y, retain_graph=True)
+        later.backward(inputs=(x, y))
+        return b, loss.detach(), z.grad
+
+    make = lambda: (leaf(3), leaf(3, seed=1), leaf(2))  # noqa: E731
+    for backend in (None, "aot_eager"):
+        assert calls(fn, make, backend=backend)[1] == []
+    results = []
+    for call in (fn, suture.compile(fn, backend="aot_eager")):
+        x, y, z = make()
+        call(x, y, z)[0].sum().backward()  # what led to y only was not freed
+        results.append((x.grad, y.grad))
+    same(*results, "gradients")
+
+
+@pytest.mark.parametrize("backend", [None, "aot_eager"])
+def test_several_losses_in_one_call(backend):
+    def fn(x, y):
+        a, b = x * y, (x + y).exp().sum()
+        torch.autograd.backward([a, b], [torch.arange(3.0), None])
+        first, second = x.sin().sum(), y.sin().sum()
+        torch.autograd.backward((first, second), inputs=[x, y])
+        return a, b, first
+
+    assert calls(fn, lambda: (leaf(3), leaf(3, seed=1)), backend=backend)[1] == []
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x, y: x.exp().sum().backward(inputs=[]),
+        lambda x, y: x.exp().sum().backward(inputs=[y]),
+        lambda x, y: torch.autograd.backward([x.exp(), y.sum()]),
+        lambda x, y: torch.autograd.backward([x.sum(), y.sum()], [torch.ones(())]),
+        lambda x, y: torch.autograd.backward([]),
+    ],
+)
+def test_what_the_engine_makes_of_odd_arguments(fn):
+    calls(fn, lambda: (leaf(3), leaf(3, seed=1)), 2)
+
+
 def test_an_error_is_the_engines():
     def fn(x):
         (x * 2).backward()
@@ -174,13 +221,49 @@ def test_a_loss_that_leaves_can_be_gone_through_no_more():
     assert messages[0] == messages[1]
 
 
-def test_other_tensors_whose_history_is_used_up_are_left_to_the_engine():
+def test_tensors_with_another_way_to_a_leaf_are_left_to_the_engine():
+    """A second backward() gives the leaf a gradient before it raises."""
+
+    def fn(x):
+        y = x.exp()
+        z = x + y
+        y.sum().backward()
+        return z
+
+    assert calls(fn, lambda: (leaf(3),))[1] == ["GB0123"]
+
+
+def test_what_a_loss_came_from_can_be_gone_through_no_more():
+    def fn(x, w):
+        y = x.exp() @ w
+        loss = y.square().mean()
+        loss.backward()
+        return y, loss
+
+    make = lambda: (leaf(3, 4), leaf(4, 2, seed=1))  # noqa: E731
+    for backend in (None, "aot_eager"):
+        assert calls(fn, make, backend=backend)[1] == []
+    messages = []
+    for call in (fn, suture.compile(fn, backend="eager")):
+        x, w = make()
+        y, _ = call(x, w)
+        assert y.requires_grad and not y.is_leaf and y.shape == (3, 2)
+        y.mul_(2)
+        before = x.grad.clone(), w.grad.clone()
+        with pytest.raises(RuntimeError) as caught:
+            y.sum().backward()
+        messages.append(str(caught.value))
+        same(before, (x.grad, w.grad), "gradients")
+    assert messages[0] == messages[1]
+
+
+def test_two_that_share_memory_are_left_to_the_engine():
     def fn(x):
         y = x.exp()
         y.sum().backward()
-        return y
+        return y, y.view(-1)
 
-    assert calls(fn, lambda: (leaf(3),))[1] == ["GB0123"]
+    assert calls(fn, lambda: (leaf(3, 2),))[1] == ["GB0123"]
 
 
 class Net(nn.Module):

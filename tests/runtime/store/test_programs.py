@@ -261,3 +261,11 @@ def test_processes_that_start_at_once_leave_one_good_entry(tmp_path):
     assert len(found) == len(entries)
     assert not [path for path in found if path.name.startswith(".")]
     assert finished(start(tmp_path / "cache", script)) == 0
+
+
+def test_items_at_an_index_that_changes(cache):
+    text = "def fn(x, items, i):\n    return x * items[i]\n"
+    items = [torch.full((3,), float(n)) for n in range(4)]
+    calls = [(X, items, i) for i in (0, 2, 1, 3)]
+    assert cache.run(text, *calls) == (0, 2)
+    assert cache.run(text, *calls) == (1, 0)  # the second variant serves all

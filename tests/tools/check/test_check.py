@@ -13,7 +13,7 @@ from suture import events
 from suture.tools.check import check_paths, check_source
 from suture.tools.check.sarif import sarif
 
-HEAD = "import logging, time, torch\nfrom torch import nn\nlog = logging.getLogger('x')\n"
+HEAD = "import logging, random, time, torch\nfrom torch import nn\nlog = logging.getLogger('x')\n"
 BODIES = [
     "if y.sum() > 0: y = y + 1",
     "while y.sum() < 0: y = y + 1",
@@ -41,6 +41,18 @@ BODIES = [
     "n = y.sum().item()",
     "if not torch.compiler.is_compiling(): print(y)",
     "if torch.is_grad_enabled(): y = y + 1",
+    "for i in y.nonzero(): y = y + 1",
+    "for i in torch.nonzero(y > 0): y = y + 1",
+    "for i in y.unique().tolist(): y = y + i",
+    "for k, i in enumerate(torch.unique(y)): y = y + k",
+    "for k in range(len(y.nonzero())): y = y + k",
+    "found = y.nonzero()\n    for i in found: y = y + 1",
+    "for i in torch.where(y > 0)[0]: y = y + 1",
+    "for i in y: y = y + 1",
+    "for i in y.tolist(): y = y + 1",
+    "n = [y + 1 for i in y.nonzero()]",
+    "r = random.random()\n    y = y * r",
+    "if random.random() < 0.5: y = y + 1",
 ]
 
 

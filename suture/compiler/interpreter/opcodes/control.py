@@ -6,7 +6,7 @@ from typing import Any
 
 from suture import config
 from suture.breaks import Break, internal
-from suture.bytecode import Instruction, pair
+from suture.bytecode import Instruction, iterator_slots, pair
 from suture.compiler import abstract
 from suture.compiler.core import Frame, Pending, Trace, Value
 from suture.compiler.interpreter.opcodes.calls import callable_of
@@ -75,7 +75,8 @@ def get_iter(trace: Trace, inst: Instruction, value: Value) -> Value:
 
 @op("FOR_ITER", raw=True, run="next")
 def for_iter(trace: Trace, frame: Any, inst: Any) -> None:
-    iterator = frame.stack[-1]
+    slots = iterator_slots(inst)
+    iterator = frame.stack[-slots]
     loop = (id(frame), frame.ip)
     trace.progress.loop_turns[loop] = turns = trace.progress.loop_turns.get(loop, 0) + 1
     if turns > config.unroll_limit:
@@ -84,7 +85,7 @@ def for_iter(trace: Trace, frame: Any, inst: Any) -> None:
     if isinstance(item, Pending):
         return
     if item is END:
-        frame.stack.pop()
+        del frame.stack[-slots:]
         frame.ip = inst.target
     else:
         frame.stack.append(item)

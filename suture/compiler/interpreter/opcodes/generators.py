@@ -6,14 +6,14 @@ import inspect
 import types
 from typing import Any
 
-from suture.bytecode import Instruction
+from suture.bytecode import Instruction, iterator_slots
 from suture.compiler import abstract
 from suture.compiler.calls.functions import refuse_async
 from suture.compiler.core import Frame, Trace, Value
 from suture.compiler.interpreter.opcodes.table import op
 from suture.compiler.language import exceptions
 from suture.compiler.language.generators import send_frame, yield_frame, yield_outermost
-from suture.compiler.objects import Constant, Raised
+from suture.compiler.objects import NULL, Constant, Raised
 
 
 @op("RETURN_GENERATOR", raw=True)
@@ -45,8 +45,8 @@ def send(trace: Trace, frame: Frame, inst: Instruction) -> None:
 
 
 @op("END_SEND")
-def end_send(trace: Trace, inst: Instruction, receiver: Value, value: Value) -> Value:
-    return value
+def end_send(trace: Trace, inst: Instruction, *inputs: Value) -> Value:
+    return inputs[-1]
 
 
 @op("STOPITERATION_ERROR")
@@ -76,7 +76,9 @@ _python("BEFORE_ASYNC_WITH", "before_async_with")
 
 
 @op("CLEANUP_THROW", run="cleanup_throw")
-def cleanup_throw(trace: Trace, inst: Instruction, receiver: Value, sent: Value, exc: Value) -> Any:
+def cleanup_throw(trace: Trace, inst: Instruction, *inputs: Value) -> Any:
+    exc = inputs[-1]
     if issubclass(exc.python_type(), StopIteration):
-        return Constant(None), abstract.getattr(trace, exc, "value")
+        none = [Constant(None), NULL][: iterator_slots(inst)]
+        return *none, abstract.getattr(trace, exc, "value")
     raise Raised(exc)
