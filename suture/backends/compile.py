@@ -77,7 +77,9 @@ def compile_graph(
             compilers.surroundings(fake_mode, compile_id),
             compilers.floats_aside(aside),
             compilers.backward_at_once(beside),
-            compilers.telling_assumptions(symbolic and backend.name != "eager"),
+            compilers.telling_assumptions(
+                symbolic and backend.name != "eager", fake_mode, not aside
+            ),
             aot_training.both_graphs(kept),
             compilers.listening(backend.optimizes() or kept) as heard,
         ):

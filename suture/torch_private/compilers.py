@@ -30,7 +30,7 @@ from typing import Any
 import torch
 
 from suture import _core
-from suture.torch_private import torchdynamo
+from suture.torch_private import guarded_caches, torchdynamo
 from suture.torch_private.table import Topic, is_missing, loaded
 
 NAMES = Topic(
@@ -211,24 +211,27 @@ def declines(error: BaseException) -> bool:
 
 # Settings under which all that a compiler assumes of symbolic sizes is known when it is done.
 _TOLD_AT_ONCE = {
-    "aot_options": {
-        # compile the backward graph with the forward graph, and not when it is first needed
-        "force_non_lazy_backward_lowering": True,
-        # what is cached is looked up by the symbols among the arguments; ours are in the sizes of
-        # tensors, and the assumptions on those would get lost
-        "enable_autograd_cache": False,
-        "enable_remote_autograd_cache": False,
-    },
+    # compile the backward graph with the forward graph, and not when it is first needed
+    "aot_options": {"force_non_lazy_backward_lowering": True},
+}
+# Where not all of it can be said as guards of an entry in torch's caches.
+_UNCACHED = {
+    "aot_options": {"enable_autograd_cache": False, "enable_remote_autograd_cache": False},
     "inductor_options": {"fx_graph_cache": False, "fx_graph_remote_cache": False},
 }
 
 
 @contextmanager
-def telling_assumptions(wanted: bool) -> Iterator[None]:
-    """Guards will be made of what the compiler assumes of sizes: it must tell all of it."""
+def telling_assumptions(wanted: bool, fake_mode: Any, plain: bool) -> Iterator[None]:
+    """Guards will be made of what the compiler assumes of sizes: it must tell all of it. torch's
+    caches are used where it can be said in their entries; not `plain`: where it cannot."""
     with ExitStack() as stack:
-        for name, settings in _TOLD_AT_ONCE.items() if wanted else ():
-            stack.enter_context(patched(name, settings))
+        cached = wanted and plain and guarded_caches.may_be_used(fake_mode)
+        for settings in (_TOLD_AT_ONCE, {} if cached else _UNCACHED) if wanted else ():
+            for name, values in settings.items():
+                stack.enter_context(patched(name, values))
+        if cached:
+            stack.enter_context(guarded_caches.guards_in_entries(fake_mode))
         yield
 
 
