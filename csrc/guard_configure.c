@@ -105,9 +105,9 @@ PyObject *
 guard_layout_report(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
 {
     const TensorLayout *l = &guard_layout;
-    return Py_BuildValue("{s:N,s:N,s:i,s:i,s:i,s:i,s:K,s:i,s:i,s:i}", "known",
+    return Py_BuildValue("{s:N,s:N,s:i,s:i,s:i,s:i,s:K,s:i,s:i,s:i,s:i}", "known",
                          PyBool_FromLong(l->known), "grad_known", PyBool_FromLong(l->grad_known),
                          "body", l->body, "sizes", l->sizes, "keys", l->keys, "kind", l->kind,
                          "kind_mask", (unsigned long long)l->kind_mask, "autograd", l->autograd,
-                         "flag", l->flag, "function", l->function);
+                         "flag", l->flag, "function", l->function, "memory", l->memory);
 }

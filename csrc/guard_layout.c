@@ -4,7 +4,7 @@
    so none is written down here: it is found by looking at tensors whose facts are known
    (configure_tensors), and used only if every one of them reads back right.  Anything
    unexpected leaves `known` false, and the entries are called instead.  No storage is
-   touched, so copy-on-write tensors stay what they are. */
+   looked into, so copy-on-write tensors stay what they are. */
 
 #include "guard_tensor.h"
 
@@ -326,6 +326,52 @@ find_requires_grad(const Probes *probes)
     return flag > 0 && function > 0;
 }
 
+/* What torch says is the memory of a tensor; 0 with an error.  Borrows. */
+static uintptr_t
+told_memory(PyObject *tensor)
+{
+    PyObject *storage = PyObject_CallMethod(tensor, "untyped_storage", NULL);
+    PyObject *number = storage ? PyObject_GetAttrString(storage, "_cdata") : NULL;
+    void *address = number ? PyLong_AsVoidPtr(number) : NULL;
+    Py_XDECREF(storage);
+    Py_XDECREF(number);
+    if (!address && !PyErr_Occurred()) {
+        PyErr_SetString(PyExc_ValueError, "a tensor without memory");
+    }
+    return (uintptr_t)address;
+}
+
+/* The word that points to a tensor's memory. */
+static int
+find_memory(const Probes *probes)
+{
+    int found = 0;
+    for (int offset = 16; offset < guard_layout.sizes - 8; offset += 8) {
+        bool all = true;
+        for (int list = 0; all && list < N_LISTS; list++) {
+            PyObject *tensor;
+            for (Py_ssize_t i = 0; all && (tensor = probe(probes, list, i)); i++) {
+                uintptr_t memory = told_memory(tensor);
+                if (!memory) {
+                    return 0;
+                }
+                all = word(tensor, offset) == memory;
+            }
+        }
+        found = !all ? found : found ? -1 : offset;
+    }
+    return found > 0 ? found : 0;
+}
+
+uintptr_t
+guard_memory_of(PyObject *tensor)
+{
+    if (LIKELY(guard_layout.memory && guard_plain_tensor(tensor))) {
+        return (uintptr_t)word(tensor, guard_layout.memory);
+    }
+    return told_memory(tensor);
+}
+
 /* Looks for the layout.  -1 only for an error that must be passed on. */
 int
 guard_find_layout(void)
@@ -345,6 +391,7 @@ guard_find_layout(void)
         guard_layout.known = sizeof(void *) == 8 && little && find_body(&probes) &&
                              find_shape(&probes) && find_keys(&probes) && find_kind(&probes);
         guard_layout.grad_known = guard_layout.known && find_requires_grad(&probes);
+        guard_layout.memory = guard_layout.known ? find_memory(&probes) : 0;
     }
     Py_XDECREF(space);
     Py_XDECREF(torch);

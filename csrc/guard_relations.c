@@ -1,6 +1,8 @@
 /* Guards of the whole program: identities between nodes, torch's global state. */
 
-#include "guards.h"
+#include "guard_tensor.h"
+
+#include <string.h>
 
 /* A zeroed array for `items`, which has to be a tuple; NULL with an error. */
 static void *
@@ -38,7 +40,7 @@ guard_parse_same(Program *program, PyObject *items)
     return program->same ? 0 : -1;
 }
 
-/* ((labels[, id]), ...) */
+/* ((labels[, id[, memory]]), ...) */
 int
 guard_parse_distinct(Program *program, PyObject *items)
 {
@@ -47,14 +49,15 @@ guard_parse_distinct(Program *program, PyObject *items)
         Path path = {NULL, "distinct", i};
         PyObject *item = PyTuple_GET_ITEM(items, i);
         Py_ssize_t size = PyTuple_CheckExact(item) ? PyTuple_GET_SIZE(item) : 0;
-        if (size < 1 || size > 2 || !PyTuple_CheckExact(PyTuple_GET_ITEM(item, 0))) {
-            return guard_wrong(&path, "takes ((label, ...), id)", item);
+        if (size < 1 || size > 3 || !PyTuple_CheckExact(PyTuple_GET_ITEM(item, 0))) {
+            return guard_wrong(&path, "takes ((label, ...), id, memory)", item);
         }
         PyObject *labels = PyTuple_GET_ITEM(item, 0);
         DistinctSet *set = &program->distinct[program->n_distinct++];
         set->id = -1;
         set->labels = PyMem_New(int, PyTuple_GET_SIZE(labels) + 1);
         set->known = PyMem_Calloc((size_t)PyTuple_GET_SIZE(labels) + 1, sizeof *set->known);
+        set->memory = size == 3 && PyTuple_GET_ITEM(item, 2) == Py_True;
         if (!set->labels || !set->known) {
             PyErr_NoMemory();
             return -1;
@@ -66,7 +69,7 @@ guard_parse_distinct(Program *program, PyObject *items)
             }
             set->labels[set->n] = label;
         }
-        if (size == 2 && guard_parse_id(&path, PyTuple_GET_ITEM(item, 1), &set->id) < 0) {
+        if (size >= 2 && guard_parse_id(&path, PyTuple_GET_ITEM(item, 1), &set->id) < 0) {
             return -1;
         }
     }
@@ -164,24 +167,23 @@ guard_run_states(Run *run)
     return 1;
 }
 
-/* Whether no two of the values are one, from scratch: by hashing their addresses. */
+/* Whether no two of n addresses are one, from scratch: by hashing them. */
 static bool
-all_distinct(PyObject *const *values, const DistinctSet *set)
+all_distinct(const uintptr_t *keys, int n)
 {
     size_t room = 32;
-    while (room < (size_t)set->n * 2) {
+    while (room < (size_t)n * 2) {
         room *= 2;
     }
-    PyObject **table = PyMem_Calloc(room, sizeof *table);
+    uintptr_t *table = PyMem_Calloc(room, sizeof *table);
     bool distinct = table != NULL;
-    for (int i = 0; distinct && i < set->n; i++) {
-        PyObject *value = values[set->labels[i]];
-        size_t at = ((uintptr_t)value >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 32 & (room - 1);
-        while (table[at] && table[at] != value) {
+    for (int i = 0; distinct && i < n; i++) {
+        size_t at = (keys[i] >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 32 & (room - 1);
+        while (table[at] && table[at] != keys[i]) {
             at = (at + 1) & (room - 1);
         }
-        distinct = table[at] == NULL;
-        table[at] = value;
+        distinct = table[at] == 0;
+        table[at] = keys[i];
     }
     PyMem_Free(table);
     return distinct;
@@ -190,21 +192,20 @@ all_distinct(PyObject *const *values, const DistinctSet *set)
 /* The same, given that the addresses in set->known are distinct: those that are new are
    compared with all others.  Addresses are compared as numbers, nothing is read from them. */
 static bool
-still_distinct(PyObject *const *values, DistinctSet *set)
+still_distinct(const uintptr_t *keys, const DistinctSet *set)
 {
     int fresh[8], n_fresh = 0;
     for (int i = 0; i < set->n; i++) {
-        if (values[set->labels[i]] != set->known[i]) {
+        if (keys[i] != set->known[i]) {
             if (n_fresh == (int)Py_ARRAY_LENGTH(fresh)) {
-                return all_distinct(values, set);
+                return all_distinct(keys, set->n);
             }
             fresh[n_fresh++] = i;
         }
     }
     for (int k = 0; k < n_fresh; k++) {
-        PyObject *value = values[set->labels[fresh[k]]];
         for (int i = 0; i < set->n; i++) {
-            if (values[set->labels[i]] == value && i != fresh[k]) {
+            if (keys[i] == keys[fresh[k]] && i != fresh[k]) {
                 return false;
             }
         }
@@ -212,17 +213,42 @@ still_distinct(PyObject *const *values, DistinctSet *set)
     return true;
 }
 
-static bool
+/* The addresses that are compared: of the values, or of their memory.  1, 0: there is none for one
+   of them, -1: an error that must be passed on. */
+static int
+read_keys(PyObject *const *values, const DistinctSet *set, uintptr_t *keys)
+{
+    for (int i = 0; i < set->n; i++) {
+        PyObject *value = values[set->labels[i]];
+        keys[i] = set->memory ? guard_memory_of(value) : (uintptr_t)value;
+        if (!keys[i]) {
+            return guard_swallow() < 0 ? -1 : 0;
+        }
+    }
+    return 1;
+}
+
+/* 1, 0, -1: an error that must be passed on. */
+static int
 distinct_holds(PyObject *const *values, DistinctSet *set)
 {
-    bool known = set->n > 0 && set->known[0];
-    if (!(known ? still_distinct(values, set) : all_distinct(values, set))) {
-        return false;
+    uintptr_t few[64], *keys = few; /* of this run alone: torch may let other threads run */
+    if (set->n > (int)Py_ARRAY_LENGTH(few) && !(keys = PyMem_New(uintptr_t, set->n))) {
+        PyErr_NoMemory();
+        return -1;
     }
-    for (int i = 0; i < set->n; i++) {
-        set->known[i] = values[set->labels[i]];
+    int holds = read_keys(values, set, keys);
+    if (holds == 1) {
+        bool known = set->n > 0 && set->known[0];
+        holds = known ? still_distinct(keys, set) : all_distinct(keys, set->n);
     }
-    return true;
+    if (holds == 1) {
+        memcpy(set->known, keys, (size_t)set->n * sizeof *keys);
+    }
+    if (keys != few) {
+        PyMem_Free(keys);
+    }
+    return holds;
 }
 
 int
@@ -238,10 +264,14 @@ guard_run_identities(Run *run)
     }
     for (int i = 0; i < program->n_distinct; i++) {
         DistinctSet *set = &program->distinct[i];
-        if (!distinct_holds(run->values, set)) {
-            PyObject *text =
-                run->explain ? PyUnicode_FromString("were different objects, two are one") : NULL;
-            return guard_fail(run, set->id, text);
+        int holds = distinct_holds(run->values, set);
+        if (holds < 0) {
+            return -1;
+        }
+        if (!holds) {
+            const char *said = set->memory ? "had memory of their own, two share it"
+                                           : "were different objects, two are one";
+            return guard_fail(run, set->id, run->explain ? PyUnicode_FromString(said) : NULL);
         }
     }
     return 1;

@@ -115,6 +115,7 @@ typedef struct {
     int autograd;       /* pointer to the autograd data, NULL where there are none */
     void *leaf_table;   /* first word of the autograd data of a tensor that is no view */
     int flag, function; /* in there: the byte requires_grad, the pointer grad_fn */
+    int memory;         /* pointer to what all tensors on one memory have in common; 0: not found */
 } TensorLayout;
 
 extern TensorLayout guard_layout;
@@ -195,5 +196,7 @@ guard_direct_holds(const DirectSpec *spec, PyObject *value)
 void guard_settle_kind(TensorSpec *spec, PyObject *value);
 int guard_tensor_looks(TensorSpec *spec, PyObject *value);
 bool guard_plain_tensor(PyObject *value);
+/* A number that tensors have in common which share memory; 0 with an error.  Borrows. */
+uintptr_t guard_memory_of(PyObject *tensor);
 
 #endif

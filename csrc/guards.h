@@ -118,7 +118,8 @@ typedef struct {
 typedef struct {
     int *labels;
     int n, id;
-    PyObject **known; /* addresses last found distinct, only ever compared */
+    bool memory;      /* the values are tensors, and their memory is meant */
+    uintptr_t *known; /* addresses last found distinct, only ever compared */
 } DistinctSet;
 
 typedef struct {

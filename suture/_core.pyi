@@ -313,7 +313,7 @@ class GuardProgram:
                 class, bases included | ("tensor", TensorSpec) | ("int",) ("float",)
                 ("bool",) exact | ("unbound",) | ("truth", predicate).
     same:       ((label, label, id), ...)         one object
-    distinct:   (((label, ...), id), ...)         no two are one
+    distinct:   (((label, ...), id, memory), ...) no two are one; True: no two tensors share memory
     exprs:      ((id, ((label, kind, dim), ...), code), ...); kind "size", "stride", "int",
                 "float" or "storage_offset"; code: numbers of EXPR_OPS in postfix order ("const", n
                 and "symbol", i take an operand), 64-bit with Python's floor division, overflow

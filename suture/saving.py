@@ -72,9 +72,15 @@ def _blobs(root: Path, artefact: dict[str, Any]) -> dict[str, bytes]:
 
 def _options(unit: Unit) -> dict[str, Any]:
     asked = unit.options
+    backend = asked.backend
+    mode, options = backend.compiler.asked() if backend.name == "inductor" else (None, [])
     return {
-        "backend": asked.backend.name, "fullgraph": asked.fullgraph, "dynamic": asked.dynamic,
-    }  # fmt: skip
+        "backend": backend.name,
+        "mode": mode if mode != "default" else None,
+        "options": dict(options) or None,
+        "fullgraph": asked.fullgraph,
+        "dynamic": asked.dynamic,
+    }
 
 
 def load(model: Any, path: str | os.PathLike[str]) -> Any:
@@ -88,12 +94,7 @@ def load(model: Any, path: str | os.PathLike[str]) -> Any:
         found = shipped.read(Path(path))
     except files.Unreadable as error:
         raise UserError(f"{os.fspath(path)} is not used: {error}") from error
-    options = found.options
-    compiled = compile(
-        model,
-        backend=options["backend"],
-        fullgraph=options["fullgraph"],
-        dynamic=options["dynamic"],
-    )
+    names = ("backend", "mode", "options", "fullgraph", "dynamic")
+    compiled = compile(model, **{name: found.options[name] for name in names})
     unit_of(compiled).shipped = found
     return compiled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -46,6 +47,15 @@ class Inductor:
     def is_default(self) -> bool:
         """Whether it was asked for without mode and options."""
         return self._key[0] == "default" and not self._key[1]
+
+    def asked(self) -> list[Any] | None:
+        """Mode and options as JSON; None if one of them is no plain value."""
+        asked = [self._key[0], [list(pair) for pair in sorted(self._key[1].items())]]
+        try:
+            same = json.loads(json.dumps(asked, allow_nan=False))
+        except (TypeError, ValueError):
+            return None
+        return asked if same == asked else None
 
     def records_cuda_graphs(self) -> bool:
         """Whether graphs may be run as CUDA graphs."""

@@ -44,7 +44,7 @@ def _through_backend(situation: Situation, heard: compilers.Heard) -> Caller:
     if Direct.legal(facts, situation):
         call = compilers.inductor_call(facts.compiled)
         if call is not None:
-            return Direct(wrapped, call, facts.written)
+            return Direct(wrapped, call, facts.written, situation.derives())
     elif Training.legal(facts, situation):
         function = compilers.autograd_function(facts)
         if function is not None:

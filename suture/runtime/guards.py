@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from suture import _core
+from suture.runtime.reads import storage_of
 from suture.runtime.sources import Source
 
 
@@ -155,7 +156,9 @@ def finish(guards: Guards) -> _core.GuardProgram:
             assert guard.source is not None
             same.append((label(guard.source), label(guard.arg), number))
         elif guard.kind == "distinct":
-            distinct.append((tuple(label(s) for s in guard.arg), number))
+            memory = all(s.kind == "call" and s.arg is storage_of for s in guard.arg)
+            of = [s.base for s in guard.arg] if memory else guard.arg  # the core reads it itself
+            distinct.append((tuple(map(label, of)), number, memory))
         elif guard.kind in ("expr", "expr_py"):
             symbols, code = guard.arg[0], guard.arg[1]
             exprs.append((number, tuple((label(s), k, d) for s, k, d in symbols), code))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -40,3 +41,8 @@ def without_torch_function(compiled: Callable[..., Any]) -> Callable[..., Any]:
             return compiled(*args)
 
     return run
+
+
+class NoRange(contextlib.nullcontext, contextlib.ContextDecorator):  # type: ignore[type-arg]
+    """What a named range of a profiler is while a graph is made: a block, or a decorator, that does
+    nothing."""

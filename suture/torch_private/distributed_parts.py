@@ -5,6 +5,7 @@ The functions ask what a program has imported already, and import nothing by the
 
 from __future__ import annotations
 
+import inspect
 import types
 import weakref
 from collections import OrderedDict
@@ -67,6 +68,34 @@ def is_checkpointed(module: Any) -> bool:
     )
 
 
+def checkpoint_options(module: Any) -> dict[str, Any] | None:
+    """What the composable `checkpoint` of a module was asked for, as torch.utils.checkpoint names
+    it, without what is the default there; None if the module has other hooks as well."""
+    tables = [getattr(module, name, None) for name in _HOOK_TABLES]
+    hooks = [hook for table in tables if table for hook in table.values()]
+    if any(getattr(hook, "__module__", None) != _CHECKPOINTS for hook in hooks):
+        return None
+    before = [hook for hook in hooks if hook.__name__ == "forward_pre_hook"]
+    if len(hooks) != 2 or len(before) != 1:
+        return None
+    held = inspect.getclosurevars(before[0]).nonlocals
+    if set(held) != {*_CHECKPOINT_DEFAULTS, "user_context_fns"}:
+        return None
+    options = {k: held[k] for k, usual in _CHECKPOINT_DEFAULTS.items() if held[k] != usual}
+    if held["user_context_fns"] is not None:
+        options["context_fn"] = held["user_context_fns"]
+    return options
+
+
+_HOOK_TABLES = ("_forward_pre_hooks", "_forward_hooks", "_backward_hooks", "_backward_pre_hooks")
+_CHECKPOINT_DEFAULTS = {
+    "preserve_rng_state": True,
+    "determinism_check": "default",
+    "debug": False,
+    "early_stop": True,
+}
+
+
 def active_ddp() -> Any:
     """The DistributedDataParallel whose forward is running, or None."""
     ddp = loaded("torch.nn.parallel.distributed")
@@ -102,6 +131,12 @@ def is_dtensor(value: Any) -> bool:
     """Whether it is a tensor that is spread over a mesh."""
     kind = getattr(loaded("torch.distributed.tensor"), "DTensor", None)
     return kind is not None and isinstance(value, kind)
+
+
+def all_groups() -> Any:
+    """The object that knows the groups of this process: one as long as it runs. None while
+    torch.distributed is not loaded."""
+    return getattr(loaded("torch.distributed.distributed_c10d"), "_world", None)
 
 
 def groups_made() -> Any:

@@ -5,6 +5,7 @@ Only `errors` imports torch._dynamo; the functions ask what a program has import
 
 from __future__ import annotations
 
+import sys
 import types
 from typing import Any
 
@@ -97,14 +98,58 @@ def marks_token() -> tuple[int, ...] | None:
     return tuple([len(_filed(rules, name)) for name in _MARKS])
 
 
-def marked_by_programs() -> bool:
-    """Whether a program has marked functions in torch's own tables, which know them by id alone."""
+def marked_by_programs() -> list[tuple[str, Any]] | None:
+    """(table, object) of what a program has marked in torch's own tables, which know objects by id
+    alone: they are looked for in the modules and classes that are loaded. None if one of them is
+    not found there."""
     rules = loaded("torch._dynamo.trace_rules")
     if rules is None:
-        return False
-    marked = {one for name in _MARKS if name != _POLYFILLS for one in _filed(rules, name)}
+        return []
     homes = [home for home in map(loaded, _MARK_THEMSELVES) if home is not None]
-    return bool(marked.difference(*({id(v) for v in vars(home).values()} for home in homes)))
+    own = {id(value) for home in homes for value in vars(home).values()}
+    tables = {name: set(_filed(rules, name)) - own for name in _MARKS if name != _POLYFILLS}
+    wanted = frozenset().union(*tables.values())
+    if not wanted:
+        return []
+    if wanted not in _found:
+        _found.clear()
+        _found[wanted] = _objects(wanted)
+    found = _found[wanted]
+    if len(found) < len(wanted):
+        return None
+    return [(name, found[one]) for name, ids in tables.items() for one in sorted(ids)]
+
+
+# Objects by id, of the ids that were last asked for. They are held: an id stays its object's own.
+_found: dict[frozenset[int], dict[int, Any]] = {}
+
+
+def _objects(ids: frozenset[int]) -> dict[int, Any]:
+    """Those of the objects with these ids that modules and their classes have, by id. Modules that
+    were imported last come first: programs mark functions of their own."""
+    found: dict[int, Any] = {}
+    for module in reversed(list(sys.modules.values())):
+        space = getattr(module, "__dict__", None)
+        if type(space) is not dict:
+            continue
+        for value in list(space.values()):
+            if id(value) in ids:
+                found[id(value)] = value
+            elif isinstance(value, type) and value.__module__ == space.get("__name__"):
+                for one in map(_function_in, list(vars(value).values())):
+                    if id(one) in ids:
+                        found[id(one)] = one
+        if len(found) == len(ids):
+            break
+    return found
+
+
+def _function_in(value: Any) -> Any:
+    """The function that an attribute of a class is made of."""
+    kind = type(value)
+    if kind is property:
+        return value.fget
+    return value.__func__ if kind in (staticmethod, classmethod) else value
 
 
 _POLYFILLS = "_polyfilled_function_ids"

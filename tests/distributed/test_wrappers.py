@@ -24,15 +24,22 @@ SWAPPED = {
 }
 RECIPES = {"ddp_everything": ["GB0007"], "fsdp_everything": ["GB0098"]}
 AS_TORCH = {**REPLICATED, **SWAPPED, **RECIPES}
+# torch.compile raises on the others of these: by name the graphs, and the numbers of the breaks
+CHECKPOINTS = {
+    "composable_checkpoints_of_compiled": (2, []),
+    "composable_checkpoints": (2, []),
+    "composable_checkpoints_in_one": (1, []),
+    "composable_checkpoints_that_break": (0, ["GB0098"]),
+}
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    names = [f"wrappers:{name}" for name in (*AS_TORCH, "composable_checkpoints")]
+    names = [f"wrappers:{name}" for name in (*AS_TORCH, *CHECKPOINTS)]
     return launch.run(2, tmp_path_factory.mktemp("ranks"), *names, seconds=400)
 
 
-@pytest.mark.parametrize("name", [*AS_TORCH, "composable_checkpoints"])
+@pytest.mark.parametrize("name", [*AS_TORCH, *CHECKPOINTS])
 def test_what_is_trained_is_what_the_plain_program_trains(found, name):
     for rank in found:
         torch.testing.assert_close(rank[name]["suture"], rank[name]["plain"])
@@ -49,8 +56,9 @@ def test_graphs_and_operations_are_as_many_as_torch_compile_has(found, name):
         assert [text.split()[0] for text in seen["breaks"]] == AS_TORCH[name]
 
 
-def test_a_module_that_a_composable_checkpoint_runs_again_is_left_to_python(found):
+@pytest.mark.parametrize("name", CHECKPOINTS)
+def test_a_composable_checkpoint_is_in_the_graph_or_left_to_python(found, name):
+    graphs, breaks = CHECKPOINTS[name]
     for rank in found:
-        seen = rank["composable_checkpoints"]
-        assert seen["suture graphs"] == 0
-        assert [text.split()[0] for text in seen["breaks"]] == ["GB0098"]
+        assert rank[name]["suture graphs"] == graphs
+        assert [text.split()[0] for text in rank[name]["breaks"]] == breaks

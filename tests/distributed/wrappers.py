@@ -24,6 +24,7 @@ from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.nn.parallel import DistributedDataParallel
 from torch.nn.utils import parametrizations
 
+import suture
 from tests.distributed.models import STEPS, Block, Blocks, train, whole
 
 # ---- replicate
@@ -78,6 +79,36 @@ def composable_checkpoints(side: Any) -> Any:
     model = Blocks(2)
     model.blocks[0] = side.compile(checkpoint_activation.checkpoint(model.blocks[0]))
     model.blocks[1] = checkpoint_activation.checkpoint(side.compile(model.blocks[1]))
+    return train(side, model, model)
+
+
+def composable_checkpoints_of_compiled(side: Any) -> Any:
+    """Each block is compiled, then checkpointed, with options."""
+    model = Blocks(2)
+    for i, block in enumerate(model.blocks):
+        made = side.compile(block)
+        model.blocks[i] = checkpoint_activation.checkpoint(made, preserve_rng_state=bool(i))
+    return train(side, model, model)
+
+
+def composable_checkpoints_in_one(side: Any) -> Any:
+    """Blocks are checkpointed, and the whole model is compiled."""
+    if side.name == "torch":  # raises CheckpointError
+        return None
+    model = Blocks(2)
+    for block in model.blocks:
+        checkpoint_activation.checkpoint(block)
+    return train(side, side.compile(model), model)
+
+
+def composable_checkpoints_that_break(side: Any) -> Any:
+    """What is run again cannot be captured."""
+    if side.name == "torch":
+        return None
+    model = Blocks(2)
+    for i, block in enumerate(model.blocks):
+        block.norm.register_forward_hook(lambda *args: suture.graph_break())
+        model.blocks[i] = side.compile(checkpoint_activation.checkpoint(block))
     return train(side, model, model)
 
 

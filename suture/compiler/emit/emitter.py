@@ -194,6 +194,9 @@ def _refuse_freed(writer: Writer, builder: Any) -> None:
     position = builder.derivatives.freed_by(node.meta.get("example_value") for node in nodes)
     if position is not None:
         raise MadeByPython(position, "a tensor whose derivative is used up, or a leaf")
+    position = builder.derivatives.ends_at(n.meta.get("example_value") for n in writer.outputs)
+    if position is not None:
+        raise MadeByPython(position, "an optimizer's step beside a derivative to come")
 
 
 def _attempt(

@@ -5,12 +5,18 @@ from __future__ import annotations
 import torch
 
 from suture.compiler.graph.builder import GraphInput
+from suture.runtime.callers.aligned import begins_oddly
 
 
 def keeps_address(entry: GraphInput) -> bool:
     """Whether it is worth recording the address of an input: parameters and buffers, and what the
     program marked so (`mark_static_address`). A promise that nothing relies on: who records
-    addresses compares them at each call."""
+    addresses compares them at each call.
+
+    Not so what begins at an odd place in the memory of a GPU: Inductor takes it that an input which
+    keeps its address begins where kernels expect it, and its cache does not tell the two apart."""
+    if begins_oddly(entry.example):
+        return False
     if entry.rank() < 2:
         return True
     if entry.convert is not None or not isinstance(entry.example, torch.Tensor):

@@ -28,16 +28,19 @@ class Reached:
 
 
 class Derivatives:
-    """The derivatives that one graph takes. `positions` are those of the calls (code, index) that
-    take them, `hooked` the inputs that get a hook when the region ends."""
+    """The derivatives that one graph takes, or that will be taken of it. `positions` are those of
+    the calls (code, index) that take them, `hooked` the inputs that get a hook when the region
+    ends."""
 
     def __init__(self) -> None:
         self.positions: set[Any] = set()
         self.hooked: list[torch.Tensor] = []
         self.losses: dict[Any, Any] = {}  # values of which backward() was called -> the call
+        self.steps: list[Any] = []  # where optimizers ask that a graph with a derivative ends
         self._before: set[Any] = set()  # nodes of autograd that made the inputs of the region
         self._freed: dict[Any, Any] = {}  # nodes whose saved tensors are gone -> the call
-        self._leaves: list[tuple[torch.Tensor, Any]] = []  # that stay inside, and their calls
+        self._inside: dict[Any, Any] = {}  # nodes of leaves that stay inside -> the call
+        self._leaves: list[tuple[torch.Tensor, Any]] = []  # those leaves, and their calls
 
     def note_input(self, value: Any) -> None:
         """The fake tensor of an input."""
@@ -73,7 +76,7 @@ class Derivatives:
 
     def keep_inside(self, leaf: torch.Tensor, position: Any) -> None:
         """A leaf that the call at `position` made, and that may not leave the region."""
-        self._freed[_edge(leaf)[0]] = position
+        self._inside[_edge(leaf)[0]] = position
         self._leaves.append((leaf, position))
 
     def is_freed(self, value: Any) -> bool:
@@ -96,17 +99,26 @@ class Derivatives:
             ends[node] = node in self._freed or (bool(below) and all(below))
         return ends[start]
 
+    def ends_at(self, results: Iterable[Any]) -> Any:
+        """Where the graph should have ended, given what leaves it: at a step of an optimizer, if a
+        derivative is to come. None if all is well."""
+        if not self.steps:
+            return None
+        follows = (v.grad_fn is not None for v in results if isinstance(v, torch.Tensor))
+        return self.steps[0] if any(follows) else None
+
     def freed_by(self, values: Iterable[Any]) -> Any:
         """The call that has freed, or made, what a tensor among `values` needs for its own
         derivative; None if there is no such tensor."""
-        if not self._freed:
+        gone = self._freed | self._inside
+        if not gone:
             return None
         values = list(values)
         for leaf, position in self._leaves:
             if any(v is leaf for v in values):
                 return position
         made = [v.grad_fn for v in values if isinstance(v, torch.Tensor) and v.grad_fn is not None]
-        return next((self._freed[n] for n in _above(made) if n in self._freed), None)
+        return next((gone[n] for n in _above(made) if n in gone), None)
 
 
 def _edge(tensor: torch.Tensor) -> tuple[Any, int]:

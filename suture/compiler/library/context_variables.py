@@ -17,7 +17,7 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects import Constant
-from suture.compiler.objects.generator import MadeByPython
+from suture.compiler.objects.made_by_python import MadeByPython
 from suture.compiler.objects.methods import find_method, method
 from suture.compiler.objects.real_object import RealObject
 from suture.compiler.objects.sequence import BuiltinMethod

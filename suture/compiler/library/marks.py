@@ -23,25 +23,36 @@ def _graph_break(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     given = args[0] if args else kwargs.get("msg", Constant(""))
-    if _is_of_optimizers(trace) and (trace.graph.derivatives.losses or _is_unfollowed(trace)):
+    if _is_of_optimizers(trace) and _is_needless(trace):
         return Constant(None)
     raise Break(calls.GRAPH_BREAK_CALL, reason=_reason(trace, given))
 
 
 def _is_of_optimizers(trace: Trace) -> bool:
     """Whether torch's optimizers ask for the break, around a step. They do so for compilers that
-    take the step for part of a graph with a derivative to come. A graph that has run backward()
-    itself has none, and they say that it needs no break."""
+    take the step for part of a graph with a derivative to come."""
     return trace.frames[-1].fn.globals.get("__name__") == "torch.optim.optimizer"
 
 
-def _is_unfollowed(trace: Trace) -> bool:
-    """Whether the graph so far has nothing that autograd follows, and writes nothing yet: a break
-    in front of the step would end it for nothing."""
+def _is_needless(trace: Trace) -> bool:
+    """Whether the step may be part of the graph. One that has run backward() itself has no
+    derivative to come, and they say that it needs no break. Of any other graph it is known when it
+    is done: if it has one, the region is traced again, and breaks here."""
+    derivatives, frame = trace.graph.derivatives, trace.frames[-1]
+    position = (frame.code.code, frame.ip)
+    if position in trace.region.plan.by_python:
+        return False
+    if not derivatives.losses and _has_work(trace):
+        derivatives.steps.append(position)
+    return True
+
+
+def _has_work(trace: Trace) -> bool:
+    """Whether the graph has something that autograd follows, or writes: in front of that a break
+    would change nothing."""
     made = (node.meta.get("example_value") for node in trace.graph.graph.nodes)
-    return not trace.graph.writes() and not any(
-        value.requires_grad for value in made if isinstance(value, torch.Tensor)
-    )
+    followed = any(value.requires_grad for value in made if isinstance(value, torch.Tensor))
+    return followed or trace.graph.writes()
 
 
 @handles("skip_frame")

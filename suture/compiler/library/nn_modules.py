@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+import torch.utils.checkpoint
 
 from suture import _core
 from suture.breaks import Break, calls, modules
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING, instance_value
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Dict, Function, Object
@@ -27,6 +28,8 @@ def _module_call(fn: Any) -> Any:
     def handler(trace: Trace, args: Any, kwargs: Any) -> Any:
         module = args[0]
         if isinstance(module, Object):
+            if (options := _composable_checkpoint(trace, module)) is not None:
+                return _checkpointed_call(trace, module, args[1:], {**kwargs, **options})
             _refuse_distributed(module)
             _refuse_moving_hooks(trace, module)
         if isinstance(module, Object) and _is_plain(trace, module):
@@ -65,8 +68,53 @@ def _refuse_distributed(module: Object) -> None:
                 _compile_forward(module.value)
                 raise _prepared("torch.distributed", "replicate")
     if distributed_parts.is_checkpointed(module.value):
-        why = "its composable checkpoint runs the module again, uncompiled"
-        raise Break(calls.DISABLED, function=type(module.value).__qualname__, reason=why)
+        raise _run_again(module)
+
+
+def _composable_checkpoint(trace: Trace, module: Object) -> dict[str, Value] | None:
+    """The options of a composable `checkpoint`, if its hooks are all that the module has: such a
+    call is one of torch.utils.checkpoint around its forward. The hooks are guarded. Whether they
+    are switched off, which they are while the module is run again, is not: a checkpoint changes no
+    number, so none can tell."""
+    real = module.value
+    if not isinstance(real, torch.nn.Module) or not distributed_parts.is_checkpointed(real):
+        return None
+    options = distributed_parts.checkpoint_options(real)
+    if options is None or module.source is None:
+        return None
+    for name in _HOOKS[2:]:
+        table = instance_value(trace, module, name)
+        for hook in abstract.unpack(trace, abstract.call_method(trace, table, "values")):
+            hook = abstract.realize(trace, hook)
+            if hook.source is None:
+                return None
+            abstract.fix(trace, hook.source, hook.real())
+    for name in _HOOKS[:2]:
+        table = instance_value(trace, module, name)
+        if not isinstance(table, Dict) or table.truth(trace):
+            return None
+    out: dict[str, Value] = {"use_reentrant": Constant(False)}
+    for name, value in options.items():
+        plain = name != "context_fn"
+        out[name] = Constant(value) if plain else Function(value, abstract.pinned(trace, value))
+    return out
+
+
+def _checkpointed_call(trace: Trace, module: Object, args: Any, kwargs: Any) -> Any:
+    """One call of torch.utils.checkpoint. Where something in it cannot be captured Python runs the
+    module with its hooks, and nothing below is compiled: it is run again as it is."""
+    real = torch.utils.checkpoint.checkpoint
+    forward = abstract.getattr(trace, module, "forward")
+    try:
+        whole = Function(real, abstract.pinned(trace, real))
+        return abstract.call(trace, whole, [forward, *args], kwargs)
+    except Break:
+        raise _run_again(module) from None
+
+
+def _run_again(module: Object) -> Break:
+    why = "its composable checkpoint runs the module again, uncompiled"
+    return Break(calls.DISABLED, function=type(module.value).__qualname__, reason=why)
 
 
 def _prepared(module: str, name: str) -> Break:

@@ -17,7 +17,7 @@ from suture.compiler import abstract
 from suture.compiler.calls import unmodelled
 from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
-from suture.compiler.objects import Cell, Class, Constant
+from suture.compiler.objects import Cell, Class, Constant, List, Tuple
 from suture.rules import lookup
 from suture.runtime import is_variant
 
@@ -68,6 +68,8 @@ def _warn(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     given = dict(zip(("message", "category", "stacklevel", "source"), args)) | dict(kwargs)
+    if _is_ignored_here(trace, given):
+        return Constant(None)
     deferred = _deferred(trace, given)
     if deferred is None or deferred.raises() or _is_recorded_here(trace):
         raise unmodelled.reason(target, lookup(target), args)
@@ -76,15 +78,38 @@ def _warn(
     return Constant(None)
 
 
-def _deferred(trace: Trace, given: dict[str, Any]) -> DeferredWarning | None:
-    """The warning, if its text, kind and location are known."""
+def _category(given: dict[str, Any]) -> type[Warning] | None:
+    """The class of the warning, where it is known and one."""
     category = given.get("category", Constant(None))
     if category.is_constant() and category.constant() is None:
-        kind: Any = UserWarning
-    else:
-        kind = category.value if isinstance(category, Class) else None
+        return UserWarning
+    kind = category.value if isinstance(category, Class) else None
+    return kind if kind is not None and issubclass(kind, Warning) else None
+
+
+def _is_ignored_here(trace: Trace, given: dict[str, Any]) -> bool:
+    """Whether the filter that is asked first is one of the region's own, as simplefilter makes it
+    in a block of catch_warnings, and ignores the warning whatever it says. Nothing is left of such
+    a warning: it is not even noted as seen."""
+    message, kind = given.get("message"), _category(given)
+    set_here, filters = trace.effects.load_global(vars(warnings), "filters")
+    if not set_here or not isinstance(filters, List) or not filters.items or set(given) - _KNOWN:
+        return False
+    first = abstract.realize(trace, filters.items[0])
+    parts = first.unpacked(trace) if isinstance(first, Tuple) else []
+    if kind is None or len(parts) != 5 or message is None or message.python_type() is not str:
+        return False
+    action, text, category, module, line = parts
+    wanted = zip((action, text, module, line), ("ignore", None, None, 0))
+    plain = all(part.is_constant() and part.constant() == value for part, value in wanted)
+    return plain and isinstance(category, Class) and issubclass(kind, category.value)
+
+
+def _deferred(trace: Trace, given: dict[str, Any]) -> DeferredWarning | None:
+    """The warning, if its text, kind and location are known."""
+    kind = _category(given)
     level = given.get("stacklevel", Constant(1))
-    if kind is None or not issubclass(kind, Warning) or set(given) - _KNOWN:
+    if kind is None or set(given) - _KNOWN:
         return None
     try:
         text, depth = (

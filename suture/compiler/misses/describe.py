@@ -18,11 +18,14 @@ import torch
 
 from suture import _core
 from suture.compiler.capture import Capture
+from suture.compiler.graph.addresses import keeps_address
+from suture.compiler.misses.install import expectation
 from suture.compiler.misses.kept_graph import Later, graph_of, names_in
 from suture.runtime import AfterFailure
+from suture.runtime.branches import Position
 from suture.runtime.callers.aligned import is_aligned
 from suture.runtime.chain import Chain, where
-from suture.runtime.checks import Watch
+from suture.runtime.checks import AfterCheck, Watch
 from suture.runtime.guards import Guard
 from suture.runtime.parameters import PARAMETERS, Parameters
 from suture.runtime.sources import Source
@@ -33,22 +36,23 @@ from suture.runtime.store.names import name_of
 from suture.runtime.store.remade import PREDICATES
 from suture.torch_private import distributed_parts, tensor_parts
 
+Ways = dict[Position, tuple[bool, ...]]
 _DIMS = re.compile(r"size \[(.*?)\], stride \[(.*?)\]")
 
 
 def describe(
-    chain: Chain, state: tuple[Any, ...], capture: Capture, emitted: Any
+    chain: Chain, state: tuple[Any, ...], capture: Capture, emitted: Any, ways: Ways
 ) -> tuple[dict[str, Any], dict[str, bytes], list[Later]]:
     """The artefact of a variant that was made for this state and has not run yet, the files that it
-    needs, by name, and what completes both when it has run."""
-    if capture.checks or emitted.checks is not None:
-        raise Unstorable("it expects something of data")
+    needs, by name, and what completes both when it has run. `ways` are those of branches on data
+    that are expected to go as in earlier calls."""
     if capture.functions[0] or capture.functions[1]:
         raise Unstorable("modes of torch functions are active")
     function, file, line = where(chain)
     describing = _Describing(chain, state)
     about = {"point": f"{function}:{line}", "file": file, "torch": torch.__version__}
     artefact = {"about": about, **describing.artefact(capture, emitted)}
+    artefact["expected"] = [describing.expected(check, ways) for check in capture.checks]
     return artefact, describing.blobs, describing.later
 
 
@@ -64,6 +68,7 @@ class _Describing:
         self.guards: list[Any] = []
         self.upto: list[int] = []
         self.known: dict[int, int] = {}  # the guard that knows an object, by the object's id
+        self.keys: set[int] = set()  # ids of objects that are keys of dicts whose keys are guarded
         self.codes: dict[int, Any] = {}
         self.blobs: dict[str, bytes] = {}  # files that the variant needs, by name
         self.later: list[Later] = []  # what is known when the graph has run
@@ -101,10 +106,14 @@ class _Describing:
             return ["value", encode(value)]
         except Unstorable:
             pass
+        if id(value) in self.keys:
+            return ["number", self.number(value)]
         if type(value) is types.CodeType:
             return ["code", self.code(value)]
         if type(value) is AfterFailure:
             return ["failed", value.writes]
+        if type(value) is AfterCheck:
+            return ["after_check", None]
         if type(value) is Watch:
             return ["watch", [self.code(value.position[0]), value.position[1]]]
         if type(value) is _core.Point:
@@ -121,9 +130,10 @@ class _Describing:
             if found[0].startswith("suture.compiler"):
                 raise Unstorable(f"it calls {found[0]}.{found[1]}, which is part of the compiler")
             return ["name", found, self.number(value), fingerprint(value)]
-        kind = type(value)
+        kind, name = type(value), getattr(value, "__qualname__", None)
+        text = f" ({getattr(value, '__module__', None)}.{name})" if type(name) is str else ""
         raise Unstorable(
-            f"no source is known of an object of {kind.__module__}.{kind.__qualname__}"
+            f"no source is known of an object of {kind.__module__}.{kind.__qualname__}{text}"
         )
 
     def part(self, value: Any) -> list[Any]:
@@ -192,9 +202,11 @@ class _Describing:
 
     def _step(self, source: Source) -> list[Any]:
         """The last step of a source; of one that is reached by a function, the function; of an item
-        at an index from outside, the number of the index."""
+        whose key is no constant, the key; of one at an index from outside, the index's number."""
         if source.kind == source_paths.PICK:
             return [source_paths.PICK, self.number_of(source.arg)]
+        if source.kind == source_paths.ITEM:
+            return [source.kind, self.ref(source.arg)]
         if source.kind != source_paths.CALL:
             return source_paths.step_of(source)
         if not source_paths.may_be_called(source.arg):
@@ -253,9 +265,20 @@ class _Describing:
             return [self.part(arg[0]), encode(arg[1]), arg[2]]
         if kind == "truth":
             return self.part(arg)
+        if kind == "keys":
+            return [self._key(one) for one in arg]
         if kind in _BY_VALUE:
             return encode(arg)
         raise Unstorable(f"a guard of the kind {kind}")
+
+    def _key(self, value: Any) -> Any:
+        """A key of a dict: a constant, or an object that is there in the same place."""
+        try:
+            return ["value", encode(value)]
+        except Unstorable:
+            made = ["key", self.number(value), fingerprint(value)]
+            self.keys.add(id(value))
+            return made
 
     def _check(self, at: int | None, guard: Guard, arg: Any) -> None:
         """The object is where the guard says, and reading it again finds it."""
@@ -311,6 +334,15 @@ class _Describing:
             "general": capture.general,
         }
 
+    def expected(self, check: Any, ways: Ways) -> list[Any]:
+        """A condition on data that the variant expects, and the way that it was taken from."""
+        position, truth, kept, learned = expectation(check)
+        way = ways.get(position)
+        if learned and way is None:
+            raise Unstorable("it expects a branch to go a way that is not known")
+        place = [self.code(position[0]), position[1]]
+        return [place, truth, kept, list(way) if learned and way else None]
+
     def _parameters(self, reader: Parameters | None) -> Any:
         """What reads the parameters of modules that are arguments."""
         if reader is None:
@@ -343,6 +375,7 @@ class _Describing:
                 raise Unstorable("no guard knows a tensor that the graph holds")
             statics.append(self.known[id(value)])
         code = graph_of(self, emitted)
+        _check_more(code.get("forward", code), emitted, len(statics))
         resets = capture.graph.resets_in_order()
         return {
             **code,
@@ -355,16 +388,28 @@ class _Describing:
         }
 
 
+def _check_more(code: dict[str, Any], emitted: Any, first: int) -> None:
+    """Inputs of which Inductor takes it that they keep their address, but of which only their facts
+    are guarded (parameters of a module that is an argument): where they begin is looked at in each
+    call."""
+    if "aligned" in code:
+        inputs = list(enumerate(emitted.inputs))[first:]
+        more = [i for i, one in inputs if keeps_address(one) and is_aligned(one.example)]
+        code["aligned"][0] = sorted({*code["aligned"][0], *more})
+
+
 _BY_VALUE = frozenset(
-    {"equals", "len", "keys", "no_key", "no_attr", "no_mro_attr", "int", "float", "bool",
+    {"equals", "len", "no_key", "no_attr", "no_mro_attr", "int", "float", "bool",
      "unbound", "exists"}
 )  # fmt: skip
 
 
 def _core_name(value: Any) -> list[str] | None:
-    """Names of objects of ours that do not know their own."""
+    """Names of objects of ours, and of Python's, that do not know their own."""
     from suture.runtime import operations
 
+    if value is sys.modules:
+        return ["sys", "modules"]
     return ["suture.runtime.operations", "STOP"] if value is operations.STOP else None
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from suture.compiler.capture import Capture
-from suture.compiler.misses.unexpected import forget_after, without_expecting
 from suture.runtime.fallbacks import watch
 from suture.runtime.points import Variant
+from suture.runtime.unexpected import Expected, expect
 from suture.runtime.unit import Unit, drop
 
 
@@ -32,11 +32,13 @@ def install(unit: Unit, point: Any, capture: Capture, emitted: Any, program: Any
         unit.empty_regions += 1
     unit.add(point, variant)
     if emitted.checks is not None:
-        variant.own = True
-        if not unit.options.fullgraph:  # a break instead would be an error
-            known = (capture.checks, point, variant, drop, unit.branches)
-            emitted.checks.tell = forget_after(*known)
-            emitted.checks.other = without_expecting(*known)
+        checks = [expectation(check) for check in capture.checks]
+        expect(emitted.checks, checks, unit, point, variant, drop)
     if emitted.watch is not None:
         watch(emitted.watch, unit, point, variant, drop)
     return variant
+
+
+def expectation(check: Any) -> Expected:
+    """What the runtime needs to know of a check."""
+    return Expected(check.position, check.expected, check.from_module_state, check.learned)

@@ -25,7 +25,7 @@ def described(
         return None
     try:
         key = key_of(unit.options, data.chain)
-        made = describe(data.chain, state, capture, emitted)
+        made = describe(data.chain, state, capture, emitted, unit.branches.expected())
         return Leaving(point.name, root, key, *made, data.stored, data.unkept)
     except (Unstorable, LookupError, RecursionError, OSError) as error:
         _log.info("%s: not kept: %s", point.name, error)

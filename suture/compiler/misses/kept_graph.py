@@ -43,7 +43,8 @@ def graph_of(to: Describing, emitted: Any) -> dict[str, Any]:
         raise Unstorable("what is compiled is verified at each call")
     direct = direct_caller(caller)
     if direct is not None:
-        return {**_inductor(to, direct.call), "written": list(direct.written)}
+        made = _inductor(to, direct.call)
+        return {**made, "written": list(direct.written), "grad_off": direct.off}
     found = _training(caller)
     if found is not None:
         function, facts = found

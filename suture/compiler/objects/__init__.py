@@ -15,7 +15,7 @@ from suture.compiler.objects.deque import Deque
 from suture.compiler.objects.dict_ import Dict
 from suture.compiler.objects.dict_view import DictView
 from suture.compiler.objects.function import Function, MadeFunction, Method
-from suture.compiler.objects.generator import Generator, MadeByPython
+from suture.compiler.objects.generator import Generator
 from suture.compiler.objects.growing import GrowingDeque, GrowingList, GrowingSet, GrowingTuple
 from suture.compiler.objects.instance import (
     DELETED,
@@ -40,6 +40,7 @@ from suture.compiler.objects.iterator import (
     SetIterator,
 )
 from suture.compiler.objects.list_ import List
+from suture.compiler.objects.made_by_python import MadeByPython
 from suture.compiler.objects.partial import Partial
 from suture.compiler.objects.proxy import Proxy
 from suture.compiler.objects.real_object import RealIdentity, RealObject

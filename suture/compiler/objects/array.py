@@ -14,7 +14,7 @@ from suture.compiler.abstract import declared
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
-from suture.compiler.objects.generator import MadeByPython
+from suture.compiler.objects.made_by_python import MadeByPython
 from suture.compiler.objects.methods import find_method, method, run_method
 from suture.compiler.objects.tensor import Tensor
 from suture.runtime.sources import Source

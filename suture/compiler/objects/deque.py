@@ -10,9 +10,9 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
-from suture.compiler.objects.generator import MadeByPython
 from suture.compiler.objects.iterator import SequenceIterator, made_of_changed
 from suture.compiler.objects.list_ import List, list_append, list_extend, list_imul, list_insert
+from suture.compiler.objects.made_by_python import MadeByPython
 from suture.compiler.objects.methods import method, run_method
 from suture.runtime.iterators import stale
 from suture.runtime.sources import Source

@@ -10,18 +10,9 @@ from suture.compiler.abstract import declared
 from suture.compiler.core import Frame, Mutable, Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.iterator import END
+from suture.compiler.objects.made_by_python import MadeByPython
 from suture.compiler.objects.methods import method, run_method
-
-
-class MadeByPython(Exception):
-    """What a call made is needed as Python makes it (an iterator in the midst of its elements, a
-    tensor whose derivative is used up): the region is traced again, and Python runs the call at
-    `position` (code, index). `what` names it."""
-
-    def __init__(self, position: Any, what: str) -> None:
-        super().__init__(position)
-        self.position = position
-        self.what = what
 
 
 class Generator(Mutable):
@@ -62,8 +53,6 @@ class Generator(Mutable):
         return advance_generator(trace, self, Constant(None))
 
     def remaining(self, trace: Trace) -> list[Any]:
-        from suture.compiler.objects.iterator import END
-
         out = []
         while (item := self.advance(trace)) is not END:
             out.append(item)

@@ -10,7 +10,7 @@ from suture.compiler import abstract
 from suture.compiler.core import Mutable, Raised, Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
-from suture.compiler.objects.generator import MadeByPython
+from suture.compiler.objects.made_by_python import MadeByPython
 from suture.compiler.objects.methods import method
 from suture.runtime.iterators import advanced, outdated, outdated_set, taken
 

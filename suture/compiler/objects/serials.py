@@ -6,7 +6,7 @@ from typing import Any
 
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
-from suture.compiler.objects.generator import MadeByPython
+from suture.compiler.objects.made_by_python import MadeByPython
 
 
 class Serial(Value):

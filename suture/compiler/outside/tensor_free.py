@@ -250,7 +250,7 @@ class _Reach:
             return False
         try:
             return self.value(value.__reduce__()[1])
-        except TypeError:
+        except (TypeError, RuntimeError):  # one that refuses to go on says nothing
             return False
 
     def _object(self, value: object) -> bool:

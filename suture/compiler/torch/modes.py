@@ -22,6 +22,7 @@ from suture.compiler.language.classes import make_instance
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant
 from suture.compiler.torch.function_modes import default_device
+from suture.runtime.modes import NoRange
 from suture.torch_private import settings, thread_state
 
 
@@ -131,14 +132,10 @@ def _profiler(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Va
     """A named range changes no value: it is left out. A profiler itself is Python's."""
     if target is not _Range:
         raise Break(calls.C_FUNCTION, function=target.__name__)
-    return make_instance(trace, abstract.wrap(trace, _NoRange, None), [], {})
+    return make_instance(trace, abstract.wrap(trace, NoRange, None), [], {})
 
 
 _Range = torch.autograd.profiler.record_function
-
-
-class _NoRange(contextlib.nullcontext, contextlib.ContextDecorator):  # type: ignore[type-arg]
-    """A block, or a decorator, that does nothing."""
 
 
 @handles(torch.fx.traceback.annotate, torch.fx.traceback.preserve_node_meta)

@@ -9,11 +9,17 @@ import torch
 from suture.runtime.callers.caller import Run
 
 ALIGNMENT = 16
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 def is_aligned(tensor: torch.Tensor) -> bool:
     """Whether a tensor is on a GPU and begins where kernels expect it to."""
-    return tensor.is_cuda and tensor.data_ptr() % ALIGNMENT == 0
+    return type(tensor) in _PLAIN and tensor.is_cuda and tensor.data_ptr() % ALIGNMENT == 0
+
+
+def begins_oddly(value: Any) -> bool:
+    """Whether it is a tensor on a GPU that begins elsewhere."""
+    return type(value) in _PLAIN and value.is_cuda and value.data_ptr() % ALIGNMENT != 0
 
 
 def aligned(call: Run, checked: tuple[int, ...], written: tuple[int, ...]) -> Run:

@@ -1,30 +1,37 @@
 """Direct: Inductor's generated code, called with a list of inputs and nothing between.
 
-Legal where AOTAutograd has nothing to do around the graph (see Facts.reasons), no operation is
-followed by autograd, and the graph takes the inputs as they are. The first call goes the long way:
-it ends what compiling has begun (autotuning, its caches, its timings).
+Legal where AOTAutograd has nothing to do around the graph (see Facts.reasons), no result of it has
+a derivative, and the graph takes the inputs as they are. Where an input requires grad while grad
+mode is on (a step of an optimizer), the mode is off around the code, as AOTAutograd has it. The
+first call goes the long way: it ends what compiling has begun (autotuning, its caches and timings).
 """
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
+
+import torch
 
 from suture.runtime.callers.caller import Caller, Run, Situation
 from suture.torch_private import compilers
 
 
 class Direct(Caller):
-    """Calls what Inductor generated."""
+    """Calls what Inductor generated. `written`: the inputs that it writes; `off`: grad mode is
+    switched off around it."""
 
     kind = "direct"
     why = "Inductor's code, nothing between"
 
-    def __init__(self, wrapped: Run, call: Run, written: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self, wrapped: Run, call: Run, written: tuple[int, ...] = (), off: bool = False
+    ) -> None:
         super().__init__(self._first)
         self.wrapped = wrapped
-        self.call, self.written = call, written
+        self.call, self.written, self.off = call, written, off
         self.writes = bool(written)
-        self.fast = _direct(call, wrapped, written)
+        self.fast = _direct(call, wrapped, written, off)
 
     def _first(self, *args: Any) -> Any:
         out = self.wrapped(*args)
@@ -34,27 +41,36 @@ class Direct(Caller):
     @staticmethod
     def legal(facts: compilers.Facts, situation: Situation) -> bool:
         """Whether nothing that is left out would have done anything."""
-        return (
-            not facts.joint
-            and not facts.reasons
-            and not situation.derives()
-            and facts.inputs == len(situation.inputs)
-        )
+        return not facts.joint and not facts.reasons and facts.inputs == len(situation.inputs)
 
 
-def without_wrapper(call: Run, written: tuple[int, ...]) -> Run:
+def without_wrapper(call: Run, written: tuple[int, ...], off: bool) -> Run:
     """Inductor's code from an earlier process: nobody is there to wrap it."""
+    unwatched = _unfollowed(call) if off else call
 
     def wrapped(*args: Any) -> Any:
         if written:
             compilers.increment_version([args[i] for i in written])
-        return call(list(args))
+        return unwatched(list(args))
 
-    return _direct(call, wrapped, written)
+    return _direct(call, wrapped, written, off)
 
 
-def _direct(call: Run, wrapped: Run, written: tuple[int, ...]) -> Run:
+def _unfollowed(call: Run) -> Run:
+    """The same with grad mode off, which is on around it."""
+    switch = torch.set_grad_enabled
+
+    def run(args: list[Any]) -> Any:
+        with switch(False):
+            return call(args)
+
+    return run
+
+
+def _direct(call: Run, wrapped: Run, written: tuple[int, ...], off: bool) -> Run:
     profiling = compilers.profiling
+    if off:
+        call = _unfollowed(call)
     if not written:
 
         def run(*args: Any) -> Any:
@@ -62,11 +78,12 @@ def _direct(call: Run, wrapped: Run, written: tuple[int, ...]) -> Run:
 
         return run
     increment = compilers.increment_version
+    those = itemgetter(*written)  # one of them, or a tuple
 
     def run_and_count(*args: Any) -> Any:
         if profiling():
             return wrapped(*args)
-        increment([args[i] for i in written])  # autograd must notice what was saved before
+        increment(those(args))  # autograd must notice what was saved before
         return call(list(args))
 
     return run_and_count

@@ -24,7 +24,7 @@ from suture.runtime.store.fingerprints import code_digest, digest
 from suture.runtime.store.literals import Unstorable
 from suture.torch_private import inductor_code, settings, torchdynamo
 
-FORMAT = 2
+FORMAT = 3
 # What else goes into the key: each gives JSON, or None where nothing can be kept.
 ALSO: list[Callable[[], Any]] = []
 # Options that change nothing of what is compiled.
@@ -110,10 +110,27 @@ def _devices() -> list[Any]:
 def _settings() -> list[Any]:
     """Options of suture and settings of torch that may be read while compiling."""
     marks = [ask() for ask in ALSO]
-    if None in marks or torchdynamo.marked_by_programs():
+    if None in marks:
         raise Unstorable("the program has marked functions in a way that has no name")
+    marks.append(_marked())
     ours = {name: v for name, v in config.snapshot().items() if name not in _UNASKED}
     return [ours, marks, settings.compiled_in(), _distributed()]
+
+
+def _marked() -> list[Any]:
+    """What the program has marked in torch's tables. A function that is made when another one runs
+    may be one of several of that name: it has none of its own."""
+    marked = torchdynamo.marked_by_programs()
+    found = []
+    for table, one in marked or ():
+        home, name = getattr(one, "__module__", None), getattr(one, "__qualname__", "<")
+        code = getattr(one, "__code__", None)
+        if "<" in name or type(home) is not str:
+            marked = None
+        found.append([table, home, name, None if code is None else code_digest(code)])
+    if marked is None:
+        raise Unstorable("the program has marked functions in a way that has no name")
+    return sorted(found, key=repr)
 
 
 def _distributed() -> list[Any]:
@@ -129,11 +146,12 @@ def _asked(options: Options) -> list[Any]:
     if backend.name not in ("eager", "aot_eager", "inductor"):
         raise Unstorable(f"graphs of the backend {backend.name} cannot be kept")
     changed = inductor_code.changed_settings() if backend.name != "eager" else []
-    if changed is None or (backend.name == "inductor" and not backend.compiler.is_default()):
+    asked = backend.compiler.asked() if backend.name == "inductor" else []
+    if changed is None or asked is None:
         raise Unstorable("the options of Inductor have no name")
     if backend.guard_filter_fn is not None or options.shapes is not None or backend.kwargs:
         raise Unstorable("the options of this compile have no name")
-    return [backend.name, changed, options.fullgraph, options.dynamic]
+    return [backend.name, asked, changed, options.fullgraph, options.dynamic]
 
 
 def _point(chain: Chain) -> list[Any]:

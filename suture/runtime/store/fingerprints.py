@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from suture.runtime.store.literals import Unstorable, encode
-from suture.torch_private import tensor_parts
+from suture.torch_private import distributed_parts, tensor_parts
 
 _DIGESTS: weakref.WeakKeyDictionary[types.CodeType, str] = weakref.WeakKeyDictionary()
 _DEPTH = 6  # of tuples in defaults and the like
@@ -96,8 +96,9 @@ def fingerprint(value: Any, depth: int = 0) -> Any:
         return ["method", *_each((value.__func__, value.__self__), depth)]
     if kind in (staticmethod, classmethod):
         return [kind.__name__, fingerprint(value.__func__, depth + 1)]
-    if kind is property:
-        return ["property", *_each((value.fget, value.fset, value.fdel), depth)]
+    if issubclass(kind, property):
+        of = [] if kind is property else [_class(kind)]
+        return ["property", *_each((value.fget, value.fset, value.fdel), depth), *of]
     if kind is types.CellType:
         return ["cell"]  # what is in it can change, and is guarded
     if kind is tuple:
@@ -125,6 +126,8 @@ def _instance(value: Any, depth: int) -> Any:
     if kind is dict:
         home = globals_name(value)
         return ["globals", home] if home is not None else ["dict"]
+    if value is distributed_parts.all_groups():
+        return ["groups"]  # what is read of it has guards
     if kind.__module__ in _READ_FREELY or kind.__module__.startswith("torch.distributed"):
         raise Unstorable(f"what a {kind.__name__} says is not kept")
     base = next(one for one in kind.__mro__ if not one.__flags__ & _HEAP)
@@ -140,9 +143,12 @@ def _instance(value: Any, depth: int) -> Any:
 
 def globals_name(namespace: dict[str, Any]) -> str | None:
     """The module whose globals these are, if they are those of a module."""
-    name = namespace.get("__name__")
-    home = sys.modules.get(name) if type(name) is str else None
-    return name if home is not None and vars(home) is namespace else None
+    # a module of Python's library may call itself by another name than it was imported by
+    for name in (namespace.get("__name__"), getattr(namespace.get("__spec__"), "name", None)):
+        home = sys.modules.get(name) if type(name) is str else None
+        if home is not None and vars(home) is namespace:
+            return name
+    return None
 
 
 def _function(value: types.FunctionType, depth: int) -> Any:

@@ -46,7 +46,8 @@ def graph_from(reading: Reading, data: dict[str, Any]) -> Run:
         parts = _boxed(reading, data["forward"]), _boxed(reading, data["backward"])
         run = trained(*parts, data["around"], tuple(map(int, data["detached"])))
     elif kind == "inductor":
-        run = without_wrapper(_inductor(reading, data), tuple(map(int, data["written"])))
+        written = tuple(map(int, data["written"]))
+        run = without_wrapper(_inductor(reading, data), written, bool(data.get("grad_off")))
     else:
         run = _fx(reading, data)
     resets = [(reading.ref(s), tuple(map(reading.ref, args))) for s, args in data["resets"]]

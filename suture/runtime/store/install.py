@@ -6,6 +6,7 @@ one object there is one object here, two are two. The guards, on what was found,
 
 from __future__ import annotations
 
+import collections
 import functools
 import sys
 import types
@@ -17,7 +18,7 @@ from suture.bytecode import decode as decode_code
 from suture.runtime import OPERATIONS, VARIANT, relocated
 from suture.runtime.callers.aligned import is_aligned
 from suture.runtime.chain import FrameSpec, slot_names
-from suture.runtime.checks import Watch
+from suture.runtime.checks import AfterCheck, Watch
 from suture.runtime.fallbacks import watch
 from suture.runtime.guards import Guards, finish
 from suture.runtime.interpret import AfterFailure, hooks_on_saved
@@ -31,6 +32,7 @@ from suture.runtime.store.graphs import graph_from
 from suture.runtime.store.literals import Unstorable, decode
 from suture.runtime.store.names import named
 from suture.runtime.store.remade import BY_NAME
+from suture.runtime.unexpected import Expected, expect
 from suture.runtime.unit import Unit, drop
 from suture.torch_private import distributed_parts, tensor_parts
 from suture.torch_private.torchdynamo import hide
@@ -56,6 +58,8 @@ def install(
         raise Unfit(f"the entry is not well formed: {error!r}") from error
     unit.add(point, made)
     unit.empty_regions = -1 if made.ops else unit.empty_regions
+    if reading.checks is not None:
+        expect(reading.checks, reading.expected, unit, point, made, drop)
     if reading.watch is not None:
         watch(reading.watch, unit, point, made, drop)
     return made
@@ -79,6 +83,8 @@ class _Reading:
         self.values: list[Any] = []
         self.guarded: list[Any] = []  # the object of each guard
         self.watch: Watch | None = None  # of the branch on data that the variant ends with
+        self.checks: AfterCheck | None = None  # takes over where a condition does not hold
+        self.expected: list[Expected] = []
         self.parameters: Parameters | None = None  # reads those of modules that are arguments
 
     def variant(self) -> Variant:
@@ -91,6 +97,7 @@ class _Reading:
             found = program.explain(*self.state)
             raise Unfit(f"its guards do not hold: {found[1] if found else 'nothing is said'}")
         self._same_memory()
+        self.expected = [self._expected(one) for one in self.artefact["expected"]]
         data = self.artefact["variant"]
         self.parameters = self._parameters(data["parameters"])
         return Variant(
@@ -123,6 +130,8 @@ class _Reading:
             return decode(inner)
         if kind == "guard":
             return self.guarded[inner]
+        if kind == "number":
+            return self.objects[inner]
         if kind == "globals":
             return self.bind(data[2], _globals(inner))
         if kind == "name":
@@ -134,6 +143,9 @@ class _Reading:
             return self.code(inner)
         if kind == "failed":
             return AfterFailure(self.chain, bool(inner), hooks_on_saved)
+        if kind == "after_check":
+            self.checks = AfterCheck(self.chain)
+            return self.checks
         if kind == "watch":
             self.watch = Watch((self.code(inner[0]), int(inner[1])))
             return self.watch
@@ -214,6 +226,8 @@ class _Reading:
     def _below(self, base: Source, step: Any) -> Source:
         if step[0] == source_paths.PICK:
             return base.pick(self.sources[step[1]])
+        if step[0] == source_paths.ITEM:
+            return base.item(self.ref(step[1]))
         if step[0] != source_paths.CALL:
             return source_paths.below(base, step)
         reader = self.ref(step[1])
@@ -264,10 +278,25 @@ class _Reading:
             made = self._state(self.ref(arg[0]), arg[1], arg[2])
         elif kind == "truth":
             made = self.ref(arg)
+        elif kind == "keys":
+            made = self._keys(self.value(at), arg)
         else:
             made = decode(arg)
         self.guarded.append(known)
         return made
+
+    def _keys(self, found: Any, keys: Any) -> tuple[Any, ...]:
+        """The keys of a dict. Those that are no constants are the objects that are there now, in
+        the same order, if they are like those that were there."""
+        if not isinstance(found, dict) or dict.__len__(found) != len(keys):
+            raise Unfit("a dict has other keys")
+        order = next(kind for kind in (collections.OrderedDict, dict) if isinstance(found, kind))
+        made = []
+        for live, (kind, *data) in zip(order.__iter__(found), keys):
+            if kind == "key" and fingerprint(live) != data[1]:
+                raise Unfit("a dict has other keys")
+            made.append(self.bind(data[0], live) if kind == "key" else decode(data[0]))
+        return tuple(made)
 
     def _state(self, reader: Any, expected: Any, text: str) -> Any:
         """What a guard on a state of torch compares. A process group is known by identity, and
@@ -303,6 +332,15 @@ class _Reading:
                 raise Unfit("two tensors share their memory that did not")
         if len(set(groups.values())) != len(groups):
             raise Unfit("two tensors do not share their memory that did")
+
+    def _expected(self, data: Any) -> Expected:
+        """What is expected of a condition on data. A way that was learned from earlier calls must
+        have been learned here too."""
+        place, truth, kept, way = data
+        position = self.code(place[0]), int(place[1])
+        if way is not None and self.unit.expected().get(position) != tuple(way):
+            raise Unfit("a branch on data is not expected to go this way yet")
+        return Expected(position, bool(truth), bool(kept), way is not None)
 
     # ---- the function
 

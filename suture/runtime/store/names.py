@@ -10,6 +10,7 @@ from typing import Any
 
 from suture.runtime import iterators
 
+_INSIDE = ("fget", "fset", "__wrapped__")
 _IMPORTED = ("torch", "suture")  # modules that may be imported to find a name
 
 
@@ -31,6 +32,10 @@ def _candidates(value: Any) -> Iterator[tuple[Any, str]]:
         dotted = getattr(value, attribute, None)
         if type(dotted) is str:
             yield home, dotted
+            if type(value) is types.FunctionType:  # of a property, or below a decorator
+                yield from ((home, f"{dotted}.{inner}") for inner in _INSIDE)
+    if isinstance(value, type) and home == "builtins":
+        yield from (("types", name) for name, one in vars(types).items() if one is value)
     for name, kind in iterators.NAMES.items():
         if kind is value:
             yield iterators.__name__, name
@@ -56,7 +61,7 @@ def named(home: str, dotted: str) -> Any:
         if at is None:
             raise LookupError(f"the module {home} is not imported")
         for part in dotted.split("."):
-            space = vars(at)
+            space = getattr(at, "__dict__", {})
             at = space[part] if part in space else getattr(at, part)
             if type(at) in (staticmethod, classmethod):
                 at = at.__func__  # the function that has this name

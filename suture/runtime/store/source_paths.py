@@ -10,26 +10,26 @@ import types
 from typing import Any
 
 from suture.runtime.sources import Source
-from suture.runtime.store.literals import Unstorable, decode, encode
+from suture.runtime.store.literals import Unstorable
 
 _PLAIN = ("dict", "cell", "type", "code")  # steps without an argument
 _BY_NAME = ("attr", "mro_attr", "kwdefault")
 _BY_NUMBER = ("index", "closure", "default", "key")
 PICK = "pick"  # whose argument, a source, is written by whoever numbers sources
-CALL = "call"  # whose argument, a function that reads, is written by whoever knows objects
+# Steps whose argument, a key or a function that reads, is written by whoever knows objects.
+ITEM, CALL = "item", "call"
 
 
 def step_of(source: Source) -> list[Any]:
     """The last step of a source as JSON."""
     kind, arg = source.kind, source.arg
-    if source.stored is not None or (source.base is not None and source.base.stored is not None):
-        raise Unstorable(f"items of a class derived from a builtin one, at {source.path()}")
+    if kind == "key" and source.base is not None and source.base.stored is not None:
+        # its class may have an order of its own
+        raise Unstorable(f"keys of a class derived from a builtin one, at {source.path()}")
     if kind in _PLAIN:
         return [kind]
     if (kind in _BY_NAME and type(arg) is str) or (kind in _BY_NUMBER and type(arg) is int):
         return [kind, arg]
-    if kind == "item":
-        return [kind, encode(arg)]
     raise Unstorable(f"a source that is reached by {kind}, {source.path()}")
 
 
@@ -38,8 +38,6 @@ def below(base: Source, step: list[Any]) -> Source:
     kind = step[0]
     if kind in _PLAIN:
         return base.child(kind)
-    if kind == "item":
-        return base.item(decode(step[1]))
     if (kind in _BY_NAME and type(step[1]) is str) or (kind in _BY_NUMBER and type(step[1]) is int):
         return base.child(kind, step[1])
     raise ValueError(f"no step of a source is called {kind!r}")

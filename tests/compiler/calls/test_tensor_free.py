@@ -89,7 +89,7 @@ def test_a_choice_by_numbers_of_the_data_is_one_break():
 
 def test_nothing_inside_such_a_call_is_compiled():
     def helper(n):
-        return math.floor(numpy.random.rand(1).item() * 0 + n)
+        return math.floor(numpy.random.choice(1) * 0 + n)
 
     def outer(n):
         return helper(n) + helper(n)
@@ -111,7 +111,7 @@ def test_nothing_inside_such_a_call_is_compiled():
 
 def test_the_break_is_told_where_it_came_up():
     def helper(n):
-        return numpy.random.rand(n).shape[0]
+        return numpy.random.choice(n, n).shape[0]
 
     def fn(x):
         return x.sin() * helper(2)
@@ -136,7 +136,7 @@ def test_a_call_that_names_torch_is_still_captured():
 def test_a_call_that_holds_a_tensor_in_a_closure_is_still_captured():
     def fn(x):
         def helper(n):
-            numpy.random.rand(n)
+            numpy.random.choice(n)
             return x.sin() + n
 
         return helper(2) * 2
@@ -147,7 +147,7 @@ def test_a_call_that_holds_a_tensor_in_a_closure_is_still_captured():
 
 def test_an_exception_out_of_such_a_call_is_handled_by_the_caller():
     def helper(n):
-        numpy.random.rand(n)
+        numpy.random.choice(n)
         raise KeyError(n)
 
     def fn(x):
@@ -210,7 +210,7 @@ def test_hooks_put_in_under_a_lock_are_one_break():
 
 def spans(length, count, mask=None):
     """Which places to mask, as speech models choose them."""
-    jitter = numpy.random.rand(1).item()
+    jitter = numpy.random.choice(1)
     lengths = mask.sum(-1).tolist() if mask is not None else [length]
 
     def wanted(size):
@@ -238,7 +238,7 @@ def test_a_loop_over_tensors_is_no_such_rest():
     def helper(tensors):
         out = 0
         for tensor in tensors:
-            numpy.random.rand(1)
+            numpy.random.choice(1)
             out = out + tensor.sin()
         return out
 
@@ -252,7 +252,7 @@ def test_a_loop_over_tensors_is_no_such_rest():
 def test_an_exception_out_of_such_a_rest_is_handled_by_the_caller():
     def helper(x):
         size = x.sum().item()
-        numpy.random.rand(1)
+        numpy.random.choice(1)
         if size > 1000:
             return 1
         raise KeyError(2)
@@ -268,7 +268,7 @@ def test_an_exception_out_of_such_a_rest_is_handled_by_the_caller():
 
 def test_a_module_that_is_a_global_may_be_called():
     def helper(n):
-        numpy.random.rand(n)
+        numpy.random.choice(n)
         return LINEAR(torch_ones)
 
     def fn(x):

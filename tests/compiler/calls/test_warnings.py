@@ -131,3 +131,63 @@ def test_a_warning_is_shown_once_for_each_line_however_often_it_is_compiled():
 
     want = _shown(fn)
     assert want and _shown(suture.compile(fn, backend="eager")) == want
+
+
+def test_warnings_that_a_block_ignores_are_part_of_one_graph():
+    def fn(x):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.warn("ignored", stacklevel=1)
+            y = x.sin()
+            warnings.warn("ignored too", DeprecationWarning, stacklevel=2)
+        return y + 1
+
+    def one_kind(x):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            warnings.warn("ignored", stacklevel=1)
+        return x + 1
+
+    check(fn, torch.ones(2), ops=[["sin", "add"]])
+    check(one_kind, torch.ones(2), ops=[["add"]])
+
+
+def test_a_block_of_filters_around_operations():
+    def fn(x):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", category=UserWarning)
+            y = x.sin()
+        with warnings.catch_warnings(action="ignore"):
+            return y.cos()
+
+    check(fn, torch.ones(2), ops=[["sin", "cos"]])
+
+
+def test_filters_are_as_before_behind_a_break_in_a_block():
+    before = list(warnings.filters)
+
+    def fn(x):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            y = x.sin()
+            suture.graph_break()
+            warnings.warn("ignored", stacklevel=1)
+            z = y.cos()
+        return z + 1
+
+    check(fn, torch.ones(2), breaks=None, graphs=2)
+    assert warnings.filters == before
+
+
+def test_another_kind_than_the_ignored_is_given():
+    def fn(x):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            warnings.warn("shown", UserWarning, stacklevel=1)
+        return x + 1
+
+    suture.reset()
+    compiled = suture.compile(fn, backend="eager")
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="shown"):
+            compiled(torch.ones(2))

@@ -347,3 +347,59 @@ def test_global_state_of_torch():
     with torch.inference_mode():
         assert guards.failing() == 0
     assert guards.check()
+
+
+class Own(torch.Tensor):
+    """A class of which the core does not know how its tensors lie in memory."""
+
+
+def tensors_of_memory():
+    """Tensors by name, and whether each has memory of its own."""
+    whole = torch.zeros(6, 4)
+    return {
+        "own": (torch.zeros(3), True),
+        "parameter": (torch.nn.Parameter(torch.zeros(3)), True),
+        "class": (torch.zeros(3).as_subclass(Own), True),
+        "whole": (whole, True),
+        "view": (whole[1:], False),
+        "detached": (whole.detach(), False),
+        "data": (whole.data, False),
+        "transposed": (whole.t(), False),
+        "parameter of it": (torch.nn.Parameter(whole), False),
+        "class of it": (whole.as_subclass(Own), False),
+        "no numbers": (whole[:0], False),
+    }
+
+
+def apart(*values):
+    nodes = tuple(("slot", i, (), (), i) for i in range(len(values)))
+    return _core.GuardProgram(nodes, distinct=((tuple(range(len(values))), 5, True),))
+
+
+def test_the_memory_of_tensors_was_found():
+    assert _core.tensor_layout()["memory"] > 0
+
+
+def test_tensors_on_one_memory_are_told_from_others():
+    made = tensors_of_memory()
+    whole = made["whole"][0]
+    for name, (value, own) in made.items():
+        if value is not whole:
+            program = apart(whole, value)
+            assert program.check(whole, value) is own, name
+            assert program.check(whole, torch.zeros(2)), name  # and again, with others
+            assert program.check(value, whole) is own, name
+    assert apart(1, 2).failing(torch.zeros(2), 3) == 5  # what has no memory
+
+
+def test_memory_that_becomes_one_is_noticed():
+    values = [torch.zeros(3) for _ in range(80)]
+    program = apart(*values)
+    assert program.check(*values)
+    assert program.check(*values)
+    values[70].data = values[3].data
+    assert not program.check(*values)
+    failed = program.explain(*values)
+    assert failed == (5, "had memory of their own, two share it")
+    values[70].data = torch.ones(3)
+    assert program.check(*values)

@@ -110,3 +110,22 @@ def test_attributes_that_are_set_while_the_dict_of_an_instance_is_iterated():
         return x + 1
 
     check(fn, make=lambda: (torch.ones(2), Box()), graphs=None, breaks=None, recompiles=None)
+
+
+def test_a_generator_over_a_dict_that_grows_behind_a_break():
+    def fn(x, of):
+        def keys():
+            for key in of:
+                yield key
+
+        of["q"] = 1
+        left = keys()
+        next(left)
+        suture.graph_break()
+        try:
+            of["r"] = 1
+            return x + 1, list(left)
+        except RuntimeError as error:
+            return x + 1, str(error)
+
+    check(fn, torch.ones(2), {"a": 1, "b": 2}, graphs=None, breaks=None, recompiles=None)

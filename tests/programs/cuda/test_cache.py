@@ -8,7 +8,7 @@ import torch
 import suture
 from suture.runtime.store import environment, waiting
 from tests.runtime.store.conftest import cache
-from tests.runtime.store.test_programs import finished, start
+from tests.runtime.store.test_programs import start
 from tests.runtime.store.test_training import NET, trained
 
 pytestmark = pytest.mark.skipif(
@@ -173,11 +173,15 @@ print(sum(m == h or m.startswith(h + ".") for m in sys.modules for h in heavy))
 """
 
 
-def test_a_warm_process_imports_neither_inductor_nor_triton(tmp_path):
+def test_a_warm_process_imports_neither_inductor_nor_triton(tmp_path, monkeypatch):
     script = tmp_path / "program.py"
     script.write_text(MAIN)
-    assert finished(start(tmp_path / "cache", script)) > 0
-    assert finished(start(tmp_path / "cache", script)) == 0
+    monkeypatch.setenv("SUTURE_LOGS", "cache")
+    said = []
+    for _ in range(2):
+        output, errors = start(tmp_path / "cache", script).communicate()
+        said.append(errors)
+    assert int(output) == 0, said
 
 
 def test_a_tensor_elsewhere_is_another_variant(cache):

@@ -145,6 +145,16 @@ def test_errors_of_the_operations_are_the_programs():
         compiled(torch.tensor([0, 5]), x)
 
 
+def test_a_device_is_waited_for_after_several_calls(monkeypatch):
+    """What a call takes of the program's time counts, not how long its result is on the way."""
+    done = []
+    monkeypatch.setattr(plain, "_on_gpu", lambda args: True)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: done.append("wait"))
+    assert plain._seconds(lambda: done.append("call"), ()) >= 0
+    sample = ["wait", *["call"] * plain._AHEAD, "wait"]
+    assert done == sample * plain._TURNS
+
+
 def test_a_copy_that_the_backend_cannot_change():
     gm, _, _ = traced(lambda x: (torch.sin(x) + 1,), torch.ones(2))
     copied = small(gm)

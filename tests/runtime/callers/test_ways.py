@@ -10,7 +10,7 @@ import torch
 from torch.autograd.graph import saved_tensors_hooks
 
 import suture
-from suture.runtime.callers import plain
+from suture.runtime.callers import direct, plain
 
 
 @pytest.fixture(autouse=True)
@@ -341,3 +341,34 @@ def test_training_a_model_step_by_step():
             run(torch.randn(rows, 4)).square().sum().backward()
             optimizer.step()
     torch.testing.assert_close(list(model.parameters()), list(twin.parameters()))
+
+
+def test_a_step_of_an_optimizer_is_called_directly_with_grad_mode_off(monkeypatch):
+    """Its inputs require grad while grad mode is on; what it computes is not followed."""
+    torch.manual_seed(0)
+    start, made, seen = [torch.randn(3, 3), torch.randn(3)], direct._unfollowed, []
+
+    def watched(call: Any) -> Any:
+        return made(lambda args: seen.append(torch.is_grad_enabled()) or call(args))
+
+    monkeypatch.setattr(direct, "_unfollowed", watched)
+
+    def steps(compiled: bool) -> Any:
+        params = [torch.nn.Parameter(one.clone()) for one in start]
+        optimizer = torch.optim.Adam(params, lr=0.1, foreach=True)
+        for one in params:
+            one.grad = one.detach() * 2
+        call = suture.compile(optimizer.step) if compiled else optimizer.step
+        for _ in range(3):
+            call()
+            assert torch.is_grad_enabled()
+        assert not any(t.requires_grad for s in optimizer.state.values() for t in s.values())
+        kept = params[0] * params[1]
+        call()
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            kept.sum().backward()
+        return params
+
+    torch.testing.assert_close(steps(True), steps(False))
+    assert seen == [False, False]  # the first call of each of two variants goes the long way
+    assert not suture.stats().breaks

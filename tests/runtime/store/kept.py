@@ -84,4 +84,4 @@ def own_marks_only(monkeypatch) -> None:
     """Functions that other tests of this process have marked are not marks of the program."""
     for table in ("_marks", "_codes"):
         monkeypatch.setattr(mark_table, table, {})
-    monkeypatch.setattr(torchdynamo, "marked_by_programs", lambda: False)
+    monkeypatch.setattr(torchdynamo, "marked_by_programs", list)

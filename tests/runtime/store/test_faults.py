@@ -14,6 +14,7 @@ import torch
 
 import suture
 from suture.runtime.store import files
+from suture.runtime.store.environment import FORMAT
 from tests.runtime.store.test_keys import MODULE, PLAIN, X
 
 
@@ -71,7 +72,8 @@ def test_a_file_of_a_newer_format(cache):
     cache.run(PLAIN, (X,))
     path = only(cache)
     head, _, body = path.read_bytes().partition(b"\n")
-    path.write_bytes(head.replace(b"variant 1 ", b"variant 2 ") + b"\n" + body)
+    newer = head.replace(b"variant %d " % FORMAT, b"variant %d " % (FORMAT + 1))
+    path.write_bytes(newer + b"\n" + body)
     assert cache.run(PLAIN, (X,))[0] == 0
     assert any("of another format" in line for line in cache.lines)
 

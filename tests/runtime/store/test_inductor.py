@@ -65,9 +65,21 @@ def test_a_graph_on_which_the_backend_failed_is_tried_again(cache, monkeypatch):
     assert cache.run(program, (X,), backend="aot_eager") == (0, 1)
 
 
-def test_options_of_compile_are_not_kept(cache):
-    options = {"backend": "inductor", "options": {"fallback_random": True}}
-    assert cache.run(PROGRAMS["pointwise"], (X,), **options) == (0, 0)
+@pytest.mark.parametrize(
+    "asked", [{"options": {"fallback_random": True}}, {"mode": "max-autotune-no-cudagraphs"}]
+)
+def test_mode_and_options_of_compile_are_part_of_the_key(cache, asked):
+    program = PROGRAMS["pointwise"]
+    assert cache.run(program, (X,), backend="inductor", **asked) == (0, 1), cache.lines
+    assert cache.run(program, (X,), backend="inductor", **asked) == (1, 0), cache.lines
+    assert cache.run(program, (X,), backend="inductor")[0] == 0
+
+
+def test_options_that_are_no_plain_values_have_no_name(cache):
+    asked = {"post_grad_custom_post_pass": lambda graph: None}
+    run = cache.run(PROGRAMS["pointwise"], (X,), backend="inductor", options=asked)
+    assert run == (0, 0), cache.lines
+    assert any("options of Inductor have no name" in line for line in cache.lines)
 
 
 @pytest.mark.parametrize("fault", ["cut", "altered", "gone", "foreign", "open"])

@@ -4,36 +4,63 @@ expect what earlier calls did take the place of those that end at the branch."""
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
-from suture.runtime.branches import Branches
+from suture.runtime.branches import Branches, Position
 from suture.runtime.fallbacks import other_point, restore
 
 Drop = Callable[[Any, Any], None]
 
 
-def forget_after(checks: Any, point: Any, variant: Any, drop: Drop, branches: Branches) -> Any:
+class Expected(NamedTuple):
+    """What a variant expects of a condition on data. `kept`: it hangs on what modules keep;
+    `learned`: it went so in earlier calls."""
+
+    position: Position
+    truth: bool
+    kept: bool
+    learned: bool
+
+
+def expect(
+    handler: Any, checks: Sequence[Expected], unit: Any, point: Any, variant: Any, drop: Drop
+) -> None:
+    """Let the handler of a variant's conditions (`AfterCheck`) tell the point of those that did not
+    hold."""
+    variant.own = True
+    if not unit.options.fullgraph:  # a break instead would be an error
+        known = (checks, point, variant, drop, unit.branches)
+        handler.tell = _forget_after(*known)
+        handler.other = _without_expecting(*known)
+
+
+def _forget_after(
+    checks: Sequence[Expected], point: Any, variant: Any, drop: Drop, branches: Branches
+) -> Any:
     """Drop the variant when one of the checks fails, and expect it to hold no more; what hangs on
     what modules keep may change once, and the point is entered again. What was expected because of
     earlier calls may fail now and then: the region is run as it was before. Called with what the
     conditions were, and the state."""
     ref = weakref.ref(point)
-    expected = [(c.position, c.expected, c.from_module_state, c.learned) for c in checks]
 
     def forget(truths: tuple[bool, ...], state: tuple[Any, ...]) -> Any:
         at = ref()
-        if at is None or at.data.history is None:  # all was forgotten meanwhile
+        if at is None:  # all was forgotten meanwhile
             return None
-        failed = [one for one, truth in zip(expected, truths) if truth is not one[1]]
-        if failed and failed[0][3]:
+        failed = [one for one, truth in zip(checks, truths) if truth is not one.truth]
+        if failed and failed[0].learned:
             # Those behind it were computed for a way that the program did not go.
-            _failed(at, variant, failed[0][0], drop, branches)
+            _failed(at, variant, failed[0].position, drop, branches)
             return other_point(at, state)
-        at.data.history.unexpected([(position, kept) for position, _, kept, _ in failed])
-        if variant in at.data.variants:
+        known = variant in at.data.variants
+        if known:
             drop(at, variant)
-        return at if failed and all(kept for _, _, kept, _ in failed) else None
+        if at.data.history is not None:  # of a variant from the cache there is none
+            at.data.history.unexpected([(one.position, one.kept) for one in failed])
+        elif not known:
+            return None
+        return at if failed and all(one.kept for one in failed) else None
 
     return forget
 
@@ -49,7 +76,9 @@ def _failed(point: Any, variant: Any, position: Any, drop: Drop, branches: Branc
         restore(point, kept)
 
 
-def without_expecting(checks: Any, point: Any, variant: Any, drop: Drop, branches: Branches) -> Any:
+def _without_expecting(
+    checks: Sequence[Expected], point: Any, variant: Any, drop: Drop, branches: Branches
+) -> Any:
     """What runs a region in the place of a variant that expects what earlier calls did. Called
     with whether its graph raised, and the state. Which of the conditions did not hold is not known
     then: the first stands for all."""
