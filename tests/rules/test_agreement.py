@@ -73,11 +73,14 @@ DIFFERENT = {
     "torch.Tensor.__init__": (
         "TorchDynamo's table says skip, as ours; its rule on methods in C is asked before"
     ),
-    "torch._C._cuda_endAllocateToPool": NO_FUNCTION,
-    "torch._C._cuda_isCurrentStreamCapturing": NO_FUNCTION,
-    "torch._C._cuda_releasePool": NO_FUNCTION,
-    "torch._C._graph_pool_handle": NO_FUNCTION,
 }
+if not torch.backends.cuda.is_built():
+    DIFFERENT |= {
+        "torch._C._cuda_endAllocateToPool": NO_FUNCTION,
+        "torch._C._cuda_isCurrentStreamCapturing": NO_FUNCTION,
+        "torch._C._cuda_releasePool": NO_FUNCTION,
+        "torch._C._graph_pool_handle": NO_FUNCTION,
+    }
 
 
 def theirs(obj: Any) -> str:
