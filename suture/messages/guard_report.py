@@ -111,6 +111,8 @@ def _pinned(guard: Any) -> bool:
         return True
     kinds, at = [], guard.source
     while at is not None:
+        if at.kind in ("default", "kwdefault"):
+            return True  # of a parameter: part of the function
         kinds.append(at.kind)
         at = at.base
     root = guard.source.root()

@@ -118,6 +118,33 @@ def one_compiles(rank: int, told: dict[str, Any]) -> None:
             lines.clear()
 
 
+def one_compiles_training(rank: int, told: dict[str, Any]) -> None:
+    """A loss and its gradients, by Inductor: rank 0 compiles both, the other one loads them."""
+    lines: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
+    log = logging.getLogger("suture.cache")
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    weight = torch.full((3, 3), 0.5, requires_grad=True)
+    with suture.config.patch(cache_dir=os.environ["TEST_CACHE"], agree_timeout=100):
+        compiled = suture.compile(_loss)
+        losses = []
+        for step in range(2):
+            loss = compiled(torch.ones(2, 3) * (step + rank + 1), weight)
+            loss.backward()
+            losses.append(loss.item())
+    dist.barrier()  # the store lives in rank 0
+    told["losses"], told["grad"] = losses, weight.grad.tolist()
+    told["loaded"] = sum("comes from" in line for line in lines)
+    told["kept"] = sum("kept as" in line for line in lines)
+    told["lines"] = lines
+
+
+def _loss(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    return (x @ weight).tanh().pow(2).mean()
+
+
 def _summed(x: torch.Tensor) -> torch.Tensor:
     x = x * dist.get_world_size()
     dist.all_reduce(x)

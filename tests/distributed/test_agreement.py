@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.distributed import launch
 
@@ -14,7 +15,7 @@ SCRIPT = Path(__file__).with_name("agree.py")
 
 def told(folder, *cases, codes=(0, 0)):
     ranks = launch.start(2, folder, *cases, script=SCRIPT, TEST_CACHE=str(folder / "cache"))
-    assert tuple(launch.wait(ranks, 100)) == codes, (folder / "rank0.err").read_text()[-2000:]
+    assert tuple(launch.wait(ranks, 200)) == codes, (folder / "rank0.err").read_text()[-2000:]
     return [
         json.loads((folder / f"rank{rank}.pt").read_text()) for rank in range(2) if not codes[rank]
     ]
@@ -23,7 +24,7 @@ def told(folder, *cases, codes=(0, 0)):
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     cases = ("other_sizes", "other_place", "breaks_elsewhere", "fails_to_compile")
-    more = ("guard_collectives", "one_compiles", "does_not_come")
+    more = ("guard_collectives", "one_compiles", "one_compiles_training", "does_not_come")
     return told(tmp_path_factory.mktemp("ranks"), *cases, *more)
 
 
@@ -86,6 +87,21 @@ def test_one_rank_compiles_and_the_others_load(found):
     assert first["values"] == second["values"] == [[3.0] * 3, [7.0] * 3]
     assert (first["loaded"], first["kept"]) == (0, 1), first["lines"]
     assert (second["loaded"], second["kept"]) == (1, 0), second["lines"]
+
+
+def test_both_sides_of_a_training_graph_are_compiled_by_one_rank(found):
+    for number, rank in enumerate(found):
+        seen = rank["one_compiles_training"]
+        weight = torch.full((3, 3), 0.5, requires_grad=True)
+        losses = []
+        for step in range(2):
+            loss = (torch.ones(2, 3) * (step + number + 1) @ weight).tanh().pow(2).mean()
+            loss.backward()
+            losses.append(loss.item())
+        assert seen["losses"] == pytest.approx(losses)
+        torch.testing.assert_close(torch.tensor(seen["grad"]), weight.grad)
+        counts = (seen["loaded"], seen["kept"])
+        assert counts == ((1, 0) if number else (0, 1)), seen["lines"]
 
 
 def test_what_depends_on_the_rank_is_compiled_by_each(found):

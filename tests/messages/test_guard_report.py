@@ -234,3 +234,16 @@ def test_what_guards_read_is_said_in_words():
     referred = guards_of(lambda x, r: r()(x), x, weakref.ref(module))
     assert any(text.startswith("type(r()) is") for text in referred)
     assert not any("_of(" in text or "number_in" in text for text in referred + views + items)
+
+
+def scaled(x, by=3):
+    return x * by
+
+
+def test_defaults_of_parameters_are_part_of_their_function():
+    suture.reset()
+    compiled = suture.compile(lambda x: scaled(x), backend="eager")
+    compiled(torch.ones(2))
+    report = suture.guards(compiled)
+    assert [one.pinned for one in report.entries if "__defaults__" in one.text] == [True]
+    assert "__defaults__" not in report
