@@ -62,6 +62,7 @@ DIFFERENT = {
     "torch.nn.functional.Optional": "a form of typing; nothing calls it",
     "torch.seed": "another seed at each call; TorchDynamo keeps the first",
     "torch.initial_seed": "the seed may be set between calls",
+    "torch.autograd.backward": "part of the graph, as Tensor.backward is",
     "torch.set_default_device": A_HANDLER,
     "torch._dynamo.error_on_graph_break": A_HANDLER,
     "torch._dynamo.patch_dynamo_config": A_HANDLER,
