@@ -141,6 +141,7 @@ def test_kernels_that_triton_launches_itself_are_said_not_to_be_kept(cache):
         assert any("launched by Triton itself" in line for line in cache.lines), cache.lines
 
 
+@tensor_cores
 def test_a_file_to_ship(cache, tmp_path):
     module = cache.load(NET.replace("nn.Linear(5, 2))", "nn.Linear(5, 2)).cuda()"))
     x = torch.arange(6.0, device="cuda").reshape(2, 3) / 7
