@@ -423,8 +423,10 @@ class Leaving:
         """Where to go once the operation has its result."""
         frame, stack = frames[-1], frames[-1].stack
         op = inst.op
-        if op in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"):
-            self._branch(frames, inst, result, stack[:-1], stack[:-1])
+        branch = frame.code.instructions[inst.index + 1] if op == "COMPARE_TEST" else inst
+        if branch.op in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"):
+            kept = stack[:-2] if op == "COMPARE_TEST" else stack[:-1]
+            self._branch(frames, branch, result, kept, kept)
         elif op in ("JUMP_IF_TRUE_OR_POP", "JUMP_IF_FALSE_OR_POP"):
             self._branch(frames, inst, result, stack, stack[:-1])
         elif op == "FOR_ITER":
