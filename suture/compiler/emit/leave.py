@@ -106,12 +106,14 @@ def _unpacks_plainly(inputs: list[Any]) -> bool:
     return kinds[0] is tuple and all(kind is dict for kind in kinds[1:])
 
 
-def _decides_on_data(exit: Run, inputs: list[Any]) -> bool:
-    """Whether the exit is a branch on the numbers of a tensor."""
-    if exit.inst.op not in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"):
-        return False
+def _branch_on_data(exit: Run, frame: Frame, inputs: list[Any]) -> int | None:
+    """Where the branch is that the exit decides, on the numbers of a tensor: the exit itself, or
+    what follows on a comparison that gives the truth. None if there is no such branch."""
+    at = exit.inst.index + (exit.inst.op == "COMPARE_TEST")
+    if frame.code.instructions[at].op not in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"):
+        return None
     told = exit.reason.type in (control_flow.TENSOR_BRANCH, control_flow.UNBACKED_DECISION)
-    return told and isinstance(inputs[-1], (Symbol, Tensor))
+    return at if told and any(isinstance(v, (Symbol, Tensor)) for v in inputs) else None
 
 
 def _raises_again(inst: Instruction) -> bool:
@@ -311,8 +313,9 @@ class Leaving:
         writer.line("try:")
         writer.line(f"    {result} = {call}  # {where}, run by Python")
         self._except(frames, inst)
-        if _decides_on_data(exit, inputs):
-            self.watch = Watch((frame.code.code, inst.index))
+        branch = _branch_on_data(exit, frame, inputs)
+        if branch is not None:
+            self.watch = Watch((frame.code.code, branch))
             writer.line(f"{writer.constant(self.watch, 'went')}({result})")
         self._after(frames, inst, result)
 
@@ -420,8 +423,10 @@ class Leaving:
         """Where to go once the operation has its result."""
         frame, stack = frames[-1], frames[-1].stack
         op = inst.op
-        if op in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"):
-            self._branch(frames, inst, result, stack[:-1], stack[:-1])
+        branch = frame.code.instructions[inst.index + 1] if op == "COMPARE_TEST" else inst
+        if branch.op in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"):
+            kept = stack[:-2] if op == "COMPARE_TEST" else stack[:-1]
+            self._branch(frames, branch, result, kept, kept)
         elif op in ("JUMP_IF_TRUE_OR_POP", "JUMP_IF_FALSE_OR_POP"):
             self._branch(frames, inst, result, stack, stack[:-1])
         elif op == "FOR_ITER":
