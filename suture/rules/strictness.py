@@ -57,9 +57,13 @@ class error_on_graph_break:  # noqa: N801  (used like a function, named as torch
         return inside  # type: ignore[return-value]
 
 
+_BEFORE = "_suture_before"
+
+
 def enter_torchs(manager: Any) -> None:
-    """`__enter__` of torch's manager under `install()`: what it says is said to suture."""
-    manager.prev_error_on_graph_break.append(switch(manager.error_on_graph_break))
+    """`__enter__` of torch's manager under `install()`: what it says is said to suture. The
+    manager keeps what was said before, each time it is entered."""
+    manager.__dict__.setdefault(_BEFORE, []).append(switch(manager.error_on_graph_break))
 
 
 def exit_torchs(
@@ -69,4 +73,4 @@ def exit_torchs(
     traceback: TracebackType | None,
 ) -> None:
     """`__exit__` of torch's manager under `install()`."""
-    switch(manager.prev_error_on_graph_break.pop())
+    switch(manager.__dict__[_BEFORE].pop())
