@@ -112,7 +112,7 @@ def test_several_results_are_held_as_numpy_holds_them(fn):
 def test_statistics_of_a_whole_array_are_scalars():
     def fn(a):
         whole = numpy.median(a), numpy.percentile(a, 50), numpy.quantile(a, 0.3)
-        parts = numpy.median(a, axis=0), numpy.quantile(a, [0.1, 0.5])
+        parts = numpy.median(a, axis=0), numpy.quantile(a, [0.5])
         return whole, parts, numpy.median(a[0])
 
     both(fn)
