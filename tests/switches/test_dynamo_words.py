@@ -17,14 +17,6 @@ from tests.harness import Graphs
 X = torch.arange(3.0)
 
 
-@pytest.fixture(autouse=True)
-def _installed():
-    suture.reset()
-    suture.install()
-    yield
-    suture.uninstall()
-
-
 def plain(x):
     return x.sin() + torch.compiler.is_compiling()
 

@@ -8,17 +8,7 @@ import pytest
 import torch
 from torch._inductor import config as inductor
 
-import suture
-
 X = torch.ones(2)
-
-
-@pytest.fixture(autouse=True)
-def _installed():
-    suture.reset()
-    suture.install()
-    yield
-    suture.uninstall()
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import torch
 import suture
 from suture.runtime.store import environment, waiting
 from tests.runtime.store.conftest import cache
+from tests.runtime.store.kept import FAULTS, spoil
 from tests.runtime.store.test_programs import start
 from tests.runtime.store.test_training import NET, trained
 
@@ -111,23 +112,13 @@ def test_symbolic_sizes(cache):
     assert inferred(cache, program, grid(11))[0] == 1, cache.lines
 
 
-@pytest.mark.parametrize("fault", ["cut", "altered", "gone", "foreign", "open"])
+@pytest.mark.parametrize("fault", FAULTS)
 def test_a_binary_with_a_fault_is_not_loaded(cache, fault):
     inferred(cache, POINTWISE, grid())
     binaries = list((cache.folder / "blobs").glob("*.cubin"))
     assert binaries
     for path in binaries:
-        data = path.read_bytes()
-        if fault == "cut":
-            path.write_bytes(data[: len(data) // 2])
-        elif fault == "altered":
-            path.write_bytes(data[:1000] + bytes([data[1000] ^ 1]) + data[1001:])
-        elif fault == "foreign":
-            path.write_bytes(b"not a binary")
-        elif fault == "open":
-            path.chmod(0o666)
-        else:
-            path.unlink()
+        spoil(path, fault)
     assert inferred(cache, POINTWISE, grid())[0] == 0
 
 

@@ -8,6 +8,7 @@ import importlib
 import logging
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 
 import torch
 
@@ -85,3 +86,21 @@ def own_marks_only(monkeypatch) -> None:
     for table in ("_marks", "_codes"):
         monkeypatch.setattr(mark_table, table, {})
     monkeypatch.setattr(torchdynamo, "marked_by_programs", list)
+
+
+FAULTS = ("cut", "altered", "gone", "foreign", "open")
+
+
+def spoil(path: Path, fault: str) -> None:
+    """Let one of FAULTS happen to a file of the cache."""
+    data = path.read_bytes()
+    if fault == "cut":
+        path.write_bytes(data[: len(data) // 2])
+    elif fault == "altered":
+        path.write_bytes(data[:1000] + bytes([data[1000] ^ 1]) + data[1001:])
+    elif fault == "foreign":
+        path.write_bytes(b"of somebody else")
+    elif fault == "open":
+        path.chmod(0o666)
+    else:
+        path.unlink()

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from suture.torch_private import compilers
+from tests.runtime.store.kept import FAULTS, spoil
 from tests.runtime.store.test_programs import finished, start
 
 X = torch.arange(24.0).reshape(4, 6)
@@ -82,24 +83,14 @@ def test_options_that_are_no_plain_values_have_no_name(cache):
     assert any("options of Inductor have no name" in line for line in cache.lines)
 
 
-@pytest.mark.parametrize("fault", ["cut", "altered", "gone", "foreign", "open"])
+@pytest.mark.parametrize("fault", FAULTS)
 def test_a_library_with_a_fault_is_not_loaded(cache, fault):
     program = PROGRAMS["pointwise"]
     cache.run(program, (X,), backend="inductor")
     libraries = list((cache.folder / "blobs").glob("*.so"))
     assert libraries
     for path in libraries:
-        data = path.read_bytes()
-        if fault == "cut":
-            path.write_bytes(data[: len(data) // 2])
-        elif fault == "altered":
-            path.write_bytes(data[:1000] + bytes([data[1000] ^ 1]) + data[1001:])
-        elif fault == "foreign":
-            path.write_bytes(b"not a library")
-        elif fault == "open":
-            path.chmod(0o666)
-        else:
-            path.unlink()
+        spoil(path, fault)
     assert cache.run(program, (X,), backend="inductor")[0] == 0
 
 
