@@ -139,6 +139,17 @@ CHECKS["`torch._dynamo.on_compile_start`"] = reports.test_callbacks_hear_of_each
 CHECKS["`torch._dynamo.utils.counters`"] = reports.test_counters
 
 
+@row("`_debug_get_cache_entry_list`")
+def _():
+    def fn(x):
+        return x + 1
+
+    compiled = torch.compile(fn, backend="eager")
+    compiled(X)
+    assert torch._dynamo.eval_frame._debug_get_cache_entry_list(fn.__code__) == []
+    assert "variant 0" in str(suture.guards(compiled)) and suture.code(compiled)
+
+
 @row("`torch._dynamo.exc`")
 def _():
     def failing(gm, inputs):
