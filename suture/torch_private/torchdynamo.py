@@ -135,7 +135,7 @@ def _objects(ids: frozenset[int]) -> dict[int, Any]:
         for value in list(space.values()):
             if id(value) in ids:
                 found[id(value)] = value
-            elif isinstance(value, type) and value.__module__ == space.get("__name__"):
+            elif issubclass(type(value), type) and value.__module__ == space.get("__name__"):
                 for one in map(_function_in, list(vars(value).values())):
                     if id(one) in ids:
                         found[id(one)] = one
@@ -154,6 +154,10 @@ def _function_in(value: Any) -> Any:
 
 _POLYFILLS = "_polyfilled_function_ids"
 # Modules of torch that mark functions of their own.
+# What torch hangs on a function of its own that is disabled, when it is first called: the function
+# that is called instead. A process has it or has it not yet.
+DISABLED_SELF = "__dynamo_disable"
+
 _MARK_THEMSELVES = (
     "torch._dynamo.decorators",
     "torch._functorch.eager_transforms",

@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from suture.runtime.store.literals import Unstorable, encode
-from suture.torch_private import distributed_parts, tensor_parts
+from suture.torch_private import distributed_parts, tensor_parts, torchdynamo
 
 _DIGESTS: weakref.WeakKeyDictionary[types.CodeType, str] = weakref.WeakKeyDictionary()
 _DEPTH = 6  # of tuples in defaults and the like
@@ -152,7 +152,11 @@ def globals_name(namespace: dict[str, Any]) -> str | None:
 
 
 def _function(value: types.FunctionType, depth: int) -> Any:
-    attributes = {name: _loosely(one, depth) for name, one in value.__dict__.items()}
+    attributes = {
+        name: _loosely(one, depth)
+        for name, one in value.__dict__.items()
+        if name != torchdynamo.DISABLED_SELF
+    }
     return [
         "function",
         value.__module__,

@@ -92,7 +92,10 @@ OPTIMIZERS = {
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_step_with_any_optimizer_is_one_graph(name):
     graphs, breaks, late = train(stepping(OPTIMIZERS[name]))
-    assert (graphs, breaks, late) == (2, [], 0)  # the first step makes the optimizer's state
+    # where torch.compile has run before, torch has disabled its fused steps
+    disabled = name == "sgd, fused" and hasattr(torch.optim.sgd._fused_sgd, "_torchdynamo_disable")
+    # the first step makes the optimizer's state
+    assert (graphs, breaks, late) == (2, ["GB0098"] if disabled else [], 0)
 
 
 @pytest.mark.parametrize("to_none", [True, False])
