@@ -153,11 +153,10 @@ def _function_in(value: Any) -> Any:
 
 
 _POLYFILLS = "_polyfilled_function_ids"
-# Modules of torch that mark functions of their own.
 # What torch hangs on a function of its own that is disabled, when it is first called: the function
 # that is called instead. A process has it or has it not yet.
 DISABLED_SELF = "__dynamo_disable"
-
+# Modules of torch that mark functions of their own.
 _MARK_THEMSELVES = (
     "torch._dynamo.decorators",
     "torch._functorch.eager_transforms",

@@ -119,12 +119,15 @@ def tables(cache, monkeypatch):
 
     monkeypatch.undo()  # of `own_marks_only`
     monkeypatch.syspath_prepend(str(cache.programs))
-    ids = rules._allowed_callable_ids.function_ids
-    before = set(ids)
-    ids.clear()
-    yield ids
-    ids.clear()
-    ids.update(before)
+    names = [name for name in torchdynamo._MARKS if name != torchdynamo._POLYFILLS]
+    found = [getattr(rules, name)() for name in names if hasattr(rules, name)]
+    before = [set(ids) for ids in found]  # marks of other tests, on functions that may be gone
+    for ids in found:
+        ids.clear()
+    yield rules._allowed_callable_ids.function_ids
+    for ids, old in zip(found, before):
+        ids.clear()
+        ids.update(old)
 
 
 def marked_run(cache, *names, program=MARKED):
