@@ -8,15 +8,20 @@ import operator
 import pytest
 import torch
 import torch._dynamo
+import torch._dynamo.trace_rules as trace_rules
 
 from suture import rules
 from suture.rules import CONSTANT, IN_GRAPH, INLINE, RUN, SPECIAL
+
+# torch's tables know functions by id: one that is gone would leave its marks to another one
+_ALIVE = []
 
 
 def fresh():
     def function(x):
         return x
 
+    _ALIVE.append(function)
     return function
 
 
@@ -352,13 +357,21 @@ def test_torch_marks_as_attributes():
 
 
 def test_torch_substitutes_of_the_user():
-    def original(a, b):
-        return a - b
+    ids = set(trace_rules._allowed_callable_ids()) | set(trace_rules._disallowed_callable_ids())
+    while True:  # a function that has no mark of one that is gone
+
+        def original(a, b):
+            return a - b
+
+        _ALIVE.append(original)
+        if id(original) not in ids:
+            break
 
     @torch.compiler.substitute_in_graph(original)
     def instead(a, b):
         return a + -b
 
+    _ALIVE.append(instead)
     assert rules.lookup(original).target is instead.__torch_dynamo_polyfill__
     assert rules.lookup(operator.indexOf).target.__module__ == "suture.rules.polyfills.operator"
 
