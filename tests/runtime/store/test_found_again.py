@@ -105,6 +105,9 @@ MARKED = (
 )
 
 
+MARKED_BY_PROGRAMS = torchdynamo.marked_by_programs  # which `own_marks_only` replaces
+
+
 def allow(module, *names):
     import torch._dynamo
 
@@ -114,11 +117,11 @@ def allow(module, *names):
 
 @pytest.fixture
 def tables(cache, monkeypatch):
-    """torch's tables of marks, as they were, with the marks of this test."""
+    """torch's tables of marks, with the marks of this test alone."""
     import torch._dynamo.trace_rules as rules
 
-    monkeypatch.undo()  # of `own_marks_only`
-    monkeypatch.syspath_prepend(str(cache.programs))
+    monkeypatch.setattr(torchdynamo, "marked_by_programs", MARKED_BY_PROGRAMS)
+    monkeypatch.setattr(torchdynamo, "_found", {})  # an id that was not found may be used again
     names = [name for name in torchdynamo._MARKS if name != torchdynamo._POLYFILLS]
     found = [getattr(rules, name)() for name in names if hasattr(rules, name)]
     before = [set(ids) for ids in found]  # marks of other tests, on functions that may be gone
