@@ -6,6 +6,7 @@ again on live objects raises Unstorable, with the reason.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import sysconfig
@@ -32,7 +33,7 @@ from suture.runtime.sources import Source
 from suture.runtime.store import source_paths
 from suture.runtime.store.fingerprints import compared_facts, fingerprint, globals_name
 from suture.runtime.store.literals import Unstorable, encode
-from suture.runtime.store.names import name_of
+from suture.runtime.store.names import HOLDERS, name_of
 from suture.runtime.store.remade import PREDICATES
 from suture.torch_private import distributed_parts, tensor_parts
 
@@ -68,6 +69,7 @@ class _Describing:
         self.guards: list[Any] = []
         self.upto: list[int] = []
         self.known: dict[int, int] = {}  # the guard that knows an object, by the object's id
+        self.held: dict[int, tuple[int, str]] = {}  # what such an object is made of, by its id
         self.keys: set[int] = set()  # ids of objects that are keys of dicts whose keys are guarded
         self.codes: dict[int, Any] = {}
         self.blobs: dict[str, bytes] = {}  # files that the variant needs, by name
@@ -108,6 +110,9 @@ class _Describing:
             pass
         if id(value) in self.keys:
             return ["number", self.number(value)]
+        if id(value) in self.held:
+            guard, attribute = self.held[id(value)]
+            return ["held", ["guard", guard], attribute, self.number(value)]
         if type(value) is types.CodeType:
             return ["code", self.code(value)]
         if type(value) is AfterFailure:
@@ -241,9 +246,13 @@ class _Describing:
                 arg = arg()
             self._check(at, guard, arg)
             self.known.setdefault(id(arg), len(self.guards))
+            for attribute in HOLDERS.get(type(arg), ()):
+                self.held.setdefault(id(getattr(arg, attribute)), (len(self.guards), attribute))
             code = getattr(arg, "__code__", arg)
             if type(code) is types.CodeType and type(arg) in (types.CodeType, types.FunctionType):
                 self._file_code(code, ["guard", len(self.guards)])
+            if type(arg) is weakref.ref:
+                return [self.number(arg), ["weakref"], self.number(arg())]
             return [self.number(arg), fingerprint(arg)]
         if kind == "tensor":
             return self._tensor(at, guard)
@@ -410,6 +419,8 @@ def _core_name(value: Any) -> list[str] | None:
 
     if value is sys.modules:
         return ["sys", "modules"]
+    if value is getattr(os.environ, "_data", None):  # what os.environ reads and writes
+        return ["os", "environ._data"]
     return ["suture.runtime.operations", "STOP"] if value is operations.STOP else None
 
 

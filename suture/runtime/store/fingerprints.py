@@ -9,11 +9,13 @@ is not known what identity implies have none, and variants that depend on them a
 from __future__ import annotations
 
 import collections
+import dataclasses
 import enum
 import hashlib
 import json
 import sys
 import types
+import typing
 import weakref
 from typing import Any
 
@@ -116,6 +118,7 @@ def _each(values: Any, depth: int) -> list[Any]:
 # their parameters, fields of dataclasses, types as annotations say them; groups of processes,
 # meshes and placements (torch.distributed).
 _READ_FREELY = frozenset({"inspect", "dataclasses", "typing", "torch._C._distributed_c10d"})
+_FORM = type(typing.ClassVar)  # of annotations, without arguments
 
 
 def _instance(value: Any, depth: int) -> Any:
@@ -128,6 +131,14 @@ def _instance(value: Any, depth: int) -> Any:
         return ["globals", home] if home is not None else ["dict"]
     if value is distributed_parts.all_groups():
         return ["groups"]  # what is read of it has guards
+    if kind is dataclasses.Field:
+        return _field(value, depth)
+    if value is dataclasses.MISSING:
+        return ["missing"]
+    if isinstance(value, _FORM):
+        return ["form", repr(value)]
+    if kind.__module__ in ("typing", "types") and hasattr(value, "__args__"):
+        return ["form", repr(value), *_each(value.__args__, depth)]
     if kind.__module__ in _READ_FREELY or kind.__module__.startswith("torch.distributed"):
         raise Unstorable(f"what a {kind.__name__} says is not kept")
     base = next(one for one in kind.__mro__ if not one.__flags__ & _HEAP)
@@ -139,6 +150,13 @@ def _instance(value: Any, depth: int) -> Any:
             f"it is not known what the identity of a {kind.__module__}.{kind.__qualname__} implies"
         )
     return ["instance", _class(kind)]
+
+
+def _field(value: Any, depth: int) -> Any:
+    """A field of a dataclass, with everything it says."""
+    said = (value.type, value.default, value.default_factory, *value.metadata.values())
+    flags = [value.init, value.repr, value.hash, value.compare, value.kw_only is True]
+    return ["field", value.name, flags, encode(tuple(value.metadata)), *_each(said, depth)]
 
 
 def globals_name(namespace: dict[str, Any]) -> str | None:

@@ -10,6 +10,7 @@ import collections
 import functools
 import sys
 import types
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from suture.runtime.store import files, source_paths
 from suture.runtime.store.fingerprints import compared_facts, fingerprint
 from suture.runtime.store.graphs import graph_from
 from suture.runtime.store.literals import Unstorable, decode
-from suture.runtime.store.names import named
+from suture.runtime.store.names import HOLDERS, named
 from suture.runtime.store.remade import BY_NAME
 from suture.runtime.unexpected import Expected, expect
 from suture.runtime.unit import Unit, drop
@@ -130,6 +131,8 @@ class _Reading:
             return decode(inner)
         if kind == "guard":
             return self.guarded[inner]
+        if kind == "held":
+            return self.bind(data[3], self._part_of(self.ref(inner), data[2]))
         if kind == "number":
             return self.objects[inner]
         if kind == "globals":
@@ -173,6 +176,11 @@ class _Reading:
         if kind == "unbound":
             return (_core.UNBOUND,) * int(inner)
         raise ValueError(f"no reference is called {kind!r}")
+
+    def _part_of(self, owner: Any, attribute: str) -> Any:
+        if attribute not in HOLDERS.get(type(owner), ()):
+            raise ValueError(f"nothing is found by {attribute!r}")
+        return getattr(owner, attribute)
 
     def code(self, data: Any) -> types.CodeType:
         """A code object: of a frame of the point, of a guard, or a constant of another one."""
@@ -258,9 +266,12 @@ class _Reading:
         if kind in ("is", "weak", "type"):
             known = self.value(at)
             known = type(known) if kind == "type" else known
-            if fingerprint(known) != arg[1]:
+            is_weak = type(known) is weakref.ref
+            if (["weakref"] if is_weak else fingerprint(known)) != arg[1]:
                 raise Unfit(f"{self.sources[at].path()} is not what it was")
             made = self.bind(arg[0], known)
+            if is_weak:
+                self.bind(arg[2], known())  # what it refers to is what it referred to
         elif kind == "tensor":
             made = self._tensor(at, arg)
         elif kind == "same":

@@ -10,6 +10,13 @@ from typing import Any
 
 from suture.runtime import iterators
 
+# Objects that are made of others for good: what they are made of is found through them.
+HOLDERS: dict[type, tuple[str, ...]] = {
+    property: ("fget", "fset", "fdel"),
+    staticmethod: ("__func__",),
+    classmethod: ("__func__",),
+    types.MethodType: ("__func__", "__self__"),
+}
 _INSIDE = ("fget", "fset", "__wrapped__")
 _IMPORTED = ("torch", "suture")  # modules that may be imported to find a name
 
@@ -34,6 +41,8 @@ def _candidates(value: Any) -> Iterator[tuple[Any, str]]:
             yield home, dotted
             if type(value) is types.FunctionType:  # of a property, or below a decorator
                 yield from ((home, f"{dotted}.{inner}") for inner in _INSIDE)
+    if isinstance(value, type):
+        yield home, "__class__"  # of a module that has a class of its own
     if isinstance(value, type) and home == "builtins":
         yield from (("types", name) for name, one in vars(types).items() if one is value)
     for name, kind in iterators.NAMES.items():

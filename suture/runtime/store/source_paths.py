@@ -64,6 +64,8 @@ def read(source: Source, at: Any) -> Any:
 def _attr(at: Any, name: str) -> Any:
     if isinstance(at, type):
         return type.__getattribute__(at, name)
+    if isinstance(at, types.ModuleType) and type(at).__module__.partition(".")[0] == "torch":
+        return getattr(at, name)  # torch's own classes of modules look names up elsewhere
     if isinstance(at, types.ModuleType):
         return types.ModuleType.__getattribute__(at, name)
     return object.__getattribute__(at, name)
