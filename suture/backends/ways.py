@@ -31,7 +31,7 @@ def choose(
     symbolic = symbolic_inputs(fakes) if plain is not None else None
     if plain is None or symbolic is None:
         return caller
-    if not isinstance(caller, Training) and (not isinstance(caller, Direct) or caller.writes):
+    if not isinstance(caller, (Training, Direct)) or caller.writes:
         return caller
     return Measured(caller, plain.forward, symbolic, chosen)
 

@@ -66,7 +66,7 @@ def _operations(to: Describing, facts: compilers.Facts, emitted: Any) -> dict[st
         raise Unstorable(f"AOTAutograd does more than run the graph: {', '.join(facts.reasons)}")
     if facts.joint:
         function = compilers.autograd_function(facts)
-        if function is None or facts.written:
+        if function is None:
             raise Unstorable("AOTAutograd does more than run the graph")
         return _trained(to, function, facts)
     graph = aot_training.graph_of(facts.compiled)
@@ -90,6 +90,7 @@ def _trained(to: Describing, function: Any, facts: compilers.Facts) -> dict[str,
         "backward": _code(to, backward),
         "around": around,
         "detached": list(facts.detached),
+        "written": list(facts.written),
     }
 
 

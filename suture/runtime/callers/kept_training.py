@@ -13,26 +13,22 @@ from typing import Any
 import torch
 
 from suture.runtime.callers.caller import Run
+from suture.runtime.callers.training import prepared
 from suture.torch_private import compilers
 from suture.torch_private.tensor_parts import is_view
 
 
-def trained(forward: Run, backward: Run, facts: dict[str, Any], detached: tuple[int, ...]) -> Run:
+def trained(
+    forward: Run,
+    backward: Run,
+    facts: dict[str, Any],
+    detached: tuple[int, ...],
+    written: tuple[int, ...],
+) -> Run:
     """What runs the forward code (a list in, a list out) so that autograd finds the backward code.
-    `detached` are inputs that get no derivative though they could have one."""
+    `detached` and `written` are inputs as in `Training`."""
     function = _function(forward, backward, facts)
-    apply = compilers.plain_apply(function)
-    if not detached:
-        return apply
-
-    def run(*args: Any) -> Any:
-        given = list(args)
-        for i in detached:
-            if isinstance(given[i], torch.Tensor):
-                given[i] = given[i].detach()
-        return apply(*given)
-
-    return run
+    return prepared(compilers.plain_apply(function), detached, written)
 
 
 def _function(forward_code: Run, backward_code: Run, facts: dict[str, Any]) -> Any:

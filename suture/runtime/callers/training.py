@@ -1,7 +1,8 @@
 """Training: the autograd function that AOTAutograd made of a graph, without what is before it.
 
 Legal under the conditions of Direct, the other way round: autograd follows, and grad mode is on, so
-that nothing has to switch it on. The backward side is torch's own: how it checks versions, when it
+that nothing has to switch it on. Inputs that the forward graph itself writes (running statistics)
+have their version counted, as AOTAutograd does it. The backward side is torch's own: how it checks versions, when it
 compiles the backward graph, what it refuses. The forward side is shortened to what it does for this
 graph, if the first call shows that this is all: run the code, save tensors, mark results without a
 derivative. What else it leaves for the backward side must be empty, and is left there as well.
@@ -28,11 +29,12 @@ class Training(Caller):
     def __init__(self, wrapped: Run, function: Any, facts: compilers.Facts) -> None:
         super().__init__(self._first)
         self.wrapped, self.function, self.facts = wrapped, function, facts
+        self.writes = bool(facts.written)
 
     def _first(self, *args: Any) -> Any:
         out = self.wrapped(*args)
         function = shortened(self.function, self.facts.returns, out) or self.function
-        self.switch_to(_applied(function, self.wrapped, self.facts.detached))
+        self.switch_to(_applied(function, self.wrapped, self.facts))
         return out
 
     @staticmethod
@@ -41,7 +43,6 @@ class Training(Caller):
         return (
             facts.joint
             and not facts.reasons
-            and not facts.written
             and situation.grad
             and facts.inputs == len(situation.inputs)
             and not compilers.hooks_on_saved()
@@ -101,20 +102,30 @@ def _forward(
     return forward
 
 
-def _applied(function: Any, wrapped: Run, detached: tuple[int, ...]) -> Run:
+def _applied(function: Any, wrapped: Run, facts: compilers.Facts) -> Run:
     profiling = compilers.profiling
-    apply = compilers.plain_apply(function)
+    apply = prepared(compilers.plain_apply(function), facts.detached, facts.written)
 
     def run(*args: Any) -> Any:
         return wrapped(*args) if profiling() else apply(*args)
 
-    def run_detached(*args: Any) -> Any:
-        if profiling():
-            return wrapped(*args)
+    return run
+
+
+def prepared(apply: Run, detached: tuple[int, ...], written: tuple[int, ...]) -> Run:
+    """`apply` of an autograd function, with what is done to its inputs first: `detached` ones get
+    no derivative though they could have one, and autograd must notice what was saved before of
+    those that are `written`."""
+    if not detached and not written:
+        return apply
+
+    def run(*args: Any) -> Any:
+        if written:
+            compilers.increment_version([args[i] for i in written])
         given = list(args)
         for i in detached:
             if isinstance(given[i], torch.Tensor):
                 given[i] = given[i].detach()
         return apply(*given)
 
-    return run_detached if detached else run
+    return run

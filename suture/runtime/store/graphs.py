@@ -44,7 +44,8 @@ def graph_from(reading: Reading, data: dict[str, Any]) -> Run:
     kind = data["kind"]
     if kind == "training":
         parts = _boxed(reading, data["forward"]), _boxed(reading, data["backward"])
-        run = trained(*parts, data["around"], tuple(map(int, data["detached"])))
+        inputs = (tuple(map(int, data[kind])) for kind in ("detached", "written"))
+        run = trained(*parts, data["around"], *inputs)
     elif kind == "inductor":
         written = tuple(map(int, data["written"]))
         run = without_wrapper(_inductor(reading, data), written, bool(data.get("grad_off")))

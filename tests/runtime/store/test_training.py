@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 
 import pytest
@@ -70,6 +71,49 @@ def test_forward_and_backward_graphs_are_kept(cache, name, backend):
     assert kept > 0, cache.lines
     used, more = trained(cache, PROGRAMS[name], backend)
     assert (used > 0, more) == (True, 0), cache.lines
+
+
+STATISTICS = """
+torch.manual_seed(0)
+class Total(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("total", torch.ones(5))
+    def forward(self, x):
+        self.total.add_(x.detach().mean(0))
+        return x
+net = nn.Sequential(nn.Linear(3, 5), Total(), nn.BatchNorm1d(5), nn.ReLU(), nn.Linear(5, 2))
+def fn(x):
+    return net(x)
+"""
+
+
+def statistics(cache, backend):
+    """Three steps of a network that writes running statistics; they are as in eager, and autograd
+    notices that they were written. How many variants were used, kept."""
+    suture.reset()
+    module = cache.load(STATISTICS)
+    eager = copy.deepcopy(module.net)
+    with suture.config.patch(cache_dir=str(cache.folder)), cache.told():
+        compiled = suture.compile(module.fn, backend=backend)
+        for n in (1, 2, 3):
+            both = []
+            for net, run in ((module.net, compiled), (eager, eager)):
+                saved = (net[1].total * torch.ones(5, requires_grad=True)).sum()
+                net.zero_grad()
+                run(X * n).square().sum().backward()
+                with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                    saved.backward()
+                grads = [one.grad for one in net.parameters()]
+                both.append([*grads, *(one.clone() for one in net.buffers())])
+            torch.testing.assert_close(*both)
+    return cache.used(), sum("kept as" in line for line in cache.lines)
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_running_statistics(cache, backend):
+    assert statistics(cache, backend) == (0, 1), cache.lines
+    assert statistics(cache, backend) == (1, 0), cache.lines
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
