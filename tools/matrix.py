@@ -7,7 +7,8 @@ For each combination: an interpreter (on the PATH, of pyenv, or in a chroot of t
 virtual environment with that torch, the core built in place, pytest. Without a torch (--only 3.13+)
 what needs none is run. What cannot be had is said, with the reason, and so is what --minutes, for
 all of them together, leave no time for. With --existing no torch is downloaded: environments that
-are not there yet are left out. --write puts the table into docs/guide/versions.md.
+are not there yet are left out. --write puts the table into docs/guide/versions.md. The exit code is
+1 if a test failed or the core did not build where its headers are, and 0 if something was skipped.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import datetime
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -39,7 +41,10 @@ COMBINATIONS = (
     ("3.14t", None),
     ("3.15", None),
 )
+# An index that does not answer is not waited for.
+PIP = ("install", "--quiet", "--timeout", "20", "--retries", "2", "--disable-pip-version-check")
 WITHOUT_TORCH = ("tests/core", "tests/bytecode")
+LINES = 100  # of what pytest wrote are shown if a test failed
 ROOM = 12 * 2**30  # free bytes on the disk that a torch with its libraries takes, and more
 
 
@@ -61,12 +66,18 @@ class Place:
         left = None if self.deadline is None else self.deadline - time.monotonic()
         if left is not None and left <= 0:
             raise Missing("no time was left")
-        try:
-            return subprocess.run(
-                [*self.enter, *command], capture_output=True, text=True, timeout=left
-            )
-        except subprocess.TimeoutExpired:
-            raise Missing("the time was over before it was done") from None
+        whole = [*self.enter, *command]
+        with subprocess.Popen(
+            whole, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        ) as process:
+            try:
+                out, err = process.communicate(timeout=left)
+            except subprocess.TimeoutExpired:
+                raise Missing("the time was over before it was done") from None
+            finally:  # nothing of it goes on alone: not the workers of pytest, nor after Ctrl-C
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+        return subprocess.CompletedProcess(whole, process.returncode, out, err)
 
 
 @dataclass
@@ -128,7 +139,7 @@ def environment(
     if made.returncode:
         raise Missing(f"no virtual environment: {last_line(made)}")
     wanted = requirements(torch)
-    done = place.run(python, "-m", "pip", "install", "--quiet", *wanted)
+    done = place.run(python, "-m", "pip", *PIP, *wanted)
     if done.returncode:
         raise Missing(f"{wanted[0]} and others do not install: {last_line(done)}")
     stamp.touch()
@@ -145,6 +156,16 @@ def requirements(torch: str | None) -> list[str]:
         return [*build, *(tool for tool in extras["test"] if not tool.startswith("numpy"))]
     libraries = [each for each in project["dependencies"] if not each.startswith("torch")]
     return [f"torch=={torch}", *build, *libraries, *extras["test"], *extras["check"]]
+
+
+def can_build(place: Place) -> None:
+    """Missing, if there is nothing to build the core with."""
+    program = "import os, sysconfig; include = sysconfig.get_paths()['include']; "
+    program += "print(os.path.exists(os.path.join(include, 'Python.h')))"
+    if place.run(place.python, "-c", program).stdout.strip() != "True":
+        raise Missing(f"{place.python} has no Python.h to build the core with")
+    if place.run("sh", "-c", "command -v cc || command -v gcc").returncode:
+        raise Missing("no C compiler")
 
 
 def last_line(done: subprocess.CompletedProcess[str]) -> str:
@@ -170,14 +191,17 @@ def run(version: str, torch: str | None, options: argparse.Namespace) -> Row:
         place = find(version, options.chroot)
         place.deadline = options.deadline
         show_checkout(place)
+        can_build(place)
         python = environment(place, version, torch, options.home, options.existing)
         build = place.run(
             "env", "-C", str(ROOT), python, "setup.py", "-q", "build_ext", "--inplace"
         )
-        if build.returncode:
-            raise Missing(f"the core does not build: {last_line(build)}")
     except Missing as missing:
         return skipped(row, missing)
+    if build.returncode:
+        print(build.stdout + build.stderr, flush=True)
+        row.failed, row.remark = "all", f"the core does not build: {last_line(build)}"
+        return row
     report = ROOT / "build" / f"matrix-{version}-{torch}.xml"
     report.parent.mkdir(exist_ok=True)
     report.unlink(missing_ok=True)
@@ -205,7 +229,10 @@ def run(version: str, torch: str | None, options: argparse.Namespace) -> Row:
         row.failed = "all"
         row.remark = f"pytest ended with {done.returncode}: {last_line(done)}"
         return row
-    return counted(row, report, " ".join(tests))
+    counted(row, report, " ".join(tests))
+    if row.failed != "0":
+        print("\n".join(done.stdout.splitlines()[-LINES:]), flush=True)
+    return row
 
 
 def skipped(row: Row, why: Missing) -> Row:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import re
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -56,6 +58,82 @@ def test_no_torch_is_downloaded_unless_it_may_be(matrix, tmp_path, monkeypatch):
     (tmp_path / "3.12-2.15.0" / "made").touch()
     found = matrix.environment(place, "3.12", "2.15.0", tmp_path, existing=True)
     assert found == str(tmp_path / "3.12-2.15.0" / "bin" / "python")
+
+
+def test_what_a_command_started_ends_with_its_time(matrix, tmp_path):
+    """The worker holds a lock as long as it lives; the lock is free afterwards."""
+    lock, held = tmp_path / "lock", tmp_path / "held"
+    worker = (
+        f"import fcntl, pathlib, time; file = open({str(lock)!r}, 'w'); "
+        f"fcntl.flock(file, fcntl.LOCK_EX); pathlib.Path({str(held)!r}).touch(); time.sleep(600)"
+    )
+    program = (
+        "import os, subprocess, sys, time\n"
+        "subprocess.Popen([sys.executable, '-c', sys.argv[1]])\n"
+        f"while not os.path.exists({str(held)!r}): time.sleep(0.01)\n"
+        "time.sleep(600)"
+    )
+    place = matrix.Place(sys.executable, (), Path("/"), time.monotonic() + 60)
+
+    def over_once_held(process, timeout):
+        while not held.exists():
+            assert process.poll() is None
+            time.sleep(0.01)
+        raise subprocess.TimeoutExpired(process.args, timeout)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subprocess.Popen, "communicate", over_once_held)
+        with pytest.raises(matrix.Missing, match="over before it was done"):
+            place.run(sys.executable, "-c", program, worker)
+    with lock.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # waits for the worker's end
+
+
+def fake_runs(matrix, monkeypatch, answer):
+    """Commands are not run; answer(command) gives exit code, stdout and stderr."""
+
+    def run(place, *command):
+        return subprocess.CompletedProcess(command, *answer(" ".join(command)))
+
+    monkeypatch.setattr(matrix.Place, "run", run)
+    monkeypatch.setattr(
+        matrix, "find", lambda version, chroot: matrix.Place("python", (), Path("/"))
+    )
+
+
+def test_what_does_not_install_is_said_and_is_no_failure(matrix, monkeypatch, tmp_path, capsys):
+    def answer(command):
+        if "pip" in command:
+            return 1, "", "WARNING: retrying\nERROR: No matching distribution found\n"
+        return 0, "True\n", ""
+
+    fake_runs(matrix, monkeypatch, answer)
+    monkeypatch.setattr(sys, "argv", ["matrix.py", "--only", "3.13+", "--home", str(tmp_path)])
+    assert matrix.main() == 0
+    told = capsys.readouterr().out
+    assert "SKIPPED 3.13 with torch none: setuptools" in told
+    assert "ERROR: No matching distribution" in told
+
+
+def test_without_headers_nothing_is_installed(matrix, monkeypatch, tmp_path, capsys):
+    fake_runs(matrix, monkeypatch, lambda command: (0, "False\n", ""))
+    monkeypatch.setattr(sys, "argv", ["matrix.py", "--only", "3.13+", "--home", str(tmp_path)])
+    assert matrix.main() == 0
+    assert "SKIPPED 3.13 with torch none: python has no Python.h" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_core_that_does_not_build_is_a_failure(matrix, monkeypatch, tmp_path, capsys):
+    def answer(command):
+        return (1, "", "frames.c: error\n") if "build_ext" in command else (0, "True\n", "")
+
+    (tmp_path / "3.13-no-torch").mkdir()
+    fake_runs(matrix, monkeypatch, answer)
+    monkeypatch.setattr(sys, "argv", ["matrix.py", "--only", "3.13+", "--home", str(tmp_path)])
+    assert matrix.main() == 1
+    assert "| 3.13 | none | - | all | - | the core does not build: frames.c: error |" in (
+        capsys.readouterr().out
+    )
 
 
 def test_rows_of_other_combinations_stay(matrix, monkeypatch, tmp_path):

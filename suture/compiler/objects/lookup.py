@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import types
 from typing import Any
 
@@ -38,12 +39,24 @@ def really_has(value: object, name: str, slot: bool) -> bool:
         return False
 
 
+def holds_dict(value: object, found: dict[Any, Any]) -> bool:
+    """Whether a real object has this very dict for its attributes, whatever its class makes of
+    `__dict__`."""
+    if any(held is found for held in gc.get_referents(value)):
+        return True
+    # Python 3.13 keeps attributes in the object, beside a dict that its collector does not tell.
+    first = next((b for b in reversed(_MRO(type(value))) if b.__dictoffset__), None)
+    getter = None if first is None else _CONTENTS(first).get("__dict__")
+    return isinstance(getter, _IN_C) and getter.__get__(value) is found
+
+
 def qualname_of(cls: type) -> str:
     """`cls.__qualname__`, whatever its metaclass makes of attributes."""
     return str(_QUALNAME(cls))
 
 
 # As type itself has them, whatever a metaclass makes of attributes.
+_IN_C = (types.GetSetDescriptorType, types.MemberDescriptorType)
 _QUALNAME = type.__dict__["__qualname__"].__get__
 _MRO = type.__dict__["__mro__"].__get__
 _CONTENTS = type.__dict__["__dict__"].__get__

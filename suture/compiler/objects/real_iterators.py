@@ -7,7 +7,6 @@ body is then compiled once and Python takes each next element.
 
 from __future__ import annotations
 
-import gc
 import itertools
 from typing import Any
 
@@ -27,6 +26,7 @@ from suture.compiler.objects import (
     SequenceIterator,
     Zip,
 )
+from suture.compiler.objects.lookup import holds_dict
 from suture.runtime.iterators import (
     ALONE,
     OF_DICTS,
@@ -197,9 +197,7 @@ def _changed(trace: Trace, of: Dict, real: dict[Any, Any]) -> bool:
     """Whether the program has changed a dict already, as it is or as an object's attributes."""
     for variable in trace.effects.touched.values():
         value = variable.value if isinstance(variable, Object) else None
-        if variable is of or (
-            value is not None and any(held is real for held in gc.get_referents(value))
-        ):
+        if variable is of or (value is not None and holds_dict(value, real)):
             return True
     return any(namespace is real for namespace, _ in trace.effects.globals.values())
 
