@@ -55,6 +55,8 @@ class Group(Frozen):
     def getattr(self, trace: Trace, name: str) -> Any:
         if name not in ("group_name", "group_desc", "size", "rank", "name", "__class__"):
             raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
+        if name == "rank":
+            _guard_rank(trace)
         return super().getattr(trace, name)
 
 
@@ -79,13 +81,18 @@ def _guard_groups(trace: Trace) -> None:
     trace.guards.add(None, "torch_state", (state, state(), "the process groups"))
 
 
+def _guard_rank(trace: Trace) -> None:
+    """This process is the rank that it is now."""
+    own = distributed_parts.own_rank
+    trace.guards.add(None, "torch_state", (own, own(), "the rank"))
+
+
 @handles("group_fact")
 def _fact(trace: Trace, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """get_rank() and the like: a number as long as the groups are those that they are now."""
     _guard_groups(trace)
     if target.__name__ not in _SAME_ON_ALL_RANKS:
-        own = distributed_parts.own_rank
-        trace.guards.add(None, "torch_state", (own, own(), "the rank"))
+        _guard_rank(trace)
     given = [abstract.constant_value(trace, one) for one in args]
     named = {key: abstract.constant_value(trace, one) for key, one in kwargs.items()}
     return abstract.call_now(trace, target, given, named)

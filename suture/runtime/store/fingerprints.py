@@ -112,9 +112,10 @@ def _each(values: Any, depth: int) -> list[Any]:
     return [fingerprint(one, depth + 1) for one in values]
 
 
-# Objects that never change are read while tracing, without a guard for each fact: signatures and
-# their parameters, fields of dataclasses, types as annotations say them; groups of processes,
-# meshes and placements (torch.distributed).
+# Groups of processes and their meshes never change. All that is read of them follows from these.
+_FACTS = {"group": distributed_parts.facts_of_group, "mesh": distributed_parts.facts_of_mesh}
+# Other objects that never change are read while tracing, without a guard for each fact: signatures
+# and their parameters, fields of dataclasses, types as annotations say them; placements of DTensors.
 _READ_FREELY = frozenset({"inspect", "dataclasses", "typing", "torch._C._distributed_c10d"})
 
 
@@ -128,6 +129,10 @@ def _instance(value: Any, depth: int) -> Any:
         return ["globals", home] if home is not None else ["dict"]
     if value is distributed_parts.all_groups():
         return ["groups"]  # what is read of it has guards
+    for what, facts in _FACTS.items():
+        found = facts(value)
+        if found is not None:
+            return [what, found]
     if kind.__module__ in _READ_FREELY or kind.__module__.startswith("torch.distributed"):
         raise Unstorable(f"what a {kind.__name__} says is not kept")
     base = next(one for one in kind.__mro__ if not one.__flags__ & _HEAP)
