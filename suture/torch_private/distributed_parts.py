@@ -22,6 +22,7 @@ NAMES = Topic(
         "get_default_store": "torch.distributed.distributed_c10d._get_default_store",
         "functional_collectives": "torch.distributed._functional_collectives",
         "functional_operators": "torch.ops._c10d_functional",
+        "resolve_group": "torch.distributed.distributed_c10d._resolve_process_group",
         "first_bucket_bytes": "torch.distributed._DEFAULT_FIRST_BUCKET_BYTES",
         "set_guard_hook": "torch._C._dynamo.eval_frame.set_guard_complete_hook",
     },
@@ -152,7 +153,8 @@ def group_facts() -> list[Any] | None:
     state = loaded("torch.distributed.distributed_c10d")
     if groups_made() is None:
         return None
-    return [state.get_world_size(), state.get_backend()]
+    name = state._world.default_pg.group_name  # graphs name it so
+    return [state.get_world_size(), state.get_backend(), name]
 
 
 def facts_of_group(group: Any) -> list[Any] | None:

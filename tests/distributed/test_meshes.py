@@ -1,4 +1,4 @@
-"""Meshes: each one that is made alike is as good as another, unless the program asks which it is."""
+"""Meshes: one that is made alike is as good as another, unless the program asks which it is."""
 
 from __future__ import annotations
 

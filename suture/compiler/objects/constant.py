@@ -114,7 +114,7 @@ class Unread(Constant):
         self._guard: Callable[[], object] | None = guard
 
     @property
-    def value(self) -> Any:  # type: ignore[override]
+    def value(self) -> Any:
         guard, self._guard = self._guard, None
         if guard is not None:
             guard()

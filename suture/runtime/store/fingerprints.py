@@ -115,7 +115,7 @@ def _each(values: Any, depth: int) -> list[Any]:
 # Groups of processes and their meshes never change. All that is read of them follows from these.
 _FACTS = {"group": distributed_parts.facts_of_group, "mesh": distributed_parts.facts_of_mesh}
 # Other objects that never change are read while tracing, without a guard for each fact: signatures
-# and their parameters, fields of dataclasses, types as annotations say them; placements of DTensors.
+# and their parameters, fields of dataclasses, types as annotations say them; placements of tensors.
 _READ_FREELY = frozenset({"inspect", "dataclasses", "typing", "torch._C._distributed_c10d"})
 
 
