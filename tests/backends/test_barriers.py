@@ -211,3 +211,35 @@ def test_a_graph_that_raises_behind_a_collective_does_not_send_again(monkeypatch
     with pytest.raises(IndexError, match="out of bounds") as caught:
         compiled(X, torch.tensor([7]))
     assert "talks to other ranks" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("first", [False, True], ids=["behind", "before"])
+def test_a_check_that_fails_is_looked_at_before_a_collective_and_sends_nothing_again(first):
+    """A rank that raises sends what the program has sent until then, once."""
+    sent = []
+
+    def backend(gm, inputs):
+        def run(*args):
+            sent.append(sum("all_reduce" in str(node.target) for node in gm.graph.nodes))
+            return gm(*args)
+
+        return run
+
+    def fn(x):
+        y = x * 2
+        if first:
+            dist.all_reduce(y)
+        if float(x[0, 0]) < 0:
+            raise ValueError("negative")
+        if not first:
+            dist.all_reduce(y)
+        return y + 1
+
+    compiled = suture.compile(fn, backend=backend)
+    for _ in range(8):
+        same(compiled(X), fn(X), "result")
+    assert sum(sent) == 8
+    sent.clear()
+    with pytest.raises(ValueError, match="negative"):
+        compiled(X - 1)
+    assert sum(sent) == first
