@@ -5,6 +5,7 @@ through it. Adding a backend is one file here with `@register_backend("name")`, 
 """
 
 from suture.backends import aot_eager, eager, inductor, noop
+from suture.backends.barriers import has_barrier
 from suture.backends.compile import compile_graph, wanted_constants
 from suture.backends.configure import Backend, configure
 from suture.backends.record import Recorded, Recorder, count_ops
@@ -24,6 +25,7 @@ __all__ = [
     "configure",
     "count_ops",
     "eager",
+    "has_barrier",
     "inductor",
     "list_backends",
     "lookup",

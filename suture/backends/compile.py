@@ -14,6 +14,7 @@ import torch
 
 from suture import config, events
 from suture.backends.backward import expect
+from suture.backends.barriers import Written, cut_at_barriers
 from suture.backends.buckets import bucketed
 from suture.backends.configure import Backend
 from suture.backends.record import count_ops
@@ -21,7 +22,7 @@ from suture.backends.small import small
 from suture.backends.ways import choose
 from suture.errors import BackendFailed
 from suture.inference_mode import switch
-from suture.runtime.callers import Situation
+from suture.runtime.callers import Situation, Wrapped
 from suture.torch_private import MissingName, aot_training, compilers
 
 
@@ -40,6 +41,7 @@ def compile_graph(
     point: str = "",
     fakes: Sequence[Any] = (),
     beside: bool = False,
+    written: Written | None = None,
 ) -> Callable[..., Any]:
     """The callable that `backend` makes of `gm`: graph inputs in, tuple or list of outputs out.
 
@@ -51,6 +53,7 @@ def compile_graph(
     traces. `fakes` are the inputs as they were while tracing, with their symbols. The module
     belongs to the backend afterwards. `beside`: the program runs in other threads meanwhile, so
     what belongs to the whole process is left alone, and the backward graph is compiled at once.
+    `written` gives the nodes whose values a node may write to, for graphs with barriers.
 
     Raises BackendFailed, with the backend's exception as its cause; KeyboardInterrupt, MissingName
     and the like pass. A backend that declines the graph (torch's SkipFrame) gets it run as it is.
@@ -83,7 +86,8 @@ def compile_graph(
             aot_training.both_graphs(kept),
             compilers.listening(backend.optimizes() or kept) as heard,
         ):
-            parts = bucketed(backend, compile_id)
+            cut = cut_at_barriers(backend, backend.name, gm, compile_id, written)
+            parts = cut or bucketed(backend, compile_id)
             compiled = (parts or backend)(gm, list(inputs))
             if kept:
                 aot_training.nothing_donated(heard)
@@ -93,6 +97,8 @@ def compile_graph(
         if not callable(compiled):
             raise TypeError(f"the backend gave back {type(compiled).__name__}, not a callable")
         situation = Situation.now(compiled, inputs)
+        if cut is not None:  # one of its parts alone may have been heard of
+            return Wrapped(situation.wrapped)
         optimizes = backend.optimizes()
         return choose(situation, heard, plain, tuple(fakes or inputs), _tell(point, ops), optimizes)
     except MissingName:

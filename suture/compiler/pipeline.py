@@ -25,6 +25,7 @@ from suture.compiler.graph import (
     put_asserts,
     sizes_from_zero,
 )
+from suture.compiler.graph.effects_of import effects_of
 from suture.compiler.graph.fake_failures import unlogged_failures
 from suture.compiler.interpreter.run import is_overworked, new_trace, run_region
 from suture.compiler.misses import answer as misses
@@ -266,9 +267,10 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
     small = _is_small_and_behind_a_break(miss, capture)
     as_it_is = plan.uncompiled or (small and _over_small_graph_time(miss, capture))
     given = module
-    if not (as_it_is or plan.inlined):
+    cut = backends.has_barrier(module.graph)
+    if not (as_it_is or plan.inlined or cut):
         given = with_shared_layers(unit.options.backend, capture.graph, module, point.name)
-    if not as_it_is and may_wait(unit.options.backend, capture):
+    if not (as_it_is or cut) and may_wait(unit.options.backend, capture):
         caller = _in_background(miss, emitted, given, static, capture.graph.fake)
         emitted.set_graph(caller)
         messages.captured(point, miss.data, capture, emitted)
@@ -287,6 +289,7 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
                 function=where(miss.data.chain)[0],
                 point=point.name,
                 fakes=[entry.node.meta["val"] for entry in emitted.inputs],
+                written=_written if cut and not capture.graph.derivatives.positions else None,
             )
     except errors.BackendFailed as failed:
         if given is not module:
@@ -314,6 +317,11 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
     emitted.backend_failed = plan.uncompiled
     messages.captured(point, miss.data, capture, emitted)
     return None
+
+
+def _written(node: Any) -> tuple[Any, ...]:
+    """The nodes whose values a node may write to."""
+    return effects_of(node).writes
 
 
 def _in_background(miss: Miss, emitted: Any, given: Any, static: list[int], fake_mode: Any) -> Any:

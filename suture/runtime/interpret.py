@@ -93,7 +93,8 @@ def hooks_on_saved() -> bool:
 class AfterFailure:
     """What a variant does when its graph raises. Nothing has been put back yet, so the region is
     run from its start in the interpreter, and eager's own error comes up where eager raises it.
-    A graph that has written to its inputs cannot be run again: its error is raised as it is. Nor
+    A graph that has written to its inputs, or has talked to other ranks, which do not run theirs
+    again, cannot be run again: its error is raised as it is. Nor
     can one while `watched()` says that hooks of the program see what it saves: the error may be
     theirs, as the one is with which a checkpoint stops computing again."""
 
@@ -113,8 +114,8 @@ class AfterFailure:
         clean_traceback(exc)
         if isinstance(exc, Exception) and not watched:
             exc.add_note(
-                "raised inside a compiled graph that writes to its inputs, so the line is that"
-                " of the graph's start; the inputs may have been written to already"
+                "raised inside a compiled graph that writes to its inputs or talks to other ranks,"
+                " so the line is that of the graph's start; it may have done so already"
             )
         return interpret(self.chain, state, exc)
 

@@ -21,6 +21,7 @@ from typing import Any
 import torch
 
 from suture.runtime.reads import unbound
+from suture.torch_private import distributed_parts
 
 # Types whose objects are immutable all the way down and compare by value.
 LITERALS: frozenset[type] = frozenset(
@@ -74,6 +75,33 @@ class Equals(Predicate):
 
     def parts(self) -> tuple[Any, ...]:
         return (self.value,)
+
+
+class SameMesh(Predicate):
+    """A mesh of processes that is this one, or one of the same ranks, names and groups: a mesh is
+    made anew each time that one of its dimensions is asked for. Meshes never change, so that one
+    that was found to be like it stays so."""
+
+    __slots__ = ("alike", "mesh")
+
+    def __init__(self, mesh: Any) -> None:
+        self.mesh = mesh
+        self.alike: dict[int, weakref.ref[Any]] = {}
+        self.__name__ = "like the mesh"
+
+    def __call__(self, other: Any) -> bool:
+        if other is self.mesh:
+            return True
+        known = self.alike.get(id(other))
+        if known is not None and known() is other:
+            return True
+        if not distributed_parts.same_mesh(self.mesh, other):
+            return False
+        self.alike[id(other)] = weakref.ref(other)
+        return True
+
+    def parts(self) -> tuple[Any, ...]:
+        return (self.mesh,)
 
 
 class SameDefaults(Predicate):

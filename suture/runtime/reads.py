@@ -6,8 +6,10 @@ in the compiler.
 
 from __future__ import annotations
 
+import collections
 import ctypes
 import gc
+import itertools
 import sys
 import types
 import warnings
@@ -165,6 +167,40 @@ class RawItem:
     def remade(cls, *parts: Any) -> RawItem:
         """The same from its parts."""
         return cls(*parts)
+
+
+class NthHook:
+    """Reads a hook of a module, or its number, by its place in the order in which hooks run; None
+    if there are not so many."""
+
+    __slots__ = ("__name__", "number", "place")
+
+    def __init__(self, place: int, number: bool) -> None:
+        self.place = place
+        self.number = number
+        self.__name__ = f"{'the number of ' * number}hook {place} of"
+
+    def __call__(self, table: Any) -> Any:
+        found = _IN_ORDER[self.number](table)
+        return next(itertools.islice(found, self.place, None), None)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NthHook) and other.parts() == self.parts()
+
+    def __hash__(self) -> int:
+        return hash((NthHook, self.place, self.number))
+
+    def parts(self) -> tuple[Any, ...]:
+        """What it is made of."""
+        return self.place, self.number
+
+    @classmethod
+    def remade(cls, *parts: Any) -> NthHook:
+        """The reader made of these parts."""
+        return cls(*parts)
+
+
+_IN_ORDER = (collections.OrderedDict.values, collections.OrderedDict.__iter__)
 
 
 def plain_bytes(value: bytes) -> bytes:

@@ -22,6 +22,7 @@ NAMES = Topic(
         "get_default_store": "torch.distributed.distributed_c10d._get_default_store",
         "functional_collectives": "torch.distributed._functional_collectives",
         "functional_operators": "torch.ops._c10d_functional",
+        "resolve_group": "torch.distributed.distributed_c10d._resolve_process_group",
         "first_bucket_bytes": "torch.distributed._DEFAULT_FIRST_BUCKET_BYTES",
         "set_guard_hook": "torch._C._dynamo.eval_frame.set_guard_complete_hook",
     },
@@ -152,7 +153,55 @@ def group_facts() -> list[Any] | None:
     state = loaded("torch.distributed.distributed_c10d")
     if groups_made() is None:
         return None
-    return [state.get_world_size(), state.get_backend()]
+    name = state._world.default_pg.group_name  # graphs name it so
+    return [state.get_world_size(), state.get_backend(), name]
+
+
+def facts_of_group(group: Any) -> list[Any] | None:
+    """What makes a process group the same one in another process that made it in the same way, and
+    graphs that name it right there; None if it is no group that this process knows. Which rank
+    this process is in it follows from its rank among all."""
+    state = loaded("torch.distributed.distributed_c10d")
+    if state is None or not isinstance(group, state.ProcessGroup) or not state.is_initialized():
+        return None
+    if group not in state._world.pg_map:
+        return None
+    ranks = state.get_process_group_ranks(group)
+    return [group.group_name, group.group_desc, list(ranks), state.get_backend(group)]
+
+
+def facts_of_mesh(mesh: Any) -> list[Any] | None:
+    """What makes a mesh the same one in another process: its ranks in their shape, its names, the
+    group of each dimension, and where in it this process is; None if it is no mesh with groups."""
+    if not is_mesh(mesh) or own_rank() is None:
+        return None
+    try:
+        groups = [facts_of_group(one) for one in mesh.get_all_groups()]
+    except RuntimeError:  # it was made without
+        return None
+    if None in groups:
+        return None
+    names = None if mesh.mesh_dim_names is None else list(mesh.mesh_dim_names)
+    coordinate = mesh.get_coordinate()
+    where = None if coordinate is None else [int(one) for one in coordinate]
+    return [mesh.device_type, mesh.mesh.tolist(), names, groups, where, own_rank()]
+
+
+def is_mesh(value: Any) -> bool:
+    """Whether it is a mesh of processes."""
+    kind = getattr(loaded("torch.distributed.device_mesh"), "DeviceMesh", None)
+    return kind is not None and type(value) is kind
+
+
+def same_mesh(one: Any, other: Any) -> bool:
+    """Whether two meshes are of the same ranks, names and groups."""
+    if type(one) is not type(other) or one != other:
+        return False
+    try:
+        groups = zip(one.get_all_groups(), other.get_all_groups(), strict=True)
+        return all(a is b for a, b in groups)
+    except (RuntimeError, ValueError):  # made without groups
+        return False
 
 
 def own_rank() -> int | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+import time
 from typing import Any
 
 import torch
@@ -105,6 +108,28 @@ def each_kind(side: Any) -> Any:
     return {"values": found}
 
 
+def gathered_later(side: Any) -> Any:
+    """all_gather into a list, waited for behind other work; and of sizes that differ."""
+    group = dist.new_group(list(range(side.world)))
+
+    def forward(x: torch.Tensor, parts: list[torch.Tensor]) -> Any:
+        own = x * 2
+        fresh = [torch.empty_like(own) for _ in range(side.world)]
+        first = dist.all_gather(fresh, own, async_op=True)
+        second = dist.all_gather(parts, x, group=group, async_op=True)
+        z = x.sin()
+        second.wait()
+        first.wait()
+        return torch.cat(fresh) + parts[1].sum(), z
+
+    call = side.compile(forward)
+    found = []
+    for i in range(3):
+        parts = [torch.zeros(3, 2) for _ in range(side.world)]
+        found.append((call(_mine(side, 3, 2, plus=i), parts), parts))
+    return {"values": found}
+
+
 def of_another_shape(side: Any) -> Any:
     """What is gathered is to be stacked: gloo refuses that, and the program goes on without."""
 
@@ -200,7 +225,7 @@ def asked_whether_done(side: Any) -> Any:
     return _calls(side, forward, 3)
 
 
-# ---- what only Python can make
+# ---- barriers
 
 
 def barriers(side: Any) -> Any:
@@ -208,6 +233,151 @@ def barriers(side: Any) -> Any:
         y = x * 2
         dist.barrier()
         return y + 1
+
+    return _calls(side, forward, 3)
+
+
+def memory_of_both(side: Any) -> Any:
+    """Each rank writes to memory that both see, and reads what the other one has written: only what
+    is before a barrier on one rank is there behind it on the other. Each in turn comes late."""
+    path = os.path.join(tempfile.gettempdir(), f"suture-{os.environ['MASTER_PORT']}")
+    if side.rank == 0:
+        torch.from_file(path, shared=True, size=8).zero_()
+    dist.barrier()
+    shared = torch.from_file(path, shared=True, size=8).view(2, 4)
+    weight = torch.full((4,), 0.5, requires_grad=True)
+
+    def forward(x: torch.Tensor, shared: torch.Tensor, weight: torch.Tensor) -> Any:
+        before = shared[1 - side.rank].clone()
+        dist.barrier()
+        shared[side.rank].copy_(x * 2)
+        y = x.sin() * weight
+        dist.barrier()
+        got = shared[1 - side.rank] + 1
+        dist.barrier()
+        return before, got, (y * got).sum()
+
+    def run(call: Any) -> list[Any]:
+        found = []
+        for i in range(4):
+            if i % 2 == side.rank:
+                time.sleep(0.2)
+            before, got, loss = call(_mine(side, 4, plus=i), shared, weight)
+            loss.backward()
+            found += [before, got, whole(loss), whole(weight.grad)]
+            dist.barrier()
+            shared[side.rank].zero_()
+            dist.barrier()
+        weight.grad = None
+        return found
+
+    found = run(side.compile(forward))
+    if side.name == "suture":
+        for backend in ("eager", "inductor"):
+            call = side.compile(forward, backend=backend, fullgraph=True)
+            torch.testing.assert_close(run(call), found)
+    return {"values": found}
+
+
+def barriers_and_collectives(side: Any) -> Any:
+    """One rank runs plainly what the other one runs compiled: barriers meet barriers, between
+    collectives of all ranks and of another group."""
+    group = dist.new_group([0, 1])
+
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
+        dist.all_reduce(y)
+        dist.barrier(group=group)
+        dist.all_reduce(y, group=group)
+        dist.barrier()
+        z = y + x
+        dist.broadcast(z, src=1)
+        return z
+
+    def run(**options: Any) -> Any:
+        call = side.compile(forward, **options)
+        mixed = [call if i % 2 == side.rank else forward for i in range(4)]
+        return [one(_mine(side, 3, plus=i)) for i, one in enumerate((call, *mixed))]
+
+    found = run()
+    if side.name == "suture":
+        for backend in ("eager", "inductor"):
+            torch.testing.assert_close(run(backend=backend, fullgraph=True), found)
+    return {"values": found}
+
+
+def barriers_that_break(side: Any) -> Any:
+    """With other modes, or in what is computed again: Python calls it."""
+
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            y = x * 2
+            dist.barrier()
+        return y + 1
+
+    return _calls(side, forward, 3)
+
+
+# ---- what only Python can make
+
+
+def sent_to_the_next(side: Any) -> Any:
+    """A ring of isend and irecv."""
+
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        y, got = x * 2, torch.zeros_like(x)
+        to, of = (side.rank + 1) % side.world, (side.rank - 1) % side.world
+        sent, come = dist.isend(y, to, tag=3), dist.irecv(got, of, tag=3)
+        z = x.sin()
+        sent.wait()
+        come.wait()
+        return got + z
+
+    return _calls(side, forward, 3)
+
+
+def sent_in_a_batch(side: Any) -> Any:
+    """The same as a batch of P2POps."""
+
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        y, got = x * 2, torch.zeros_like(x)
+        to, of = (side.rank + 1) % side.world, (side.rank - 1) % side.world
+        asked = [dist.P2POp(dist.isend, y, to), dist.P2POp(dist.irecv, got, of)]
+        for work in dist.batch_isend_irecv(asked):
+            work.wait()
+        return got + 1
+
+    return _calls(side, forward, 3)
+
+
+def sent_and_received(side: Any) -> Any:
+    """send and recv, one rank the other way round than the other."""
+
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        y, got = x * 2, torch.zeros_like(x)
+        if dist.get_rank() == 0:
+            dist.send(y, 1)
+            dist.recv(got, 1)
+        else:
+            dist.recv(got, 0)
+            dist.send(y, 0)
+        return got + y
+
+    return _calls(side, forward, 3)
+
+
+def to_one_and_from_one(side: Any) -> Any:
+    """reduce, gather and scatter: those with a root."""
+
+    def forward(x: torch.Tensor) -> Any:
+        total = x * 2
+        dist.reduce(total, 0)
+        here = dist.get_rank() == 0
+        parts = [torch.zeros_like(x) for _ in range(side.world)] if here else None
+        dist.gather(x + 1, parts, dst=0)
+        got = torch.zeros_like(x)
+        dist.scatter(got, parts, src=0)
+        return got + 1, total if here else x
 
     return _calls(side, forward, 3)
 

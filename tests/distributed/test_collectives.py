@@ -13,11 +13,14 @@ ONE_GRAPH = (
     "waited_positionally",
     "many_handles",
     "each_kind",
+    "gathered_later",
     "used_on_one_rank",
     "with_gradients",
     "parts_of_their_own",
     "meshes",
 )
+# one graph, of which the backend compiles what is between barriers
+CUT = ("barriers", "memory_of_both", "barriers_and_collectives")
 # the numbers of the breaks, in order; the first one is the collective's
 BREAKS = {
     "of_another_shape": ["GB0007"],
@@ -25,8 +28,12 @@ BREAKS = {
     "handle_is_kept": ["GB0172", "GB2030", "GB0177"],
     "nobody_waits": ["GB0172"],
     "asked_whether_done": ["GB0172", "GB2030", "GB0177"],
-    "barriers": ["GB0007"],
+    "barriers_that_break": ["GB0007"],
     "objects": ["GB0007"],
+    "sent_to_the_next": ["GB0007", "GB2030", "GB0177", "GB2030", "GB0177"],
+    "sent_in_a_batch": ["GB0007", "GB2030", "GB0177"],
+    "sent_and_received": ["GB0007", "GB0007"],
+    "to_one_and_from_one": ["GB0007", "GB0007", "GB0007"],
     "distributed_inside": ["GB0007", "GB0007"],
     "checked_locals": ["GB0007", "GB0007"],
 }
@@ -37,11 +44,11 @@ if torch.__version__ < (2, 12):
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    names = [f"collectives:{name}" for name in (*ONE_GRAPH, *BREAKS)]
+    names = [f"collectives:{name}" for name in (*ONE_GRAPH, *CUT, *BREAKS)]
     return launch.run(2, tmp_path_factory.mktemp("ranks"), *names)
 
 
-@pytest.mark.parametrize("name", [*ONE_GRAPH, *BREAKS])
+@pytest.mark.parametrize("name", [*ONE_GRAPH, *CUT, *BREAKS])
 def test_each_rank_computes_what_the_plain_program_does(found, name):
     for rank in found:
         torch.testing.assert_close(rank[name]["suture"], rank[name]["plain"])
@@ -58,6 +65,13 @@ def test_one_graph_where_torch_compile_has_one_or_more(found, name):
         assert seen["torch graphs"] >= 1 or name in TORCH_RAISES
         if name == "used_on_one_rank":
             assert seen["suture operations"] == seen["torch operations"]
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_a_barrier_is_in_the_graph_which_is_compiled_in_parts(found, name):
+    for rank in found:
+        assert rank[name]["breaks"] == []
+        assert 1 < rank[name]["suture graphs"] <= rank[name]["torch graphs"]
 
 
 @pytest.mark.parametrize("name", BREAKS)

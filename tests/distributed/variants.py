@@ -323,6 +323,16 @@ def parallel_inputs(side: Any) -> Any:
     return train(side, side.compile(model), model, same_data=True)
 
 
+def parallel_blocks(side: Any) -> Any:
+    """Blocks compiled one by one: their hooks do the same, under other numbers."""
+    mesh = init_device_mesh("cpu", (side.world,))
+    model = Blocks(3)
+    for i, block in enumerate(model.blocks):
+        parallelize_module(block, mesh, {"up": ColwiseParallel(), "down": RowwiseParallel()})
+        model.blocks[i] = side.compile(block)
+    return train(side, model, model, same_data=True)
+
+
 def weights_as_dtensors(side: Any) -> Any:
     """Parameters that the program distributes itself, and an optimizer's step in the graph."""
     mesh = init_device_mesh("cpu", (side.world,))

@@ -32,9 +32,11 @@ from suture.compiler.objects import (
     SequenceIterator,
     Set,
     Tensor,
+    Tuple,
     dict_,
     sequence,
 )
+from suture.compiler.objects.hook_table import HookTable
 from suture.compiler.objects.iterator import made_of_changed
 from suture.compiler.objects.lookup import reads_itself
 from suture.compiler.objects.methods import find_method
@@ -147,6 +149,11 @@ def _advance_object(trace: Trace, iterator: Object) -> Value:
 
 def elements_of(trace: Trace, value: object) -> list[Any]:
     """All elements of an iterable."""
+    if isinstance(value, DictView) and isinstance(value.of, HookTable) and value.what != "keys":
+        pairs = value.of.in_order(trace)
+        if pairs is not None:
+            found = [(key, abstract.realize(trace, hook)) for key, hook in pairs]
+            return [Tuple(list(pair)) if value.what == "items" else pair[1] for pair in found]
     if isinstance(value, Sequence):
         return list(value.unpacked(trace))
     iterator = abstract.iterate(trace, value)

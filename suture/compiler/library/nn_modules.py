@@ -21,6 +21,12 @@ from suture.torch_private import distributed_parts, tensor_parts
 
 _HOOKS = ("_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_forward_pre_hooks")
 _GLOBAL_HOOKS = tuple("_global" + name for name in _HOOKS)
+# Which hooks are called otherwise, by their numbers.
+_BY_NUMBER = (
+    "_forward_pre_hooks_with_kwargs",
+    "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called",
+)
 _NAMESPACE = torch.nn.modules.module.__dict__
 
 
@@ -141,10 +147,13 @@ def _refuse_backward_hooks(trace: Trace, module: Object) -> None:
 
 
 def _refuse_moving_hooks(trace: Trace, module: Object) -> None:
-    """Hooks that are set anew before each call have other numbers each time, which no guard can
-    hold: Python calls the module, and what it calls is compiled on its own, unless all must be one
-    graph. Another module in the same place has hooks of its own."""
+    """Hooks that are set anew before each call have other numbers each time. Where a call looks for
+    the numbers in another table no guard can hold: Python calls the module, and what it calls is
+    compiled on its own, unless all must be one graph. Another module in the same place has hooks of
+    its own."""
     if trace.region.whole or module.source is None or not isinstance(module.value, torch.nn.Module):
+        return
+    if not any(getattr(module.value, name, None) for name in _BY_NUMBER):
         return
     for name in _HOOKS[2:]:
         for index, number in enumerate(getattr(module.value, name, ())):

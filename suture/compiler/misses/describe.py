@@ -29,6 +29,7 @@ from suture.runtime.chain import Chain, where
 from suture.runtime.checks import AfterCheck, Watch
 from suture.runtime.guards import Guard
 from suture.runtime.parameters import PARAMETERS, Parameters
+from suture.runtime.predicates import SameMesh
 from suture.runtime.sources import Source
 from suture.runtime.store import source_paths
 from suture.runtime.store.fingerprints import compared_facts, fingerprint, globals_name
@@ -272,6 +273,10 @@ class _Describing:
             return [self.part(arg[0]), distributed_parts.group_facts(), arg[2]]
         if kind == "torch_state":
             return [self.part(arg[0]), encode(arg[1]), arg[2]]
+        if kind == "truth" and type(arg) is SameMesh:
+            self._check(at, guard, arg.mesh)
+            self.known.setdefault(id(arg.mesh), len(self.guards))
+            return ["mesh", [self.number(arg.mesh), fingerprint(arg.mesh)]]
         if kind == "truth":
             return self.part(arg)
         if kind == "keys":

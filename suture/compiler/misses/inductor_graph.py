@@ -22,7 +22,9 @@ from suture.runtime.store.literals import Unstorable
 from suture.torch_private import inductor_code
 
 _DROPPED = ("get_args", "benchmark_compiled_module", "recursively_apply_fns")
-_OPERATIONS = frozenset({"aten", "mkldnn", "mkl", "inductor", "prims", "quantized", "_quantized"})
+_OPERATIONS = frozenset({
+    "aten", "mkldnn", "mkl", "inductor", "prims", "quantized", "_quantized", "_c10d_functional",
+})  # fmt: skip
 _MOST_BYTES = 64 << 20
 
 

@@ -8,6 +8,7 @@ from suture.compiler.objects.composed_iterators import CallIterator, Enumerate, 
 from suture.compiler.objects.constant import (
     Constant,
     ConstantMethod,
+    Unread,
     Volatile,
     is_single,
 )
@@ -120,6 +121,7 @@ __all__ = [
     "TensorMethod",
     "Tuple",
     "Unknown",
+    "Unread",
     "UnstableText",
     "Value",
     "Volatile",

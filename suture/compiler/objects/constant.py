@@ -102,6 +102,28 @@ class Constant(Value):
         return str(emit.constant(value, "const"))
 
 
+class Unread(Constant):
+    """A constant from outside that nobody has looked at yet. Whoever takes its value calls `guard`
+    first; until then it can be passed on, and be read again at its source."""
+
+    __slots__ = ("_guard", "_held")
+
+    def __init__(self, held: Any, source: Source, guard: Callable[[], object]) -> None:
+        Value.__init__(self, source)
+        self._held = held
+        self._guard: Callable[[], object] | None = guard
+
+    @property
+    def value(self) -> Any:
+        guard, self._guard = self._guard, None
+        if guard is not None:
+            guard()
+        return self._held
+
+    def describe(self) -> str:
+        return str(self.source.path())
+
+
 class ConstantIdentity:
     """Constants that are the same object: small values compare by type and value."""
 

@@ -12,7 +12,7 @@ from suture.compiler import abstract
 from suture.compiler.abstract import declared
 from suture.compiler.core import Lazy, Trace, Value
 from suture.compiler.emitting import Emitter
-from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.constant import Constant, Unread
 from suture.compiler.objects.dict_keys import DICT_KEY, hashed
 from suture.compiler.objects.dict_view import DictView
 from suture.compiler.objects.methods import method, run_method
@@ -183,6 +183,9 @@ def dict_len(self: Dict, trace: Trace) -> Value:
 
 @method(Dict, "__contains__")
 def dict_contains(self: Dict, trace: Trace, key: Value) -> Value:
+    if type(key) is Unread and not self.entries and not self.backing:
+        self.load(trace)  # nothing is in an empty dict, whatever the key is
+        return Constant(False)
     return Constant(self.get(trace, key) is not None)
 
 

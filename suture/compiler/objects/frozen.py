@@ -156,6 +156,17 @@ def frozen_iter(self: Frozen, trace: Trace) -> Value:
     )
 
 
+class Interchangeable(Frozen):
+    """A frozen object for which another one like it may stand, as long as the program does not ask
+    which of them it is."""
+
+    __slots__ = ()
+
+    def settle(self, trace: Trace) -> None:
+        """It is asked: from now on the guards require this very object."""
+        abstract.fix(trace, self.source, self.value)
+
+
 class FrozenMethod(BoundMethod):
     """A bound method of an object that is never changed."""
 

@@ -32,6 +32,7 @@ from suture.compiler.objects import (
 )
 from suture.compiler.objects.array import Array
 from suture.compiler.objects.bound_method import BoundMethod
+from suture.compiler.objects.frozen import Interchangeable
 from suture.compiler.objects.made_weakref import MadeReference
 from suture.compiler.objects.weakref import WeakReference
 from suture.runtime.predicates import has_callback, has_no_callback, not_none
@@ -70,6 +71,9 @@ def is_same(trace: Trace, left: Any, right: Any) -> bool:
 def asked_same(trace: Trace, left: Any, right: Any) -> bool:
     """`left is right` where the program asks: two equal numbers or texts from outside are one
     object or two, which the comparisons inside containers need not know."""
+    if isinstance(left, Interchangeable) and isinstance(right, Interchangeable):
+        left.settle(trace)
+        right.settle(trace)
     if left is not right and left.source is not None and right.source is not None:
         if isinstance(left, Symbol) or isinstance(right, Symbol):
             if not is_same(trace, left, right) and _may_be_one(trace, left, right):

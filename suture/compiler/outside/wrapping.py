@@ -45,6 +45,7 @@ from suture.compiler.objects import cell as cells
 from suture.compiler.objects.bound_builtins import BOUND, bound_builtin, is_bound
 from suture.compiler.objects.constant import PLAIN_VALUE
 from suture.compiler.objects.frozen import is_form
+from suture.compiler.objects.hook_table import HookTable, is_hook_table
 from suture.compiler.objects.lookup import hides_dict, qualname_of, reads_itself
 from suture.compiler.objects.real_iterators import is_builtin_iterator, wrap_iterator
 from suture.compiler.objects.sequence import MOST_GUARDED
@@ -248,7 +249,7 @@ def _dict(trace: Trace, value: Any, source: Source | None) -> Any:
     if owner is not None:
         trace.guards.add(source, "same", owner.source.instance_dict())
         return abstract.instance_dict(trace, owner)
-    made = Dict(None, source, type(value), value)
+    made = (HookTable if is_hook_table(value, source) else Dict)(None, source, type(value), value)
     move_globals(trace, value, made)
     return made
 

@@ -12,7 +12,9 @@ import inspect
 from typing import Any
 
 import torch
+import torch.fx
 
+from suture import config
 from suture.breaks import Break, calls, contexts, distributed, objects
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
@@ -24,6 +26,7 @@ from suture.compiler.objects.methods import find_method, method
 from suture.compiler.objects.sequence import BuiltinMethod
 from suture.compiler.objects.wraps import wraps_named
 from suture.compiler.torch.wrappers import is_wrapper_class
+from suture.runtime.barriers import call_barrier
 from suture.runtime.sources import Source
 from suture.torch_private import autograd_parts, distributed_parts
 
@@ -43,7 +46,7 @@ _LOWERED: dict[str, tuple[str, str, str | None, tuple[str, ...]]] = {
 _COLLECTIVES = (
     *_LOWERED, "all_gather", "all_to_all", "barrier", "gather", "reduce", "reduce_scatter",
     "scatter", "monitored_barrier", "all_gather_object", "broadcast_object_list", "send", "recv",
-    "isend", "irecv",
+    "isend", "irecv", "batch_isend_irecv",
 )  # fmt: skip
 
 
@@ -55,6 +58,8 @@ class Group(Frozen):
     def getattr(self, trace: Trace, name: str) -> Any:
         if name not in ("group_name", "group_desc", "size", "rank", "name", "__class__"):
             raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
+        if name == "rank":
+            _guard_rank(trace)
         return super().getattr(trace, name)
 
 
@@ -79,13 +84,18 @@ def _guard_groups(trace: Trace) -> None:
     trace.guards.add(None, "torch_state", (state, state(), "the process groups"))
 
 
+def _guard_rank(trace: Trace) -> None:
+    """This process is the rank that it is now."""
+    own = distributed_parts.own_rank
+    trace.guards.add(None, "torch_state", (own, own(), "the rank"))
+
+
 @handles("group_fact")
 def _fact(trace: Trace, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """get_rank() and the like: a number as long as the groups are those that they are now."""
     _guard_groups(trace)
     if target.__name__ not in _SAME_ON_ALL_RANKS:
-        own = distributed_parts.own_rank
-        trace.guards.add(None, "torch_state", (own, own(), "the rank"))
+        _guard_rank(trace)
     given = [abstract.constant_value(trace, one) for one in args]
     named = {key: abstract.constant_value(trace, one) for key, one in kwargs.items()}
     return abstract.call_now(trace, target, given, named)
@@ -96,16 +106,17 @@ def _fact(trace: Trace, target: Any, args: list[Any], kwargs: dict[str, Any]) ->
 
 class Handle(Value):
     """What a collective with async_op=True gives: the collective is under way, `received` is what
-    arrives and `target` where it belongs. Between the call and `wait()` a program may neither read
-    nor write these tensors, so none can tell that nothing arrives before. One that leaves the
-    region, or is not waited for in it, is made by Python: the call is run there."""
+    arrives and `target` where it belongs, one tensor or one for each rank. Between the call and
+    `wait()` a program may neither read nor write these tensors, so none can tell that nothing
+    arrives before. One that leaves the region, or is not waited for in it, is made by Python: the
+    call is run there."""
 
     __slots__ = ("name", "position", "received", "target")
 
-    def __init__(self, name: str, target: Tensor, received: Value, position: Any) -> None:
+    def __init__(self, name: str, target: Any, received: Value, position: Any) -> None:
         super().__init__(None)
         self.name = name
-        self.target = target
+        self.target: Tensor | list[Tensor] = target
         self.received: Value | None = received
         self.position = position
 
@@ -145,15 +156,19 @@ def _collective(real: Any, name: str) -> None:
         later = given.pop("async_op", None)
         later = later is not None and abstract.truth(trace, later)
         position = (trace.frames[-1].code.code, trace.frames[-1].ip)
-        if later and (name not in _LOWERED or position in trace.region.plan.by_python):
+        known = name in _LOWERED or name == "all_gather"
+        if later and (not known or position in trace.region.plan.by_python):
             raise Break(distributed.ASYNC_COLLECTIVE, collective=name)
         if _follows_derivatives(given.values()):
             raise _refused(name)
-        if name == "all_gather":
+        if name == "barrier":
+            return _barrier(trace, given)
+        if name == "all_gather" and not later:
             return _all_gather(trace, given)
-        if name not in _LOWERED:
+        if not known:
             raise _refused(name)
-        target, received = _begin(trace, name, given)
+        begin = _begin_gathering if name == "all_gather" else _begin
+        target, received = begin(trace, name, given)
         if later:
             handle = Handle(name, target, received, position)
             trace.effects.unfinished.append(handle)
@@ -207,11 +222,48 @@ def _begin(trace: Trace, name: str, given: dict[str, Any]) -> tuple[Tensor, Valu
     return target, received
 
 
-def _arrive(trace: Trace, target: Tensor, received: Value) -> None:
+def _begin_gathering(trace: Trace, name: str, given: dict[str, Any]) -> tuple[list[Tensor], Value]:
+    """all_gather(tensor_list, tensor): the tensors that will be written, and what arrives, the
+    parts of all ranks one behind the other."""
+    sent, parts = given["tensor"], given["tensor_list"]
+    group = _group_of(trace, name, given.get("group", Constant(None)))
+    if not isinstance(sent, Tensor) or not isinstance(parts, (List, Tuple)):
+        raise _refused(name)
+    targets = list(parts.unpacked(trace))
+    if len(targets) != group.value.size() or is_wrapper_class(sent.cls):
+        raise _refused(name)
+    for one in targets:
+        if not isinstance(one, Tensor) or is_wrapper_class(one.cls):
+            raise _refused(name)
+        # Sizes that differ from rank to rank are no functional collective.
+        if one.value.dtype != sent.value.dtype or not _known_alike(one.value, sent.value):
+            raise _refused(name)
+    args: list[Value] = [sent, Constant(group.value.size())]
+    called = distributed_parts.group_in_graphs(group.value)
+    args.append(Constant(called) if isinstance(called, str) else group)
+    real = distributed_parts.functional_operators.all_gather_into_tensor
+    return targets, abstract.call_torch(trace, real, args, {})
+
+
+def _known_alike(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two tensors of one dimension or more have the same sizes, none of them a symbol."""
+    return 0 < one.dim() == other.dim() and all(
+        type(a) is type(b) is int and a == b for a, b in zip(one.shape, other.shape)
+    )
+
+
+def _arrive(trace: Trace, target: Tensor | list[Tensor], received: Value) -> None:
     """Wait, and write."""
     wait = distributed_parts.functional_operators.wait_tensor
     received = abstract.call_torch(trace, wait, [received], {})
-    abstract.call_method(trace, target, "copy_", received)
+    if isinstance(target, Tensor):
+        abstract.call_method(trace, target, "copy_", received)
+        return
+    for i, one in enumerate(target):
+        rows = Constant(one.value.size(0))
+        first = Constant(i * one.value.size(0))
+        part = abstract.call_method(trace, received, "narrow", Constant(0), first, rows)
+        abstract.call_method(trace, one, "copy_", part)
 
 
 def _lies_otherwise(one: Any, other: Any) -> bool:
@@ -277,6 +329,25 @@ def _all_gather(trace: Trace, given: dict[str, Any]) -> Value:
     return Constant(None)
 
 
+def _barrier(trace: Trace, given: dict[str, Any]) -> Value:
+    """A node that calls the real one; graphs are cut there before they are compiled. Only where the
+    graph has switched no modes, which would then be on in one part and off in another."""
+    graph = trace.graph
+    asked = [given.get(name, Constant(None)) for name in ("device_ids", "timeout")]
+    if any(not one.is_constant() or one.constant() is not None for one in asked):
+        raise _refused("barrier")
+    if trace.effects.unfinished:  # a collective is under way, for which another part would wait
+        raise _refused("barrier")
+    if graph.resets or len(graph.levels.stack) > 1 or graph.derivatives.positions or config.verify:
+        raise _refused("barrier")
+    if graph.torch_function_off or graph.calls_torch_function or graph.shape_env.var_to_range:
+        raise _refused("barrier")
+    group = _group_of(trace, "barrier", given.get("group", Constant(None)))
+    trace.effects.note_change()
+    graph.node("call_function", call_barrier, (group.value.group_name,), {}, None)
+    return Constant(None)
+
+
 def _group_of(trace: Trace, name: str, group: Value) -> Group:
     """A group that this rank is in; the group of all ranks without one."""
     if isinstance(group, Group):
@@ -289,6 +360,8 @@ def _group_of(trace: Trace, name: str, group: Value) -> Group:
     world = torch.distributed.group.WORLD
     return Group(world, abstract.pinned(trace, world))
 
+
+torch.fx.node.has_side_effect(call_barrier)
 
 if torch.distributed.is_available():
     for _name in _COLLECTIVES:

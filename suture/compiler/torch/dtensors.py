@@ -16,10 +16,10 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
 from suture.compiler.objects import Tensor
-from suture.compiler.objects.frozen import Frozen, frozen_result
+from suture.compiler.objects.frozen import Frozen, Interchangeable, frozen_result
 from suture.compiler.objects.wraps import wraps_named
 from suture.compiler.torch.wrappers import is_wrapper_class, meet_wrapper
-from suture.runtime.predicates import Equals
+from suture.runtime.predicates import Equals, SameMesh
 from suture.runtime.sources import Source
 
 _PLACEMENTS = "Shard Replicate Partial _StridedShard"
@@ -37,10 +37,17 @@ class Placed(Frozen):
         return super().getattr(trace, name)
 
 
-class Mesh(Frozen):
-    """A DeviceMesh. What is read here is fixed when it is made; the rest is read by Python."""
+class Mesh(Interchangeable):
+    """A DeviceMesh. What is read here is fixed when it is made; the rest is read by Python. Each
+    `mesh["tp"]` is another object, so one of the same ranks and groups may stand for it. A DTensor
+    that the graph makes is then on the mesh of the trace, as it is under torch.compile."""
 
     __slots__ = ()
+
+    def settle(self, trace: Trace) -> None:
+        for guard in list(trace.guards.entries):
+            if type(guard.arg) is SameMesh and guard.arg.mesh is self.value:
+                trace.guards.add(guard.source, "is", self.value)
 
     def getattr(self, trace: Trace, name: str) -> Any:
         if name not in _FACTS:
@@ -65,7 +72,10 @@ class Spec(Frozen):
     def getattr(self, trace: Trace, name: str) -> Any:
         if name not in ("mesh", "device_mesh", "placements", "num_shards", "is_replicated"):
             raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
-        return super().getattr(trace, name)
+        found = super().getattr(trace, name)
+        if isinstance(found, Mesh):
+            found.settle(trace)  # the program may ask, or hand it out
+        return found
 
 
 @wraps_named(*(f"{_IN}.{name}" for name in _PLACEMENTS.split()))
@@ -82,7 +92,10 @@ def _placement(trace: Trace, value: Any, source: Source | None) -> Value:
 
 @wraps_named("torch.distributed.device_mesh.DeviceMesh")
 def _mesh(trace: Trace, value: Any, source: Source | None) -> Value:
-    return Mesh(value, _fixed(trace, value, source))
+    if source is None:
+        return Mesh(value, abstract.pinned(trace, value))
+    trace.guards.add(source, "truth", SameMesh(value))
+    return Mesh(value, source)
 
 
 @wraps_named("torch.distributed.tensor._dtensor_spec.DTensorSpec")

@@ -28,7 +28,7 @@ from suture.compiler.outside.inputs import TensorPlan, note_sizes, tensor_plan
 from suture.compiler.torch.subclasses import defined_in
 from suture.dynamic import NO_MARKS, marks_of
 from suture.errors import UserError
-from suture.runtime.predicates import is_literal
+from suture.runtime.predicates import SameMesh, is_literal
 from suture.runtime.sources import Source
 from suture.torch_private import distributed_parts, symbolic_shapes, tensor_parts
 from suture.torch_private.tensor_parts import is_traceable_wrapper_subclass
@@ -178,6 +178,8 @@ def _guard_wrapper(
         inner = getattr(value, name), getattr(fake, name)
         if isinstance(inner[0], torch.Tensor):
             _guard_wrapper(trace, *inner, source.attr(name), True)
+        elif distributed_parts.is_mesh(inner[0]):
+            trace.guards.add(source.attr(name), "truth", SameMesh(inner[0]))
         else:  # an object that the class counts among its parts
             trace.guards.add(source.attr(name), "is", inner[0])
 

@@ -114,9 +114,10 @@ def _each(values: Any, depth: int) -> list[Any]:
     return [fingerprint(one, depth + 1) for one in values]
 
 
-# Objects that never change are read while tracing, without a guard for each fact: signatures and
-# their parameters, fields of dataclasses, types as annotations say them; groups of processes,
-# meshes and placements (torch.distributed).
+# Groups of processes and their meshes never change. All that is read of them follows from these.
+_FACTS = {"group": distributed_parts.facts_of_group, "mesh": distributed_parts.facts_of_mesh}
+# Other objects that never change are read while tracing, without a guard for each fact: signatures
+# and their parameters, fields of dataclasses, types as annotations say them; placements of tensors.
 _READ_FREELY = frozenset({"inspect", "dataclasses", "typing", "torch._C._distributed_c10d"})
 _FORM = type(typing.ClassVar)  # of annotations, without arguments
 
@@ -139,6 +140,10 @@ def _instance(value: Any, depth: int) -> Any:
         return ["form", repr(value)]
     if kind.__module__ in ("typing", "types") and hasattr(value, "__args__"):
         return ["form", repr(value), *_each(value.__args__, depth)]
+    for what, facts in _FACTS.items():
+        found = facts(value)
+        if found is not None:
+            return [what, found]
     if kind.__module__ in _READ_FREELY or kind.__module__.startswith("torch.distributed"):
         raise Unstorable(f"what a {kind.__name__} says is not kept")
     base = next(one for one in kind.__mro__ if not one.__flags__ & _HEAP)

@@ -25,7 +25,7 @@ from suture.runtime.guards import Guards, finish
 from suture.runtime.interpret import AfterFailure, hooks_on_saved
 from suture.runtime.parameters import PARAMETERS, Parameters
 from suture.runtime.points import Variant
-from suture.runtime.predicates import formula
+from suture.runtime.predicates import SameMesh, formula
 from suture.runtime.sources import Source, pinned, slot
 from suture.runtime.store import files, source_paths
 from suture.runtime.store.fingerprints import compared_facts, fingerprint
@@ -287,6 +287,11 @@ class _Reading:
             )
         elif kind == "torch_state":
             made = self._state(self.ref(arg[0]), arg[1], arg[2])
+        elif kind == "truth" and arg[0] == "mesh":
+            known = self.value(at)
+            if fingerprint(known) != arg[1][1]:
+                raise Unfit(f"{self.sources[at].path()} is another mesh")
+            made = SameMesh(self.bind(arg[1][0], known))
         elif kind == "truth":
             made = self.ref(arg)
         elif kind == "keys":

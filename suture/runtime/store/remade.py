@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from suture.runtime import predicates
-from suture.runtime.reads import RawItem
+from suture.runtime.reads import NthHook, RawItem
 
 BY_NAME: dict[str, Any] = {
-    one.__name__: one for one in (*predicates.Predicate.__subclasses__(), RawItem)
+    one.__name__: one for one in (*predicates.Predicate.__subclasses__(), RawItem, NthHook)
 }
 PREDICATES = frozenset(BY_NAME.values())

@@ -57,10 +57,79 @@ def test_what_depends_on_the_rank_is_kept_for_that_rank(cache, call):
 
 
 @pytest.mark.parametrize("ask", ["MESH.size(0)", "MESH.get_local_rank(0)", "GROUP.rank()"])
-def test_what_meshes_and_groups_say_is_not_kept(cache, ask):
+def test_what_meshes_and_groups_say_of_a_rank_is_kept_for_that_rank(cache, ask):
     def prepare(module):
         module.MESH = init_device_mesh("cpu", (2, 2) if dist.get_rank() else (4, 1))
         module.GROUP = dist.group.WORLD
 
     text = f"def fn(x):\n    return x * 10 + {ask}\n"
-    assert of_ranks(cache, text, (0, 4), (1, 4), prepare=prepare) == [(0, 0), (0, 0)]
+    ranks = [(0, 4), (1, 4), (0, 4), (1, 4)]
+    assert of_ranks(cache, text, *ranks, prepare=prepare) == [(0, 1), (0, 1), (1, 0), (1, 0)]
+
+
+OVER_MESH = """
+import torch.distributed as dist
+def fn(x):
+    y = x * MESH.size()
+    dist.all_reduce(y, group=MESH.get_group(0))
+    return y + MESH.get_local_rank(0)
+"""
+
+
+def mesh_of(shape, names=("rows", "columns"), before=0):
+    def prepare(module):
+        for _ in range(before):
+            dist.new_group([0, 1])
+        module.MESH = init_device_mesh("cpu", shape, mesh_dim_names=names)
+
+    return prepare
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize(
+    "other",
+    [mesh_of((4, 1)), mesh_of((2, 2), ("rows", "others")), mesh_of((2, 2), before=1)],
+    ids=["shape", "names", "groups"],
+)
+def test_a_mesh_that_is_made_alike_is_known_again_and_another_one_is_not(cache, backend, other):
+    same, given = mesh_of((2, 2)), {"backend": backend}
+    assert of_ranks(cache, OVER_MESH, (1, 4), prepare=same, **given) == [(0, 1)]
+    assert of_ranks(cache, OVER_MESH, (1, 4), prepare=same, **given) == [(1, 0)]
+    assert of_ranks(cache, OVER_MESH, (1, 4), prepare=other, **given) == [(0, 1)]
+    assert of_ranks(cache, OVER_MESH, (3, 4), prepare=same, **given) == [(0, 1)]
+
+
+OVER_GROUP = """
+import torch.distributed as dist
+def fn(x):
+    y = x * 2
+    dist.all_reduce(y, group=GROUP)
+    return y / dist.get_world_size(GROUP)
+"""
+
+
+def group_of(*ranks, **options):
+    def prepare(module):
+        module.GROUP = dist.new_group(list(ranks), **options)
+
+    return prepare
+
+
+def test_what_a_group_of_some_ranks_computes_is_kept_for_all_of_them(cache):
+    found = of_ranks(cache, OVER_GROUP, (0, 4), (1, 4), prepare=group_of(0, 1))
+    assert found == [(0, 1), (1, 0)]
+    assert of_ranks(cache, OVER_GROUP, (0, 4), prepare=group_of(0, 2)) == [(0, 1)]
+    described = group_of(0, 1, group_desc="another")
+    assert of_ranks(cache, OVER_GROUP, (0, 4), prepare=described) == [(0, 1)]
+
+
+def test_a_group_that_is_gone_is_not_kept(cache):
+    """The program holds a group of a world that was destroyed: nothing of it is known any more."""
+    with as_rank(0, 4):
+        old = dist.new_group([0, 1])
+
+    def prepare(module):
+        module.GROUP = old
+
+    text = "def fn(x):\n    return x * GROUP.size()\n"
+    assert of_ranks(cache, text, (0, 4), prepare=prepare) == [(0, 0)]

@@ -1,0 +1,31 @@
+"""Whether a graph talks to other ranks: it is not run twice then, since the others would not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch.fx
+
+from suture.runtime.barriers import call_barrier
+from suture.torch_private import distributed_parts, operators, tensor_parts
+
+_COLLECTIVES = ("_c10d_functional", "_c10d_functional_autograd", "c10d", "_dtensor")
+
+
+def talks(graph: torch.fx.Graph, attributes: dict[str, Any]) -> bool:
+    """Whether a node of a graph, or of one that it holds, is a collective or a barrier, or may be
+    one inside, as any operation on DTensors."""
+    if any(_talks(node) for node in graph.nodes):
+        return True
+    held = (one for one in attributes.values() if isinstance(one, torch.fx.GraphModule))
+    return any(talks(one.graph, vars(one)["_modules"]) for one in held)
+
+
+def _talks(node: torch.fx.Node) -> bool:
+    if isinstance(node.target, (operators.OpOverload, operators.OpOverloadPacket)):
+        if str(node.target).partition(".")[0] in _COLLECTIVES:
+            return True
+    if node.target is call_barrier:
+        return True
+    values = tensor_parts.pytree.tree_leaves(node.meta.get("example_value"))
+    return any(distributed_parts.is_dtensor(value) for value in values)
