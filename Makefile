@@ -17,12 +17,13 @@ C_FILES := $(wildcard csrc/*.c csrc/*.h)
 BENCHMARKS := dispatch capture breaks dynamic import memory callpath distributed ranks start
 
 .DELETE_ON_ERROR:
-.PHONY: help stress demo test test-browser check format build matrix wheels sweep sweep-cpython fuzz sweep-ops clean bench bench-gpu $(BENCHMARKS:%=bench-%)
+.PHONY: help stress demo test test-browser test-libraries check format build matrix wheels sweep sweep-cpython fuzz sweep-ops clean bench bench-gpu $(BENCHMARKS:%=bench-%)
 
 help:
 	@echo "make demo    set up, then compile a small transformer and show what happened"
 	@echo "make test    set up, check, then run the whole suite (ARGS=... goes to pytest)"
 	@echo "make test-browser   install Chromium and look at the site and a report in it"
+	@echo "make test-libraries   install accelerate, Lightning, peft, tlparse, pyright... and run what needs them"
 	@echo "make check   ruff, mypy, the registry of breaks, clang-format"
 	@echo "make format  let ruff and clang-format rewrite the files"
 	@echo "make build   set up and build the core"
@@ -49,6 +50,14 @@ test-browser: build
 	    apt-get install --yes chromium chromium-driver || \
 	    { echo "no Chromium: install the packages chromium and chromium-driver" >&2; exit 1; }
 	$(BIN)/python -m pytest tests/tools/site/test_browser.py $(ARGS)
+
+# What other people's libraries and tools make of suture, with these installed; the rest of the suite
+# says loudly that they were skipped.
+test-libraries: build
+	$(BIN)/python -c "import torch; print('torch==' + torch.__version__)" > $(VENV)/constraints.txt
+	$(PIP) install --constraint $(VENV)/constraints.txt --no-build-isolation --editable ".[libraries]"
+	$(BIN)/python -m pytest tests/switches/test_libraries.py tests/switches/test_torch_reports.py \
+	    tests/api/test_types.py $(ARGS)
 
 check: build
 	$(BIN)/python -m ruff check .

@@ -2,8 +2,8 @@
 
 The compiled object shares the original's `__dict__`, so parameters, buffers, hooks, attributes
 and `training` are one and the same; its class is a subclass made for it that differs in
-`__call__` and `forward` only and says it is the original class. What libraries look for on a module
-that torch.compile made (`_orig_mod`, `dynamo_ctx`) is there too.
+`__call__`, in `forward` and the like, and says it is the original class. What libraries look for on
+a module that torch.compile made (`_orig_mod`, `dynamo_ctx`) is there too.
 
 Its class can be replaced, as `fully_shard`, `replicate` and `parametrize` do it, on the compiled
 object or on the original: that is the class of both from then on. The two are equal and have one
@@ -30,7 +30,8 @@ def compile_module(module: torch.nn.Module, call: Callable[..., Any], again: Any
         module, cls = cls._suture_original, cls._suture_class
     body = {
         "__call__": types.MethodType(call, module),
-        "forward": _Forward(module, again),
+        "forward": _Method(module, again, "forward"),
+        **{name: _Method(module, again, name) for name in _also_called(cls)},
         "_orig_mod": property(lambda self: module),
         "_torchdynamo_orig_callable": property(lambda self: module.forward),
         "dynamo_ctx": property(lambda self: again),
@@ -122,31 +123,49 @@ def _is_same_module(made: Any, other: object) -> Any:
     return NotImplemented
 
 
-class _Forward:
-    """`forward` of a compiled module: compiled when it is first asked for. As in eager mode it is
-    called without the module's hooks. One that is set belongs to the module, as it always did."""
+class _Method:
+    """A method of a compiled module that is compiled too, when it is first asked for. `forward` is
+    called without the module's hooks, as in eager mode. One that is set belongs to the module, as
+    it always did."""
 
-    def __init__(self, module: torch.nn.Module, again: Any) -> None:
+    def __init__(self, module: torch.nn.Module, again: Any, name: str) -> None:
         self._module = module
         self._again = again
+        self._name = name
         self._made: tuple[Any, Any] = (None, None)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        forward = self._module.forward
+        plain = getattr(self._module, self._name)
         known, made = self._made
-        if known != forward:
-            made = self._again(forward)
-            self._made = (forward, made)
+        if known != plain:
+            made = self._again(plain)
+            self._made = (plain, made)
         return made
 
     def __set__(self, instance: Any, value: Any) -> None:
-        self._module.__dict__["forward"] = value
+        self._module.__dict__[self._name] = value
 
     def __delete__(self, instance: Any) -> None:
         try:
-            del self._module.__dict__["forward"]
+            del self._module.__dict__[self._name]
         except KeyError:
-            raise AttributeError("forward") from None
+            raise AttributeError(self._name) from None
+
+
+# Methods that a library calls where another would call the module, by the class that its modules
+# derive from. Lightning has them compiled if it is given what torch.compile made, by a wrapper of
+# torch's that compiled modules here do not have.
+_STEPS = {"LightningModule": ("training_step", "validation_step", "test_step", "predict_step")}
+
+
+def _also_called(cls: type) -> list[str]:
+    """The methods of these that a class of the program's has written itself."""
+    written: list[str] = []
+    for kind in cls.__mro__:
+        if kind.__name__ in _STEPS:
+            return [name for name in _STEPS[kind.__name__] if name in written]
+        written += vars(kind)
+    return []
 
 
 def compiled_of(obj: Any) -> Any:

@@ -18,7 +18,7 @@ from suture.rules import strictness
 from suture.runtime.unit import ALL
 from suture.stance import STANCES
 from suture.stance import set_stance as _set_stance
-from suture.switches import _torch_counters, _torch_profiler, torch_logs
+from suture.switches import _torch_counters, _torch_profiler, torch_logs, words
 from suture.switches.imports import when_imported
 from suture.torch_private import distributed_parts, structured_trace, torchdynamo
 
@@ -37,6 +37,7 @@ def install() -> None:
         _replace(torch.compiler, "compile", _torch_compile)
         _replace(torch.compiler, "set_stance", _torch_set_stance)
         _replace(torch.compiler, "reset", _torch_reset)
+        _replace(torch.compiler, "nested_compile_region", words.named_options)
         _waiting.append(when_imported("torch._dynamo", _install_in_dynamo))
         _waiting.append(_torch_counters.listen())
         _replace(structured_trace.logging, "set_logs", _torch_set_logs)
@@ -69,6 +70,13 @@ def _install_in_dynamo(module: ModuleType) -> None:
     _replace(module, "explain", _dynamo_explain)
     _replace(module, "run", _dynamo_run)
     _replace(module, "reset_code", _dynamo_reset_code)
+    for word in ("set_recursion_limit", "allow_c_slot", "replay"):
+        if hasattr(module, word):  # not all releases have all of them
+            _replace(module, word, words.named(f"torch._dynamo.{word}"))
+    debugger = getattr(module, "bytecode_debugger", None)
+    if debugger is not None:
+        word = "torch._dynamo.bytecode_debugger.debug"
+        _replace(debugger, "debug", words.named(word))
     manager = torchdynamo.strictness_manager()
     if manager is not None:
         _keep(manager, "__enter__", strictness.enter_torchs)
@@ -188,7 +196,8 @@ def _dynamo_optimize(original: Any) -> Any:
     def optimize(
         backend: Any = None, *, nopython: bool = False, dynamic: bool | None = None, **rest: Any
     ) -> Any:
-        return _compiling(backend, nopython, dynamic, rest)
+        strict = nopython or bool(rest.pop("error_on_graph_break", False))
+        return _compiling(backend, strict, dynamic, rest)
 
     return optimize
 

@@ -54,7 +54,7 @@ inline(
 )
 inline(
     "torch._dynamo.disable_nested_graph_breaks"
-    " torch._dynamo.override_cudagraphs torch._dynamo.bytecode_debugger.breakpoint"
+    " torch._dynamo.bytecode_debugger.breakpoint"
     " torch.autograd.graph.region_activation_memory_budget",
     because="a setting of torch's compiler; it means nothing here, and is a context manager",
     absent="torch's compiler, differs between releases",

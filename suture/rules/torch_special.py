@@ -148,6 +148,14 @@ special(
     absent="torch's compiler, differs between releases",
 )
 special(
+    "torch._dynamo.override_cudagraphs"
+    " torch._dynamo.decorators.CudagraphOverrideContextManager.__enter__"
+    " torch._dynamo.decorators.CudagraphOverrideContextManager.__exit__",
+    "override_cudagraphs",
+    because="a setting of torch's compiler; it means nothing here and is named",
+    absent="torch's compiler, differs between releases",
+)
+special(
     "torch.nn.modules.lazy.LazyModuleMixin._infer_parameters",
     "initialise_lazy_module",
     because="makes a module what it will be, once: classes and memory of its parameters change",

@@ -43,6 +43,17 @@ def would_change(knob: str, value: Any) -> bool:
     return _torch_config.would_change(knob, value)
 
 
+def sets_option(knob: str, value: Any) -> bool:
+    """Whether a knob of torch._dynamo.config at `value` sets an option of suture to something else
+    than suture's default. One that suture has no option for is named as above. The answer depends
+    on nothing else, so it is the same where a block is entered and where it is left."""
+    if not on:
+        return False
+    from suture.switches import _torch_config
+
+    return _torch_config.sets_option(knob, value)
+
+
 @contextlib.contextmanager
 def heard(point: Any, variants: int) -> Iterator[None]:
     """One compilation of a point. What torch's configuration says now is what suture's options say

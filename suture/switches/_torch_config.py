@@ -195,6 +195,17 @@ def would_change(knob: str, value: Any) -> bool:
     return bool(getattr(config, option) != convert(value))
 
 
+def sets_option(knob: str, value: Any) -> bool:
+    """Whether a knob of torch._dynamo.config at `value` means another option than the default."""
+    option, convert = HONOURED.get((_DYNAMO, knob), (None, None))
+    if option is None or convert is None:
+        _tell(f"{_DYNAMO}.{knob}", value, INSTEAD.get(knob, _ALONE))
+        return False
+    (default,) = [one.default for one in config.describe() if one.name == option]
+    entry = torchdynamo.config_entries(_DYNAMO)[knob]
+    return bool(value != entry.default and convert(value) != default)
+
+
 def _changed(entry: Any) -> bool:
     try:
         return bool(_value(entry) != entry.default)

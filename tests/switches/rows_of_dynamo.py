@@ -10,6 +10,7 @@ import torch._dynamo
 
 import suture
 from tests.switches import test_dynamo_words as words
+from tests.switches import test_named_words as named
 from tests.switches import test_shapes as shapes
 from tests.switches import test_stances as stances
 from tests.switches import test_torch_reports as reports
@@ -133,6 +134,53 @@ def _():
         captured(lambda x, word: x + len(word), (X, "a"), (X, "bb"))
     torch._dynamo.reset_recompile_user_contexts()
     assert ["the program says: epoch 3" in text for text in told] == [True]
+
+
+CHECKS["`torch._dynamo.leaf_function`"] = named.test_a_leaf_function_is_called_by_python
+CHECKS["`torch._dynamo.override_optimization_hint`"] = named.test_hints_of_sizes_reach_torchs_shapes
+
+
+def naming(test, *args):
+    """A test that hears what is named, as the check of a row."""
+
+    def check():
+        with pytest.MonkeyPatch.context() as patch:
+            test(named.hear(patch), *args)
+
+    return check
+
+
+CHECKS["`torch._dynamo.override_cudagraphs`"] = naming(
+    named.test_override_cudagraphs_is_named_and_breaks_nothing
+)
+CHECKS["`torch._dynamo.disable_nested_graph_breaks`"] = naming(
+    named.test_disable_nested_graph_breaks_is_named
+)
+CHECKS["`nested_compile_region(max_reuse_entries=, reuse_hash_fn=)`"] = naming(
+    named.test_options_of_a_nested_region_are_named
+)
+for _word, _call in named.CALLS:
+    CHECKS[f"`torch._dynamo.{_word}`"] = naming(
+        named.test_a_word_that_is_not_done_is_named_once, _word, _call
+    )
+
+
+@row("questions: `is_dynamo_supported`, `is_inductor_supported`, `is_dynamo_disable_recursive`")
+def _():
+    assert torch._dynamo.is_dynamo_supported() and torch._dynamo.is_inductor_supported()
+    plain = torch._dynamo.disable(lambda x: x, recursive=False)
+    assert named.needs(torch._dynamo, "is_dynamo_disable_recursive")(plain) is False
+
+
+@row(
+    "`reset_code_caches`, `reset_code_state`, `reset_frame_count`, `reset_recompile_user_contexts`"
+)
+def _():
+    fn = torch.compile(lambda x: x + 1, backend="eager")
+    fn(X)
+    assert suture.stats().variants == 1
+    torch._dynamo.reset_code_caches()
+    assert suture.stats().variants == 0
 
 
 CHECKS["`torch._dynamo.on_compile_start`"] = reports.test_callbacks_hear_of_each_compilation

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import pickle
 
 import pytest
 import torch
@@ -21,6 +23,7 @@ from tests.switches import test_shapes as shapes
 from tests.switches import test_stances as stances
 from tests.switches import test_torch_reports as reports
 from tests.switches.rows import CHECKS, NAMES, X, captured, inside, row
+from tests.switches.test_named_words import needs
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -101,6 +104,32 @@ def _():
 def _():
     filters.test_the_function_sees_every_guard_with_torchs_words()
     filters.test_skip_all_guards()
+
+
+@row(
+    "filters of guards: `skip_guard_on_globals_unsafe`, `skip_guard_on_inbuilt_nn_modules_unsafe`,"
+    " `skip_guard_on_all_nn_modules_unsafe`, `keep_tensor_guards_unsafe`,"
+    " `keep_portable_guards_unsafe`, `skip_all_guards_unsafe`"
+)
+def _():
+    with pytest.MonkeyPatch.context() as patch:
+        filters.test_skip_guard_on_globals(patch)
+    filters.test_keep_tensor_guards()
+    filters.test_skip_guards_on_modules(torch.compiler.skip_guard_on_all_nn_modules_unsafe, 0)
+    chosen = {"guard_filter_fn": needs(torch.compiler, "keep_portable_guards_unsafe")}
+    assert captured(lambda x: x + 1, (X,), (torch.ones(3),), options=chosen, dynamic=False) == 2
+
+
+@row("`torch.compiler.load_compiled_function`")
+def _():
+    with pytest.raises(pickle.UnpicklingError):  # torch reads it
+        needs(torch.compiler, "load_compiled_function")(io.BytesIO(b"nothing"))
+
+
+@row("`torch.compiler.set_enable_guard_collectives`")
+def _():
+    before = torch.compiler.set_enable_guard_collectives(True)
+    assert torch.compiler.set_enable_guard_collectives(before) is True
 
 
 @row("`name=`")

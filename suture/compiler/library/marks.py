@@ -117,7 +117,7 @@ def _false(
     return Constant(False)
 
 
-@handles("no_tracing_state", "foreign_setting")
+@handles("no_tracing_state")
 def _none(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -53,7 +54,7 @@ COMMANDS = (
 
 
 class _Parser(argparse.ArgumentParser):
-    """Answers an unknown command with the nearest ones."""
+    """Answers an unknown command or option with the nearest ones."""
 
     def error(self, message: str) -> None:  # type: ignore[override]
         if "invalid choice: '" in message and self.prog == "suture":
@@ -62,6 +63,13 @@ class _Parser(argparse.ArgumentParser):
             hint = f"; did you mean {' or '.join(close)}?" if close else ""
             message = f"there is no command {word!r}{hint} (suture --help lists them)"
         super().error(message)
+
+    def refuse(self, unknown: list[str]) -> None:
+        """End with what the command was given and does not know."""
+        known = [option for action in self._actions for option in action.option_strings]
+        close = nearest(unknown[0], known) if unknown[0].startswith("-") else []
+        hint = f"; did you mean {' or '.join(close)}?" if close else ""
+        self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
 
     def names(self) -> list[str]:
         for action in self._actions:
@@ -82,12 +90,19 @@ def parser() -> argparse.ArgumentParser:
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for module in COMMANDS:
         module.add(commands)
+    for command in commands.choices.values():
+        command.set_defaults(parser=command)
+        for action in command._actions:  # a list that may be empty is not asked for
+            if action.nargs in (argparse.ZERO_OR_MORE, argparse.REMAINDER):
+                action.required = False
     return made
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Carry out a command line; the result is the exit code."""
-    arguments = parser().parse_args(argv)
+    arguments, unknown = parser().parse_known_args(argv)
+    if unknown:
+        arguments.parser.refuse(unknown)
     try:
         code = arguments.do(arguments)
         sys.stdout.flush()
@@ -97,4 +112,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except KeyboardInterrupt:
+        err().print("suture: interrupted")
+        return 128 + signal.SIGINT
     return int(code)

@@ -28,13 +28,20 @@ def nearest(word: str, known: Iterable[str]) -> list[str]:
     return difflib.get_close_matches(word, list(known), n=3, cutoff=0.5)
 
 
+class _Console(Console):
+    """A console whose reader may leave: that is no failure of the command."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def out() -> Console:
     """Standard output; as wide as asked for, but never so narrow that words are cut."""
-    return Console(highlight=False)
+    return _Console(highlight=False)
 
 
 def err() -> Console:
-    return Console(stderr=True, highlight=False)
+    return _Console(stderr=True, highlight=False)
 
 
 def print_json(data: Any) -> None:

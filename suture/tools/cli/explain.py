@@ -85,6 +85,7 @@ def _script(arguments: argparse.Namespace) -> int:
             script=arguments.target,
             module=False,
             arguments=[],
+            cache=None,
             backend=arguments.backend,
             quiet=arguments.json,
             html=save if save.endswith(".html") else None,

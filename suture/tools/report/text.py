@@ -177,7 +177,8 @@ def _times(report: Record) -> Text:
     text = Text()
     phases = report.phase_seconds()
     shown = ", ".join(f"{name} {duration(seconds)}" for name, seconds in phases.items())
-    text.append(f"compiling  {duration(report.compile_seconds)}  ({shown})")
+    text.append(f"compiling  {duration(report.compile_seconds)}")
+    text.append(f"  ({shown})" if shown else "")
     if report.calls:
         calls = count(report.calls, "call")
         text.append(
