@@ -20,6 +20,7 @@ from suture.compiler.core import Trace
 from suture.compiler.emit import emit
 from suture.compiler.graph import (
     copied,
+    guard_beginnings,
     is_scalar,
     keeps_address,
     put_asserts,
@@ -264,6 +265,8 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
     if plan.floats_as_data:
         capture.graph.floats_as_data()
     static = [i for i, entry in enumerate(emitted.inputs) if keeps_address(entry)]
+    if unit.options.backend.optimizes():
+        guard_beginnings(capture.guards, emitted.inputs)
     small = _is_small_and_behind_a_break(miss, capture)
     as_it_is = plan.uncompiled or (small and _over_small_graph_time(miss, capture))
     given = module

@@ -12,6 +12,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any, TypeVar
 
 from suture.rules import polyfills
@@ -24,29 +25,32 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Substitute:
-    """`replacement` is traced where `original` is called."""
+    """`replacement` is traced where `original` is called. `whole`: where it breaks, Python calls
+    the original and gets all of it at once."""
 
     original: Any
     replacement: Callable[..., Any]
     name: str
     where: str
+    whole: bool = False
 
 
 _table: dict[int, Substitute] = {}
 _loaded: set[str] = set()
+_whole: set[CodeType] = set()
 
 
-def substitute(original: Any) -> Callable[[F], F]:
+def substitute(original: Any, *, whole: bool = False) -> Callable[[F], F]:
     """Decorator: file the function as the substitute of `original`."""
 
     def file(replacement: F) -> F:
-        add(original, replacement)
+        add(original, replacement, whole=whole)
         return replacement
 
     return file
 
 
-def add(original: Any, replacement: Callable[..., Any]) -> None:
+def add(original: Any, replacement: Callable[..., Any], *, whole: bool = False) -> None:
     """File a substitute. Two different ones for one object are an error."""
     key = canonical(original)
     name = f"{home(key) or 'builtins'}.{getattr(key, '__qualname__', repr(key))}"
@@ -54,7 +58,14 @@ def add(original: Any, replacement: Callable[..., Any]) -> None:
     where = location_of(replacement.__code__)
     if found is not None and found.replacement is not replacement:
         raise ConflictingMarks(name, "substitute", where, "substitute", found.where)
-    _table[id(key)] = Substitute(key, replacement, name, where)
+    _table[id(key)] = Substitute(key, replacement, name, where, whole)
+    if whole:
+        _whole.add(replacement.__code__)
+
+
+def breaks_as_a_whole(code: CodeType) -> bool:
+    """Whether `code` is that of a substitute that Python replaces by the original at a break."""
+    return code in _whole
 
 
 def substitute_of(obj: Any) -> Substitute | None:

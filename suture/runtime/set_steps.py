@@ -16,16 +16,21 @@ BE = "be"
 
 
 def follow(
-    steps: tuple[Step, ...], outside: tuple[Any, ...] = (), given: set[Any] | None = None
-) -> set[Any]:
-    """A new set, or the given one, that has gone through the steps."""
-    made: set[Any] = set() if given is None else given
+    steps: tuple[Step, ...],
+    outside: tuple[Any, ...] = (),
+    given: set[Any] | frozenset[Any] | None = None,
+) -> Any:
+    """A new set, or the given one, that has gone through the steps. An empty frozenset gives
+    another one: its union with members fills a table as `update` does."""
+    made: Any = set() if given is None else given
     for name, goes_on, operands in steps:
         others = [_operand(kind, of, outside) for kind, of in operands]
         if name == BE:
             made = others[0]
             continue
         base: Any = set if isinstance(made, set) else frozenset  # whatever a class says
+        if name == "update" and base is frozenset:
+            name, goes_on = "union", True
         done = getattr(base, name)(made, *others)
         if goes_on:
             made = done

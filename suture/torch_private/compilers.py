@@ -310,9 +310,9 @@ class Facts:
     """What AOTAutograd knows of a graph that it has wrapped.
 
     `reasons`: why what it puts around the graph is needed, each in a few words. `written`: inputs
-    whose data the graph itself writes, so that their version has to be counted. `detached`: inputs that get no derivative, though they could
-    have one. `joint`: the graph is one of two, forward and backward, below an autograd function,
-    whose results are the first `returns` of the graph's.
+    whose data the graph itself writes, so that their version has to be counted. `detached`: inputs
+    that get no derivative, though they could have one. `joint`: the graph is one of two, forward
+    and backward, below an autograd function, whose results are the first `returns` of the graph's.
     `compiled` takes a list of inputs, which it empties.
     """
 

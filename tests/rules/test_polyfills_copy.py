@@ -217,3 +217,17 @@ def test_objects_with_their_own_getattribute_are_copied_in_the_graph():
         return x * deep.hidden, config.width, config.nested, deep.nested, shallow.hidden, said
 
     check(fn, torch.ones(2))
+
+
+def test_a_deep_copy_that_breaks_is_made_by_python_as_a_whole():
+    def fn(layer, x):
+        made = copy.deepcopy({"layer": layer, "sizes": [1, 2]})
+        made["sizes"].append(3)
+        with torch.no_grad():
+            made["layer"].weight.mul_(0.5)
+        return made["layer"](x), made["sizes"], made["layer"].weight is layer.weight
+
+    # a copy is another module in each call: known by identity first, by its class from then on
+    check(
+        fn, torch.nn.Linear(2, 2), torch.ones(2), breaks=["GB2020"], graphs=2, recompiles=1, calls=4
+    )

@@ -4,7 +4,7 @@
 result, and keeps the list of inputs with their sources.
 """
 
-from suture.compiler.graph.addresses import keeps_address
+from suture.compiler.graph.addresses import guard_beginnings, keeps_address
 from suture.compiler.graph.asserts import is_scalar, put_asserts
 from suture.compiler.graph.builder import GraphBuilder, GraphInput, OpFailed
 from suture.compiler.graph.current_values import current_number
@@ -24,6 +24,7 @@ __all__ = [
     "copied",
     "current_number",
     "forget_source",
+    "guard_beginnings",
     "is_repeatable",
     "is_safe_after",
     "is_scalar",

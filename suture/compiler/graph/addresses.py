@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import torch
 
 from suture.compiler.graph.builder import GraphInput
-from suture.runtime.callers.aligned import begins_oddly
+from suture.runtime.callers.aligned import begins_aligned, begins_oddly, is_aligned
 
 
 def keeps_address(entry: GraphInput) -> bool:
@@ -23,3 +26,14 @@ def keeps_address(entry: GraphInput) -> bool:
         return False
     marked = getattr(entry.example, "_dynamo_static_input_type", None)
     return marked is not None or isinstance(entry.example, torch.nn.Parameter)
+
+
+def guard_beginnings(guards: Any, inputs: Iterable[GraphInput]) -> None:
+    """Parameters that are arguments, or belong to one, are other tensors in other calls. Inductor
+    looks at none of them, since they are marked: those for which it makes code that needs them to
+    begin where kernels expect it are guarded to. Another one gets a variant without the mark."""
+    for entry in inputs:
+        if entry.rank() == 0 or entry.source is None:
+            continue
+        if keeps_address(entry) and is_aligned(entry.example):
+            guards.add(entry.source, "truth", begins_aligned)

@@ -28,7 +28,7 @@ from suture.compiler.objects import NULL, Lazy, Opaque, Raise, Raised
 from suture.compiler.outside.aliasing import guard_aliasing
 from suture.compiler.outside.growth import growth
 from suture.compiler.outside.inputs import guard_numbers
-from suture.compiler.outside.tensor_free import tensor_free_frame
+from suture.compiler.outside.tensor_free import tensor_free_frame, whole_substitute
 from suture.compiler.plan import Plan, Retry, Stop
 from suture.compiler.torch.checks import refused_check
 from suture.compiler.torch.function_modes import begin_modes
@@ -217,9 +217,10 @@ def _stop(trace: Trace, reason: Break) -> Any:
 
 def _leave_call(trace: Trace, reason: Break) -> None:
     """If the break came up in a call that can meet no tensor, stop before that call; if only
-    the rest of a call cannot, Python runs that rest."""
+    the rest of a call cannot, Python runs that rest. A substitute that is whole or not at all
+    counts as such a call: Python calls what it stands for."""
     depth = min(trace.progress.mark.depth, len(trace.frames))
-    found = tensor_free_frame(trace, depth)
+    found = whole_substitute(trace, depth) or tensor_free_frame(trace, depth)
     if found is None or reason.type.leaves is Leaves.YIELD:
         return
     index, whole = found
@@ -232,7 +233,7 @@ def _leave_call(trace: Trace, reason: Break) -> None:
         operation = HANDLERS[inst.op].run
         if operation is not None:
             exit: Any = Run(inst, operation, reason, at[index:])
-            why = f"Python makes the whole call, which meets no tensor: {reason}"
+            why = f"Python makes the whole call, which leaves nothing for a graph: {reason}"
             raise Restart(_call_step(trace.frames[index]), exit, why)
     elif index + 1 < depth:
         exit = Interpret(False, reason, at[index + 1 :])

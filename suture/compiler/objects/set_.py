@@ -15,12 +15,13 @@ from suture.compiler.objects.dict_keys import SET_ELEMENT, hashed
 from suture.compiler.objects.list_ import List
 from suture.compiler.objects.methods import method, run_method
 from suture.compiler.objects.sequence import Container
-from suture.compiler.objects.set_history import History, Operand, leaves, spelled
+from suture.compiler.objects.set_history import History, Operand, leaves, makes_new_ones, spelled
 from suture.compiler.objects.set_keys import compare_members, key_of
 from suture.compiler.objects.set_tables import Recipe, recipe_for
 from suture.compiler.objects.tensor import Symbol
 from suture.compiler.objects.tuple_ import Tuple
 from suture.runtime.predicates import LITERALS
+from suture.runtime.set_steps import follow
 from suture.runtime.sources import Source
 
 MOVED: Any = None  # a table of which only the members are known
@@ -54,10 +55,15 @@ class Set(Container):
             self.history.add("update", (("dict", tuple(self.entries)),))
 
     def as_constant(self, trace: Trace) -> Any:
-        """With its members in order, which is that of a table it was made of, or of a copy."""
+        """With its members in order, which is that of a table it was made of, or of a copy, or
+        of one that has gone through the same."""
         order = [abstract.constant_value(trace, v) for v in set_order(trace, self)]
         again = [abstract.constant_value(trace, v) for v in self.in_order()]
         for made in (self.kind(order), self.made_of(again)):
+            if list(made) == order:
+                return made
+        if self.table is not MOVED and (steps := self.own_steps(True)) is not None:
+            made = follow(steps, given=self.kind())
             if list(made) == order:
                 return made
         raise Break(objects.UNKNOWN_OBJECT, operation="take the order of", object=self.describe())
@@ -66,9 +72,17 @@ class Set(Container):
         return self.kind
 
     def is_constant(self) -> bool:
-        return self.kind is frozenset and all(v.is_constant() for v in self.entries.values())
+        """The order is part of it: one that is made here, in an order nobody knows, is none."""
+        if self.kind is not frozenset or not all(v.is_constant() for v in self.entries.values()):
+            return False
+        if len(self.entries) < 2:
+            return True
+        return self.table is not MOVED and bool(self.own_steps(alone=True) or self._recipe())
 
     def constant(self) -> Any:
+        steps = None if self.table is MOVED else self.own_steps(alone=True)
+        if steps is not None and self._recipe() is None:
+            return follow(steps, given=frozenset())
         return self.made_of([v.constant() for v in self.in_order()])
 
     def hash_key(self, trace: Trace) -> Hashable:
@@ -105,14 +119,15 @@ class Set(Container):
         """Whether the set has, once it is real, the order it has here."""
         if self.table is MOVED:
             return self.source is not None and not self.changed
-        return self._own_steps() is not None or self._recipe() is not None
+        return self.own_steps() is not None or self._recipe() is not None
 
-    def _own_steps(self) -> Any:
-        """The steps that make the set anew, if they are known."""
-        if self.kind is not set or not self._is_plain():
+    def own_steps(self, alone: bool = False) -> Any:
+        """The steps that make the set anew, if they are known; `alone`: of nothing else."""
+        if not self._is_plain():
             return None
         moved = self.table is MOVED
-        return self.history.frozen() if moved else self.history.gives(self.table)
+        steps = self.history.frozen() if moved else self.history.gives(self.table, alone)
+        return steps if self.kind is set or makes_new_ones(steps) else None
 
     def _is_plain(self) -> bool:
         """Whether the members are what they are as keys: no objects that count as a number."""
@@ -135,10 +150,9 @@ class Set(Container):
             if self.source is None:
                 leaf = ("set", self.history.frozen())
                 known = leaf[1] is not None
-            return Operand(self.entries, list(self.entries), False, leaf, known)
-        if self.kind is frozenset:
-            as_it_is = type(self.table) is frozenset
-            return Operand(self.entries, self.table, True, ("frozen", self.table), as_it_is)
+            return Operand(self.entries, set(self.entries), False, leaf, known)
+        if type(self.table) is frozenset:
+            return Operand(self.entries, self.table, True, ("frozen", self.table))
         steps = self.history.frozen()
         return Operand(self.entries, self.table, True, ("set", steps), steps is not None)
 
@@ -183,9 +197,11 @@ class Set(Container):
     # ---- making it real
 
     def rebuild(self, emit: Emitter) -> str:
+        steps = self.own_steps()
         if self.kind is frozenset:
+            if steps is not None and self._recipe() is None:
+                return spelled(emit, steps, "frozenset()")
             return f"frozenset({self._steps(emit)[0]})"
-        steps = self._own_steps()
         if steps is not None and self.entries:
             return str(emit.begin(self, spelled(emit, steps)))
         name = str(emit.begin(self, "set()"))
@@ -366,11 +382,10 @@ def set_reduce(self: Set, trace: Trace) -> Value:
 
 def refuse_unknown_order(made: Set) -> None:
     """A new set of numbers and texts of which nobody knows the order is made by Python."""
-    if made.kind is set and made.table is MOVED:
-        if made.history.steps is None and all(type(k) in LITERALS for k in made.entries):
-            raise Break(
-                objects.UNKNOWN_OBJECT, operation="take the order of", object=made.describe()
-            )
+    if made.own_steps() is not None or made.keeps_order():
+        return
+    if all(type(k) in LITERALS for k in made.entries):
+        raise Break(objects.UNKNOWN_OBJECT, operation="take the order of", object=made.describe())
 
 
 def operand_of(trace: Trace, value: Any) -> Operand:
@@ -435,8 +450,8 @@ def _set_operator(method: str) -> Any:
 
 def _set_update(method: str) -> Any:
     def operate(self: Set, trace: Trace, other: Value) -> Value:
-        if not isinstance(abstract.builtin_part(trace, other), Set):
-            return Constant(NotImplemented)
+        if self.kind is frozenset or not isinstance(abstract.builtin_part(trace, other), Set):
+            return Constant(NotImplemented)  # a frozenset gives another one, as `|` does
         run_method(trace, self, method, other)
         return self
 

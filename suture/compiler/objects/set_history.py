@@ -74,14 +74,26 @@ class History:
             found.append((name, goes_on, told))
         return tuple(found)
 
-    def gives(self, table: Any) -> tuple[Step, ...] | None:
-        """The steps to a set like `table`, which has the very keys in the very order."""
+    def gives(self, table: Any, alone: bool = False) -> tuple[Step, ...] | None:
+        """The steps to a set like `table`, which has the very keys in the very order. Steps that
+        go through sets from outside, of which these have the program's, do when they are taken;
+        `alone`: none do."""
         steps = self.frozen()
-        if steps is None or any(True for _ in _outside(steps)):
+        if steps is None:
             return None
+        if any(True for _ in _outside(steps)):
+            return None if alone else steps
         keys, made = list(table), list(follow(steps))
         same = len(keys) == len(made) and all(a is b or a == b for a, b in zip(keys, made))
         return steps if same else None
+
+
+def makes_new_ones(steps: tuple[Step, ...] | None) -> bool:
+    """Whether each step makes another set, as those of a frozenset do: the first fills an empty
+    one or takes one as it is."""
+    return bool(steps) and all(
+        goes_on or (at == 0 and name == "update") for at, (name, goes_on, _) in enumerate(steps)
+    )
 
 
 def _size(operand: tuple[str, Any]) -> int:
@@ -139,7 +151,8 @@ def _holding(entries: dict[Any, Any]) -> tuple[str, Any]:
 
 
 def spelled(emit: Emitter, steps: tuple[Step, ...], name: str = "") -> str:
-    """A call that makes the set, or takes the steps with the one that has a name."""
+    """A call that makes the set, or takes the steps with the one that has a name, or that an
+    expression gives."""
     others = list({id(of): of for of in _outside(steps)}.values())
     at = {id(of): i for i, of in enumerate(others)}
     given = "".join(f"{emit.value(of)}, " for of in others)

@@ -56,6 +56,7 @@ from suture.compiler.objects import (
 from suture.compiler.objects.array import Array
 from suture.compiler.objects.lookup import MISSING, find_in_mro, hides_dict
 from suture.compiler.objects.real_iterators import Real
+from suture.rules.substitutes import breaks_as_a_whole
 from suture.rules.wrapped import home
 
 _MOST = 400  # codes and objects looked at, before a call is taken for one that meets tensors
@@ -65,6 +66,16 @@ _DESCRIBE = (torch.dtype, torch.device, torch.layout, torch.memory_format)
 
 
 _ANYTHING = Lazy(torch, None)
+
+
+def whole_substitute(trace: Trace, depth: int) -> tuple[int, bool] | None:
+    """The outermost of the frames below `depth` that run a substitute which Python replaces by
+    what it stands for, as `tensor_free_frame` gives it."""
+    for index in range(1, depth):
+        frame = trace.frames[index]
+        if frame.call is not None and breaks_as_a_whole(frame.code.code):
+            return index, True
+    return None
 
 
 def tensor_free_frame(trace: Trace, depth: int) -> tuple[int, bool] | None:

@@ -2,7 +2,9 @@
 
 The originals are Python too, but go through `__reduce_ex__`, which is in C. Objects that copy
 themselves (`__copy__`, `__deepcopy__`: tensors and modules among them) are asked; plain objects
-are made anew and get their attributes; what has a reduction of its own is handed to it.
+are made anew and get their attributes; what has a reduction of its own is handed to it. A deep copy
+that breaks somewhere inside is left to Python as a whole: its rest would know each object that it
+met by a number, and none of them by its form.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ def shallow(x: Any) -> Any:
     return _anew(x, None)
 
 
-@substitute(copy.deepcopy)
+@substitute(copy.deepcopy, whole=True)
 def deep(x: Any, memo: dict[int, Any] | None = None, _nil: Any = _MISSING) -> Any:
     """`memo` maps the id of each object that was met to its copy, and keeps the objects alive."""
     cls = type(x)

@@ -2,10 +2,11 @@
 
 Legal under the conditions of Direct, the other way round: autograd follows, and grad mode is on, so
 that nothing has to switch it on. Inputs that the forward graph itself writes (running statistics)
-have their version counted, as AOTAutograd does it. The backward side is torch's own: how it checks versions, when it
-compiles the backward graph, what it refuses. The forward side is shortened to what it does for this
-graph, if the first call shows that this is all: run the code, save tensors, mark results without a
-derivative. What else it leaves for the backward side must be empty, and is left there as well.
+have their version counted, as AOTAutograd does it. The backward side is torch's own: how it checks
+versions, when it compiles the backward graph, what it refuses. The forward side is shortened to
+what it does for this graph, if the first call shows that this is all: run the code, save tensors,
+mark results without a derivative. What else it leaves for the backward side must be empty, and is
+left there as well.
 """
 
 from __future__ import annotations

@@ -225,8 +225,7 @@ def test_sets_keep_the_order_of_tables_that_made_room_first():
     eager, ours = fn(torch.ones(2)), suture.compile(fn, backend="eager")
     given = ours(torch.ones(2))
     assert [repr(e) for e in eager] == [repr(g) for g in given]
-    # with some seeds of Python's hashes two strings meet in a table, whose order is then not told
-    assert {record.number for record in suture.stats().breaks} <= {"GB2033"}
+    assert not suture.stats().breaks
 
 
 def test_methods_of_dict_go_round_what_a_defaultdict_does():

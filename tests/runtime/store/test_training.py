@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import re
 
 import pytest
 import torch
@@ -173,8 +172,12 @@ def test_a_tensor_that_was_saved_and_changed_is_an_error(cache):
     assert (run(), run()) == (0, 1)
 
 
-def test_second_derivatives_are_an_error_and_never_wrong(cache):
-    program = NET + "def fn(x):\n    return net(x).sin()\n"
+def test_second_derivatives_are_an_error(cache):
+    # so many operations that they are not run one by one, however long the backend's code takes
+    program = NET + "def fn(x):\n    y = net(x)\n"
+    program += (
+        "    y = y.sin().cos() * y.exp() + y.sin().exp() * y.cos().sin()\n    return y.sin()\n"
+    )
 
     def run():
         suture.reset()
@@ -185,19 +188,11 @@ def test_second_derivatives_are_an_error_and_never_wrong(cache):
         (first,) = torch.autograd.grad(out, x, create_graph=True)
         (plain,) = torch.autograd.grad(module.fn(x).sum(), x)
         torch.testing.assert_close(first, plain)
-        try:
-            (second,) = torch.autograd.grad(first.sum(), x)
-        except RuntimeError as error:
-            assert re.search("deriv|double backward", str(error))
-        else:  # a graph on which the backend fails runs as it was captured
-            (plain,) = torch.autograd.grad(module.fn(x).sum(), x, create_graph=True)
-            torch.testing.assert_close(second, torch.autograd.grad(plain.sum(), x)[0])
-            assert not cache.files()
+        with pytest.raises(RuntimeError, match="deriv|double backward"):
+            first.sum().backward()
         return cache.used()
 
-    assert run() == 0
-    kept = bool(cache.files())
-    assert run() == kept
+    assert (run(), run()) == (0, 1)
 
 
 def test_evaluation_is_another_variant(cache):
