@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from suture.breaks import Break, tensors
 from suture.compiler import abstract
@@ -26,9 +27,8 @@ from suture.compiler.objects import Constant, Tensor
 from suture.compiler.objects import tensor as tensor_values
 from suture.compiler.torch.derivatives import guard_reached, is_plain
 from suture.compiler.torch.hooks import keep_hook
-from suture.compiler.torch.tensor_attributes import tensor_attribute
 from suture.runtime.sources import pinned
-from suture.torch_private import autograd_parts, tensor_parts, thread_state
+from suture.torch_private import autograd_parts, tensor_parts
 
 _METHOD = inspect.signature(torch.Tensor.backward)
 _FUNCTION = inspect.signature(torch.autograd.backward)
@@ -125,9 +125,7 @@ def _is_watched(trace: Trace) -> bool:
     if trace.modes.function_modes or len(trace.graph.levels.stack) > 1 or trace.modes.transforms:
         return True
     groups = autograd_parts.process_groups
-    if groups and getattr(groups, autograd_parts.DEFAULT_GROUP, None) is not None:
-        return True
-    return bool(thread_state.is_any_autocast_enabled())
+    return bool(groups and getattr(groups, autograd_parts.DEFAULT_GROUP, None) is not None)
 
 
 def _known(value: Any) -> Any:
@@ -152,7 +150,7 @@ def _run(trace: Trace, call: _Call, refused: Break) -> None:
     leaves = [_leaf(trace, fake) for fake in reached]
     if found.outside or not leaves or any(leaf is None for leaf in leaves):
         raise refused
-    before = [tensor_attribute(trace, leaf, "grad") for leaf in leaves]
+    before = [leaf.getattr(trace, "grad") for leaf in leaves]
     if not all(_takes(leaf, grad) for leaf, grad in zip(leaves, before)):
         raise refused
     if call.wanted is not None:
@@ -195,7 +193,11 @@ def _gradients(trace: Trace, call: _Call, leaves: list[Any], refused: Break) -> 
 
 
 def _leaf(trace: Trace, fake: torch.Tensor) -> Any:
-    """The value of a leaf that the region reads; None for one that it made, or that has hooks."""
+    """The value of a leaf that the region reads, or has made; None for one that has hooks. Those
+    made here have none: to set one is left to Python."""
+    made = trace.graph.derivatives.made.get(id(fake))
+    if made is not None:
+        return made if made.value is fake and _is_dense(fake) else None
     for entry in trace.graph.inputs:
         if entry.node.meta["val"] is not fake:
             continue
@@ -217,15 +219,23 @@ def _gets_hook(trace: Trace, leaf: Tensor) -> bool:
 
 
 def _is_dense(tensor: torch.Tensor) -> bool:
-    """Whether the numbers of a tensor lie side by side, in whatever order, and sizes are known."""
-    expected = 1
-    if not all(type(n) is int for n in (*tensor.shape, *tensor.stride())):
-        return False
-    for stride, size in sorted(zip(tensor.stride(), tensor.shape)):
-        if size != 1 and stride != expected:
+    """Whether the numbers of a tensor lie side by side: in whatever order where sizes are known,
+    else row by row, whatever the sizes are."""
+    order = list(zip(tensor.stride(), tensor.shape))
+    if all(type(n) is int for pair in order for n in pair):
+        order.sort()
+    else:
+        order.reverse()
+    expected: Any = 1
+    for stride, size in order:
+        if not (_is_one(size) or statically_known_true(stride == expected)):
             return False
-        expected *= size
+        expected = expected * size
     return True
+
+
+def _is_one(size: Any) -> bool:
+    return statically_known_true(size == 1)
 
 
 def _takes(leaf: Tensor, grad: Any) -> bool:
@@ -246,7 +256,7 @@ def _fits(leaf: Tensor, value: Any) -> bool:
 def _guard(trace: Trace, found: Any, leaves: list[Any]) -> None:
     guard_reached(trace, found, [])
     for leaf in leaves:
-        for name in _HOOKS:
+        for name in _HOOKS if leaf.source is not None else ():
             trace.guards.add(leaf.source.attr(name), "is", None)
     groups = autograd_parts.process_groups
     if groups:
@@ -268,7 +278,9 @@ def _accumulate(trace: Trace, leaf: Tensor, grad: Any, new: Any, shared: bool) -
 def _is_laid_out(leaf: torch.Tensor, grad: torch.Tensor) -> bool:
     """Whether the numbers of a gradient lie as those of its leaf do."""
     strides = zip(grad.stride(), leaf.stride(), leaf.shape)
-    return all(mine == theirs for mine, theirs, size in strides if size != 1)
+    return all(
+        statically_known_true(mine == theirs) for mine, theirs, size in strides if not _is_one(size)
+    )
 
 
 def _uses_of_storages(trace: Trace) -> Counter[int]:
