@@ -27,6 +27,8 @@ from suture.compiler.objects import Constant, Tensor
 from suture.compiler.objects import tensor as tensor_values
 from suture.compiler.torch.derivatives import guard_reached, is_plain
 from suture.compiler.torch.hooks import keep_hook
+from suture.compiler.torch.tensor_methods import keep_attribute
+from suture.runtime.engine_warnings import warn_of_cycles
 from suture.runtime.sources import pinned
 from suture.torch_private import autograd_parts, tensor_parts
 
@@ -37,12 +39,14 @@ _HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
 
 @dataclass(frozen=True)
 class _Call:
-    """A call of backward(): the losses, what to start from, and the leaves that get gradients
-    (None: all that are come to). `position` is that of the call."""
+    """A call of backward(): the losses, what to start from, whether the graph is kept and whether
+    gradients get one of their own, and the leaves that get gradients (None: all that are come
+    to). `position` is that of the call."""
 
     losses: list[Tensor]
     starts: list[Tensor | None]
     keeps: bool
+    creates: bool
     wanted: list[Tensor] | None
     position: Any
 
@@ -98,8 +102,10 @@ def _listed(trace: Trace, value: Any) -> list[Any] | None:
 def _differentiate(
     trace: Trace, options: dict[str, Any], losses: list[Any], starts: list[Any], refused: Break
 ) -> Value:
-    keeps = _known(options["retain_graph"])
-    if _known(options["create_graph"]) is not False or keeps not in (None, False, True):
+    keeps, creates = _known(options["retain_graph"]), _known(options["create_graph"])
+    if creates not in (False, True) or keeps not in (None, False, True):
+        raise refused
+    if creates and (keeps is False or not torch.is_grad_enabled()):
         raise refused
     starts = [None if _known(start) is None else start for start in starts]
     for loss, start in zip(losses, starts):
@@ -112,7 +118,8 @@ def _differentiate(
     wanted = _listed(trace, options["inputs"])
     if wanted is not None and not (wanted and all(_is_leaf(one) for one in wanted)):
         raise refused
-    _run(trace, _Call(losses, starts, bool(keeps), wanted, _position(trace)), refused)
+    kept = bool(keeps or creates)
+    _run(trace, _Call(losses, starts, kept, creates, wanted, _position(trace)), refused)
     return Constant(None)
 
 
@@ -151,7 +158,7 @@ def _run(trace: Trace, call: _Call, refused: Break) -> None:
     if found.outside or not leaves or any(leaf is None for leaf in leaves):
         raise refused
     before = [leaf.getattr(trace, "grad") for leaf in leaves]
-    if not all(_takes(leaf, grad) for leaf, grad in zip(leaves, before)):
+    if not all(_takes(leaf, grad, call.creates) for leaf, grad in zip(leaves, before)):
         raise refused
     if call.wanted is not None:
         with trace.graph.fake:  # the engine runs what leads there, and frees no more
@@ -165,11 +172,16 @@ def _run(trace: Trace, call: _Call, refused: Break) -> None:
     derivatives.note_freed(freed, call.position)
     for loss in call.losses:
         derivatives.losses[id(loss.value)] = (loss.value, call.position)
+    if call.creates:
+        trace.effects.call(warn_of_cycles, [], {})
     uses = _uses_of_storages(trace)
     for number, (leaf, grad, value) in enumerate(zip(leaves, before, made)):
         if value is not None:
             new = abstract.from_value(trace, trace.graph.getitem(node, number, value), value)
-            _accumulate(trace, leaf, grad, new, uses[tensor_parts.storage_key(value)] > 1)
+            if call.creates:
+                _accumulate_with_history(trace, leaf, grad, new)
+            else:
+                _accumulate(trace, leaf, grad, new, uses[tensor_parts.storage_key(value)] > 1)
 
 
 def _is_wanted(fake: torch.Tensor, wanted: list[Tensor] | None) -> bool:
@@ -184,6 +196,8 @@ def _gradients(trace: Trace, call: _Call, leaves: list[Any], refused: Break) -> 
     if any(start is not None for start in call.starts):
         starts = tuple(abstract.proxy(trace, s) if s is not None else None for s in call.starts)
     options = {"retain_graph": call.keeps, "allow_unused": True}
+    if call.creates:
+        options["create_graph"] = True
     try:
         return trace.graph.call(
             "call_function", torch.autograd.grad, (losses, nodes, starts), options
@@ -238,11 +252,13 @@ def _is_one(size: Any) -> bool:
     return statically_known_true(size == 1)
 
 
-def _takes(leaf: Tensor, grad: Any) -> bool:
-    """Whether what is in `.grad` is nothing, or a plain tensor that can be added to."""
+def _takes(leaf: Tensor, grad: Any, creates: bool) -> bool:
+    """Whether what is in `.grad` is nothing, or a plain tensor that can be added to: in place, if
+    the sum gets no history."""
     if grad.is_constant():
         return grad.constant() is None
-    plain = isinstance(grad, Tensor) and is_plain(grad) and not grad.value.requires_grad
+    plain = isinstance(grad, Tensor) and is_plain(grad)
+    plain = plain and (creates or not grad.value.requires_grad)
     return bool(plain and grad.value.dtype == leaf.value.dtype)
 
 
@@ -273,6 +289,16 @@ def _accumulate(trace: Trace, leaf: Tensor, grad: Any, new: Any, shared: bool) -
         own = abstract.call_torch(trace, torch.empty_like, [leaf], {})
         new = abstract.add_node(trace, "call_method", "copy_", [own, new], {})
     tensor_values.tensor_set_attribute(trace, leaf, "grad", new)
+
+
+def _accumulate_with_history(trace: Trace, leaf: Tensor, grad: Any, new: Any) -> None:
+    """The same where gradients can be differentiated: a sum, or a copy, that is a new tensor."""
+    if isinstance(grad, Tensor):
+        made = abstract.call_torch(trace, torch.add, [grad, new], {})
+    else:
+        own = abstract.call_torch(trace, torch.empty_like, [leaf], {})
+        made = abstract.add_node(trace, "call_method", "copy_", [own, new], {})
+    keep_attribute(trace, leaf, "grad", made)
 
 
 def _is_laid_out(leaf: torch.Tensor, grad: torch.Tensor) -> bool:
