@@ -378,12 +378,15 @@ def without_refused(
     miss: Miss, plan: Plan, capture: Capture, failed: errors.BackendFailed
 ) -> Retry | None:
     """A plan under which the backend may succeed, if there is one. In turn: floats as data, if it
-    asks for their values, derivatives by Python, sizes as they are now, floats as constants,
-    numbers from data outside the graph, no symbols at all."""
+    asks for their values, fused steps of optimizers by Python, derivatives by Python, sizes as they
+    are now, floats as constants, numbers from data outside the graph, no symbols at all."""
     graph, said = capture.graph, f"the backend refuses the graph ({failed})"
     names = backends.wanted_constants(failed)
     as_data = not plan.floats_as_data and not graph.makes_constants()
     asked = names is not None and as_data
+    fused = frozenset(graph.fused)
+    if fused - plan.by_python and not asked:
+        return Retry(plan.leaving(fused), f"{said}; Python runs the optimizer's fused step")
     derivatives = frozenset(graph.derivatives.positions)
     if derivatives - plan.by_python and not asked:
         return Retry(plan.leaving(derivatives), f"{said}; Python computes derivatives")

@@ -60,6 +60,26 @@ class Watch:
         return truth
 
 
+class RowsWatch(Watch):
+    """Is told the `mask.nonzero()` that a loop goes over: for each of the `count` numbers of the
+    mask, whether it is in. After `_LOOKS` calls in which that was not steady it looks no more."""
+
+    def __init__(self, position: Any, count: int) -> None:
+        super().__init__(position)
+        self.count = count
+        self.left = _LOOKS
+
+    def rows(self, tensor: torch.Tensor) -> None:
+        if self.left and self.tell is not _tell_nobody:
+            self.left -= 1
+            found = set(tensor.flatten().tolist())
+            for number in range(self.count):
+                self.tell(number in found)
+
+
+_LOOKS = 512  # loops that are looked at before they are taken to be never steady
+
+
 def _tell_nobody(*what: Any) -> None:
     pass
 

@@ -17,10 +17,11 @@ from suture.compiler.emit.writer import Writer
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects import NULL, Constant, Generator, Symbol, Tensor
 from suture.compiler.outside.namespaces import looks_at_locals
+from suture.compiler.torch.expected_rows import mask_of
 from suture.inference_mode import set_inference
 from suture.rules.strictness import switch
 from suture.runtime import OPERATIONS, FrameSpec, clean_traceback
-from suture.runtime.checks import Watch
+from suture.runtime.checks import RowsWatch, Watch
 from suture.runtime.operations import STOP
 from suture.runtime.reads import is_empty_cell
 from suture.torch_private import distributed_parts, thread_state
@@ -317,6 +318,10 @@ class Leaving:
         if branch is not None:
             self.watch = Watch((frame.code.code, branch))
             writer.line(f"{writer.constant(self.watch, 'went')}({result})")
+        elif inst.op == "GET_ITER" and mask_of(inputs[0]) is not None:
+            count = inputs[0].node.args[0].meta["example_value"].shape[0]
+            self.watch = RowsWatch((frame.code.code, inst.index), count)
+            writer.line(f"{writer.constant(self.watch, 'went')}.rows({self._text(inputs[0])})")
         self._after(frames, inst, result)
 
     def _call(self, exit: Run, frame: Frame, inst: Instruction, inputs: list[Any]) -> str:

@@ -118,6 +118,7 @@ class GraphBuilder:
         self.truths: list[Any] = []  # function, numbers, what it said of them
         self.levels = Levels(self.graph, self.attributes)
         self.derivatives = Derivatives()
+        self.fused: set[Any] = set()  # positions of calls that not every backend has a kernel for
         self.resets: dict[Any, tuple[Any, ...]] = {}  # (setter, which) -> state of a mode before
         self.inference = torch.is_inference_mode_enabled()
         self.ops = 0

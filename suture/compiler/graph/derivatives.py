@@ -36,6 +36,7 @@ class Derivatives:
         self.positions: set[Any] = set()
         self.hooked: list[torch.Tensor] = []
         self.losses: dict[Any, Any] = {}  # values of which backward() was called -> the call
+        self.made: dict[int, Any] = {}  # leaves made in the region, by their fake tensors' ids
         self.steps: list[Any] = []  # where optimizers ask that a graph with a derivative ends
         self._before: set[Any] = set()  # nodes of autograd that made the inputs of the region
         self._freed: dict[Any, Any] = {}  # nodes whose saved tensors are gone -> the call

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 import torch.fx
 
+from suture.compiler.graph.known import number_of
 from suture.torch_private.tensor_parts import version_of
 
 _DEEPEST = 16
@@ -23,6 +24,8 @@ _PLACES = frozenset({"argmax", "argmin", "argsort", "topk", "sort", "max", "min"
 def is_in_range(node: torch.fx.Node, name: str) -> bool:
     """Whether the indices that an operation is given cannot be out of range. `name` is that of
     the operation, without an underscore at its end."""
+    if name == "one_hot":
+        return _classes_fit(node)
     if len(node.args) < 2 or not isinstance(node.args[0], torch.fx.Node):
         return False
     value = node.args[0].meta.get("example_value")
@@ -33,6 +36,14 @@ def is_in_range(node: torch.fx.Node, name: str) -> bool:
     if name in ("index_add", "index_select", "index_copy", "index_fill") and len(node.args) > 2:
         return _fits(value, node.args[1], node.args[2])
     return False
+
+
+def _classes_fit(node: torch.fx.Node) -> bool:
+    """Whether the numbers that one_hot is given are below the number of classes it is told."""
+    classes = node.args[1] if len(node.args) > 1 else node.kwargs.get("num_classes")
+    given = node.args[0] if node.args else None
+    bound = _bound(given, _DEEPEST) if isinstance(given, torch.fx.Node) else None
+    return type(classes) is int and type(bound) is int and bound <= classes
 
 
 def _key_in_range(value: torch.Tensor, key: Any) -> bool:
@@ -67,6 +78,9 @@ def _fits(value: torch.Tensor, dim: Any, index: Any) -> bool:
 def _bound(node: torch.fx.Node, left: int, index: int | None = None) -> int | None:
     """A number that all numbers in a tensor of indices are below, and none is negative; None if
     nothing is known. `index`: which result is meant, where there are several."""
+    known = number_of(node.meta.get("example_value"))
+    if type(known) is int:
+        return known + 1 if known >= 0 else None
     base = node.args[0] if node.args else None
     if not left or not isinstance(base, torch.fx.Node) or _is_written(node):
         return None
@@ -78,6 +92,8 @@ def _bound(node: torch.fx.Node, left: int, index: int | None = None) -> int | No
         return _bound(base, left - 1)
     if not isinstance(value, torch.Tensor):
         return _bound(base, left - 1, index) if name in _MOVING else None
+    if name == "one_hot":
+        return 2
     sizes = list(value.shape)
     if name in ("nonzero", "where") and len(node.args) == 1:
         as_tuple = name == "where" or bool(node.kwargs.get("as_tuple"))
@@ -85,11 +101,27 @@ def _bound(node: torch.fx.Node, left: int, index: int | None = None) -> int | No
             sizes = sizes[index : index + 1]
         return _largest(sizes)
     if name in ("max", "min", "sort", "topk", "kthvalue") and index == 1:
-        return _largest(sizes)
+        return _largest(_along(node, name, sizes) or sizes)
     if name in _PLACES and name.startswith("arg"):
-        count = value.numel()
-        return count if type(count) is int else None
+        return _largest(_along(node, name, sizes) or [value.numel()])
     return _bound(base, left - 1, index) if name in _MOVING and index is None else None
+
+
+# Where the dimension is among the arguments, and what it is where none is given.
+_DIMENSION = {
+    "max": (1, None), "min": (1, None), "sort": (1, -1), "argsort": (1, -1),
+    "argmax": (1, None), "argmin": (1, None), "topk": (2, -1), "kthvalue": (2, -1),
+}  # fmt: skip
+
+
+def _along(node: torch.fx.Node, name: str, sizes: list[Any]) -> list[Any] | None:
+    """The size of the dimension in which an operation finds places, as a list; None if it is not
+    plain which one that is."""
+    at, default = _DIMENSION[name]
+    dim = node.args[at] if len(node.args) > at else node.kwargs.get("dim", default)
+    if type(dim) is not int or "axis" in node.kwargs or not -len(sizes) <= dim < len(sizes):
+        return None
+    return [sizes[dim]]
 
 
 def _largest(sizes: list[Any]) -> int | None:

@@ -26,7 +26,7 @@ from suture.runtime import AfterFailure
 from suture.runtime.branches import Position
 from suture.runtime.callers.aligned import is_aligned
 from suture.runtime.chain import Chain, where
-from suture.runtime.checks import AfterCheck, Watch
+from suture.runtime.checks import AfterCheck, RowsWatch, Watch
 from suture.runtime.guards import Guard
 from suture.runtime.parameters import PARAMETERS, Parameters
 from suture.runtime.predicates import SameMesh
@@ -120,6 +120,8 @@ class _Describing:
             return ["failed", value.writes]
         if type(value) is AfterCheck:
             return ["after_check", None]
+        if type(value) is RowsWatch:
+            return ["rows", [self.code(value.position[0]), value.position[1], value.count]]
         if type(value) is Watch:
             return ["watch", [self.code(value.position[0]), value.position[1]]]
         if type(value) is _core.Point:

@@ -36,7 +36,24 @@ class RenewedTensor(Tensor):
         return super().getattr(trace, name)
 
 
-class MadeLeaf(Tensor):
+class NewLeaf(Tensor):
+    """A leaf made in the region: it has no gradient but the one that the region has set."""
+
+    __slots__ = ()
+
+    def getattr(self, trace: Trace, name: str) -> Value:
+        if name in ("grad", "grad_fn") and (self.attrs is None or name not in self.attrs):
+            return Constant(None)
+        return super().getattr(trace, name)
+
+
+class InnerLeaf(NewLeaf):
+    """A leaf that the graph makes, on memory that others show. It does not leave the region."""
+
+    __slots__ = ()
+
+
+class MadeLeaf(NewLeaf):
     """A parameter, or another leaf, made in the region. It is an input of the graph, which fills
     it; the variant makes it, empty, before it calls the graph, so that it is the same object
     whoever holds it."""
@@ -45,11 +62,6 @@ class MadeLeaf(Tensor):
 
     def __init__(self, node: Any, value: Any, cls: type) -> None:
         super().__init__(node, value, None, cls)
-
-    def getattr(self, trace: Trace, name: str) -> Value:
-        if name in ("grad", "grad_fn") and (self.attrs is None or name not in self.attrs):
-            return Constant(None)
-        return super().getattr(trace, name)
 
     def rebuild(self, emit: Emitter) -> str:
         name = str(emit.made_input(self.node))

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from suture.breaks import Break, tensors
 from suture.compiler import abstract
@@ -26,9 +27,10 @@ from suture.compiler.objects import Constant, Tensor
 from suture.compiler.objects import tensor as tensor_values
 from suture.compiler.torch.derivatives import guard_reached, is_plain
 from suture.compiler.torch.hooks import keep_hook
-from suture.compiler.torch.tensor_attributes import tensor_attribute
+from suture.compiler.torch.tensor_methods import keep_attribute
+from suture.runtime.engine_warnings import warn_of_cycles
 from suture.runtime.sources import pinned
-from suture.torch_private import autograd_parts, tensor_parts, thread_state
+from suture.torch_private import autograd_parts, tensor_parts
 
 _METHOD = inspect.signature(torch.Tensor.backward)
 _FUNCTION = inspect.signature(torch.autograd.backward)
@@ -37,12 +39,14 @@ _HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
 
 @dataclass(frozen=True)
 class _Call:
-    """A call of backward(): the losses, what to start from, and the leaves that get gradients
-    (None: all that are come to). `position` is that of the call."""
+    """A call of backward(): the losses, what to start from, whether the graph is kept and whether
+    gradients get one of their own, and the leaves that get gradients (None: all that are come
+    to). `position` is that of the call."""
 
     losses: list[Tensor]
     starts: list[Tensor | None]
     keeps: bool
+    creates: bool
     wanted: list[Tensor] | None
     position: Any
 
@@ -98,8 +102,10 @@ def _listed(trace: Trace, value: Any) -> list[Any] | None:
 def _differentiate(
     trace: Trace, options: dict[str, Any], losses: list[Any], starts: list[Any], refused: Break
 ) -> Value:
-    keeps = _known(options["retain_graph"])
-    if _known(options["create_graph"]) is not False or keeps not in (None, False, True):
+    keeps, creates = _known(options["retain_graph"]), _known(options["create_graph"])
+    if creates not in (False, True) or keeps not in (None, False, True):
+        raise refused
+    if creates and (keeps is False or not torch.is_grad_enabled()):
         raise refused
     starts = [None if _known(start) is None else start for start in starts]
     for loss, start in zip(losses, starts):
@@ -112,7 +118,8 @@ def _differentiate(
     wanted = _listed(trace, options["inputs"])
     if wanted is not None and not (wanted and all(_is_leaf(one) for one in wanted)):
         raise refused
-    _run(trace, _Call(losses, starts, bool(keeps), wanted, _position(trace)), refused)
+    kept = bool(keeps or creates)
+    _run(trace, _Call(losses, starts, kept, creates, wanted, _position(trace)), refused)
     return Constant(None)
 
 
@@ -125,9 +132,7 @@ def _is_watched(trace: Trace) -> bool:
     if trace.modes.function_modes or len(trace.graph.levels.stack) > 1 or trace.modes.transforms:
         return True
     groups = autograd_parts.process_groups
-    if groups and getattr(groups, autograd_parts.DEFAULT_GROUP, None) is not None:
-        return True
-    return bool(thread_state.is_any_autocast_enabled())
+    return bool(groups and getattr(groups, autograd_parts.DEFAULT_GROUP, None) is not None)
 
 
 def _known(value: Any) -> Any:
@@ -152,8 +157,8 @@ def _run(trace: Trace, call: _Call, refused: Break) -> None:
     leaves = [_leaf(trace, fake) for fake in reached]
     if found.outside or not leaves or any(leaf is None for leaf in leaves):
         raise refused
-    before = [tensor_attribute(trace, leaf, "grad") for leaf in leaves]
-    if not all(_takes(leaf, grad) for leaf, grad in zip(leaves, before)):
+    before = [leaf.getattr(trace, "grad") for leaf in leaves]
+    if not all(_takes(leaf, grad, call.creates) for leaf, grad in zip(leaves, before)):
         raise refused
     if call.wanted is not None:
         with trace.graph.fake:  # the engine runs what leads there, and frees no more
@@ -167,11 +172,16 @@ def _run(trace: Trace, call: _Call, refused: Break) -> None:
     derivatives.note_freed(freed, call.position)
     for loss in call.losses:
         derivatives.losses[id(loss.value)] = (loss.value, call.position)
+    if call.creates:
+        trace.effects.call(warn_of_cycles, [], {})
     uses = _uses_of_storages(trace)
     for number, (leaf, grad, value) in enumerate(zip(leaves, before, made)):
         if value is not None:
             new = abstract.from_value(trace, trace.graph.getitem(node, number, value), value)
-            _accumulate(trace, leaf, grad, new, uses[tensor_parts.storage_key(value)] > 1)
+            if call.creates:
+                _accumulate_with_history(trace, leaf, grad, new)
+            else:
+                _accumulate(trace, leaf, grad, new, uses[tensor_parts.storage_key(value)] > 1)
 
 
 def _is_wanted(fake: torch.Tensor, wanted: list[Tensor] | None) -> bool:
@@ -186,6 +196,8 @@ def _gradients(trace: Trace, call: _Call, leaves: list[Any], refused: Break) -> 
     if any(start is not None for start in call.starts):
         starts = tuple(abstract.proxy(trace, s) if s is not None else None for s in call.starts)
     options = {"retain_graph": call.keeps, "allow_unused": True}
+    if call.creates:
+        options["create_graph"] = True
     try:
         return trace.graph.call(
             "call_function", torch.autograd.grad, (losses, nodes, starts), options
@@ -195,7 +207,11 @@ def _gradients(trace: Trace, call: _Call, leaves: list[Any], refused: Break) -> 
 
 
 def _leaf(trace: Trace, fake: torch.Tensor) -> Any:
-    """The value of a leaf that the region reads; None for one that it made, or that has hooks."""
+    """The value of a leaf that the region reads, or has made; None for one that has hooks. Those
+    made here have none: to set one is left to Python."""
+    made = trace.graph.derivatives.made.get(id(fake))
+    if made is not None:
+        return made if made.value is fake and _is_dense(fake) else None
     for entry in trace.graph.inputs:
         if entry.node.meta["val"] is not fake:
             continue
@@ -217,22 +233,32 @@ def _gets_hook(trace: Trace, leaf: Tensor) -> bool:
 
 
 def _is_dense(tensor: torch.Tensor) -> bool:
-    """Whether the numbers of a tensor lie side by side, in whatever order, and sizes are known."""
-    expected = 1
-    if not all(type(n) is int for n in (*tensor.shape, *tensor.stride())):
-        return False
-    for stride, size in sorted(zip(tensor.stride(), tensor.shape)):
-        if size != 1 and stride != expected:
+    """Whether the numbers of a tensor lie side by side: in whatever order where sizes are known,
+    else row by row, whatever the sizes are."""
+    order = list(zip(tensor.stride(), tensor.shape))
+    if all(type(n) is int for pair in order for n in pair):
+        order.sort()
+    else:
+        order.reverse()
+    expected: Any = 1
+    for stride, size in order:
+        if not (_is_one(size) or statically_known_true(stride == expected)):
             return False
-        expected *= size
+        expected = expected * size
     return True
 
 
-def _takes(leaf: Tensor, grad: Any) -> bool:
-    """Whether what is in `.grad` is nothing, or a plain tensor that can be added to."""
+def _is_one(size: Any) -> bool:
+    return statically_known_true(size == 1)
+
+
+def _takes(leaf: Tensor, grad: Any, creates: bool) -> bool:
+    """Whether what is in `.grad` is nothing, or a plain tensor that can be added to: in place, if
+    the sum gets no history."""
     if grad.is_constant():
         return grad.constant() is None
-    plain = isinstance(grad, Tensor) and is_plain(grad) and not grad.value.requires_grad
+    plain = isinstance(grad, Tensor) and is_plain(grad)
+    plain = plain and (creates or not grad.value.requires_grad)
     return bool(plain and grad.value.dtype == leaf.value.dtype)
 
 
@@ -246,7 +272,7 @@ def _fits(leaf: Tensor, value: Any) -> bool:
 def _guard(trace: Trace, found: Any, leaves: list[Any]) -> None:
     guard_reached(trace, found, [])
     for leaf in leaves:
-        for name in _HOOKS:
+        for name in _HOOKS if leaf.source is not None else ():
             trace.guards.add(leaf.source.attr(name), "is", None)
     groups = autograd_parts.process_groups
     if groups:
@@ -265,10 +291,22 @@ def _accumulate(trace: Trace, leaf: Tensor, grad: Any, new: Any, shared: bool) -
     tensor_values.tensor_set_attribute(trace, leaf, "grad", new)
 
 
+def _accumulate_with_history(trace: Trace, leaf: Tensor, grad: Any, new: Any) -> None:
+    """The same where gradients can be differentiated: a sum, or a copy, that is a new tensor."""
+    if isinstance(grad, Tensor):
+        made = abstract.call_torch(trace, torch.add, [grad, new], {})
+    else:
+        own = abstract.call_torch(trace, torch.empty_like, [leaf], {})
+        made = abstract.add_node(trace, "call_method", "copy_", [own, new], {})
+    keep_attribute(trace, leaf, "grad", made)
+
+
 def _is_laid_out(leaf: torch.Tensor, grad: torch.Tensor) -> bool:
     """Whether the numbers of a gradient lie as those of its leaf do."""
     strides = zip(grad.stride(), leaf.stride(), leaf.shape)
-    return all(mine == theirs for mine, theirs, size in strides if size != 1)
+    return all(
+        statically_known_true(mine == theirs) for mine, theirs, size in strides if not _is_one(size)
+    )
 
 
 def _uses_of_storages(trace: Trace) -> Counter[int]:

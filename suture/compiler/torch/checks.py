@@ -139,6 +139,11 @@ def _learned_truth(trace: Trace, position: Any, condition: Any) -> bool | None:
     return expected
 
 
+def expect_learned(trace: Trace, condition: Any, position: Any, exit: Any) -> None:
+    """Expect a condition to hold, as it did in earlier calls; `exit` is how to stop instead."""
+    _expect(trace, condition, True, position, exit, learned=True)
+
+
 def _is_module_state(trace: Trace, source: Source | None) -> bool:
     if source is None or source.base is None:
         return False

@@ -73,11 +73,15 @@ def _multiplies(factor: Any, tensor: Tensor) -> bool:
 
 def _file_fused(real: Any) -> None:
     """A whole step of an optimizer. Lists that it may leave empty, and would write to, are more
-    than torch's functionalization takes: Python runs it then."""
+    than torch's functionalization takes, and of some of these steps it has no functional form:
+    Python runs it then, behind the graph."""
 
     def handler(trace: Trace, args: list[Any], kwargs: Any) -> Any:
-        if any(isinstance(a, (List, Tuple)) and not abstract.unpack(trace, a) for a in args):
+        position = (trace.frames[-1].code.code, trace.frames[-1].ip)
+        empty = any(isinstance(a, (List, Tuple)) and not abstract.unpack(trace, a) for a in args)
+        if empty or position in trace.region.plan.by_python:
             raise Break(calls.C_FUNCTION, function=f"torch.{real.__name__}")
+        trace.graph.fused.add(position)
         return abstract.by_verdict(
             trace, rules.lookup(real), real, abstract.wrap(trace, real, None), args, kwargs
         )

@@ -22,7 +22,7 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, GraphValue, Tensor
-from suture.compiler.objects.tensor_parameter import MadeLeaf
+from suture.compiler.objects.tensor_parameter import InnerLeaf, MadeLeaf, NewLeaf
 from suture.torch_private import tensor_parts
 from suture.torch_private.allocation import allocate
 from suture.torch_private.tensor_parts import version_of
@@ -63,8 +63,7 @@ def make_leaf_in_place(trace: Trace, tensor: Tensor, refused: Break) -> None:
     made = _make(trace, value, torch.Tensor, True)
     abstract.add_node(trace, "call_function", fill_parameter_, [made, tensor], {})
     _note(trace, made, tensor, others, refused)
-    tensor.__class__ = MadeLeaf
-    tensor.node, tensor.value = made.node, made.value
+    _become(trace, tensor, MadeLeaf, made)
 
 
 def _inner_leaf(trace: Trace, tensor: Tensor, refused: Break) -> None:
@@ -78,7 +77,14 @@ def _inner_leaf(trace: Trace, tensor: Tensor, refused: Break) -> None:
     made = abstract.add_node(trace, "call_function", as_leaf, [tensor], {})
     with trace.graph.fake:
         trace.graph.derivatives.keep_inside(made.value, position)
+    _become(trace, tensor, InnerLeaf, made)
+
+
+def _become(trace: Trace, tensor: Tensor, cls: type[NewLeaf], made: Tensor) -> None:
+    """From here on a value stands for the leaf `made`."""
+    tensor.__class__ = cls
     tensor.node, tensor.value = made.node, made.value
+    trace.graph.derivatives.made[id(made.value)] = tensor
 
 
 def makes_leaf(trace: Trace, target: object, wanted: Value) -> bool:
@@ -106,6 +112,7 @@ def make_parameter(trace: Trace, data: Tensor, wants: bool, refused: Break) -> M
     others = _others(trace, data, refused)
     made = _make(trace, data.value, torch.nn.Parameter, wants)
     abstract.add_node(trace, "call_function", fill_parameter_, [made, data], {})
+    trace.graph.derivatives.made[id(made.value)] = made
     if data.value.requires_grad:
         others.append((data.node, version_of(data.value)))
         _note(trace, made, None, others, refused)

@@ -227,6 +227,11 @@ def set_attribute(trace: Trace, tensor: Tensor, name: str, value: Value) -> None
         raise Break(tensor_methods.SET_ATTRIBUTE, tensor=tensor.describe(), attribute=name)
     if not is_grad and hasattr(torch.Tensor, name):
         raise Break(tensor_methods.SET_ATTRIBUTE, tensor=tensor.describe(), attribute=name)
+    keep_attribute(trace, tensor, name, value)
+
+
+def keep_attribute(trace: Trace, tensor: Tensor, name: str, value: Value) -> None:
+    """Keep what an attribute of a tensor is from here on: it is set when the region ends."""
     trace.effects.touch(tensor)
     if tensor.attrs is None:
         tensor.attrs = {}

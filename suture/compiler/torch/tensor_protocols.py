@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import torch
+
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
@@ -14,6 +16,7 @@ from suture.compiler.objects import Constant, ListIterator, Symbol, Tensor
 from suture.compiler.objects import array as array_values
 from suture.compiler.objects.array import Array
 from suture.compiler.objects.text import Text, field
+from suture.compiler.torch.expected_rows import expected_rows
 from suture.compiler.torch.slot_overrides import override_of_slot
 from suture.compiler.torch.tensors import add_node, call_torch, tensor_to_number, truth_from_data
 
@@ -27,9 +30,10 @@ def tensor_len(trace: Trace, obj: Tensor) -> Value:
 @implements(abstract.iterate, Tensor)
 def tensor_iter(trace: Trace, value: Tensor) -> Value:
     overridden = override_of_slot(trace, value, "__iter__", [])
-    return (
-        overridden if overridden is not None else ListIterator(abstract.tensor_rows(trace, value))
-    )
+    if overridden is not None:
+        return overridden
+    rows = expected_rows(trace, value)
+    return ListIterator(abstract.tensor_rows(trace, value) if rows is None else rows)
 
 
 @implements(abstract.contains, Tensor)
@@ -74,6 +78,11 @@ def text_of(trace: Trace, value: Value, how: str) -> Any:
 
 @implements(abstract.format_value, Tensor, Symbol)
 def format_of(trace: Trace, value: Value, spec: Value | None) -> Any:
+    """Made when the variant runs, unless the tensor is one number that is known."""
+    if isinstance(value, Tensor) and value.cls is torch.Tensor and value.value.dim() == 0:
+        number = abstract.known_number(trace, value)
+        if number is not None:
+            return abstract.format_value(trace, Constant(number), spec)
     return Text([field(value, "format", abstract.constant_value(trace, spec) if spec else "")])
 
 

@@ -19,7 +19,7 @@ from suture.bytecode import decode as decode_code
 from suture.runtime import OPERATIONS, VARIANT, relocated
 from suture.runtime.callers.aligned import is_aligned
 from suture.runtime.chain import FrameSpec, slot_names
-from suture.runtime.checks import AfterCheck, Watch
+from suture.runtime.checks import AfterCheck, RowsWatch, Watch
 from suture.runtime.fallbacks import watch
 from suture.runtime.guards import Guards, finish
 from suture.runtime.interpret import AfterFailure, hooks_on_saved
@@ -149,6 +149,9 @@ class _Reading:
         if kind == "after_check":
             self.checks = AfterCheck(self.chain)
             return self.checks
+        if kind == "rows":
+            self.watch = RowsWatch((self.code(inner[0]), int(inner[1])), int(inner[2]))
+            return self.watch
         if kind == "watch":
             self.watch = Watch((self.code(inner[0]), int(inner[1])))
             return self.watch

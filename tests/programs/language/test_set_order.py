@@ -1,4 +1,4 @@
-"""The order of sets that are made of others: numbers, whose hashes are the same in every process."""
+"""The order of sets made of others: of numbers, whose hashes are the same in every process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def with_a_frozenset(z: Any) -> Any:
 
 
 def text_of_a_union(z: Any) -> Any:
-    return f"{({64, 41, 9} | {9, 16})}"
+    return f"{ ({64, 41, 9} | {9, 16}) }"
 
 
 def updated_with_a_difference(z: Any) -> Any:

@@ -1,0 +1,101 @@
+"""`for i in mask.nonzero():`, as loops over the experts that have work are written.
+
+How many rows there are, and which, only the data say, so that iteration is a break at first. What
+it went over is told as a branch is: for each number of the mask whether it was in. Where that was
+the same in earlier calls it is expected again: the loop is unrolled over rows that are known, and
+one condition, on the mask, is a result of the graph.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.fx
+
+from suture.breaks import Break, control_flow
+from suture.compiler import abstract
+from suture.compiler.core import Trace
+from suture.compiler.graph.known import make_known
+from suture.compiler.graph.repeats import writes_after
+from suture.compiler.objects import Constant, List, Tensor
+from suture.compiler.torch.checks import expect_learned
+
+_MOST = 64  # numbers of a mask
+
+
+def mask_of(tensor: Any) -> torch.fx.Node | None:
+    """The mask, of a known number of numbers, whose nonzero() a tensor is; None for others."""
+    node = tensor.node if type(tensor) is Tensor and tensor.source is None else None
+    if node is None or node.op not in ("call_function", "call_method"):
+        return None
+    name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
+    plain = name == "nonzero" and len(node.args) == 1 and not node.kwargs.get("as_tuple")
+    mask = node.args[0] if plain else None
+    value = mask.meta.get("example_value") if isinstance(mask, torch.fx.Node) else None
+    if not isinstance(value, torch.Tensor) or value.dim() != 1 or type(value.shape[0]) is not int:
+        return None
+    return mask if value.shape[0] <= _MOST else None
+
+
+def expected_rows(trace: Trace, tensor: Tensor) -> list[Any] | None:
+    """The rows of `mask.nonzero()` that are expected because they were the same in earlier calls;
+    None if nothing is expected. From here on the tensor consists of these rows."""
+    frame = trace.frames[-1]
+    mask = mask_of(tensor)
+    if mask is None or frame.code.instructions[frame.ip].op != "GET_ITER":
+        return None
+    if tensor.node.users or writes_after(tensor.node):
+        return None  # somebody knows the tensor as it was made, or the mask is another one now
+    position = (frame.code.code, frame.ip)
+    truths = _expected(trace, position, mask.meta["example_value"].shape[0])
+    if truths is None:
+        return None
+    reason = Break(control_flow.TENSOR_BRANCH, tensor=tensor.describe())
+    given = abstract.from_value(trace, mask, mask.meta["example_value"])
+    expect_learned(trace, _holds(trace, given, truths), position, abstract.exit_at(trace, reason))
+    return _become(trace, tensor, [i for i, truth in enumerate(truths) if truth])
+
+
+def _expected(trace: Trace, position: Any, count: int) -> list[bool] | None:
+    """Which numbers of a mask are expected to be in. A way of several truths is that of a whole
+    call, so it counts from the start of the function only."""
+    way = trace.region.plan.expected.get(position)
+    if way is None or position in trace.region.plan.unexpected or trace.region.whole:
+        return None
+    if len(trace.graph.levels.stack) > 1:
+        return None
+    if len(way) == 1:
+        return [way[0]] * count
+    start = trace.progress.decided.get(position, 0)
+    chain = trace.region.chain
+    if start + count > len(way) or len(chain) > 1 or chain[0].index > 0:
+        return None
+    trace.progress.decided[position] = start + count
+    return list(way[start : start + count])
+
+
+def _holds(trace: Trace, mask: Any, truths: list[bool]) -> Any:
+    """The condition that just these numbers of a mask are not zero."""
+    found = abstract.call_torch(trace, torch.ne, [mask, Constant(0)], {})
+    if not all(truths):
+        device = {"device": Constant(mask.value.device)}
+        wanted = List([Constant(truth) for truth in truths])
+        wanted = abstract.call_torch(trace, torch.tensor, [wanted], device)
+        found = abstract.call_torch(trace, torch.eq, [found, wanted], {})
+    return abstract.call_torch(trace, torch.all, [found], {})
+
+
+def _become(trace: Trace, tensor: Tensor, numbers: list[int]) -> list[Any]:
+    """Let a tensor be that of these indices, and give its rows, whose numbers are known."""
+    device = tensor.value.device
+    options = {"device": Constant(device), "dtype": Constant(torch.int64)}
+    listed = List([List([Constant(i) for i in numbers])])
+    flat = abstract.call_torch(trace, torch.tensor, [listed], options)
+    made = abstract.add_node(trace, "call_method", "t", [flat], {})  # as nonzero() lays it out
+    tensor.node, tensor.value = made.node, made.value
+    rows = abstract.tensor_rows(trace, tensor)
+    for row, number in zip(rows, numbers):
+        if device.type == "cpu":
+            make_known(trace.graph.fake, row.value, torch.tensor([number]))
+    return rows
