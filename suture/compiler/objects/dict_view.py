@@ -11,7 +11,9 @@ from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
+from suture.compiler.objects import set_
 from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.list_ import List
 from suture.compiler.objects.methods import method, run_method
 from suture.compiler.objects.set_ import Set
 from suture.compiler.objects.tuple_ import Tuple
@@ -103,9 +105,7 @@ def _view_compare(symbol: str) -> Any:
         other = abstract.builtin_part(trace, other)
         if self.what == "values" or not _like_a_set(other):
             return Constant(NotImplemented)
-        ours, theirs = (
-            abstract.constant_value(trace, run_method(trace, v, "__len__")) for v in (self, other)
-        )
+        ours, theirs = _length(trace, self), _length(trace, other)
         may = _LENGTHS[symbol](ours, theirs)
         small, large = (other, self) if symbol in (">", ">=") else (self, other)
         if symbol == "!=":
@@ -113,6 +113,10 @@ def _view_compare(symbol: str) -> Any:
         return Constant(may and _all_in(trace, small, large))
 
     return operate
+
+
+def _length(trace: Trace, value: Any) -> Any:
+    return abstract.constant_value(trace, run_method(trace, value, "__len__"))
 
 
 def _like_a_set(value: object) -> bool:
@@ -135,20 +139,45 @@ for _name, _symbol in (
 
 
 def _view_operator(method: str, reflected: bool) -> Any:
-    """`view & x` and its kin give a set; either side may be the view."""
+    """`view | x` and its kin: a set of the left side, changed in place."""
 
     def operate(self: DictView, trace: Trace, other: Value) -> Value:
         if self.what == "values":
             return Constant(NotImplemented)
         left, right = (other, self) if reflected else (self, other)
-        return run_method(trace, run_method(trace, Set(), "union", left), method, right)
+        made = run_method(trace, Set(), "union", _filling(left))
+        run_method(trace, made, method, right)
+        return made
 
     return operate
 
 
+def _filling(left: Value) -> Value:
+    """What a set is filled from: of the keys of a dict it is that, which makes room for all."""
+    if isinstance(left, DictView) and left.what == "keys":
+        of: Value = left.of
+        return of if of.python_type() is dict else left
+    return left
+
+
+def _view_and(self: DictView, trace: Trace, other: Value) -> Value:
+    """`view & x`: members of the other side that are in the view, in the order of that side. A set
+    that is not smaller is asked instead, and of two views the smaller one is gone through."""
+    if self.what == "values":
+        return Constant(NotImplemented)
+    if isinstance(other, Set):
+        if other.kind is set and _length(trace, self) <= len(other.entries):
+            return run_method(trace, other, "intersection", self)
+        other = List(set_.set_order(trace, other))
+    elif isinstance(other, DictView) and _length(trace, other) > _length(trace, self):
+        self, other = other, self
+    return run_method(trace, run_method(trace, Set(), "union", self), "intersection", other)
+
+
+method(DictView, "__and__")(_view_and)
+method(DictView, "__rand__")(_view_and)
 for _name, _method in (
-    ("and", "intersection"), ("or", "union"),
-    ("sub", "difference"), ("xor", "symmetric_difference"),
+    ("or", "update"), ("sub", "difference_update"), ("xor", "symmetric_difference_update"),
 ):  # fmt: skip
     method(DictView, f"__{_name}__")(_view_operator(_method, False))
     method(DictView, f"__r{_name}__")(_view_operator(_method, True))

@@ -91,12 +91,8 @@ class History:
 def makes_new_ones(steps: tuple[Step, ...] | None) -> bool:
     """Whether each step makes another set, as those of a frozenset do: the first fills an empty
     one or takes one as it is."""
-    return (
-        steps is not None
-        and bool(steps)
-        and all(
-            goes_on or (at == 0 and name == "update") for at, (name, goes_on, _) in enumerate(steps)
-        )
+    return steps is not None and all(
+        goes_on or (at == 0 and name == "update") for at, (name, goes_on, _) in enumerate(steps)
     )
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+from tests.programs.fuzz.sets import sets
+
 HEAD = """
 import array, bisect, collections, functools, heapq, itertools, math, operator, re, struct
 import torch
@@ -213,5 +215,5 @@ def containers(seed: int) -> str:
 
 
 GENERATORS: dict[str, Callable[[int], str]] = {
-    "autograd": autograd, "views": views, "containers": containers,
+    "autograd": autograd, "views": views, "containers": containers, "sets": sets,
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The order of sets made of others: of numbers, whose hashes are the same in every process."""
+"""The order of sets that are made of others: numbers, whose hashes are the same everywhere."""
 
 from __future__ import annotations
 
@@ -34,9 +34,24 @@ def of_one_from_outside(z: Any) -> Any:
     return z ^ frozenset([33, 1, 65, 41])
 
 
+def of_keys(z: Any) -> Any:
+    return dict.fromkeys([25, 16, 40, 9, 32, 24]).keys() - {17, 25, 1, 32}
+
+
+def with_keys(z: Any) -> Any:
+    return frozenset([64, 32, 3, 8]) ^ dict.fromkeys([16]).keys()
+
+
+def met_by_keys(z: Any) -> Any:
+    return dict.fromkeys([72, 2, 41, 33]).keys() & frozenset([33, 41, 9, 72, 17])
+
+
 @pytest.mark.parametrize(
     "of",
     [
+        of_keys,
+        with_keys,
+        met_by_keys,
         difference,
         with_a_frozenset,
         text_of_a_union,
