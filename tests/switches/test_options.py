@@ -71,8 +71,10 @@ def test_options_of_one_call_are_not_those_of_the_next(patches):
     def fn(x):
         return x + 1
 
+    held = []  # what was compiled ends with the last of its functions
     for size in (8, 16, 8):
-        torch.compile(fn, options={"max_fusion_size": size})(X)
+        held.append(torch.compile(fn, options={"max_fusion_size": size}))
+        held[-1](X)
     assert [one["max_fusion_size"] for one in patches] == [8, 16]
 
 
