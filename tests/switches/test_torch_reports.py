@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -101,7 +102,7 @@ def test_torch_trace_has_each_compilation():
 
 
 def test_tlparse_reads_a_run(tmp_path):
-    tool = shutil.which("tlparse") or os.environ.get("TLPARSE")
+    tool = shutil.which("tlparse", path=str(Path(sys.executable).parent)) or shutil.which("tlparse")
     if not tool:
         pytest.skip("tlparse is not installed (pip install tlparse): its pages are not looked at")
     out, log = tmp_path / "pages", tmp_path / "trace.log"
