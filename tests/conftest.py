@@ -1,12 +1,12 @@
 """The same tests meet in the same process in every run.
 
-With pytest-xdist, a file belongs to one worker, by its name, and a worker runs its files in the
-order of their names: a test that fails because of one before it fails in every run.
+With pytest-xdist, files are dealt out to the workers like cards, and a worker runs its files in
+their order: a test that fails because of one before it fails in every run of the same tree.
 """
 
 from __future__ import annotations
 
-import zlib
+import functools
 
 import pytest
 
@@ -15,9 +15,17 @@ import pytest
 def pytest_xdist_make_scheduler(config, log):
     from xdist.scheduler import LoadScopeScheduling
 
-    class ByName(LoadScopeScheduling):
-        def _split_scope(self, nodeid):
-            file = nodeid.split("::", 1)[0]
-            return f"worker {zlib.crc32(file.encode()) % self.numnodes}"
+    class Dealt(LoadScopeScheduling):
+        @functools.cached_property
+        def _dealt(self):
+            files = dict.fromkeys(_file(nodeid) for nodeid in self.collection)
+            return {file: f"worker {n % self.numnodes}" for n, file in enumerate(files)}
 
-    return ByName(config, log)
+        def _split_scope(self, nodeid):
+            return self._dealt[_file(nodeid)]
+
+    return Dealt(config, log)
+
+
+def _file(nodeid):
+    return nodeid.split("::", 1)[0]
