@@ -24,7 +24,7 @@ from typing import Any
 
 from suture.rules import mark_table, packages, torch_marks, wrapped
 from suture.rules.names import public_names, resolve
-from suture.rules.rows import NamedTable, table_rows
+from suture.rules.rows import INSTALLERS, NamedTable, table_rows
 from suture.rules.substitutes import substitute_of
 from suture.rules.verdict import (
     CONSTANT,
@@ -153,7 +153,7 @@ def named_table() -> NamedTable:
 def _named(obj: Any) -> Verdict | None:
     table = named_table()
     row = table.get(obj)
-    if row is None and wrapped.home(obj) in ("torch._compile", "suture.install"):
+    if row is None and wrapped.home(obj) in ("torch._compile", *INSTALLERS):
         # torch._dynamo, when it is imported, puts a wrapper around functions such as manual_seed,
         # and suture.install around torch.compile
         row = table.get(getattr(obj, "__wrapped__", None))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import sys
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 from suture.rules.errors import ConflictingRules, UnknownName
@@ -138,6 +139,10 @@ def special(
     _rows(SPECIAL, names, because, handler, otherwise, absent)
 
 
+# Modules whose functions stand in for torch's under suture.install().
+INSTALLERS = ("suture.install", "suture.switches.words")
+
+
 class NamedTable:
     """Verdicts by the identity of the object, filled from rows as modules get loaded.
 
@@ -174,6 +179,8 @@ class NamedTable:
             if row.absent:
                 return
             raise UnknownName(row.name, row.where)
+        if type(obj) is FunctionType and obj.__globals__.get("__name__") in INSTALLERS:
+            obj = vars(obj)["__wrapped__"]  # what stands there now goes with uninstall()
         other = self._entries.get(id(obj))
         if other is not None and (other[1].kind, other[1].handler) != (row.kind, row.handler):
             raise ConflictingRules(row.name, other[1].name, row, other[1])

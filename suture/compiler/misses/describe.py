@@ -378,7 +378,8 @@ class _Describing:
                 raise Unstorable("a registry of warnings that belongs to no module")
             return ["registry", self.ref(home)]
         if made is None:
-            return self.ref(value)
+            # a tuple that the program can see has a guard, or is built anew in each call
+            return self.part(value) if type(value) is tuple else self.ref(value)
         if made[0] == "operation":
             return ["operation", [made[1], self.code(made[2]), made[3]]]
         return ["frames", [[self.code(c), self.ref(space), at] for c, space, at in made[1]]]

@@ -23,8 +23,8 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, GraphValue, Tensor
 from suture.compiler.objects.tensor_parameter import InnerLeaf, MadeLeaf, NewLeaf
+from suture.runtime.leaves import as_leaf, empty_leaf, fill_parameter_
 from suture.torch_private import tensor_parts
-from suture.torch_private.allocation import allocate
 from suture.torch_private.tensor_parts import version_of
 
 
@@ -132,25 +132,6 @@ def _note(trace: Trace, made: MadeLeaf, data: Any, others: Any, refused: Break) 
 def refused_copy(trace: Trace) -> tuple[int, Any] | None:
     """How to stop where a leaf was made whose memory others show to the program."""
     return next((c.stop for c in trace.copied if c.is_seen()), None)
-
-
-def empty_leaf(form: tuple[Any, ...]) -> torch.Tensor:
-    """A leaf of that form; its numbers are anything."""
-    cls, shape, strides, dtype, device, wants = form
-    leaf = allocate(shape, strides, dtype, device).requires_grad_(wants)
-    leaf.__class__ = cls  # a call of the class would detach it: an operation
-    return leaf
-
-
-def as_leaf(data: torch.Tensor) -> torch.Tensor:
-    """The same memory as a leaf of autograd. A node of graphs."""
-    return data.detach().requires_grad_()
-
-
-def fill_parameter_(parameter: torch.Tensor, data: torch.Tensor) -> None:
-    """Give a parameter its numbers. A node of graphs."""
-    with torch.no_grad():
-        parameter.copy_(data)
 
 
 @handles(torch.nn.Parameter)

@@ -7,6 +7,7 @@ import torch
 import torch._dynamo
 
 import suture
+from suture.rules.rows import NamedTable, table_rows
 from tests.harness import check
 
 
@@ -73,6 +74,17 @@ def test_installed_compile_inside_a_compiled_function_is_traced_with_it():
         assert torch.equal(compiled(torch.ones(2)), torch.ones(2).sin() + 1)
     finally:
         suture.uninstall()
+
+
+def test_what_is_known_of_compile_holds_after_it_was_installed_again():
+    table = NamedTable(table_rows())
+    suture.install()
+    try:
+        found = table.get(torch.compile.__wrapped__)  # the table is filled now
+    finally:
+        suture.uninstall()
+    assert found is not None
+    assert table.get(torch.compile) is found
 
 
 def test_compiling_again_and_again_is_compiling_once():
