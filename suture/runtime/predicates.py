@@ -77,6 +77,9 @@ class Equals(Predicate):
         return (self.value,)
 
 
+_MESHES = 64  # that are remembered to be like another one
+
+
 class SameMesh(Predicate):
     """A mesh of processes that is this one, or one of the same ranks, names and groups: a mesh is
     made anew each time that one of its dimensions is asked for. Meshes never change, so that one
@@ -97,6 +100,8 @@ class SameMesh(Predicate):
             return True
         if not distributed_parts.same_mesh(self.mesh, other):
             return False
+        if len(self.alike) >= _MESHES:  # most of them are gone
+            self.alike.clear()
         self.alike[id(other)] = weakref.ref(other)
         return True
 

@@ -378,11 +378,20 @@ class _Describing:
                 raise Unstorable("a registry of warnings that belongs to no module")
             return ["registry", self.ref(home)]
         if made is None:
-            # a tuple that the program can see has a guard, or is built anew in each call
-            return self.part(value) if type(value) is tuple else self.ref(value)
+            return self._of_tuples(value)
         if made[0] == "operation":
             return ["operation", [made[1], self.code(made[2]), made[3]]]
         return ["frames", [[self.code(c), self.ref(space), at] for c, space, at in made[1]]]
+
+    def _of_tuples(self, value: Any) -> list[Any]:
+        """An object, or a tuple of objects that are found again: one that the program can see has a
+        guard, or is built anew in each call, so that nobody can tell which one this is."""
+        try:
+            return self.ref(value)
+        except Unstorable:
+            if type(value) is not tuple:
+                raise
+            return ["tuple", [self._of_tuples(one) for one in value]]
 
     def _graph(self, capture: Capture, emitted: Any) -> dict[str, Any]:
         """What is called: the function of torch.fx, or what Inductor wrote."""

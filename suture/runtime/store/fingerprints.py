@@ -158,10 +158,14 @@ def _instance(value: Any, depth: int) -> Any:
 
 
 def _field(value: Any, depth: int) -> Any:
-    """A field of a dataclass, with everything it says."""
+    """A field of a dataclass, with everything it says. What can change is not among it."""
     said = (value.type, value.default, value.default_factory, *value.metadata.values())
+    for one in said:
+        if isinstance(one, _MUTABLE[:-1]):
+            raise Unstorable(f"a field says a {type(one).__qualname__}, which can change")
     flags = [value.init, value.repr, value.hash, value.compare, value.kw_only is True]
-    return ["field", value.name, flags, encode(tuple(value.metadata)), *_each(said, depth)]
+    kind = repr(value._field_type)
+    return ["field", value.name, kind, flags, encode(tuple(value.metadata)), *_each(said, depth)]
 
 
 def globals_name(namespace: dict[str, Any]) -> str | None:

@@ -74,6 +74,13 @@ class Cache:
                 torch.testing.assert_close(args, theirs)
         return self.used(), sum("kept as" in line for line in self.lines)
 
+    def assert_used_again(self, text, *calls):
+        """All that a first process keeps of the program is what a second one needs."""
+        _, kept = self.run(text, *calls)
+        assert kept > 0, self.lines
+        used, more = self.run(text, *calls)
+        assert (used, more) == (kept, 0), self.lines
+
     def used(self):
         return sum("comes from" in line for line in self.lines)
 

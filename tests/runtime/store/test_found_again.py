@@ -52,10 +52,7 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_was_compiled_is_used_again(cache, name):
-    _, kept = cache.run(PROGRAMS[name], (X,))
-    assert kept > 0, cache.lines
-    used, more = cache.run(PROGRAMS[name], (X,))
-    assert (used, more) == (kept, 0), cache.lines
+    cache.assert_used_again(PROGRAMS[name], (X,))
 
 
 STEP = """

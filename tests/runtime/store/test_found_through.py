@@ -54,10 +54,7 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_was_compiled_is_used_again(cache, name):
-    _, kept = cache.run(PROGRAMS[name], (X,))
-    assert kept > 0, cache.lines
-    used, more = cache.run(PROGRAMS[name], (X,))
-    assert (used, more) == (kept, 0), cache.lines
+    cache.assert_used_again(PROGRAMS[name], (X,))
 
 
 CHANGES = {
@@ -73,6 +70,14 @@ def test_what_has_changed_is_compiled_again(cache, name):
     changed = PROGRAMS[name].replace(*CHANGES[name])
     assert changed != PROGRAMS[name]
     assert cache.run(changed, (X,))[0] < kept, cache.lines
+
+
+def test_a_field_that_says_what_can_change_is_not_kept(cache):
+    name = "fields of a dataclass, and their annotations"
+    changed = PROGRAMS[name].replace("{'n': 1}", "{'n': [1]}")
+    assert changed != PROGRAMS[name]
+    assert cache.run(changed, (X,)) == (0, 0), cache.lines
+    assert any("which can change" in line for line in cache.lines)
 
 
 def test_another_environment_is_another_program(cache, monkeypatch):
