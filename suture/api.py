@@ -428,7 +428,7 @@ _core.set_generator_callback(_on_resumed_frame)
 
 def reset() -> None:
     """Forget everything compiled, and start counting anew."""
-    for unit in list(ALL):
+    for unit in ALL:
         unit.clear()
     stats_.COLLECTOR.clear()
     rules.clear_cache()
@@ -436,7 +436,7 @@ def reset() -> None:
 
 def stats() -> Stats:
     """What happened since the last reset: counts, breaks, recompilations, interpreted frames."""
-    points = sum(1 for unit in list(ALL) for p in list(unit.points.values()) if p.data.variants)
+    points = sum(1 for unit in ALL for p in list(unit.points.values()) if p.data.variants)
     return stats_.stats(points)
 
 

@@ -175,7 +175,7 @@ def _dynamo_reset(original: Any) -> Any:
 def _dynamo_reset_code(original: Any) -> Any:
     def reset_code(code: Any) -> None:
         original(code)
-        for unit in list(ALL):
+        for unit in ALL:
             if unit.code is code:
                 unit.clear()
 

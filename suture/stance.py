@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
+from suture.members import Members
 from suture.torch_private import torchdynamo
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -25,7 +25,7 @@ class Stance(NamedTuple):
 
 
 _current = Stance("default")
-_compiled: weakref.WeakSet[Any] = weakref.WeakSet()
+_compiled: Members[Any] = Members()
 
 
 def current() -> str:
@@ -49,10 +49,10 @@ def _apply(stance: Stance) -> Stance:
     global _current
     before, _current = _current, stance
     if "force_eager" in (before.name, stance.name):
-        for compiled in list(_compiled):
+        for compiled in _compiled:
             compiled.bypass = stance.name == "force_eager"
     if before.backend is not stance.backend:
-        for compiled in list(_compiled):
+        for compiled in _compiled:
             _redirect(compiled, stance.backend)
     return before
 

@@ -82,9 +82,10 @@ class Branches:
         """The branches that are expected to go as before, and how: one truth for all decisions,
         or one for each of those that follow the start of a call."""
         call = _core.outermost_calls()
-        for seen in self._seen.values():
+        known = list(self._seen.items())  # another thread may see a new branch meanwhile
+        for _, seen in known:
             seen.begin(call)
-        return {position: seen.way for position, seen in self._seen.items() if seen.is_steady()}
+        return {position: seen.way for position, seen in known if seen.is_steady()}
 
     def failed(self, position: Position) -> bool:
         """The branch was expected wrongly; whether it is given up: it must be steady for longer

@@ -10,6 +10,8 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+from suture.members import Members
+
 _FAMILIES: weakref.WeakValueDictionary[Any, Family] = weakref.WeakValueDictionary()
 
 
@@ -18,8 +20,8 @@ class Family:
 
     def __init__(self, code: Any) -> None:
         self.code = code  # so that its id stays its own
-        self.units: weakref.WeakSet[Any] = weakref.WeakSet()
-        self.modules: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.units: Members[Any] = Members()
+        self.modules: Members[Any] = Members()
 
     def join(self, unit: Any, module: Any) -> None:
         self.units.add(unit)
@@ -28,7 +30,7 @@ class Family:
 
     def other_points(self, unit: Any, key: Any) -> list[Any]:
         """The same point in the other units."""
-        found = (other.points.get(key) for other in list(self.units) if other is not unit)
+        found = (other.points.get(key) for other in self.units if other is not unit)
         return [point for point in found if point is not None and point.data.variants]
 
 

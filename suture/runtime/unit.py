@@ -15,6 +15,7 @@ from typing import Any
 from suture import _core, config, stance, switches
 from suture.bytecode import decode
 from suture.errors import InternalError, SutureError
+from suture.members import Members
 from suture.runtime import agreement, sharded, torch_state
 from suture.runtime.binding import copy_function, follow
 from suture.runtime.branches import Branches
@@ -27,7 +28,7 @@ from suture.torch_private import thread_state
 from suture.torch_private.graph_modules import forget_source
 from suture.torch_private.torchdynamo import hide
 
-ALL: weakref.WeakSet[Unit] = weakref.WeakSet()
+ALL: Members[Unit] = Members()
 LOCK = threading.RLock()  # one compilation at a time; variants are added under it
 COMPILING = threading.local()  # `on` while this thread compiles
 
@@ -194,7 +195,7 @@ class Unit:
         self.branches = Branches()
         self.small_graph_time = 0.0
         self.called = self.own is not None
-        for point in self.points.values():
+        for point in list(self.points.values()):
             for variant in list(point.data.variants):
                 drop(point, variant)
             point.data.fallbacks.clear()

@@ -42,9 +42,9 @@ def _add(group: str, name: str, count: int) -> None:
     counters = dynamo_reports.counters()
     if counters is None:
         return
-    for (group, name), count in _waiting.items():
-        counters[group][name] += count
-    _waiting.clear()
+    for waiting in list(_waiting):  # taken one by one: other threads add theirs meanwhile
+        group, name = waiting
+        counters[group][name] += _waiting.pop(waiting, 0)
 
 
 def explained(run: Callable[[Any], Any]) -> Any:
