@@ -23,6 +23,10 @@ PROGRAMS = {
         "    return y.sin(), (y > 0).sum(), x * 2, y.exp().sum(0)\n"
     ),
     "a transposed result": NET + "def fn(x):\n    return (net(x) * 2).t().clone()\n",
+    "results that are views": (
+        NET + "def fn(x):\n    y = net(x)\n    a, b = (y * 2).chunk(2, 1)\n"
+        "    return y.t(), b, x[0], y[:, 0]\n"
+    ),
     "a break": (
         NET + "def fn(x):\n    y = net(x).sin()\n    if y.sum() > 1e9:\n        y = y + 1\n"
         "    return (y.exp() * x.sum()).cos()\n"
