@@ -19,7 +19,7 @@ C_FILES := $(wildcard csrc/*.c csrc/*.h)
 BENCHMARKS := dispatch capture breaks dynamic import memory callpath distributed ranks start
 
 .DELETE_ON_ERROR:
-.PHONY: help stress demo test test-browser test-libraries check format build matrix wheels sweep sweep-newest sweep-cpython fuzz sweep-ops clean bench bench-gpu $(BENCHMARKS:%=bench-%)
+.PHONY: help stress demo test test-browser test-libraries check format build matrix wheels sweep sweep-newest sweep-cpython fuzz sweep-ops clean bench bench-gpu bench-pythons $(BENCHMARKS:%=bench-%)
 
 help:
 	@echo "make demo    set up, then compile a small transformer and show what happened"
@@ -39,6 +39,7 @@ help:
 	@echo "make fuzz    random programs, from where the last run stopped (ARGS=\"--seconds 600\")"
 	@echo "make bench   $(BENCHMARKS:%=bench-%)"
 	@echo "make bench-gpu  programs with real backends on a GPU (ARGS=--quick), next to torch.compile"
+	@echo "make bench-pythons  dispatch on each Python that has an environment, as ratios to .venv's"
 	@echo "make clean   remove .venv, the build and the caches"
 
 demo: build
@@ -115,6 +116,11 @@ fuzz: build
 
 bench-gpu: build
 	$(BIN)/python benchmarks/gpu.py $(ARGS)
+
+# Of .venv and of the environments that `make matrix` made; others: PYTHONS="/path/to/python ...".
+PYTHONS ?= $(wildcard .matrix/3.*-2.*/bin/python)
+bench-pythons: build
+	$(BIN)/python benchmarks/pythons.py $(BIN)/python $(PYTHONS) $(ARGS)
 
 bench: $(BENCHMARKS:%=bench-%)
 

@@ -102,6 +102,7 @@ def summary(rows: Rows) -> list[str]:
             f" {sum(bool(line['ours']['given_up']) for line in ran)} given up,"
             f" {sum(line['ours']['graphs'] == 1 for line in ran)} in one graph;"
             f" captured {captured:.4f}; fewer graphs on {fewer} of the {len(broken)} that"
-            f" torch.compile breaks; worse on {sum(bool(line['worse']) for line in lines)}; first calls {ratio} of torch.compile's"
+            f" torch.compile breaks; worse on {sum(bool(line['worse']) for line in lines)};"
+            f" first calls {ratio} of torch.compile's"
         )
     return out
