@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from suture import _core
 from suture.breaks import Break, calls, control_flow
 from suture.bytecode import CANONICAL, Instruction, iterator_slots
@@ -21,6 +23,7 @@ from suture.runtime import OPERATIONS, FrameSpec, clean_traceback, keep_alive
 from suture.runtime.checks import RowsWatch, Watch
 from suture.runtime.operations import STOP
 from suture.torch_private import distributed_parts, thread_state
+from suture.torch_private.symbolic_shapes import is_open
 
 # Names that mean that it matters how long the frame keeps its variables alive.
 _WATCHERS = frozenset({"ref", "proxy", "finalize"})
@@ -73,6 +76,19 @@ def _branch_on_data(exit: Run, frame: Frame, inputs: list[Any]) -> int | None:
     return at if told and any(isinstance(v, (Symbol, Tensor)) for v in inputs) else None
 
 
+def _changing(state: list[Any]) -> dict[int, frozenset[int] | None]:
+    """What is a symbol in a state, by its place: which sizes of a tensor are; None: the number."""
+    found: dict[int, frozenset[int] | None] = {}
+    for at, value in enumerate(state):
+        if isinstance(value, Symbol) and is_open(value.value):
+            found[at] = None
+        elif isinstance(value, Tensor) and value.cls is torch.Tensor:
+            sizes = frozenset(i for i, n in enumerate(value.value.shape) if is_open(n))
+            if sizes:
+                found[at] = sizes
+    return found
+
+
 def _tuple(texts: list[str]) -> str:
     return "(" + "".join(text + ", " for text in texts) + ")"
 
@@ -85,6 +101,7 @@ class Leaving:
         self.capture = capture
         self.points = points
         self.watch: Watch | None = None
+        self.reached: list[tuple[Any, dict[int, frozenset[int] | None]]] = []
 
     def write(self) -> None:
         exit = self.capture.exit
@@ -182,6 +199,8 @@ class Leaving:
             specs.append(spec)
             state += values
         point = self.points(tuple(specs), interpret, raises)
+        if not interpret:
+            self.reached.append((point, _changing(state)))
         name = self.writer.constant(
             point,
             f"point_{frames[-1].code.line(min(index, len(frames[-1].code.instructions) - 1))}",
