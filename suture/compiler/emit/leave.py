@@ -11,10 +11,11 @@ from suture.breaks import Break, calls, control_flow
 from suture.bytecode import CANONICAL, Instruction, iterator_slots
 from suture.compiler.capture import Again, Capture, Interpret, Return, Run, Yield
 from suture.compiler.core import Frame
-from suture.compiler.emit.lasting import needed, waits
+from suture.compiler.emit.lasting import needed
 from suture.compiler.emit.writer import Writer
 from suture.compiler.emitting import Emitter
 from suture.compiler.interpreter.lines import raises_again
+from suture.compiler.language.dropped import waits
 from suture.compiler.objects import NULL, Constant, Symbol, Tensor
 from suture.compiler.torch.expected_rows import mask_of
 from suture.inference_mode import set_inference
