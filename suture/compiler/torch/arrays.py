@@ -33,7 +33,7 @@ from suture.compiler.objects.array import Array, numpy_dtype
 from suture.compiler.objects.array_flat import Flat, set_flat
 from suture.compiler.objects.bound_method import BoundMethod
 from suture.compiler.objects.wraps import WRAPPERS
-from suture.compiler.torch.array_agreement import differs, of_one_kind
+from suture.compiler.torch.array_agreement import differs, has_other_numbers, of_one_kind
 from suture.compiler.torch.array_memory import note_position, write_array
 
 _REDUCTIONS = frozenset(["sum", "prod", "max", "min", "mean", "amax", "amin", "argmax", "argmin"])
@@ -78,13 +78,11 @@ def call_numpy(trace: Trace, real: object, args: list[Any], kwargs: dict[str, An
     if isinstance(real, numpy.ufunc) and len(args) > real.nin:
         args, kwargs = args[: real.nin], {**kwargs, "out": Tuple(args[real.nin :])}
     kwargs, out = _array_to_fill(trace, name, kwargs)
-    if not nodes.counterpart(name):
+    if not nodes.counterpart(name) or has_other_numbers(name, args):
         raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy.{name}")
     given = args if name in _OF_SEQUENCES else [_joined(trace, a, name) for a in args]
     made = _array_node(trace, nodes.array_function, [Constant(name), *given], kwargs, name)
-    if out is not None:
-        return out
-    made = _as_numpy_holds(made, name)
+    made = _as_numpy_holds(made, name) if out is None else out
     if differs(real, args, kwargs, made):  # type: ignore[arg-type]
         raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy.{name} of these arguments")
     return made
@@ -174,7 +172,7 @@ def array_method(
         return abstract.tensor_method(trace, array.tensor, name, [], {})
     if name == "item" and not kwargs:
         return _item(trace, array, args)
-    if not nodes.has_method(name):
+    if not nodes.has_method(name) or has_other_numbers(name, [array, *args]):
         raise Break(arrays.ARRAY_METHOD, method=name)
     target = nodes.array_method
     if name in _CHANGES:
@@ -233,7 +231,7 @@ def _array_operator(trace: Trace, name: str, *operands: Value) -> Any:
     if changes and isinstance(first, Array):
         write_array(trace, first, f"__{name}__")
     dtype = _result_dtype(name, operands)
-    if dtype is None:
+    if dtype is None or has_other_numbers(name, list(operands)):
         raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of these operands")
     if name == "truediv" and dtype == numpy.float64:  # torch divides integers in float32
         operands = tuple(_as_doubles(trace, o) for o in operands)

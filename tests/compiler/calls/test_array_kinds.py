@@ -57,3 +57,38 @@ def test_arrays_of_one_kind_are_joined_in_the_graph():
         return numpy.array([a, a * 2]), numpy.asarray([[a], [a]]).sum(axis=0)
 
     check(fn, torch.ones(3))
+
+
+FLOATS = numpy.array([0.5, -1.5, 2.5, numpy.nan, -0.0, 3.5, -8.0], "float32")
+BYTES = numpy.array([3, 200, 0, 255], "uint8")
+INTEGERS = numpy.array([15, -7, 0, 1234])
+NUMBERS = {
+    "fix": (numpy.fix, FLOATS),
+    "modf": (numpy.modf, FLOATS),
+    "cbrt": (numpy.cbrt, FLOATS),
+    "sign": (numpy.sign, FLOATS),
+    "angle": (numpy.angle, FLOATS),
+    "heaviside": (lambda a: numpy.heaviside(a, 0.5), FLOATS),
+    "unique": (numpy.unique, FLOATS),
+    "histogram": (lambda a: numpy.histogram(a, 4), INTEGERS),
+    "round": (lambda a: numpy.round(a, -2), INTEGERS),
+    "the method round": (lambda a: a.round(-1), INTEGERS),
+    "less": (lambda a: numpy.less(a, -3), BYTES),
+    "greater": (lambda a: a > -3, BYTES),
+    "a high bound": (lambda a: a <= 300, BYTES),
+    "a negative power": (lambda a: a**-1, INTEGERS),
+    "a power of arrays": (lambda a: numpy.power(a, a - 15), INTEGERS),
+    "gradient of truths": (lambda a: numpy.gradient(a > 0), INTEGERS),
+    "squeeze": (lambda a: numpy.squeeze(a, 0), INTEGERS),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_the_numbers_are_numpys(name):
+    call, array = NUMBERS[name]
+
+    def fn(x, a):
+        return x + 1, call(a)
+
+    with numpy.errstate(all="ignore"):
+        check(fn, torch.ones(2), array, graphs=None, breaks=None)
