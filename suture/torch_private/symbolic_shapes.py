@@ -68,12 +68,12 @@ def tell_lines(shape_env: Any, where: Callable[[], tuple[str, int] | None]) -> N
         return
     summary = shape_env._get_stack_summary
 
-    def with_line(*args: Any, **kwargs: Any) -> Any:
-        location, extra = summary(*args, **kwargs)
+    def with_line(is_debug: bool = False, framework_loc: str | None = None) -> Any:
+        location, extra = summary(is_debug, framework_loc)
         at = where()
         if at is not None and location.maybe_user_loc is None:
             line = linecache.getline(*at).strip()
-            location = type(location)(location.framework_loc, f"{line}  # {at[0]}:{at[1]}")
+            location = type(location)(framework_loc or "suture", f"{line}  # {at[0]}:{at[1]}")
         return location, extra
 
     shape_env._get_stack_summary = with_line
