@@ -153,7 +153,9 @@ LOGGING = PROGRAM.replace("suture.install()\n", "suture.install()\n{}\n")
         ("recompiles", "suture.recompiles"),
         ("guards", "suture.guards"),
         ("graph_code", "suture.graphs"),
+        ("graph_sizes", "suture.graphs"),
         ("bytecode", "suture.code"),
+        ("trace_source", "suture.trace"),
         ("+dynamo", "suture.recompiles"),
     ],
 )
@@ -163,6 +165,38 @@ def test_torch_logs_mean_ours(topics, wanted):
     others = {"suture.breaks", "suture.guards", "suture.graphs", "suture.code"} - {wanted}
     if topics != "+dynamo":
         assert not [name for name in others if f"[{name}]" in told]
+
+
+def test_the_log_of_recompilations_says_what_changed():
+    told = logged("", TORCH_LOGS="recompiles")
+    assert "in stepping: recompiling, 1 variant did not fit\n" in told
+    assert "was 2, is 3" in told
+
+
+SIZES = """
+import torch, suture
+suture.install()
+
+def doubled(x):
+    return x * 2 if x.size(0) > 2 else x
+
+torch.compile(doubled, backend="eager", dynamic=True)(torch.ones(3))
+"""
+
+
+def test_the_log_of_sizes_has_the_programs_lines():
+    told = run(SIZES, ("TORCH_LOGS", "dynamic")).stderr
+    (decided,) = [line for line in told.splitlines() if "[guard added]" in line]
+    assert "return x * 2 if x.size(0) > 2 else x  # " in decided and "script.py:6" in decided
+
+
+@pytest.mark.parametrize(
+    ("topic", "backend"), [("output_code", "inductor"), ("aot_graphs", "aot_eager")]
+)
+def test_topics_about_what_works_below_capture_are_torchs_own(topic, backend):
+    program = SIZES.replace("eager", backend)
+    told = run(program, ("TORCH_LOGS", topic)).stderr
+    assert f"[__{topic}]" in told and "[suture" not in told
 
 
 def test_set_logs_of_torch_means_ours():
