@@ -20,6 +20,8 @@ from typing import Any
 import torch
 import torch.fx
 
+from suture.torch_private.tensor_parts import storage_key
+
 _MANY = ("chunk", "split", "tensor_split", "unbind")  # give several views
 _ONE = (
     "expand", "flatten", "movedim", "narrow", "permute", "reshape", "select", "squeeze", "swapaxes",
@@ -106,9 +108,7 @@ def _is_tensor(node: torch.fx.Node) -> bool:
 
 def _shares_memory(one: Any, other: torch.Tensor) -> bool:
     """Whether two fake tensors have one storage."""
-    return isinstance(one, torch.Tensor) and (
-        one.untyped_storage()._cdata == other.untyped_storage()._cdata
-    )
+    return isinstance(one, torch.Tensor) and storage_key(one) == storage_key(other)
 
 
 def _is_basic(index: Any) -> bool:

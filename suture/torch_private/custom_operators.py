@@ -26,10 +26,20 @@ def __getattr__(name: str) -> Any:
     return NAMES.get(name)
 
 
-def overload_of(value: Any) -> Any:
-    """The one overload of an operator that custom_op made; the value itself if it is none."""
+def overload_of(value: Any) -> torch._ops.OpOverload | None:
+    """The overload that calling an operator runs if its arguments say no other; None if the value
+    is no operator."""
     made = NAMES.get("CustomOpDef")
-    return value._opoverload if not is_missing(made) and isinstance(value, made) else value
+    if not is_missing(made) and isinstance(value, made):
+        value = value._opoverload
+    if isinstance(value, torch._ops.OpOverloadPacket):
+        value = getattr(value, value.overloads()[0])
+    return value if isinstance(value, torch._ops.OpOverload) else None
+
+
+def path_of(op: torch._ops.OpOverload) -> str:
+    """Its dotted name below torch.ops."""
+    return str(op)
 
 
 def traced_parts(op: torch._ops.OpOverload) -> tuple[list[str], dict[str, Any]] | None:
@@ -38,7 +48,9 @@ def traced_parts(op: torch._ops.OpOverload) -> tuple[list[str], dict[str, Any]] 
     it cannot be told."""
     known = NAMES.get("definitions")
     made = None if is_missing(known) else known.get(f"{op.namespace}::{op._opname}")
-    if made is None or made._opoverload is not op or made._torch_dispatch_fns or op.py_kernels:
+    if made is None or made._opoverload is not op or len(op.overloadpacket.overloads()) != 1:
+        return None
+    if made._torch_dispatch_fns or op.py_kernels:
         return None
     casts = [
         f"{name}={value!r}" for name, value in vars(made).items() if name.startswith("_autocast")

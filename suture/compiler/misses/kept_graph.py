@@ -72,10 +72,7 @@ def _operators(module: Any) -> dict[str, str]:
     they stood for while it was made."""
     graphs = [one.graph for one in module.modules() if isinstance(one, torch.fx.GraphModule)]
     targets = (custom_operators.overload_of(node.target) for g in graphs for node in g.nodes)
-    return _digests(str(one) for one in targets if isinstance(one, _OPERATORS))
-
-
-_OPERATORS = (torch._ops.OpOverload, torch._ops.OpOverloadPacket)
+    return _digests(custom_operators.path_of(one) for one in targets if one is not None)
 
 
 def _digests(paths: Iterable[str]) -> dict[str, str]:

@@ -37,11 +37,9 @@ def operator_digest(path: str) -> str:
     """What graphs that call the operator were made of; raises Unstorable if that is not known, and
     LookupError if there is no such operator."""
     try:
-        op = find(path)
+        op = custom_operators.overload_of(find(path))
     except AttributeError as error:
         raise LookupError(f"there is no operator torch.ops.{path}") from error
-    if isinstance(op, torch._ops.OpOverloadPacket):
-        op = getattr(op, "default", op)
     return digest(_Walk().operator(op))
 
 
@@ -55,7 +53,7 @@ class _Walk:
     def operator(self, op: Any) -> Any:
         if getattr(op, "namespace", None) in TORCHS:
             return ["torch's", str(op)]
-        known = custom_operators.traced_parts(op) if isinstance(op, torch._ops.OpOverload) else None
+        known = None if op is None else custom_operators.traced_parts(op)
         if known is None:
             raise Unstorable(
                 f"the graph calls {op}, and it cannot be told what tracing depends on:"
@@ -94,9 +92,7 @@ class _Walk:
         ):
             return ["named", value.__self__.__name__, value.__name__]
         op = custom_operators.overload_of(value)
-        if isinstance(op, torch._ops.OpOverloadPacket):
-            op = getattr(op, "default", op)
-        if isinstance(op, torch._ops.OpOverload):
+        if op is not None:
             return self.operator(op)
         kind = type(value)
         raise Unstorable(
