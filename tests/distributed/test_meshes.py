@@ -97,3 +97,13 @@ def test_a_mesh_of_other_groups_is_another_one(mesh):
     again = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
     assert again == mesh and again.get_group("tp") is not mesh.get_group("tp")
     assert graphs_of(fn, (X, mesh), (X, again)) == 2
+
+
+def test_a_tensor_on_a_mesh_of_other_groups_is_another_one(mesh):
+    def fn(x):
+        return (x * 2).full_tensor()
+
+    again = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    assert again["tp"] == mesh["tp"]
+    given = on_mesh(mesh["tp"], Shard(0)), on_mesh(again["tp"], Shard(0))
+    assert graphs_of(fn, *((x,) for x in given)) == 2

@@ -174,7 +174,10 @@ def _guard_wrapper(
         error = "what __tensor_flatten__ says of it besides its tensors cannot be compared"
         raise Break(tensors.FAKE_UNSUPPORTED, tensor=source.path(), error=error)
     trace.guards.add(source, "truth", same)
-    for name in names:
+    parts = list(names)
+    if distributed_parts.is_dtensor(value) and "device_mesh" not in parts:
+        parts.append("device_mesh")  # torch 2.11: in the context, which compares it without groups
+    for name in parts:
         inner = getattr(value, name), getattr(fake, name)
         if isinstance(inner[0], torch.Tensor):
             _guard_wrapper(trace, *inner, source.attr(name), True)
