@@ -161,6 +161,12 @@ def symbolic_float(shape_env: Any, value: float, source: Any) -> Any:
     return shape_env.create_symfloatnode(symbol, hint=value, source=source)
 
 
+def is_open(number: Any) -> bool:
+    """Whether a number is a symbol of which no guard says what it is."""
+    kinds = (torch.SymInt, torch.SymFloat)
+    return isinstance(number, kinds) and not number.node.expr.is_number
+
+
 @contextlib.contextmanager
 def sizes_from_zero(wanted: bool) -> Iterator[None]:
     """Symbolic sizes may be 0 and 1 too, and are not taken to be: for what grows from there."""
