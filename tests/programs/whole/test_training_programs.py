@@ -425,3 +425,29 @@ def test_through_aot_autograd_it_is_the_same(name):
     suture.reset()
     torch.testing.assert_close(trained(make, "aot_eager"), trained(make), rtol=1e-3, atol=1e-4)
     assert sorted({record.number for record in suture.stats().breaks}) == sorted(breaks)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_parameters_are_cast_anew_behind_a_step_inside_autocast(backend):
+    """Eager's cache of casts has those of before the step; a compiled graph has no such cache."""
+
+    def make(cached):
+        net = Net()
+        optimizer = torch.optim.SGD(net.parameters(), 0.5)
+
+        def step(x, y):
+            with torch.autocast("cpu", torch.bfloat16, cache_enabled=cached):
+                loss = F.cross_entropy(net(x), y)
+                loss.backward()
+                optimizer.step()
+                optimizer.zero_grad()
+                return loss.detach(), net(x).detach()
+
+        return step, net
+
+    suture.reset()
+    cached, fresh = trained(lambda: make(True)), trained(lambda: make(False))
+    assert not torch.equal(cached[0][0][1], fresh[0][0][1])
+    ours = trained(lambda: make(True), backend)
+    torch.testing.assert_close(ours[0], (cached if backend == "eager" else fresh)[0])
+    assert not suture.stats().breaks
