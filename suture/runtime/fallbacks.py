@@ -8,12 +8,13 @@ from typing import Any
 
 from suture import _core, config, stance, switches
 from suture.runtime.checks import tell_nobody
-from suture.runtime.points import PointData, Variant
+from suture.runtime.points import PointData, Variant, took
 
 
 def restore(point: Any, variant: Variant) -> None:
     """A fallback is one of its point's again."""
-    point.data.fallbacks.remove(variant)
+    if not took(point.data.fallbacks, variant):
+        return  # another thread was faster
     point.data.variants.append(variant)
     point.add(variant.function, variant.program, variant.general)
 
@@ -50,7 +51,7 @@ def fallback_for(unit: Any, point: Any, state: tuple[Any, ...], compiling: bool)
 
 
 def watch(
-    seen: Any, unit: Any, point: Any, variant: Variant, drop: Callable[[Any, Variant], None]
+    seen: Any, unit: Any, point: Any, variant: Variant, drop: Callable[[Any, Variant], bool]
 ) -> None:
     """Let a variant tell how the branch goes that it ends with, if the branch may be expected to go
     one way later. When that is steady the variant is made a fallback, and the next call makes one
@@ -66,8 +67,7 @@ def watch(
             if branches.is_given_up(seen.position):
                 seen.tell = tell_nobody
             return
-        if ending in at.data.variants and branches.may_speculate():
-            drop(at, ending)
+        if ending in at.data.variants and branches.may_speculate() and drop(at, ending):
             at.data.fallbacks.append(ending)
 
     seen.tell = tell
