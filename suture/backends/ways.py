@@ -49,4 +49,7 @@ def _through_backend(situation: Situation, heard: compilers.Heard) -> Caller:
         function = compilers.autograd_function(facts)
         if function is not None:
             return Training(wrapped, function, facts)
-    return Wrapped(wrapped)
+    caller = Wrapped(wrapped)
+    if facts.reasons == (compilers.TAKEN_APART,):
+        caller.facts = facts  # so that it can be kept: its graph is run in the same way
+    return caller

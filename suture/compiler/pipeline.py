@@ -316,6 +316,8 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
     if capture.functions[0]:
         compiled = torch_state.running_without_modes(compiled)
     emitted.set_graph(compiled)
+    if capture.graph.torch_function_off and not capture.graph.resets:
+        emitted.inner = made if isinstance(made, backends.Caller) else None
     emitted.graph_kept = _runs(made) == module.forward and not config.verify
     emitted.backend_failed = plan.uncompiled
     messages.captured(point, miss.data, capture, emitted)

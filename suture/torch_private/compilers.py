@@ -313,7 +313,8 @@ class Facts:
     whose data the graph itself writes, so that their version has to be counted. `detached`: inputs
     that get no derivative, though they could have one. `joint`: the graph is one of two, forward
     and backward, below an autograd function, whose results are the first `returns` of the graph's.
-    `compiled` takes a list of inputs, which it empties.
+    `compiled` takes a list of inputs, which it empties. `subclasses`: what is known of the inputs
+    and of the results of a graph whose tensors of subclasses are taken apart.
     """
 
     inputs: int
@@ -323,6 +324,7 @@ class Facts:
     written: tuple[int, ...] = ()
     detached: tuple[int, ...] = ()
     returns: int = 0
+    subclasses: tuple[Any, Any] = ((), ())
 
 
 @dataclass
@@ -383,7 +385,11 @@ def _read_facts(wrapper: Any, compiled: Any, meta: Any) -> Facts:
         tuple(i for i, info in enumerate(meta.input_info) if info.mutates_data),
         tuple(wrapper.indices_of_inps_to_detach),
         meta.num_forward_returns,
+        (meta.subclass_inp_meta, meta.subclass_fw_graph_out_meta),
     )
+
+
+TAKEN_APART = "tensors of a subclass are taken apart"
 
 
 def _reasons(wrapper: Any, meta: Any) -> Iterator[str]:
@@ -405,7 +411,7 @@ def _reasons(wrapper: Any, meta: Any) -> Iterator[str]:
         yield "the state of random numbers goes in and out"
     subclasses = (*meta.subclass_inp_meta, *meta.subclass_fw_graph_out_meta)
     if any(isinstance(one, SubclassCreationMeta) for one in subclasses):
-        yield "tensors of a subclass are taken apart"
+        yield TAKEN_APART
     if getattr(meta, "act_input_indices", None):
         yield "inputs are waited for"
     if meta.grad_enabled_mutation is not None:

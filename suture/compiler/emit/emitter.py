@@ -46,6 +46,7 @@ class Emitted:
     checks: Any = None  # the AfterCheck of a variant that expects something of numbers
     parameters: Parameters | None = None  # reads what belongs to modules that are arguments
     caller: Caller | None = None  # the way into the graph
+    inner: Caller | None = None  # the same, where no `__torch_function__` is called around it
     watch: Watch | None = None  # is told how the branch on data goes that the variant ends with
     name: str = ""
     replaces: tuple[Any, int] | None = (

@@ -13,10 +13,17 @@ from suture import config
 from suture.compiler.misses.inductor_graph import describe_code, direct_caller
 from suture.runtime.callers import Caller, Measured, Training, Wrapped
 from suture.runtime.callers.extern import REMADE
+from suture.runtime.crossings import Crossing
 from suture.runtime.store.files import BINARY, blob_name
 from suture.runtime.store.held import encode_tensor
 from suture.runtime.store.literals import Unstorable
-from suture.torch_private import aot_training, compilers, triton_kernels
+from suture.torch_private import (
+    aot_subclasses,
+    aot_training,
+    compilers,
+    dtensor_parts,
+    triton_kernels,
+)
 
 Later = Callable[[], bool]  # completes a description that lacks something until the graph has run
 
@@ -31,10 +38,18 @@ class Describing(Protocol):
         """How an object is found again."""
         ...
 
+    def part(self, value: Any) -> list[Any]:
+        """How an object of ours is made again."""
+        ...
+
+    def mesh(self, value: Any) -> list[Any]:
+        """How a mesh is found again that is a constant of a graph."""
+        ...
+
 
 def graph_of(to: Describing, emitted: Any) -> dict[str, Any]:
     """The graph of a variant; raises Unstorable if what the backend gave has no form to keep."""
-    caller = emitted.caller
+    caller = emitted.caller or emitted.inner
     if emitted.backend_failed:
         raise Unstorable("the backend failed on its graph; another process may have more luck")
     if emitted.graph_kept:
@@ -62,17 +77,26 @@ def _training(caller: Caller | None) -> tuple[Any, compilers.Facts] | None:
 
 def _operations(to: Describing, facts: compilers.Facts, emitted: Any) -> dict[str, Any]:
     """Graphs of AOTAutograd that are run as they are."""
-    if facts.reasons or facts.inputs != len(emitted.inputs):
-        raise Unstorable(f"AOTAutograd does more than run the graph: {', '.join(facts.reasons)}")
+    more = [one for one in facts.reasons if one != compilers.TAKEN_APART]
+    if more or facts.inputs != len(emitted.inputs):
+        raise Unstorable(f"AOTAutograd does more than run the graph: {', '.join(more)}")
     if facts.joint:
         function = compilers.autograd_function(facts)
         if function is None:
             raise Unstorable("AOTAutograd does more than run the graph")
         return _trained(to, function, facts)
-    graph = aot_training.graph_of(facts.compiled)
-    if graph is None:
-        raise Unstorable("what the backend gave has no form that can be kept")
-    return _fx(to, graph)
+    made = {**_code(to, facts.compiled), "parts": _parts(facts)}
+    return {**made, "written": list(facts.written)} if made["kind"] == "inductor" else made
+
+
+def _parts(facts: compilers.Facts) -> dict[str, Any] | None:
+    """How DTensors are taken apart for a graph and put together behind it."""
+    if compilers.TAKEN_APART not in facts.reasons:
+        return None
+    try:
+        return aot_subclasses.parts_facts(*facts.subclasses)
+    except aot_training.NotSimple as error:
+        raise Unstorable(str(error)) from error
 
 
 def _trained(to: Describing, function: Any, facts: compilers.Facts) -> dict[str, Any]:
@@ -91,6 +115,7 @@ def _trained(to: Describing, function: Any, facts: compilers.Facts) -> dict[str,
         "around": around,
         "detached": list(facts.detached),
         "written": list(facts.written),
+        "parts": _parts(facts),
     }
 
 
@@ -107,17 +132,20 @@ def _code(to: Describing, compiled: Any) -> dict[str, Any]:
 
 def _fx(to: Describing, module: Any) -> dict[str, Any]:
     """The source that torch.fx writes for a graph, and the objects it names."""
-    held = {}
+    held, meshes = {}, {}
     for node in module.graph.nodes:
         constant = getattr(module, node.target, None) if node.op == "get_attr" else None
         if constant is not None and isinstance(constant, torch.Tensor):
             held[node.target] = encode_tensor(constant)
+        elif (mesh := dtensor_parts.mesh_held(constant)) is not None:
+            meshes[node.target] = to.mesh(mesh)
         elif node.op in ("get_attr", "call_module"):
             raise Unstorable("the graph has graphs inside")
     written = module.graph.python_code("self")
     used = names_in(compile(written.src, "<graph>", "exec", dont_inherit=True))
     names = {n: _named(to, value) for n, value in written.globals.items() if n in used}
-    return {"kind": "fx", "code": written.src, "names": names, "held": held}
+    made = {"kind": "fx", "code": written.src, "names": names}
+    return {**made, "held": held, "meshes": meshes}
 
 
 def _inductor(to: Describing, call: Callable[..., Any]) -> dict[str, Any]:
@@ -141,6 +169,7 @@ def _inductor(to: Describing, call: Callable[..., Any]) -> dict[str, Any]:
         "extern": extern,
         "operations": made["operations"],
         "held": made["constants"],
+        "meshes": {name: to.mesh(mesh) for name, mesh in made["meshes"].items()},
     }
 
 
@@ -162,6 +191,8 @@ def _add_launch(blobs: dict[str, bytes], launches: dict[str, Any], name: str, ke
 def _named(to: Describing, value: Any) -> Any:
     if type(value) is types.ModuleType:
         return ["module", value.__name__]
+    if type(value) is Crossing:
+        return to.part(value)
     return to.ref(value)
 
 
