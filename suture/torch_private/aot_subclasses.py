@@ -7,7 +7,10 @@ from __future__ import annotations
 from typing import Any
 
 from suture.torch_private import dtensor_parts
-from suture.torch_private.aot_training import NotSimple, layout
+
+
+class NotSimple(Exception):
+    """What more AOTAutograd would do for a graph than is described here."""
 
 
 def parts_facts(inputs: Any, outputs: Any) -> dict[str, Any] | None:
@@ -37,6 +40,20 @@ def tangent(meta: Any) -> Any:
         raise NotSimple("the layout of a derivative is not known")
     local = meta.attrs[dtensor_parts.INNER[0]]
     return {"context": _context(meta), "format": format_of, "local": layout(local)}
+
+
+def layout(meta: Any, wrapper: bool = False) -> Any:
+    """Sizes and strides, or the memory format, in which a derivative is expected; of a wrapper only
+    where it is asked for."""
+    found = getattr(meta, "memory_format", None)
+    if found is None or hasattr(meta, "original_subclass_type") is not wrapper:
+        raise NotSimple("the layout of a derivative is not known")
+    if found.memory_format is not None:
+        return str(found.memory_format).removeprefix("torch.")
+    sizes, strides = list(found.size), list(found.stride)
+    if not all(type(n) is int for n in (*sizes, *strides)):
+        raise NotSimple("the layout of a derivative is symbolic")
+    return [sizes, strides]
 
 
 def _input(meta: Any) -> Any:

@@ -10,11 +10,8 @@ from typing import Any
 
 import torch
 
-from suture.torch_private import compilers
-
-
-class NotSimple(Exception):
-    """What more AOTAutograd would do for a graph than is described here."""
+from suture.torch_private import aot_subclasses, compilers
+from suture.torch_private.aot_subclasses import NotSimple
 
 
 def training_facts(function: Any) -> dict[str, Any]:
@@ -27,8 +24,6 @@ def training_facts(function: Any) -> dict[str, Any]:
 
 
 def _facts(meta: Any, subclasses: Any) -> dict[str, Any]:
-    from suture.torch_private import aot_subclasses
-
     if meta.num_backward_tokens or meta.indices_of_inputs_that_requires_grad_with_mutations_in_bw:
         raise NotSimple("the backward graph has effects")
     if getattr(meta, "bw_donated_idxs", None):
@@ -65,20 +60,6 @@ def _facts(meta: Any, subclasses: Any) -> dict[str, Any]:
 
 def _ends(of: slice) -> list[int | None]:
     return [of.start, of.stop]
-
-
-def layout(meta: Any, wrapper: bool = False) -> Any:
-    """Sizes and strides, or the memory format, in which a derivative is expected; of a wrapper only
-    where it is asked for."""
-    found = getattr(meta, "memory_format", None)
-    if found is None or hasattr(meta, "original_subclass_type") is not wrapper:
-        raise NotSimple("the layout of a derivative is not known")
-    if found.memory_format is not None:
-        return str(found.memory_format).removeprefix("torch.")
-    sizes, strides = list(found.size), list(found.stride)
-    if not all(type(n) is int for n in (*sizes, *strides)):
-        raise NotSimple("the layout of a derivative is symbolic")
-    return [sizes, strides]
 
 
 def backward_of(function: Any) -> Any:

@@ -95,7 +95,7 @@ def _parts(facts: compilers.Facts) -> dict[str, Any] | None:
         return None
     try:
         return aot_subclasses.parts_facts(*facts.subclasses)
-    except aot_training.NotSimple as error:
+    except aot_subclasses.NotSimple as error:
         raise Unstorable(str(error)) from error
 
 
@@ -106,7 +106,7 @@ def _trained(to: Describing, function: Any, facts: compilers.Facts) -> dict[str,
         raise Unstorable("the backward graph is compiled when it is needed")
     try:
         around = aot_training.training_facts(function)
-    except aot_training.NotSimple as error:
+    except aot_subclasses.NotSimple as error:
         raise Unstorable(str(error)) from error
     return {
         "kind": "training",

@@ -125,3 +125,34 @@ def moved(d):
     (used, kept), again = counts
     assert used == 0 < kept, cache.lines
     assert again[0] > 0 == again[1], cache.lines
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_a_mesh_that_a_graph_holds_is_one_that_a_guard_knows(cache, backend):
+    """torch remembers the mesh of an earlier tensor for operations like those of this one: a graph
+    for the derivative then holds that mesh as a constant."""
+    text = """
+from torch.distributed.tensor import DTensor, Replicate
+def fn(x, weight):
+    spread = DTensor.from_local(x, weight.device_mesh, [Replicate()], run_check=False)
+    return (spread @ weight).to_local()
+"""
+
+    def derivative(fn, mesh):
+        torch.manual_seed(0)
+        weight = distribute_tensor(torch.randn(8, 4), mesh, [Shard(0)], src_data_rank=None)
+        fn(torch.ones(2, 8), weight.requires_grad_()).pow(2).sum().backward()
+        assert weight.grad.device_mesh == mesh
+        return weight.grad.to_local()
+
+    counts = []
+    for _ in range(2):
+        suture.reset()
+        with as_rank(0, 2), suture.config.patch(cache_dir=str(cache.folder)), cache.told():
+            module = cache.load(text)
+            theirs = derivative(module.fn, init_device_mesh("cpu", (2,)))
+            compiled = suture.compile(module.fn, backend=backend)
+            ours = derivative(compiled, init_device_mesh("cpu", (2,)))
+            torch.testing.assert_close(ours, theirs)
+        counts.append((cache.used(), sum("kept as" in line for line in cache.lines)))
+    assert counts == [(0, 1), (1, 0)], cache.lines
