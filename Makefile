@@ -8,6 +8,8 @@
 PYTHON ?= python3.11
 TORCH ?= 2.13.0
 SYSTEM_TORCH ?=
+NEWEST_PYTHON ?= python3.12
+NEWEST_TORCH ?= 2.15.0
 WORKERS ?= auto
 
 VENV := .venv
@@ -17,7 +19,7 @@ C_FILES := $(wildcard csrc/*.c csrc/*.h)
 BENCHMARKS := dispatch capture breaks dynamic import memory callpath distributed ranks start
 
 .DELETE_ON_ERROR:
-.PHONY: help stress demo test test-browser test-libraries check format build matrix wheels sweep sweep-cpython fuzz sweep-ops clean bench bench-gpu $(BENCHMARKS:%=bench-%)
+.PHONY: help stress demo test test-browser test-libraries check format build matrix wheels sweep sweep-newest sweep-cpython fuzz sweep-ops clean bench bench-gpu bench-pythons $(BENCHMARKS:%=bench-%)
 
 help:
 	@echo "make demo    set up, then compile a small transformer and show what happened"
@@ -30,12 +32,14 @@ help:
 	@echo "make matrix  the suite on every Python and torch this machine can have (ARGS=... goes to tools/matrix.py)"
 	@echo "make wheels  wheels for the Pythons this machine can have, and a source distribution, in dist/"
 	@echo "make sweep   real models against eager"
+	@echo "make sweep-newest  real models in eval mode on the newest torch: all equal, none given up"
 	@echo "make sweep-ops  all operations and layers of torch's own tests, against torch.compile"
 	@echo "make sweep-cpython   CPython's own tests, every test method compiled (MODULES=\"test_int ...\", ARGS=--wider)"
 	@echo "make stress  four threads that compile and call at once, for 60 seconds (SECONDS=10)"
 	@echo "make fuzz    random programs, from where the last run stopped (ARGS=\"--seconds 600\")"
 	@echo "make bench   $(BENCHMARKS:%=bench-%)"
 	@echo "make bench-gpu  programs with real backends on a GPU (ARGS=--quick), next to torch.compile"
+	@echo "make bench-pythons  dispatch on each Python that has an environment, as ratios to .venv's"
 	@echo "make clean   remove .venv, the build and the caches"
 
 demo: build
@@ -95,6 +99,12 @@ $(VENV)/.made-sweep: benchmarks/sweep/requirements.txt $(VENV)/.made-torch
 	$(PIP) install --constraint $(VENV)/constraints.txt --requirement $<
 	@touch $@
 
+# The models in eval mode on the newest torch, in an environment of its own: equal, none given up.
+sweep-newest:
+	$(MAKE) sweep VENV=.matrix/sweep-$(NEWEST_TORCH) PYTHON=$(NEWEST_PYTHON) TORCH=$(NEWEST_TORCH) \
+	    ARGS="--modes eval --frontends suture --strict --again \
+	    --out ../build/sweep-$(NEWEST_TORCH) $(ARGS)"
+
 sweep-cpython: build
 	$(BIN)/python benchmarks/sweep_cpython.py $(MODULES) $(ARGS)
 
@@ -106,6 +116,11 @@ fuzz: build
 
 bench-gpu: build
 	$(BIN)/python benchmarks/gpu.py $(ARGS)
+
+# Of .venv and of the environments that `make matrix` made; others: PYTHONS="/path/to/python ...".
+PYTHONS ?= $(wildcard .matrix/3.*-2.*/bin/python)
+bench-pythons: build
+	$(BIN)/python benchmarks/pythons.py $(BIN)/python $(PYTHONS) $(ARGS)
 
 bench: $(BENCHMARKS:%=bench-%)
 

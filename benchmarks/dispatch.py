@@ -45,17 +45,22 @@ def _warm(program: Program, repeat: int) -> tuple[float, float]:
     suture.reset()
     torch._dynamo.reset()
     fn, args = program.make()
-    calls = [_prepared(frontend, fn, args) for frontend in (suture, torch)]
+    calls = [prepared(frontend, fn, args) for frontend in (suture, torch)]
     samples: list[list[float]] = [[], []]
     for _ in range(repeat):
         for call, kept in zip(calls, samples):
-            count = 1000
-            spent = timeit.timeit(call, timer=time.process_time, number=count)
-            kept.append(spent / count * 1e6)
+            kept.append(sample(call))
     return low(samples[0]), low(samples[1])
 
 
-def _prepared(frontend: Any, fn: Any, args: Any) -> Any:
+def sample(call: Any) -> float:
+    """Microseconds of processor time of one call, over a thousand."""
+    count = 1000
+    return timeit.timeit(call, timer=time.process_time, number=count) / count * 1e6
+
+
+def prepared(frontend: Any, fn: Any, args: Any) -> Any:
+    """A function without arguments that makes one warm call."""
     compiled = frontend.compile(fn, backend=stub)
     for _ in range(5):
         compiled(*args)

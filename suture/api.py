@@ -197,7 +197,10 @@ def _uncompiled(model: Any) -> Any:
 def _named_call(cls: type) -> types.FunctionType:
     """What calling an instance of a module class runs, under the class's name in reports."""
     fn = _plain(cls.__call__)
-    if fn is not torch.nn.Module.__call__:
+    while fn.__globals__.get("__name__") == "torch.fx._symbolic_trace":
+        # Another thread traces with torch.fx, which replaces Module.__call__ for so long.
+        fn = fn.__wrapped__  # type: ignore[attr-defined]
+    if fn is not _MODULE_CALL:
         return fn
     named = _NAMED.get(cls)
     if named is None:
@@ -206,6 +209,7 @@ def _named_call(cls: type) -> types.FunctionType:
     return functools.update_wrapper(made, fn)  # type: ignore[return-value]
 
 
+_MODULE_CALL: Any = torch.nn.Module.__call__
 _NAMED: weakref.WeakKeyDictionary[type, types.CodeType] = weakref.WeakKeyDictionary()
 
 

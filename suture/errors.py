@@ -194,6 +194,15 @@ class ConstraintViolation(UserError):
     ConstraintViolationError of torch too."""
 
 
+class RaisedWhileCompiling(SutureError):
+    """Carries what a function of the program raised that runs while compiling (comptime) to where
+    the program is called, which raises it again. Programs never see the carrier."""
+
+    def __init__(self, raised: BaseException) -> None:
+        super().__init__(str(raised))
+        self.raised = raised
+
+
 class InternalError(SutureError):
     """A fault of suture itself; never the user's doing. Worth a report."""
 

@@ -7,9 +7,11 @@ outside, and how it was called.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import itertools
 import platform
+import sys
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,25 +21,35 @@ import torch
 import torch.fx
 
 from suture import config
+from suture.backends import lookup
+from suture.errors import InvalidBackend
 
 _PLAIN = (int, float, complex, str, bytes, bool, type(None))
+_NO_SOURCE = (OSError, TypeError, SyntaxError, ValueError)
 _numbers = itertools.count(1)
 
 
-def graph_failed(module: torch.fx.GraphModule, inputs: list[Any], backend: str, error: Any) -> str:
-    """Write a script that compiles `module` again; gives its path, "" if none is wanted."""
+def graph_failed(
+    module: torch.fx.GraphModule, inputs: list[Any], name: str, backend: Any, error: Any
+) -> str:
+    """Write a script that compiles `module` again; gives its path, "" if none is wanted. `backend`
+    is the callable, which has that name."""
     if not config.repro_dir:
         return ""
-    return _save("graph", graph_script(module, inputs, backend, error))
+    return _save("graph", graph_script(module, inputs, name, backend, error))
 
 
-def graph_script(module: torch.fx.GraphModule, inputs: list[Any], backend: str, error: Any) -> str:
+def graph_script(
+    module: torch.fx.GraphModule, inputs: list[Any], name: str, backend: Any, error: Any
+) -> str:
     """A script that compiles `module` with a backend and runs it. `suture minify` runs it under
     the name suture_repro, and reads `Region`, `inputs` and `BACKEND` of it."""
+    made, spelled = _backend(name, backend)
     body = f"""
 import torch
 from torch import device, float32, inf, nan
 
+{made}
 {textwrap.dedent(_module_source(module))}
 
 def inputs():
@@ -47,12 +59,12 @@ def inputs():
     ]
 
 
-BACKEND = {backend!r}
+BACKEND = {spelled}
 
 if __name__ != "suture_repro":
     from suture.backends import lookup
 
-    compiled = lookup({backend!r})(torch.fx.symbolic_trace(Region()), inputs())
+    compiled = lookup(BACKEND)(torch.fx.symbolic_trace(Region()), inputs())
     print(compiled(*inputs()))
 """
     return _head(error) + body
@@ -122,20 +134,76 @@ def call_of(function: Any, given: Mapping[str, Any]) -> tuple[list[Any], dict[st
     return args, kwargs
 
 
-def _needed(function: Any) -> str:
+def _backend(name: str, backend: Any) -> tuple[str, str]:
+    """Lines that make a backend of the program, and how it is spelled behind them. One that can be
+    neither imported nor written down is its name, and the script says so when it is run."""
+    module = getattr(backend, "__module__", None) or ""
+    if module.partition(".")[0] in ("suture", "torch") and backend_named(name) is backend:
+        return "", repr(name)
+    if _is_importable(backend):
+        return f"from {module} import {backend.__name__}\n", backend.__name__
+    if inspect.isfunction(backend) and backend.__name__.isidentifier():
+        try:
+            return _needed(backend) + _definition(backend) + "\n", backend.__name__
+        except _NO_SOURCE:
+            pass
+    return "", repr(name)
+
+
+def backend_named(name: str) -> Any:
+    """The backend of that name, None if there is none."""
+    try:
+        return lookup(name)
+    except InvalidBackend:
+        return None
+
+
+def _is_importable(value: Any) -> bool:
+    """Whether a script can import the object under its own name."""
+    module = sys.modules.get(getattr(value, "__module__", None) or "")
+    known = module is not None and module.__name__ != "__main__"
+    return known and getattr(module, getattr(value, "__name__", ""), None) is value
+
+
+def _definition(function: Any) -> str:
+    """The source of a function, without its decorators: they are of the program around it."""
+    source = textwrap.dedent(inspect.getsource(function))
+    (found,) = ast.parse(source).body
+    if not isinstance(found, ast.FunctionDef):
+        raise ValueError("a lambda, which has no statement of its own")
+    return "".join(source.splitlines(keepends=True)[found.lineno - 1 :])
+
+
+def _needed(function: Any, seen: tuple[Any, ...] = ()) -> str:
     """Lines that bind what the function reads from outside, as far as text can say it: modules,
-    what can be imported, and plain values."""
+    what can be imported, plain values, and functions with what they need."""
     lines = []
-    outside = inspect.getclosurevars(function) if inspect.isfunction(function) else None
-    for name, value in {**outside.globals, **outside.nonlocals}.items() if outside else ():
+    for name, value in _outside(function).items() if inspect.isfunction(function) else ():
         if inspect.ismodule(value):
             line = f"import {value.__name__} as {name}"
             lines.append(line if value.__name__ != name else f"import {name}")
         elif isinstance(value, (torch.Tensor, *_PLAIN)):
             lines.append(f"{name} = {_spelled(value)}")
-        elif getattr(value, "__module__", "__main__") != "__main__":
+        elif _is_importable(value):
             lines.append(f"from {value.__module__} import {value.__name__} as {name}")
+        elif inspect.isfunction(value) and value not in (function, *seen):
+            try:
+                lines += [_needed(value, (function, *seen)) + _definition(value)]
+            except _NO_SOURCE:
+                lines.append(f"# the source of {name} is not available")
     return "".join(f"{line}\n" for line in lines if line not in ("import torch", "import suture"))
+
+
+def _outside(function: Any) -> dict[str, Any]:
+    """What a function, and the functions in it, read from outside, by name."""
+    names: list[str] = []
+    codes = [function.__code__]
+    for code in codes:
+        names += code.co_names
+        codes += [const for const in code.co_consts if inspect.iscode(const)]
+    known = function.__globals__
+    nonlocals = inspect.getclosurevars(function).nonlocals
+    return {name: known[name] for name in names if name in known} | dict(nonlocals)
 
 
 def _module_source(module: torch.fx.GraphModule) -> str:

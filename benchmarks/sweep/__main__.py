@@ -4,6 +4,7 @@
     python -m sweep --only Bert,GPT2 --modes eval        some of them
     python -m sweep --frontends suture                   without torch.compile
     python -m sweep --jobs 8                             eight models at a time
+    python -m sweep --strict                             all equal and none given up, or it fails
 
 A corpus is a folder with a models.py that has ALL (names) and build(name) -> (module, inputs),
 where inputs() gives fresh (args, kwargs). Each model runs in a process of its own with a time
@@ -65,6 +66,8 @@ def main() -> None:
     page.write(out / "index.html", rows)
     for line in page.summary(rows):
         rich.print(line)
+    if options.strict and (short := page.short_of_eager(rows)):
+        raise SystemExit("not equal to eager, or given up: " + ", ".join(short))
 
 
 def _options() -> Any:
@@ -78,6 +81,7 @@ def _options() -> Any:
     parser.add_argument("--frontends", default="suture,dynamo")
     parser.add_argument("--timeout", type=float, default=180, help="seconds per model")
     parser.add_argument("--jobs", type=int, default=1, help="models measured at a time")
+    parser.add_argument("--strict", action="store_true", help="all equal, none given up, or fail")
     parser.add_argument("--again", action="store_true", help="forget earlier results")
     return parser.parse_args()
 

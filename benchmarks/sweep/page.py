@@ -76,6 +76,15 @@ def worse(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
     return found
 
 
+def short_of_eager(rows: Rows) -> list[str]:
+    """The models that suture did not run as eager does, or only by leaving frames to Python."""
+    return [
+        f"{name} ({mode})"
+        for (name, mode, frontend), row in rows.items()
+        if frontend == "suture" and (row["status"] != "ok" or row["given_up"])
+    ]
+
+
 def summary(rows: Rows) -> list[str]:
     """One line of totals per mode."""
     out = []
@@ -89,8 +98,11 @@ def summary(rows: Rows) -> list[str]:
         spent = [sum(line[k]["first_call_s"] for line in both) for k in ("ours", "theirs")]
         ratio = f"{spent[0] / spent[1]:.2f}" if spent[1] else "-"
         out.append(
-            f"{mode}: {len(ran)} of {len(lines)} equal to eager; captured {captured:.4f}; fewer"
-            f" graphs on {fewer} of the {len(broken)} that torch.compile breaks; worse on"
-            f" {sum(bool(line['worse']) for line in lines)}; first calls {ratio} of torch.compile's"
+            f"{mode}: {len(ran)} of {len(lines)} equal to eager,"
+            f" {sum(bool(line['ours']['given_up']) for line in ran)} given up,"
+            f" {sum(line['ours']['graphs'] == 1 for line in ran)} in one graph;"
+            f" captured {captured:.4f}; fewer graphs on {fewer} of the {len(broken)} that"
+            f" torch.compile breaks; worse on {sum(bool(line['worse']) for line in lines)};"
+            f" first calls {ratio} of torch.compile's"
         )
     return out

@@ -66,6 +66,23 @@ GRAPH_BREAK_CALL = define(
     kind=Kind.BY_REQUEST,
 )
 
+COMPTIME_BREAK = define(
+    "GB0030",
+    "ComptimeContext graph break",
+    title="comptime that asks for a break, or cannot run",
+    message="torch._dynamo.comptime: {reason}",
+    explanation=(
+        "A function given to torch._dynamo.comptime runs while its line is compiled. It has asked "
+        "for a break there, or is one that does not exist before the program runs."
+    ),
+    hints=(
+        "Remove the call once the break is no longer wanted.",
+        "Take variables of the program by ctx.get_local(name); a comptime function has none of "
+        "the function around it.",
+    ),
+    kind=Kind.BY_REQUEST,
+)
+
 SKIP_FRAME = define(
     "GB2000",
     "Call to `skip_frame()`",

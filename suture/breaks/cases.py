@@ -2,7 +2,8 @@
 
 An entry such as "call of a function written in C" covers a clock, a file and a random number, and
 what a user should do differs. A row here names an entry, one of its fields and what that holds; its
-hints come before those of the entry.
+hints come before those of the entry, or instead of the first of them, where they say the same of
+just this case.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ class Case:
     field: str
     pattern: re.Pattern[str]
     hints: tuple[str, ...]
+    replaces: int = 0  # how many hints of the entry, its first ones, are said better here
 
 
-def _case(number: str, field: str, pattern: str, *hints: str) -> Case:
-    return Case(number, field, re.compile(pattern), hints)
+def _case(number: str, field: str, pattern: str, *hints: str, replaces: int = 0) -> Case:
+    return Case(number, field, re.compile(pattern), hints, replaces)
 
 
 _CLOCK = (
@@ -86,6 +88,7 @@ CASES: tuple[Case, ...] = (
         "GB0059", "builtin", r"^print$",
         "Print after the compiled function has returned, or print shapes and dtypes, which are "
         "known while tracing.",
+        replaces=1,
     ),
     _case("GB2010", "expression", r"\brandom\.\w+\(", *_RANDOM),
     _case("GB2010", "origin", r"\b(nonzero|unique|masked_select|argwhere)\b", *_SIZE),
@@ -102,11 +105,13 @@ CASES: tuple[Case, ...] = (
 )  # fmt: skip
 
 
-def hints(number: str, fields: Mapping[str, str]) -> tuple[str, ...]:
-    """The hints for a break with these fields; () where none of the cases is it."""
-    return tuple(
-        hint
+def hints(number: str, fields: Mapping[str, str]) -> tuple[tuple[str, ...], int]:
+    """The hints for a break with these fields, and how many of the entry's they replace; () and 0
+    where none of the cases is it."""
+    found = [
+        case
         for case in CASES
         if case.number == number and case.pattern.search(fields.get(case.field, ""))
-        for hint in case.hints
-    )
+    ]
+    said = tuple(hint for case in found for hint in case.hints)
+    return said, max((case.replaces for case in found), default=0)

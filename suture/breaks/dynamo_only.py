@@ -15,17 +15,6 @@ UNBACKED_INPUT = not_applicable(
     note="inputs of a graph are real ints or sizes of real tensors",
 )
 
-COMPTIME = not_applicable(
-    "GB0030",
-    "ComptimeContext graph break",
-    explanation=(
-        "torch._dynamo.comptime runs code inside TorchDynamo's tracer, which may ask it for a "
-        "break. Under suture those calls do nothing, as in eager."
-    ),
-    hints=("Use suture.graph_break() or torch._dynamo.graph_break() to ask for a break: GB0025.",),
-    note="comptime talks to TorchDynamo's tracer, which does not run",
-)
-
 UNCONVERTED_ARGUMENT = not_applicable(
     "GB0047",
     "Encountered unconverted argument when attempting to inline",

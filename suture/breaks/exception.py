@@ -54,8 +54,9 @@ class Break(Exception):
 
     def hints(self) -> tuple[str, ...]:
         """What a user can do about it, what is meant for just this case first; never empty."""
-        own = cases.hints(self.number, self.fields)
-        return tuple(dict.fromkeys((*own, *(self._fill(hint) for hint in self.type.hints))))
+        own, replaced = cases.hints(self.number, self.fields)
+        general = (self._fill(hint) for hint in self.type.hints[replaced:])
+        return tuple(dict.fromkeys((*own, *general)))
 
     def _fill(self, template: str) -> str:
         return template.format_map(self.fields)

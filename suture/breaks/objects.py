@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suture.breaks.registry import Kind, captured, define, not_applicable
+from suture.breaks.registry import Kind, Leaves, captured, define, not_applicable
 
 UNKNOWN_ATTRIBUTE = define(
     "GB2030",
@@ -126,6 +126,23 @@ FINALIZED = define(
         "Make such objects outside of the compiled function.",
     ),
     kind=Kind.FUNDAMENTAL,
+)
+
+FINALIZED_HERE = define(
+    "GB2037",
+    "End of an object with a finalizer",
+    message="{type} is dropped here, and its end is waited for",
+    explanation=(
+        "The object of type {type} has a finalizer, is a generator with blocks to leave, or weak "
+        "references watch it. Python lets it go here, before the program goes on: so the graph "
+        "ends, and the next one begins with the next instruction."
+    ),
+    hints=(
+        "Keep the object until the function returns, if nothing behind depends on its end.",
+        "Use a context manager (`with`) for what has to be given back at a certain place.",
+    ),
+    kind=Kind.FUNDAMENTAL,
+    leaves=Leaves.NOTHING,
 )
 
 WEAKREF = define(

@@ -178,7 +178,7 @@ PRINT_TENSOR = define(
         "it has run. The graph ends, Python runs the call, and capture goes on behind it."
     ),
     hints=(
-        "Print after the compiled function has returned, or print shapes and dtypes only.",
+        "Do it after the compiled function has returned, or with shapes and dtypes only.",
         "Put the call under a flag that is off in production: the branch costs nothing.",
     ),
     kind=Kind.FUNDAMENTAL,

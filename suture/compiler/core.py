@@ -318,10 +318,12 @@ class Region:
 class Handling:
     """Exceptions and generators under way. `ambient` is what the caller of the region handles;
     `unwound` are frames that exceptions have left; `waiting` generators in the midst of their
-    elements, by id; `making` where the iterator of the library was made that runs now."""
+    elements, by id; `lasting` real objects at whose end something happens; `making` where the
+    iterator of the library was made that runs now."""
 
     __slots__ = (
-        "ambient", "began_handling", "last_traceback", "making", "unwound", "waiting", "writing",
+        "ambient", "began_handling", "last_traceback", "lasting", "making", "unwound", "waiting",
+        "writing",
     )  # fmt: skip
 
     def __init__(self, began_handling: bool) -> None:
@@ -330,6 +332,7 @@ class Handling:
         self.last_traceback: Any = None
         self.unwound: list[Frame] = []
         self.waiting: dict[int, Any] = {}
+        self.lasting: list[Any] = []
         self.making: Any = None
         self.writing: list[Any] = []  # containers whose text is being written, against cycles
 

@@ -302,7 +302,8 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
         if retry is not None:
             return retry
         inputs = [entry.example for entry in emitted.inputs]
-        _tell_repro(repro.graph_failed(module, inputs, unit.options.backend.name, failed))
+        backend = unit.options.backend
+        _tell_repro(repro.graph_failed(module, inputs, backend.name, backend.compiler, failed))
         if unit.options.fullgraph or config.raise_backend_errors or config.strict:
             raise
         _log.warning("%s: %s; the graph runs uncompiled%s", point.name, failed, _BACKEND_HINT)

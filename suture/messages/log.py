@@ -55,7 +55,7 @@ class Teller:
                 reasons = "".join(f"\n  {reason}" for reason in once_each(event.reasons))
                 count = f"{event.variants} variant{'s' * (event.variants != 1)} did not fit"
                 said = "".join(f"\n  the program says: {context}" for context in event.contexts)
-                self._tell("recompiles", f"{event.where}: {count}{reasons}{said}")
+                self._tell("recompiles", f"{event.where}: recompiling, {count}{reasons}{said}")
             case events.Retried():
                 self._tell("retries", f"{event.where}: try {event.tries} failed: {event.reason}")
             case events.Interpreted():

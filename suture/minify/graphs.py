@@ -14,7 +14,7 @@ import torch
 import torch.fx
 
 from suture import backends, repro
-from suture.errors import UserError
+from suture.errors import InvalidBackend, UserError
 from suture.minify.found import Minified, kind_of
 from suture.torch_private import minifier
 
@@ -22,8 +22,15 @@ from suture.torch_private import minifier
 def minified(names: dict[str, Any], path: Path) -> Minified:
     """Reduce the graph of a script, of which these are the names; UserError if it does not fail."""
     module, inputs = torch.fx.symbolic_trace(names["Region"]()), names["inputs"]()
-    name = names["BACKEND"]
-    compiler = backends.lookup(name)
+    given = names["BACKEND"]
+    name = given if isinstance(given, str) else given.__name__
+    try:
+        compiler = backends.lookup(given)
+    except InvalidBackend as error:
+        raise UserError(
+            f"{path} needs the backend {name!r}, which only the program has that made the script: "
+            f"let BACKEND in it be the function, or import what registers it there"
+        ) from error
     error = _failure(compiler, module, inputs)
     if error is None:
         raise UserError(f"{path} does not fail: backend {name!r} compiles its graph and runs it")
@@ -35,7 +42,7 @@ def minified(names: dict[str, Any], path: Path) -> Minified:
 
     graph, kept = minifier.minified(copy.deepcopy(module), inputs, fails)
     kept = _smaller(graph, kept, fails)
-    text = repro.graph_script(graph, kept, name, error)
+    text = repro.graph_script(graph, kept, name, compiler, error)
     return Minified(text, error, _operations(module), _operations(graph), "operations")
 
 

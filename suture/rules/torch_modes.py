@@ -17,6 +17,11 @@ special(
 )
 special("torch._dynamo.graph_break", "graph_break", because="the program asks for a break here")
 special(
+    "torch._dynamo.comptime._Comptime.__call__",
+    "comptime",
+    because="runs a function of the program while the line is compiled",
+)
+special(
     "torch._dynamo.skip_frame torch._dynamo.decorators.skip_frame",
     "skip_frame",
     because="the program asks that Python runs this frame",

@@ -20,7 +20,14 @@ from suture.runtime.interpret import (
     must_raise,
 )
 from suture.runtime.operations import OPERATIONS, Operation
-from suture.runtime.tracebacks import VARIANT, clean_traceback, is_variant, relocated, set_context
+from suture.runtime.tracebacks import (
+    VARIANT,
+    clean_traceback,
+    is_variant,
+    keep_alive,
+    relocated,
+    set_context,
+)
 
 __all__ = [
     "OPERATIONS",
@@ -36,6 +43,7 @@ __all__ = [
     "entry_chain",
     "interpret",
     "is_variant",
+    "keep_alive",
     "must_raise",
     "relocated",
     "resumed_chain",

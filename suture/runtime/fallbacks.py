@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from suture import _core, config, stance, switches
-from suture.runtime.points import PointData, Variant
+from suture.runtime.points import PointData, Variant, took
 
 
 def restore(point: Any, variant: Variant) -> None:
     """A fallback is one of its point's again."""
-    point.data.fallbacks.remove(variant)
+    if not took(point.data.fallbacks, variant):
+        return  # another thread was faster
     point.data.variants.append(variant)
     point.add(variant.function, variant.program, variant.general)
 
@@ -49,7 +50,7 @@ def fallback_for(unit: Any, point: Any, state: tuple[Any, ...], compiling: bool)
 
 
 def watch(
-    seen: Any, unit: Any, point: Any, variant: Variant, drop: Callable[[Any, Variant], None]
+    seen: Any, unit: Any, point: Any, variant: Variant, drop: Callable[[Any, Variant], bool]
 ) -> None:
     """Let a variant tell how the branch goes that it ends with, if the branch may be expected to go
     one way later. When that is steady the variant is made a fallback, and the next call makes one
@@ -63,8 +64,7 @@ def watch(
         at, ending = ref(), own()
         if not branches.saw(seen.position, truth) or at is None or ending is None:
             return
-        if ending in at.data.variants and branches.may_speculate():
-            drop(at, ending)
+        if ending in at.data.variants and branches.may_speculate() and drop(at, ending):
             at.data.fallbacks.append(ending)
 
     seen.tell = tell

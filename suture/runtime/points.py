@@ -124,3 +124,13 @@ class Compiler(Protocol):
     def configure(self, backend: Any) -> Any:
         """The backend that `compile(backend=backend)` means."""
         ...
+
+
+def took(place: Any, what: Any) -> bool:
+    """Take something out of a list or a point; whether it was there. Of threads that try at once,
+    one is told that it took it: both remove in one step."""
+    try:
+        place.remove(what)
+    except ValueError:
+        return False
+    return True

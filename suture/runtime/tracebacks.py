@@ -6,6 +6,8 @@ import os
 import types
 from typing import Any
 
+from suture import _core
+
 _HERE = os.path.dirname(__file__)
 OWN = tuple(os.path.join(_HERE, name) for name in ("operations.py", "async_operations.py"))
 VARIANT = "<suture "  # how the qualified names of variants begin
@@ -48,6 +50,23 @@ def clean_traceback(exc: BaseException) -> None:
             break
         entry = entry.tb_next
     exc.__traceback__ = entry
+
+
+def keep_alive(
+    exc: BaseException, code: types.CodeType, space: dict[str, Any], slots: tuple[Any, ...]
+) -> None:
+    """The frame of `code`, which `exc` has passed, ends with these slots: as long as the traceback
+    lives, they do."""
+    entry = exc.__traceback__
+    if entry is None or entry.tb_frame.f_code is not code:
+        return
+    holder = Exception()
+    _core.add_traceback(holder, code, space, entry.tb_lasti, slots)
+    made = holder.__traceback__
+    if made is not None:
+        exc.__traceback__ = types.TracebackType(
+            entry.tb_next, made.tb_frame, entry.tb_lasti, entry.tb_lineno
+        )
 
 
 def set_context(exc: BaseException, handled: BaseException) -> None:

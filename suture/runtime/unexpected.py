@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from suture.runtime.branches import Branches, Position
 from suture.runtime.fallbacks import other_point, restore
 
-Drop = Callable[[Any, Any], None]
+Drop = Callable[[Any, Any], bool]
 
 
 class Expected(NamedTuple):
@@ -53,9 +53,7 @@ def _forget_after(
             # Those behind it were computed for a way that the program did not go.
             _failed(at, variant, failed[0].position, drop, branches)
             return other_point(at, state)
-        known = variant in at.data.variants
-        if known:
-            drop(at, variant)
+        known = drop(at, variant)
         if at.data.history is not None:  # of a variant from the cache there is none
             at.data.history.unexpected([(one.position, one.kept) for one in failed])
         elif not known:
@@ -69,9 +67,8 @@ def _failed(point: Any, variant: Any, position: Any, drop: Drop, branches: Branc
     """A branch did not go as in earlier calls. If it is given up, the variant goes, and those that
     end at the branch come back."""
     data = point.data
-    if not branches.failed(position) or variant not in data.variants:
+    if not branches.failed(position) or not drop(point, variant):
         return
-    drop(point, variant)
     for kept in [v for v in data.fallbacks if v.ends_at == position]:
         restore(point, kept)
 

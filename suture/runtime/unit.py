@@ -23,7 +23,7 @@ from suture.runtime.builtins_check import builtins_replaced
 from suture.runtime.chain import Chain, chain_key, entry_chain, resumed_chain, where
 from suture.runtime.fallbacks import fallback_for
 from suture.runtime.family import family_of
-from suture.runtime.points import Compiler, Options, PointData, Variant
+from suture.runtime.points import Compiler, Options, PointData, Variant, took
 from suture.torch_private import thread_state
 from suture.torch_private.graph_modules import forget_source
 from suture.torch_private.torchdynamo import hide
@@ -43,7 +43,6 @@ class Unit:
         self.code = code
         self.family = family_of(code, options.key())
         self.module = weakref.ref(module) if module is not None else _nothing
-        self.family.join(self, module)
         self.points: dict[Any, Any] = {}
         self.overworked = 0  # regions that ended because tracing them took too much
         self.empty_regions = 0  # regions without an operation; -1 once there was one with some
@@ -54,6 +53,8 @@ class Unit:
         self.branches = Branches()
         self.shipped: Any = None  # what `suture.load` read for it
         self.plain: dict[int, Any] = {}  # implicit code that has nothing to capture
+        # Other threads find it from here on, so it is whole.
+        self.family.join(self, module)
         ALL.add(self)
 
     # ---- points
@@ -214,14 +215,17 @@ def _is_compiling() -> bool:
     return getattr(COMPILING, "on", False)
 
 
-def drop(point: Any, variant: Variant) -> None:
-    """Take a variant out of its point."""
-    point.data.variants.remove(variant)
+def drop(point: Any, variant: Variant) -> bool:
+    """Take a variant out of its point. False: it is out already, because another thread, or the
+    end of an object that it depends on, came first."""
+    if not took(point.data.variants, variant):
+        return False
     for function in (variant.function, *variant.bound):
-        point.remove(function)
+        took(point, function)
     variant.bound.clear()
     if variant.module is not None:
         forget_source(variant.module)
+    return True
 
 
 def _forget_with(obj: Any, point: Any, variant: Variant) -> None:
@@ -230,10 +234,8 @@ def _forget_with(obj: Any, point: Any, variant: Variant) -> None:
 
     def forget() -> None:
         at = ref()
-        if at is not None and variant in at.data.variants:
-            drop(at, variant)
-        elif at is not None and variant in at.data.fallbacks:
-            at.data.fallbacks.remove(variant)
+        if at is not None and not drop(at, variant):
+            took(at.data.fallbacks, variant)
 
     weakref.finalize(obj, forget).atexit = False
 

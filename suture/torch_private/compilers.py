@@ -31,6 +31,7 @@ import torch
 
 from suture import _core
 from suture.torch_private import guarded_caches, torchdynamo
+from suture.torch_private.releases import release
 from suture.torch_private.table import Topic, is_missing, loaded
 
 NAMES = Topic(
@@ -412,10 +413,22 @@ def _reasons(wrapper: Any, meta: Any) -> Iterator[str]:
     subclasses = (*meta.subclass_inp_meta, *meta.subclass_fw_graph_out_meta)
     if any(isinstance(one, SubclassCreationMeta) for one in subclasses):
         yield TAKEN_APART
-    if getattr(meta, "act_input_indices", None):
+    if _waited_for(meta):
         yield "inputs are waited for"
     if meta.grad_enabled_mutation is not None:
         yield "grad mode changes behind it"
+
+
+def _waited_for(meta: Any) -> Any:
+    """The inputs that AOTAutograd waits for: results of collectives that nobody has waited for. In
+    2.11 these are subclasses that are taken apart. AttributeError if a later torch says it in
+    another way: to take that for none would hand memory to a kernel that is not there yet."""
+    for name in ("act_input_paths", "act_input_indices"):  # since 2.14; before
+        if hasattr(meta, name):
+            return getattr(meta, name)
+    if release() >= (2, 13):
+        raise AttributeError("act_input_paths")
+    return ()
 
 
 def inductor_call(compiled: Any) -> Callable[..., Any] | None:

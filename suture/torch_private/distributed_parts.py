@@ -213,8 +213,11 @@ def own_rank() -> int | None:
 def group_in_graphs(group: Any) -> Any:
     """What functional operators take for a process group: its name, or where ranks are to share
     one graph the group itself."""
-    shared = getattr(loaded("torch.distributed.config"), "compile_on_one_rank", False)
-    return group if shared else group.group_name
+    for home in ("torch.compiler.config", "torch.distributed.config"):  # since 2.14; before
+        shared = getattr(loaded(home), "compile_on_one_rank", None)
+        if shared is not None:
+            return group if shared else group.group_name
+    return group.group_name
 
 
 def default_store() -> Any:

@@ -14,8 +14,17 @@ NAMES = Topic(
     __name__,
     "running what Inductor compiled in an earlier process",
     "2.11-2.15",
-    {"tensor_data": "torch._C._dynamo.guards._torchinductor_pyobject_tensor_data_ptr"},
+    {
+        "tensor_data": "torch._C._dynamo.guards._torchinductor_pyobject_tensor_data_ptr",
+        "assert_size_stride": "torch._C._dynamo.guards.assert_size_stride",
+    },
 )
+
+
+def __getattr__(name: str) -> Any:
+    return NAMES.get(name)
+
+
 # Modules whose options change what Inductor makes of a graph.
 _CONFIGURED = ("torch._inductor.config", "torch._functorch.config")
 _ADDRESS = "_TORCHINDUCTOR_PYOBJECT_TENSOR_DATA_PTR"

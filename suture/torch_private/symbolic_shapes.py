@@ -7,8 +7,10 @@ of suture.
 from __future__ import annotations
 
 import contextlib
+import linecache
+import logging
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -57,6 +59,24 @@ NAMES = Topic(
 
 def __getattr__(name: str) -> Any:
     return NAMES.get(name)
+
+
+def tell_lines(shape_env: Any, where: Callable[[], tuple[str, int] | None]) -> None:
+    """Let torch's log `dynamic` show the program's line, which `where` knows, with each symbol and
+    each decision. torch looks for it in TorchDynamo's stack, which is empty."""
+    if not logging.getLogger(_SHAPES).isEnabledFor(logging.INFO):
+        return
+    summary = shape_env._get_stack_summary
+
+    def with_line(is_debug: bool = False, framework_loc: str | None = None) -> Any:
+        location, extra = summary(is_debug, framework_loc)
+        at = where()
+        if at is not None and location.maybe_user_loc is None:
+            line = linecache.getline(*at).strip()
+            location = type(location)(framework_loc or "suture", f"{line}  # {at[0]}:{at[1]}")
+        return location, extra
+
+    shape_env._get_stack_summary = with_line
 
 
 def range_constraint(low: int | None, high: int | None) -> Any:
@@ -139,6 +159,12 @@ def symbolic_float(shape_env: Any, value: float, source: Any) -> Any:
     dynamic = NAMES.get("DimDynamic").DYNAMIC
     symbol = shape_env.create_unspecified_symbol(value, source=source, dynamic_dim=dynamic)
     return shape_env.create_symfloatnode(symbol, hint=value, source=source)
+
+
+def is_open(number: Any) -> bool:
+    """Whether a number is a symbol of which no guard says what it is."""
+    kinds = (torch.SymInt, torch.SymFloat)
+    return isinstance(number, kinds) and not number.node.expr.is_number
 
 
 @contextlib.contextmanager

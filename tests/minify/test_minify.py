@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -125,3 +126,54 @@ def test_a_function_that_does_not_fail_is_said_to(function_script, capsys, monke
     monkeypatch.undo()
     assert main(["minify", str(function_script)]) == 2
     assert "does not fail" in capsys.readouterr().err
+
+
+PROGRAM = """
+import torch
+import suture
+
+WORD = "tan"
+
+
+def refuses(node):
+    return node.op == "call_method" and node.target == WORD
+
+
+@suture.backends.register_backend("mine")
+def mine(gm, inputs):
+    if any(refuses(node) for node in gm.graph.nodes):
+        raise RuntimeError("no " + WORD)
+    return gm.forward
+
+
+class Object:
+    def __call__(self, gm, inputs):
+        return mine(gm, inputs)
+
+
+def fn(x, y):
+    return (x.sin() + y).tan() * 2
+
+
+for backend in (mine, "mine", Object()):
+    suture.reset()
+    suture.compile(fn, backend=backend)(torch.ones(4, 4), torch.ones(4))
+"""
+
+
+def test_a_backend_of_the_program_goes_into_the_script(tmp_path, capsys):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    repros = tmp_path / "repros"
+    subprocess.run(
+        [sys.executable, str(tmp_path / "program.py")], check=True, capture_output=True,
+        env={**os.environ, "SUTURE_REPRO_DIR": str(repros)},
+    )  # fmt: skip
+    function, name, made = sorted(repros.glob("graph_*.py"))
+    for script in (function, name):
+        assert main(["minify", str(script)]) == 0
+        assert "1 of 4 operations, still RuntimeError" in capsys.readouterr().out
+        small = script.with_name(f"{script.stem}_min.py")
+        run = subprocess.run([sys.executable, str(small)], capture_output=True, text=True)
+        assert run.stderr.rstrip().endswith("RuntimeError: no tan")
+    assert main(["minify", str(made)]) == 2
+    assert "needs the backend 'Object', which only the program has" in capsys.readouterr().err

@@ -64,10 +64,7 @@ def _():
     words.test_patch_dynamo_config_that_changes_an_option_holds_for_what_follows()
 
 
-@row("`torch._dynamo.comptime`")
-def _():
-    with pytest.MonkeyPatch.context() as patch:
-        words.test_comptime_is_named_once_and_does_what_it_does_in_eager(patch)
+CHECKS["`torch._dynamo.comptime`"] = words.test_comptime_runs_while_compiling
 
 
 @row("other marks: `mark_static`, `maybe_mark_dynamic`, `mark_unbacked`, `mark_static_address`")

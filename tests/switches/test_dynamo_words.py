@@ -187,22 +187,21 @@ def test_bytecode_hooks_are_never_called():
     handle.remove()
 
 
-def test_comptime_is_named_once_and_does_what_it_does_in_eager(monkeypatch):
+def test_comptime_runs_while_compiling():
     from torch._dynamo.comptime import comptime
-
-    from suture.compiler.calls import torchdynamo_words
-
-    monkeypatch.setattr(torchdynamo_words, "_told", set())
-    said = []
-    monkeypatch.setattr(logging.getLogger("suture.rules"), "warning", lambda *a: said.append(a))
 
     def fn(x):
         comptime.force_static(x.size(0))
         comptime.graph_break()
-        comptime(lambda ctx: ctx.print_graph())
+        comptime(lambda ctx: COMPILED.append(repr(ctx.get_local("x"))))
         return x * x.size(0)
 
+    COMPILED.clear()
     graphs = Graphs()
-    compiled = torch.compile(fn, backend=graphs, dynamic=True)
-    assert torch.equal(compiled(X), X * 3)
-    assert len(graphs) == 1 and len(said) == 1
+    compiled = torch.compile(fn, backend=graphs, dynamic=False)
+    assert torch.equal(compiled(X), X * 3) and torch.equal(compiled(X), X * 3)
+    assert len(graphs) == 1 and COMPILED == ["Tensor(float32[3] cpu)"]
+    assert [b.number for b in suture.stats().breaks] == ["GB0030"]
+
+
+COMPILED: list[str] = []

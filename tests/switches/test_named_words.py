@@ -126,6 +126,40 @@ def test_hints_of_sizes_reach_torchs_shapes():
     assert 42 in shapes.var_to_hint_override.values()
 
 
+@pytest.mark.parametrize("fullgraph", [False, True])
+def test_a_wrong_hint_is_torchs_error(fullgraph, caplog):
+    hint = needs(torch._dynamo, "override_optimization_hint")
+
+    def of_a_text(x):
+        hint(x.sum().item(), "four")
+        return x + 1
+
+    def of_a_tensor(x):
+        hint(x, 4)
+        return x + 2
+
+    for fn, text in ((of_a_text, "expects val to be an int"), (of_a_tensor, "or int, got")):
+        with pytest.raises(TypeError, match=text):
+            torch.compile(fn, backend="eager", fullgraph=fullgraph)(X.long())
+    assert "GB2090" not in caplog.text
+
+
+def test_a_hint_that_torch_refuses_of_a_symbol_is_a_break(caplog):
+    hint = needs(torch._dynamo, "override_optimization_hint")
+
+    def fn(x):
+        n = x.sum().item()
+        hint(n + 1, 42)
+        return x * n
+
+    compiled = torch.compile(fn, backend="eager")
+    assert torch.equal(compiled(X.long()), fn(X.long()))
+    assert [found.number for found in suture.stats().breaks] == ["GB0007"]
+    assert "GB2090" not in caplog.text
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="expects a single unbacked symbol"):
+        torch.compile(fn, backend="eager", fullgraph=True)(X.long())
+
+
 @torch._dynamo.patch_dynamo_config(verify_correctness=True)
 def verified(x):
     return x * 2

@@ -124,16 +124,17 @@ def test_tlparse_reads_a_run(tmp_path):
     assert "stepping" in next(iter(some("compilation_metrics")))
 
 
-@pytest.mark.filterwarnings("ignore:.*Profiler clears events")  # said where there is a GPU
 def test_the_profiler_shows_regions_while_it_runs():
     fn = torch.compile(breaking, backend="eager")
     fn(torch.ones(2))
-    with torch.profiler.profile() as seen:
+    # acc_events: without it some releases warn, once in a process
+    with torch.profiler.profile(acc_events=True) as seen:
         fn(torch.ones(2))
         fn(torch.ones(2))
     regions = [e.name for e in seen.events() if e.name.startswith("Torch-Compiled Region: ")]
     assert len(regions) == 4 and all("breaking" in name for name in regions)
-    with pytest.raises(ValueError, match="from the program"), torch.profiler.profile():
+    profile = torch.profiler.profile(acc_events=True)
+    with pytest.raises(ValueError, match="from the program"), profile:
         torch.compile(raising, backend="eager")(torch.ones(2))
 
 
@@ -152,7 +153,9 @@ LOGGING = PROGRAM.replace("suture.install()\n", "suture.install()\n{}\n")
         ("recompiles", "suture.recompiles"),
         ("guards", "suture.guards"),
         ("graph_code", "suture.graphs"),
+        ("graph_sizes", "suture.graphs"),
         ("bytecode", "suture.code"),
+        ("trace_source", "suture.trace"),
         ("+dynamo", "suture.recompiles"),
     ],
 )
@@ -162,6 +165,38 @@ def test_torch_logs_mean_ours(topics, wanted):
     others = {"suture.breaks", "suture.guards", "suture.graphs", "suture.code"} - {wanted}
     if topics != "+dynamo":
         assert not [name for name in others if f"[{name}]" in told]
+
+
+def test_the_log_of_recompilations_says_what_changed():
+    told = logged("", TORCH_LOGS="recompiles")
+    assert "in stepping: recompiling, 1 variant did not fit\n" in told
+    assert "was 2, is 3" in told
+
+
+SIZES = """
+import torch, suture
+suture.install()
+
+def doubled(x):
+    return x * 2 if x.size(0) > 2 else x
+
+torch.compile(doubled, backend="eager", dynamic=True)(torch.ones(3))
+"""
+
+
+def test_the_log_of_sizes_has_the_programs_lines():
+    told = run(SIZES, ("TORCH_LOGS", "dynamic")).stderr
+    (decided,) = [line for line in told.splitlines() if "[guard added]" in line]
+    assert "return x * 2 if x.size(0) > 2 else x  # " in decided and "script.py:6" in decided
+
+
+@pytest.mark.parametrize(
+    ("topic", "backend"), [("output_code", "inductor"), ("aot_graphs", "aot_eager")]
+)
+def test_topics_about_what_works_below_capture_are_torchs_own(topic, backend):
+    program = SIZES.replace("eager", backend)
+    told = run(program, ("TORCH_LOGS", topic)).stderr
+    assert f"[__{topic}]" in told and "[suture" not in told
 
 
 def test_set_logs_of_torch_means_ours():

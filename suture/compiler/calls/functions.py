@@ -19,7 +19,7 @@ from suture.compiler.calls import library_methods as library
 from suture.compiler.calls import regions, unmodelled
 from suture.compiler.calls.arguments import refused_function
 from suture.compiler.calls.library_iterators import call_itertools, is_of_itertools
-from suture.compiler.calls.torchdynamo_words import refuse_forbidden, tell_comptime
+from suture.compiler.calls.torchdynamo_words import refuse_forbidden
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING, find_in_mro
 from suture.compiler.language.exceptions import native_exception
@@ -119,7 +119,6 @@ def call_function(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]
     if by_code is not None:
         return by_code(trace, fn, args, kwargs)
     verdict = rules.lookup(real)
-    tell_comptime(real)
     if verdict.kind is rules.INLINE and verdict.target is None:
         return inline(trace, fn, args, kwargs)
     return by_verdict(trace, verdict, real, fn, args, kwargs)

@@ -48,6 +48,7 @@ class Emitted:
     caller: Caller | None = None  # the way into the graph
     inner: Caller | None = None  # the same, where no `__torch_function__` is called around it
     watch: Watch | None = None  # is told how the branch on data goes that the variant ends with
+    reached: list[Any] = field(default_factory=list)  # points it may jump to, and symbols there
     name: str = ""
     replaces: tuple[Any, int] | None = (
         None  # the code object and the instruction where its region starts
@@ -106,7 +107,7 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     parameters = writer.namespace.get(PARAMETERS)
     namespace, handler = writer.namespace, checks.handler
     made = Emitted(function, source, module, inputs, namespace, statics, handler, parameters)
-    made.watch = leaving.watch
+    made.watch, made.reached = leaving.watch, leaving.reached
     made.name, made.replaces, made.described = name, (caller.code.code, index), writer.described
     return made
 

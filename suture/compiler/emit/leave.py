@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import types
-import weakref
 from typing import Any
 
 import torch
@@ -13,61 +11,23 @@ from suture.breaks import Break, calls, control_flow
 from suture.bytecode import CANONICAL, Instruction, iterator_slots
 from suture.compiler.capture import Again, Capture, Interpret, Return, Run, Yield
 from suture.compiler.core import Frame
+from suture.compiler.emit.lasting import needed
 from suture.compiler.emit.writer import Writer
 from suture.compiler.emitting import Emitter
-from suture.compiler.objects import NULL, Constant, Generator, Symbol, Tensor
-from suture.compiler.outside.namespaces import looks_at_locals
+from suture.compiler.interpreter.lines import raises_again
+from suture.compiler.language.dropped import waits
+from suture.compiler.objects import NULL, Constant, Symbol, Tensor
 from suture.compiler.torch.expected_rows import mask_of
 from suture.inference_mode import set_inference
 from suture.rules.strictness import switch
-from suture.runtime import OPERATIONS, FrameSpec, clean_traceback
+from suture.runtime import OPERATIONS, FrameSpec, clean_traceback, keep_alive
 from suture.runtime.checks import RowsWatch, Watch
 from suture.runtime.operations import STOP
-from suture.runtime.reads import is_empty_cell
 from suture.torch_private import distributed_parts, thread_state
+from suture.torch_private.symbolic_shapes import is_open
 
 # Names that mean that it matters how long the frame keeps its variables alive.
 _WATCHERS = frozenset({"ref", "proxy", "finalize"})
-
-
-def _needed(frame: Frame, index: int) -> set[int]:
-    """The slots of a frame that goes on at an instruction which must keep their values."""
-    if _is_watched(frame):
-        return {i for i, value in enumerate(frame.locals) if value is not None}
-    waiting = (i for i, value in enumerate(frame.locals) if _waits(value))
-    return {*frame.code.live(index), *waiting}
-
-
-def _is_watched(frame: Frame) -> bool:
-    """Whether the frame names a function that looks at the local variables of its caller."""
-    held = [frame.fn.globals.get(name) for name in frame.code.code.co_names]
-    for value in frame.locals:
-        value = getattr(value, "contents", value)
-        held += [getattr(value, "fn", None), getattr(value, "value", None)]
-    fn = getattr(frame.fn, "fn", None)
-    cells = fn.__closure__ or () if isinstance(fn, types.FunctionType) else ()
-    held += [cell.cell_contents for cell in cells if not is_empty_cell(cell)]
-    return any(map(looks_at_locals, held))
-
-
-def _waits(value: object) -> bool:
-    """Whether a local variable holds an object that does something when it is freed, which is when
-    the frame ends and not before: a generator that has begun, an open file, a temporary folder."""
-    if isinstance(value, Generator):
-        return value.started and value.frame is not None
-    real = getattr(value, "value", None)
-    if type(real) is types.CellType:
-        real = None if is_empty_cell(real) else real.cell_contents
-    kind = type(real)
-    if real is None or issubclass(kind, _LASTING):
-        return False
-    if issubclass(kind, types.GeneratorType) or hasattr(kind, "__del__"):
-        return True
-    return bool(kind.__weakrefoffset__) and weakref.getweakrefcount(real) > 0
-
-
-# Objects whose end nobody waits for, though there may be weak references to them.
-_LASTING = (torch.Tensor, torch.nn.Module, types.FunctionType, types.ModuleType, type)
 
 
 class Raw:
@@ -117,9 +77,17 @@ def _branch_on_data(exit: Run, frame: Frame, inputs: list[Any]) -> int | None:
     return at if told and any(isinstance(v, (Symbol, Tensor)) for v in inputs) else None
 
 
-def _raises_again(inst: Instruction) -> bool:
-    """A bare `raise`: the exception has passed this frame already, so it gets no new entry."""
-    return bool(inst.op == "RAISE_VARARGS" and inst.val == 0)
+def _changing(state: list[Any]) -> dict[int, frozenset[int] | None]:
+    """What is a symbol in a state, by its place: which sizes of a tensor are; None: the number."""
+    found: dict[int, frozenset[int] | None] = {}
+    for at, value in enumerate(state):
+        if isinstance(value, Symbol) and is_open(value.value):
+            found[at] = None
+        elif isinstance(value, Tensor) and value.cls is torch.Tensor:
+            sizes = frozenset(i for i, n in enumerate(value.value.shape) if is_open(n))
+            if sizes:
+                found[at] = sizes
+    return found
 
 
 def _tuple(texts: list[str]) -> str:
@@ -134,6 +102,7 @@ class Leaving:
         self.capture = capture
         self.points = points
         self.watch: Watch | None = None
+        self.reached: list[tuple[Any, dict[int, frozenset[int] | None]]] = []
 
     def write(self) -> None:
         exit = self.capture.exit
@@ -193,7 +162,7 @@ class Leaving:
         self, frame: Frame, index: int, stack: list[Any], waiting: bool
     ) -> tuple[FrameSpec, list[Any]]:
         code = frame.code
-        live = _needed(frame, index)
+        live = needed(frame, index)
         if waiting:
             handler = code.instructions[index - 1].handler
             if handler is not None:
@@ -231,6 +200,8 @@ class Leaving:
             specs.append(spec)
             state += values
         point = self.points(tuple(specs), interpret, raises)
+        if not interpret:
+            self.reached.append((point, _changing(state)))
         name = self.writer.constant(
             point,
             f"point_{frames[-1].code.line(min(index, len(frames[-1].code.instructions) - 1))}",
@@ -256,7 +227,7 @@ class Leaving:
     def _to_generator(self, inst: Instruction, offset: int, stack: list[Any]) -> None:
         """The generator's own frame goes on in CPython, which yields or returns."""
         writer, frame = self.writer, self.capture.frames[0]
-        live = _needed(frame, inst.index)
+        live = needed(frame, inst.index)
         slots = [self._text(v) if i in live else "UNBOUND" for i, v in enumerate(frame.locals)]
         handled = "None"
         if frame.code.handled(inst.index):
@@ -270,6 +241,10 @@ class Leaving:
     def _interpret(self, exit: Interpret) -> None:
         frames = self.capture.frames
         frame = frames[-1]
+        again = frame.code.instructions[frame.ip]
+        if exit.raises and again.handler is None and raises_again(again):
+            exc = frame.stack[-1] if again.op == "RERAISE" else frame.handled
+            self._keep(frame, self._text(exc))
         if len(frames) == 1 or exit.raises:
             self.writer.line(self._jump(frames, frame.ip, frame.stack, True, exit.raises))
             return
@@ -285,7 +260,7 @@ class Leaving:
         name of what it returned."""
         writer, code = self.writer, frame.code
         result = writer.fresh("result")
-        live = _needed(frame, frame.ip)
+        live = needed(frame, frame.ip)
         slots = [self._text(v) if i in live else "UNBOUND" for i, v in enumerate(frame.locals)]
         offset, nulls = code.entry_of(frame.ip)
         stack = [self._text(v) for v in frame.stack] + ["UNBOUND"] * nulls
@@ -389,11 +364,15 @@ class Leaving:
         depth, at = len(frames), inst
         while True:
             frame = frames[depth - 1]
-            again = at is inst and _raises_again(inst)
-            if not again and (at.handler is not None or depth > 1):
+            again = at is inst and raises_again(inst)
+            held = self._held(frame) if at.handler is None else None
+            if again:
+                self._keep(frame, "exc", "    ")
+            elif at.handler is not None or depth > 1:
                 code = writer.constant(frame.code.code, "code")
                 space = writer.constant(frame.fn.globals, "globals")
-                writer.line(f"    {add}(exc, {code}, {space}, {at.lasti})")
+                texts = [code, space, str(at.lasti), *([held] if held else [])]
+                writer.line(f"    {add}(exc, {', '.join(texts)})")
             if at.handler is not None:
                 self._to_handler(frames[:depth], at)
                 return
@@ -408,12 +387,30 @@ class Leaving:
         """No frame handles the exception: CPython takes it out through the outermost one."""
         writer = self.writer
         leave = writer.constant(_core.leave, "leave")
-        slots = writer.constant((_core.UNBOUND,) * len(frame.code.localsplus), "unbound")
+        slots = self._held(frame)
+        if slots is None:
+            slots = writer.constant((_core.UNBOUND,) * len(frame.code.localsplus), "unbound")
         fn = "None" if frame.resumed else self._text(frame.fn)
-        if _raises_again(inst):  # CPython does, with the exception as the one being handled
+        if raises_again(inst):  # CPython does, with the exception as the one being handled
             writer.line(f"    return {leave}({inst.offset}, {slots}, (), {fn}, None, exc)")
         else:
             writer.line(f"    return {leave}({inst.lasti}, {slots}, (), {fn}, exc)")
+
+    def _held(self, frame: Frame) -> str | None:
+        """The slots of a frame that an exception leaves, as far as somebody waits for their end:
+        the traceback keeps them. None if there are none."""
+        if not any(map(waits, frame.locals)):
+            return None
+        return _tuple([self._text(v) if waits(v) else "UNBOUND" for v in frame.locals])
+
+    def _keep(self, frame: Frame, exc: str, indent: str = "") -> None:
+        """An exception that has passed the frame leaves it: its entry there gets what is held."""
+        held = self._held(frame)
+        if held is not None:
+            keep = self.writer.constant(keep_alive, "keep_alive")
+            code = self.writer.constant(frame.code.code, "code")
+            space = self.writer.constant(frame.fn.globals, "globals")
+            self.writer.line(f"{indent}{keep}({exc}, {code}, {space}, {held})")
 
     def _to_handler(self, frames: list[Any], inst: Any) -> None:
         frame, handler = frames[-1], inst.handler

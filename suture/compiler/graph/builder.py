@@ -105,6 +105,7 @@ class GraphBuilder:
         self.shape_env.guards = self.decisions
         # `decisions` know the user's line; to find it torch imports torch.export and AOTAutograd.
         self.shape_env._get_user_frame = sys._getframe
+        symbolic_shapes.tell_lines(self.shape_env, lambda: self.decisions.where())
         self.fake = watched_mode(
             shape_env=self.shape_env, allow_non_fake_inputs=False, export=False
         )

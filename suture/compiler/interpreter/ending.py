@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from suture.compiler.capture import Exit, Return
+from suture.compiler.capture import Again, Exit, Return
+from suture.compiler.core import Trace
 from suture.compiler.graph import GraphBuilder
+from suture.compiler.language.dropped import dropped_object
 from suture.compiler.plan import Plan, Retry
 
 
@@ -29,6 +31,14 @@ class Stopped(Exception):
     def __init__(self, exit: Any) -> None:
         super().__init__()
         self.exit = exit
+
+
+def stop_at_drop(trace: Trace) -> None:
+    """End the region if the last instruction has dropped an object at whose end something happens:
+    the variant holds what it was given until it is left."""
+    reason = dropped_object(trace)
+    if reason is not None:
+        raise Stopped(Again(reason))
 
 
 def needs_sizes(plan: Plan, exit: Exit) -> Retry | None:

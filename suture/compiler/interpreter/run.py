@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from suture import _core, config
+from suture import _core
 from suture.breaks import Break, Leaves, calls, internal
 from suture.bytecode import Code, Instruction, decode
 from suture.compiler import abstract
@@ -16,11 +16,24 @@ from suture.compiler.abstract import implements
 from suture.compiler.capture import Again, Capture, Exit, Interpret, Return, Run, Yield
 from suture.compiler.core import Frame, Handling, Mark, Modes, Pending, Region, Trace, Value
 from suture.compiler.graph import Span, sizes_from_zero
-from suture.compiler.interpreter.ending import Restart, Stopped, Uncaught, all_guards, needs_sizes
+from suture.compiler.interpreter.ending import (
+    Restart,
+    Stopped,
+    Uncaught,
+    all_guards,
+    needs_sizes,
+    stop_at_drop,
+)
+from suture.compiler.interpreter.limits import turned, weigh
 from suture.compiler.interpreter.lines import loop_slots, raises_again
 from suture.compiler.interpreter.locations import span_now, stack_trace, where_now
 from suture.compiler.interpreter.opcodes.table import HANDLERS
-from suture.compiler.language.dropped import close_at_end, close_dropped, leave_frames
+from suture.compiler.language.dropped import (
+    close_at_end,
+    close_dropped,
+    leave_frames,
+    watch_objects,
+)
 from suture.compiler.language.exceptions import Ambient
 from suture.compiler.language.generators import generator_returns, wrap_frame_function
 from suture.compiler.library.strictness import Strictness
@@ -80,6 +93,7 @@ def _load(trace: Trace, state: tuple[Any, ...]) -> None:
         part = [Lazy(state[i], trace.region.slots[i]) for i in range(at, at + spec.size)]
         at += spec.size
         frames.append(_load_frame(trace, spec, part, depth))
+        watch_objects(trace, part[1:])
     frames.reverse()
     for outer, inner in itertools.pairwise(frames):
         if type(inner.handled) is Ambient:  # what its caller handles
@@ -287,20 +301,22 @@ def run_frames(trace: Trace, base_depth: int) -> Any:
                     raise Stopped(trace.region.plan.stop.exit)
             trace.progress.work += 1
             if trace.progress.work > trace.progress.allowed:
-                _weigh(trace)
+                weigh(trace)
             try:
                 execute(trace, frame, inst)
             except Raised as raised:
                 if not unwind(trace, raised.exception, base_depth):
                     raise
             if frame.ip <= inst.index:
-                _turn(trace, frame)
+                turned(trace, frame)
             result, trace.progress.result = trace.progress.result, None
             if trace.handling.waiting:
                 del frame  # it may be the last that knows of them
                 _drop(trace, inst, result)
             if result is not None:
                 return result
+            if trace.handling.lasting and base_depth == 0:
+                stop_at_drop(trace)
     finally:
         trace.progress.base_depth = saved
 
@@ -319,23 +335,6 @@ def _drop(trace: Trace, inst: Instruction, result: Any) -> None:
         exit = Run(inst, run, reason) if run else Interpret(False, reason)
         why = f"closing a generator that is dropped here: {reason}"
         raise Restart(trace.progress.step, exit, why) from None
-
-
-def _turn(trace: Trace, frame: Frame) -> None:
-    """A jump back: a loop that takes too many turns is left at the next chance."""
-    key = (id(frame), frame.ip)
-    turns = trace.progress.jumps_back[key] = trace.progress.jumps_back.get(key, 0) + 1
-    if turns > config.unroll_limit:
-        trace.progress.limit_reached = Break(internal.UNROLL_LIMIT, count=str(config.unroll_limit))
-
-
-def _weigh(trace: Trace) -> None:
-    """Much has been traced: more than what was captured is worth?"""
-    trace.progress.allowed = trace.progress.allowance + _PER_OPERATION * trace.graph.ops
-    if trace.progress.work > trace.progress.allowed:
-        trace.progress.limit_reached = Break(
-            internal.TRACE_LIMIT, count=str(trace.progress.work), operations=str(trace.graph.ops)
-        )
 
 
 def is_overworked(trace: Trace) -> bool:
@@ -488,7 +487,5 @@ def _call_step(frame: Frame) -> int:
     assert frame.call is not None
     return frame.call[0]
 
-
-_PER_OPERATION = 500  # instructions that one operation of the graph accounts for
 
 __all__ = ["new_trace", "run_region"]

@@ -1,16 +1,22 @@
-"""Generators that the program has dropped in the midst of their elements: their blocks are left."""
+"""What the program has dropped: generators in the midst of their elements, whose blocks are left,
+and objects from outside at whose end something happens, where the region ends."""
 
 from __future__ import annotations
 
 import gc
 import sys
+import types
+import weakref
 from typing import Any
 
-from suture.breaks import Break, control_flow
+import torch
+
+from suture.breaks import Break, control_flow, objects
 from suture.compiler.abstract import implements
 from suture.compiler.core import Handling, Modes, Numbers, Outside, Progress, Region, Trace, Value
 from suture.compiler.objects import Generator, Raised, generator, made_weakref
 from suture.compiler.objects.made_weakref import MadeReference
+from suture.runtime.reads import is_empty_cell
 
 _OF_GETREFCOUNT = 1  # what it is asked about is its argument
 _OWN_REFERENCES = 2  # that of the table of waiting generators, and the argument of the caller
@@ -126,3 +132,58 @@ def _reached(roots: list[Any]) -> Any:
 def _is_part_of_values(kind: type) -> bool:
     """Whether objects of a class are values, frames, or what those are made of."""
     return kind.__module__.startswith("suture.compiler.") and kind not in _OF_TRACE
+
+
+def waits(value: object) -> bool:
+    """Whether a local variable holds an object that does something when it is freed, which is when
+    the frame ends and not before: a generator that has begun, an open file, a temporary folder."""
+    if isinstance(value, Generator):
+        return value.started and value.frame is not None
+    real = getattr(value, "value", None)
+    if type(real) is types.CellType:
+        real = None if is_empty_cell(real) else real.cell_contents
+    kind = type(real)
+    if real is None or issubclass(kind, _LASTING):
+        return False
+    if issubclass(kind, types.GeneratorType) or hasattr(kind, "__del__"):
+        return True
+    return bool(kind.__weakrefoffset__) and weakref.getweakrefcount(real) > 0
+
+
+# Objects whose end nobody waits for, though there may be weak references to them.
+_LASTING = (torch.Tensor, torch.nn.Module, types.FunctionType, types.ModuleType, type)
+
+
+def watch_objects(trace: Trace, values: list[Any]) -> None:
+    """Remember the objects that only the state of a point inside of a function may hold: they go
+    when the program drops them, not when the region ends. What the caller of a compiled function
+    passes it holds itself."""
+    if trace.region.chain[0].index == 0 and len(trace.region.chain) == 1:
+        return
+    for value in values:
+        real = getattr(value, "value", None)
+        if isinstance(real, types.CellType) or not waits(value):
+            continue
+        if isinstance(real, types.GeneratorType) or not _is_held(real):
+            trace.handling.lasting.append(real)
+
+
+def _is_held(real: object) -> bool:
+    """Whether something else than states and suture itself holds an object: then it does not end
+    when the program drops what a state holds of it."""
+    return any(_is_holder(type(of)) for of in gc.get_referrers(real))
+
+
+def _is_holder(kind: type) -> bool:
+    ours = kind.__module__.split(".")[0] == "suture"
+    return not ours and kind not in (tuple, types.FrameType)
+
+
+def dropped_object(trace: Trace) -> Break | None:
+    """Why the region ends here: the instruction has dropped an object at whose end something
+    happens. None if it has not."""
+    held = {id(getattr(v, "value", v)) for f in trace.frames for v in (*f.locals, *f.stack)}
+    for real in trace.handling.lasting:
+        if id(real) not in held and id(real) not in _reached([*_kept(trace)]):
+            return Break(objects.FINALIZED_HERE, type=type(real).__name__)
+    return None

@@ -54,13 +54,20 @@ class DeferredWarning:
         name = str(space.get("__name__") or "<string>")
         for action, message, category, module, number in warnings.filters:
             if (
-                (message is None or message.match(self.text))
+                _matches(message, self.text)
                 and issubclass(self.category, category)
-                and (module is None or module.match(name))
+                and _matches(module, name)
                 and number in (0, line)
             ):
                 return action == "error"
         return bool(warnings.defaultaction == "error")  # type: ignore[attr-defined]
+
+
+def _matches(pattern: Any, text: str) -> bool:
+    """Whether a filter's pattern means the text. Those that Python starts with are plain texts."""
+    if pattern is None:
+        return True
+    return bool(pattern == text if type(pattern) is str else pattern.match(text))
 
 
 @handles("warn")

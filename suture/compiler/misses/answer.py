@@ -52,6 +52,10 @@ def answer(unit: Unit, point: Any, state: tuple[Any, ...], compile: Compile) -> 
                     return data.interpreting
                 _prepare(unit, data)
                 variant = compile(unit, point, data, state)
+        except errors.RaisedWhileCompiling as error:
+            if data.chain[0].index:
+                return Throwing(data.chain, error.raised)
+            raise error.raised from None
         except errors.SutureError as error:
             if getattr(error, "number", "") == tensors.FAKE_FAILED.number:
                 # nearly always the program's own error: it is raised by the program

@@ -36,6 +36,7 @@ class History:
         "_of_modules",
         "_plan",
         "_ranks",
+        "_received",
         "_resumed",
         "_schedules",
         "_sizes",
@@ -58,6 +59,7 @@ class History:
         self._changing: set[str] = set()
         self._turned: set[Position] = set()  # branches on what modules keep that went both ways
         self._ranks: dict[str, set[int]] = {}
+        self._received: dict[str, frozenset[int]] = {}  # sizes that are symbols in another region
         self._schedules: dict[str, set[Any]] = {}  # steps at which regions had schedules in them
         self._forms: dict[str, set[Any]] = {}
         self._spec: dict[
@@ -105,6 +107,16 @@ class History:
     def changes(self, path: str) -> None:
         """What is at `path` changes: a number there is a symbol from the start."""
         self._changing.add(path)
+
+    def receives(self, path: str, sizes: frozenset[int] | None) -> None:
+        """The region before gives a tensor of which these sizes are symbols there, or (None) a
+        number that is one: they are symbols here from the start."""
+        if not _automatic(self._plan):
+            return
+        if sizes is None:
+            self._changing.add(path)
+        else:
+            self._received[path] = self._received.get(path, frozenset()) | sizes
 
     def is_run_as_loop(self, iterator: str) -> None:
         """The point is behind the instruction that takes an element from the iterator at this
@@ -198,7 +210,7 @@ class History:
             moving |= every
         elif config.automatic_dynamic:
             moving |= {i for i, (a, b) in enumerate(zip(before, shape)) if a != b}
-        return set(moving)
+        return moving | (self._received.get(path, frozenset()) & every)
 
     def see(self, values: dict[str, Any]) -> None:
         """Remember the sizes and numbers of a call that was not compiled, by the names of what the

@@ -17,6 +17,7 @@ from typing import Any, TypeGuard
 import torch
 
 from suture.runtime.callers import Caller, Direct, Measured
+from suture.runtime.callers.extern import IMPORTED
 from suture.runtime.store.held import encode_tensor
 from suture.runtime.store.literals import Unstorable
 from suture.torch_private import dtensor_parts, inductor_code
@@ -82,7 +83,7 @@ def _cut_down(text: str, namespace: dict[str, Any]) -> dict[str, Any]:
     tree = ast.Module(_needed(kept), [])
     own = {name for node in tree.body if (name := _target(node)) is not None}
     for part in ast.walk(tree):
-        if isinstance(part, ast.Name) and part.id in theirs - own - {"extern_kernels"}:
+        if isinstance(part, ast.Name) and part.id in theirs - own - {"extern_kernels", *IMPORTED}:
             raise Unstorable(f"the code calls {part.id} of Inductor")
     made = {"kernels": kernels, "launched": launched, "constants": constants}
     made["meshes"] = _meshes(tree, namespace)

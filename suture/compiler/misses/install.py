@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from suture.compiler.capture import Capture
+from suture.compiler.misses.history import history_of
+from suture.runtime.chain import slot_names
 from suture.runtime.fallbacks import watch
-from suture.runtime.points import Variant
+from suture.runtime.points import PointData, Variant
+from suture.runtime.sources import slot
 from suture.runtime.unexpected import Expected, expect
 from suture.runtime.unit import Unit, drop
 
@@ -34,9 +37,19 @@ def install(unit: Unit, point: Any, capture: Capture, emitted: Any, program: Any
     if emitted.checks is not None:
         checks = [expectation(check) for check in capture.checks]
         expect(emitted.checks, checks, unit, point, variant, drop)
+    for reached, symbols in emitted.reached:
+        if symbols:
+            _tell(unit, reached.data, symbols)
     if emitted.watch is not None:
         watch(emitted.watch, unit, point, variant, drop)
     return variant
+
+
+def _tell(unit: Unit, data: PointData, symbols: dict[int, Any]) -> None:
+    """What is a symbol where a region ends changes at the point where the next one begins."""
+    names, history = slot_names(data.chain), history_of(unit, data)
+    for at, sizes in symbols.items():
+        history.receives(slot(at, names[at]).path(), sizes)
 
 
 def expectation(check: Any) -> Expected:

@@ -33,6 +33,7 @@ from suture.compiler.objects.array import Array, numpy_dtype
 from suture.compiler.objects.array_flat import Flat, set_flat
 from suture.compiler.objects.bound_method import BoundMethod
 from suture.compiler.objects.wraps import WRAPPERS
+from suture.compiler.torch.array_agreement import differs, has_other_numbers, of_one_kind
 from suture.compiler.torch.array_memory import note_position, write_array
 
 _REDUCTIONS = frozenset(["sum", "prod", "max", "min", "mean", "amax", "amin", "argmax", "argmin"])
@@ -77,10 +78,29 @@ def call_numpy(trace: Trace, real: object, args: list[Any], kwargs: dict[str, An
     if isinstance(real, numpy.ufunc) and len(args) > real.nin:
         args, kwargs = args[: real.nin], {**kwargs, "out": Tuple(args[real.nin :])}
     kwargs, out = _array_to_fill(trace, name, kwargs)
-    if not nodes.counterpart(name):
+    if not nodes.counterpart(name) or has_other_numbers(name, args):
         raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy.{name}")
-    made = _array_node(trace, nodes.array_function, [Constant(name), *args], kwargs, name)
-    return _as_numpy_holds(made, name) if out is None else out
+    given = args if name in _OF_SEQUENCES else [_joined(trace, a, name) for a in args]
+    made = _array_node(trace, nodes.array_function, [Constant(name), *given], kwargs, name)
+    made = _as_numpy_holds(made, name) if out is None else out
+    if differs(real, args, kwargs, made):  # type: ignore[arg-type]
+        raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy.{name} of these arguments")
+    return made
+
+
+def _joined(trace: Trace, value: Any, name: str) -> Any:
+    """A list of arrays as the array that NumPy makes of it. torch's NumPy would make it of numbers
+    of Python, which have no dtype."""
+    if isinstance(value, Array) or not _holds_array(trace, value):
+        return value
+    items = [_joined(trace, v, name) for v in value.unpacked(trace)]
+    if not of_one_kind(items):
+        raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy.{name} of unlike arrays")
+    return _array_node(trace, nodes.array_function, [Constant("stack"), List(items)], {}, name)
+
+
+_JOINING = ("concatenate", "stack", "hstack", "vstack", "dstack", "column_stack", "row_stack")
+_OF_SEQUENCES = frozenset([*_JOINING, "ix_", "einsum"])
 
 
 def _as_numpy_holds(made: Any, name: str) -> Any:
@@ -114,7 +134,7 @@ def _array_to_fill(
         kwargs = {**kwargs, "out": out}
     if out is None or (out.is_constant() and out.constant() is None):
         return kwargs, None
-    if not isinstance(out, Array) or out.is_scalar:
+    if not isinstance(out, Array) or out.is_scalar or name in ("modf", "frexp", "divmod"):
         raise Break(arrays.ARRAY_METHOD, method=name)
     write_array(trace, out, name)
     return kwargs, out
@@ -152,13 +172,17 @@ def array_method(
         return abstract.tensor_method(trace, array.tensor, name, [], {})
     if name == "item" and not kwargs:
         return _item(trace, array, args)
-    if not nodes.has_method(name):
+    if not nodes.has_method(name) or has_other_numbers(name, [array, *args]):
         raise Break(arrays.ARRAY_METHOD, method=name)
     target = nodes.array_method
     if name in _CHANGES:
         write_array(trace, array, name)
         target = nodes.array_method_
-    return _array_node(trace, target, [array, Constant(name), *args], kwargs, name)
+    made = _array_node(trace, target, [array, Constant(name), *args], kwargs, name)
+    kind = array.python_type()
+    if target is nodes.array_method and differs(getattr(kind, name), [array, *args], kwargs, made):
+        raise Break(arrays.ARRAY_METHOD, method=name)
+    return made
 
 
 def _item(trace: Trace, array: Array, args: list[Any]) -> Value:
@@ -207,7 +231,7 @@ def _array_operator(trace: Trace, name: str, *operands: Value) -> Any:
     if changes and isinstance(first, Array):
         write_array(trace, first, f"__{name}__")
     dtype = _result_dtype(name, operands)
-    if dtype is None:
+    if dtype is None or has_other_numbers(name, list(operands)):
         raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of these operands")
     if name == "truediv" and dtype == numpy.float64:  # torch divides integers in float32
         operands = tuple(_as_doubles(trace, o) for o in operands)

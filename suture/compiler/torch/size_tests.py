@@ -22,8 +22,6 @@ def _symbolic_shape(
     trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     """torch answers, from the sizes as they are known; what it decides by that is guarded."""
-    if target is symbolic_shapes.has_free_unbacked_symbols:  # of tensors too: of their sizes
-        args = [Constant(a.value) if isinstance(a, Tensor) else a for a in args]
     values = [_plain(trace, a) for a in args]
     named = {k: _plain(trace, v) for k, v in kwargs.items()}
     answer = None
@@ -35,13 +33,22 @@ def _symbolic_shape(
         if isinstance(answer, torch.SymBool):
             return abstract.call_torch(trace, target, args, kwargs)  # asked when the graph runs
         raise unbacked_decision(trace, error) from None
+    except (TypeError, ValueError) as error:
+        if isinstance(error, TypeError) and not any(isinstance(a, Symbol) for a in args[1:]):
+            return abstract.raise_(trace, TypeError, str(error))  # as in eager mode
+        raise Break(  # torch refuses the symbol, and may take the number
+            calls.PYTHON_FUNCTION_RUN,
+            module=target.__module__,
+            qualname=target.__qualname__,
+            reason=str(error),
+        ) from None
     if not is_literal(answer):
         raise Break(calls.C_FUNCTION, function=target.__name__)
     return Constant(answer)
 
 
 def _plain(trace: Trace, variable: Value) -> Any:
-    if isinstance(variable, Symbol):
+    if isinstance(variable, (Symbol, Tensor)):
         return variable.value
     if isinstance(variable, Sequence):
         return tuple(_plain(trace, v) for v in variable.unpacked(trace))

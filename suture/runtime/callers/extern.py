@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 
+from suture.torch_private import inductor_code
+
 
 def bias_addmm(
     bias: torch.Tensor, a: torch.Tensor, b: torch.Tensor, **options: Any
@@ -17,4 +19,18 @@ def bias_addmm(
     return torch.addmm(bias, a, b, **options)
 
 
+def assert_tensor_metadata(
+    tensor: torch.Tensor | None, size: Any, stride: Any, dtype: torch.dtype, name: str
+) -> None:
+    """Raise unless a result of the operation `name`, if it has one, is what the kernels behind it
+    were compiled for."""
+    if tensor is None:
+        return
+    if tensor.dtype != dtype:
+        raise RuntimeError(f"a result of {name} should be of {dtype} and is of {tensor.dtype}")
+    inductor_code.assert_size_stride(tensor, size, stride, name)
+
+
+# Of its table of operations; and what its code imports from it (since torch 2.14).
 REMADE = {"bias_addmm": bias_addmm}
+IMPORTED = {"assert_tensor_metadata": assert_tensor_metadata}

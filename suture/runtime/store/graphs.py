@@ -12,6 +12,7 @@ import torch
 from suture.runtime.callers.aligned import aligned
 from suture.runtime.callers.caller import Run
 from suture.runtime.callers.direct import without_wrapper
+from suture.runtime.callers.extern import IMPORTED
 from suture.runtime.callers.kept_training import trained
 from suture.runtime.callers.spread import around_parts
 from suture.runtime.modes import around
@@ -84,10 +85,9 @@ def _unboxed(run: Run) -> Run:
 
 def _inductor(reading: Reading, data: dict[str, Any]) -> Run:
     """Inductor's code: its libraries are loaded, the operations it names must be there."""
-    namespace: dict[str, Any] = {
-        name: load_kernel(str(files.blob(reading.root, blob)), blob[:-3])
-        for name, blob in data["kernels"].items()
-    }
+    namespace: dict[str, Any] = dict(IMPORTED)
+    for name, blob in data["kernels"].items():
+        namespace[name] = load_kernel(str(files.blob(reading.root, blob)), blob[:-3])
     for name, launch in data["launches"].items():
         path = files.blob(reading.root, launch["blob"])
         namespace[name] = types.SimpleNamespace(run=loaded_kernel(str(path), launch))

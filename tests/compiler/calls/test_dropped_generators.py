@@ -126,6 +126,69 @@ def test_block_is_left_as_in_python(fn):
         assert LOG == expected[1]
 
 
+def raises_behind_a_break(x):
+    made = numbers()
+    x = x + next(made)
+    suture.graph_break()
+    raise ValueError
+
+
+def raises_again_behind_a_break(x):
+    made = numbers()
+    x = x + next(made)
+    try:
+        raise ValueError
+    except ValueError:
+        suture.graph_break()
+        raise
+
+
+def raises_again_from_python(x):
+    made = numbers()
+    x = x + next(made)
+    try:
+        suture.graph_break()
+        int("no number")
+    except ValueError:
+        suture.graph_break()
+        raise
+
+
+def raises_in_a_call(x):
+    return raises_again_from_python(x) + 1
+
+
+def raises_in_a_finally(x):
+    made = numbers()
+    x = x + next(made)
+    try:
+        suture.graph_break()
+        int("no number")
+    finally:
+        suture.graph_break()
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        raises_behind_a_break,
+        raises_again_behind_a_break,
+        raises_again_from_python,
+        raises_in_a_call,
+        raises_in_a_finally,
+    ],
+)
+def test_the_traceback_of_an_exception_keeps_a_generator(fn):
+    compiled = suture.compile(fn, backend="eager")
+    for call in (fn, compiled, compiled):
+        LOG.clear()
+        try:
+            call(X)
+        except ValueError:
+            LOG.append("caught")
+        assert LOG == ["caught", "closed"]
+
+
 def test_mode_of_a_dropped_generator_ends():
     def fn(x):
         for _ in without_gradients():

@@ -191,3 +191,21 @@ def test_another_kind_than_the_ignored_is_given():
     for _ in range(2):
         with pytest.warns(UserWarning, match="shown"):
             compiled(torch.ones(2))
+
+
+def test_the_filters_that_python_starts_with_have_plain_texts():
+    def fn(x):
+        warnings.warn("old", DeprecationWarning, stacklevel=1)
+        return x + 1
+
+    with warnings.catch_warnings():
+        warnings.filters[:] = [
+            ("ignore", None, DeprecationWarning, __name__, 0),
+            ("error", None, Warning, None, 0),
+        ]
+        warnings._filters_mutated()
+        check(fn, torch.ones(2))
+        warnings.filters[0] = ("ignore", None, DeprecationWarning, "another", 0)
+        warnings._filters_mutated()
+        with pytest.raises(DeprecationWarning):
+            suture.compile(fn, backend="eager")(torch.ones(2))

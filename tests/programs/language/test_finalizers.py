@@ -109,7 +109,7 @@ def test_a_derived_class():
     class Deeper(Handle):
         pass
 
-    check(lambda x: x + len(Deeper("d").name), torch.ones(2), breaks=["GB2036"])
+    check(lambda x: x + len(Deeper("d").name), torch.ones(2), breaks=["GB2036", "GB2037"])
 
 
 def test_compiling_keeps_nothing_of_the_first_call():
@@ -137,3 +137,97 @@ def test_compiling_keeps_nothing_of_the_first_call():
     compiled = suture.compile(fn, backend="eager")
     compiled(torch.ones(2))
     assert [ref() for ref in seen] == [None] * len(seen)
+
+
+def deleted(x):
+    handle = Handle("a")
+    y = x + len(handle.name)
+    del handle
+    LOG.append("behind")
+    return y * 2
+
+
+def replaced_behind_a_break(x):
+    handle = Handle("a")
+    suture.graph_break()
+    y = x + 1
+    handle = None
+    LOG.append("behind")
+    return y, handle
+
+
+def given_to_a_call(x):
+    def inner(x, handle):
+        return x + len(handle.name)
+
+    y = inner(x, Handle("a"))
+    LOG.append("behind")
+    return y * 2
+
+
+def of_a_call_that_broke(x):
+    def inner(x):
+        handle = Handle("a")
+        suture.graph_break()
+        return x + len(handle.name)
+
+    y = inner(x)
+    LOG.append("behind")
+    return y * 2
+
+
+def kept_in_a_list(x):
+    handle = Handle("a")
+    suture.graph_break()
+    kept = [handle]
+    del handle
+    LOG.append("still there")
+    return x + len(kept)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [deleted, replaced_behind_a_break, given_to_a_call, of_a_call_that_broke, kept_in_a_list],
+)
+def test_a_finalizer_runs_when_the_program_drops_the_object(fn):
+    same_in_all(fn)
+
+
+def test_a_weak_dictionary_forgets_what_the_program_drops():
+    class Plain:
+        pass
+
+    table = weakref.WeakValueDictionary()
+
+    def fn(x):
+        made = Plain()
+        table["made"] = made
+        before = len(table)
+        del made
+        return x + 1, before, len(table)
+
+    check(fn, torch.ones(2), graphs=None, breaks=None)
+
+
+def test_a_generator_that_is_dropped_behind_a_break_is_closed_there():
+    def numbers():
+        try:
+            yield 1
+            yield 2
+        finally:
+            LOG.append("closed")
+
+    def fn(x):
+        made = numbers()
+        x = x + next(made)
+        suture.graph_break()
+        del made
+        LOG.append("behind")
+        for i in numbers():
+            suture.graph_break()
+            x = x + i
+            break
+        LOG.append("behind the loop")
+        return x * 2
+
+    same_in_all(fn)

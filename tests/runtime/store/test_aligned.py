@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from suture.runtime.callers.aligned import ALIGNMENT, aligned
-from suture.runtime.callers.extern import bias_addmm
+from suture.runtime.callers.extern import assert_tensor_metadata, bias_addmm
 
 
 def odd(*shape):
@@ -51,3 +51,14 @@ def test_a_bias_of_one_row(bias):
     given = bias if bias.dim() == 2 else bias[None]
     torch.testing.assert_close(bias_addmm(given, a, b, out=out, alpha=2), given + 2 * (a @ b))
     torch.testing.assert_close(out, given + 2 * (a @ b))
+
+
+def test_results_of_operations_are_checked_as_inductors_code_does():
+    """torch 2.14 and later have this in the code that they write."""
+    x = torch.ones(2, 3)
+    for tensor in (x, None):
+        assert_tensor_metadata(tensor, (2, 3), (3, 1), torch.float32, "torch.ops.aten.mm")
+    with pytest.raises(RuntimeError, match=r"of torch.ops.aten.mm should be of torch.float64"):
+        assert_tensor_metadata(x, (2, 3), (3, 1), torch.float64, "torch.ops.aten.mm")
+    with pytest.raises(AssertionError, match="stride"):
+        assert_tensor_metadata(x, (2, 3), (1, 2), torch.float32, "torch.ops.aten.mm")

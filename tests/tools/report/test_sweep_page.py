@@ -27,12 +27,15 @@ def test_page_shows_both_sides_and_why_a_row_is_worse(
         ("Bad", "eval", "suture"): _row(4),
         ("Bad", "eval", "dynamo"): _row(2),
         ("Gone", "eval", "suture"): {"status": "timeout", "error": "more than 5 s"},
+        ("Left", "eval", "suture"): _row(1, given_up=2),
     }
     page.write(tmp_path / "index.html", rows)
     text = (tmp_path / "index.html").read_text()
     assert "torch.compile: a &lt;branch&gt;" in text
-    assert text.count('<tr class="worse">') == 2
+    assert text.count('<tr class="worse">') == 3
     assert "more graphs" in text and "more than 5 s" in text
     (line,) = page.summary(rows)
-    assert line.startswith("eval: 2 of 3 equal to eager")
+    assert line.startswith("eval: 3 of 4 equal to eager, 1 given up, 2 in one graph;")
     assert "fewer graphs on 1 of the 2" in line
+    assert page.short_of_eager(rows) == ["Gone (eval)", "Left (eval)"]
+    assert not page.short_of_eager({key: rows[key] for key in list(rows)[:4]})

@@ -196,6 +196,13 @@ def test_no_page_is_wider_than_the_screen(page, name, width):
             window.screenshot(Path(folder) / f"{name.replace('/', '-')}-{width}-{shade}.png")
 
 
+def test_the_table_of_torchs_names_is_not_cut_off(page):
+    window = page("guide/migration.html")
+    window.size(1100, 900)
+    cut = "const t = document.querySelector('article table'); return t.scrollWidth - t.clientWidth"
+    assert window.run(cut) <= 0
+
+
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     suture.reset()
@@ -219,6 +226,14 @@ class TestReport:
         opened.run("scrollTo(0, 0)")
         top = opened.run("return document.querySelector('.card').getBoundingClientRect().top")
         assert 0 < top < 500
+
+    def test_numbers_stand_beside_their_lines(self, opened):
+        tops = opened.run(
+            "return [...document.querySelectorAll('.code tr:first-child td.no')].map((e) =>"
+            " [getComputedStyle(e).paddingTop,"
+            " getComputedStyle(e.nextElementSibling).paddingTop])"
+        )
+        assert tops and all(number == text for number, text in tops)
 
     def test_keys_walk_over_the_breaks(self, opened):
         cards = opened.run("return [...document.querySelectorAll('.card')].map((e) => e.id)")

@@ -1,0 +1,30 @@
+"""Which local variables a frame keeps behind an exit: those it reads, and those waited for."""
+
+from __future__ import annotations
+
+import types
+
+from suture.compiler.core import Frame
+from suture.compiler.language.dropped import waits
+from suture.compiler.outside.namespaces import looks_at_locals
+from suture.runtime.reads import is_empty_cell
+
+
+def needed(frame: Frame, index: int) -> set[int]:
+    """The slots of a frame that goes on at an instruction which must keep their values."""
+    if _is_watched(frame):
+        return {i for i, value in enumerate(frame.locals) if value is not None}
+    waiting = (i for i, value in enumerate(frame.locals) if waits(value))
+    return {*frame.code.live(index), *waiting}
+
+
+def _is_watched(frame: Frame) -> bool:
+    """Whether the frame names a function that looks at the local variables of its caller."""
+    held = [frame.fn.globals.get(name) for name in frame.code.code.co_names]
+    for value in frame.locals:
+        value = getattr(value, "contents", value)
+        held += [getattr(value, "fn", None), getattr(value, "value", None)]
+    fn = getattr(frame.fn, "fn", None)
+    cells = fn.__closure__ or () if isinstance(fn, types.FunctionType) else ()
+    held += [cell.cell_contents for cell in cells if not is_empty_cell(cell)]
+    return any(map(looks_at_locals, held))
