@@ -67,7 +67,10 @@ def _through_backend(situation: Situation, heard: compilers.Heard) -> Caller:
     facts = heard.facts[0]
     caller = _shortest(situation, facts)
     if caller is None:
-        return Wrapped(situation.wrapped)
+        wrapped = Wrapped(situation.wrapped)
+        if facts.reasons == (compilers.TAKEN_APART,):
+            wrapped.facts = facts  # so that it can be kept: its graph is run in the same way
+        return wrapped
     return WithoutAutocast(caller) if facts.autocast_off else caller
 
 

@@ -146,6 +146,9 @@ _inline(
 _inline(
     "torch.ao.nn torch.ao.quantization.stubs torch.ao.quantization.fx._decomposed",
     because="quantized modules are modules",
+    # Python quantises their weights: a graph up to there would save statistics that are written
+    # behind it, before the derivative needs them.
+    but_not=("torch.ao.nn.qat", "torch.ao.nn.intrinsic.qat"),
 )
 _inline(
     "torch.export._tree_utils torch.export._unlift torch.export._wrapper_utils"

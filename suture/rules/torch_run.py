@@ -84,6 +84,16 @@ run(
     absent="builds without distributed",
 )
 run(
+    "torch.distributed.nn.functional.broadcast torch.distributed.nn.functional.gather"
+    " torch.distributed.nn.functional.scatter torch.distributed.nn.functional.reduce"
+    " torch.distributed.nn.functional.reduce_scatter torch.distributed.nn.functional.all_gather"
+    " torch.distributed.nn.functional._all_gather_base torch.distributed.nn.functional.all_to_all"
+    " torch.distributed.nn.functional.all_to_all_single"
+    " torch.distributed.nn.functional.all_reduce",
+    because="talks to other processes, and raises where it is traced",
+    absent="builds without distributed",
+)
+run(
     "torch.save torch.load torch.lobpcg torch.typename torch.get_file_path torch.classproperty"
     " torch.nn.functional.boolean_dispatch",
     because="files, text, or a loop that depends on values: nothing for a graph",

@@ -10,25 +10,20 @@ from typing import Any
 
 import torch
 
-from suture.torch_private import compilers
-
-
-class NotSimple(Exception):
-    """What more AOTAutograd would do for a graph than is described here."""
+from suture.torch_private import aot_subclasses, compilers
+from suture.torch_private.aot_subclasses import NotSimple
 
 
 def training_facts(function: Any) -> dict[str, Any]:
     """What an autograd function of AOTAutograd does around its two graphs, as JSON. NotSimple is
     raised where that is more than saving results and shaping derivatives as expected."""
     try:
-        return _facts(function.metadata)
+        return _facts(function.metadata, getattr(function, "maybe_subclass_metadata", None))
     except (AttributeError, AssertionError, TypeError) as error:
         raise NotSimple(f"this torch says otherwise what it saves: {error}") from error
 
 
-def _facts(meta: Any) -> dict[str, Any]:
-    if getattr(meta, "num_opaque_objects_saved_for_bw", None):
-        raise NotSimple("objects that are no tensors are saved")
+def _facts(meta: Any, subclasses: Any) -> dict[str, Any]:
     if meta.num_backward_tokens or meta.indices_of_inputs_that_requires_grad_with_mutations_in_bw:
         raise NotSimple("the backward graph has effects")
     if getattr(meta, "bw_donated_idxs", None):
@@ -44,7 +39,9 @@ def _facts(meta: Any) -> dict[str, Any]:
     ]
     if any(not issubclass(meta.output_info[i].raw_type, torch.Tensor) for i in derived):
         raise NotSimple("a result with a derivative is no tensor")
-    layouts = [_layout(one) for one in meta.subclass_tangent_meta]
+    layouts = [aot_subclasses.tangent(one) for one in meta.subclass_tangent_meta]
+    spread = None if subclasses is None else subclasses.grad_input_metas
+    objects = getattr(meta, "opaque_objects_saved_for_backwards_slice", slice(0, 0))
     if len(layouts) != len(derived):
         raise NotSimple("derivatives and results do not match")
     return {
@@ -52,6 +49,8 @@ def _facts(meta: Any) -> dict[str, Any]:
         "saved": _ends(checked),
         "unchecked": _ends(unchecked),
         "numbers": _ends(meta.symints_saved_for_backwards_slice),
+        "objects": _ends(objects),  # meshes
+        "gradients": None if spread is None else aot_subclasses.put_together(spread),
         "constant": [i for i, one in outputs if not one.requires_grad],
         "derived": derived,
         "layouts": layouts,
@@ -61,19 +60,6 @@ def _facts(meta: Any) -> dict[str, Any]:
 
 def _ends(of: slice) -> list[int | None]:
     return [of.start, of.stop]
-
-
-def _layout(meta: Any) -> Any:
-    """Sizes and strides, or the memory format, in which a derivative is expected."""
-    found = getattr(meta, "memory_format", None)
-    if found is None or hasattr(meta, "original_subclass_type"):
-        raise NotSimple("the layout of a derivative is not known")
-    if found.memory_format is not None:
-        return str(found.memory_format).removeprefix("torch.")
-    sizes, strides = list(found.size), list(found.stride)
-    if not all(type(n) is int for n in (*sizes, *strides)):
-        raise NotSimple("the layout of a derivative is symbolic")
-    return [sizes, strides]
 
 
 def backward_of(function: Any) -> Any:

@@ -315,7 +315,8 @@ class Facts:
     that get no derivative, though they could have one. `joint`: the graph is one of two, forward
     and backward, below an autograd function, whose results are the first `returns` of the graph's.
     `compiled` takes a list of inputs, which it empties. `autocast_off`: autocast was on, and is
-    to be off while the graph runs.
+    to be off while the graph runs. `subclasses`: what is known of the inputs
+    and of the results of a graph whose tensors of subclasses are taken apart.
     """
 
     inputs: int
@@ -326,6 +327,7 @@ class Facts:
     detached: tuple[int, ...] = ()
     returns: int = 0
     autocast_off: bool = False
+    subclasses: tuple[Any, Any] = ((), ())
 
 
 @dataclass
@@ -387,7 +389,11 @@ def _read_facts(wrapper: Any, compiled: Any, meta: Any) -> Facts:
         tuple(wrapper.indices_of_inps_to_detach),
         meta.num_forward_returns,
         bool(wrapper.disable_amp),
+        (meta.subclass_inp_meta, meta.subclass_fw_graph_out_meta),
     )
+
+
+TAKEN_APART = "tensors of a subclass are taken apart"
 
 
 def _reasons(wrapper: Any, meta: Any) -> Iterator[str]:
@@ -407,7 +413,7 @@ def _reasons(wrapper: Any, meta: Any) -> Iterator[str]:
         yield "the state of random numbers goes in and out"
     subclasses = (*meta.subclass_inp_meta, *meta.subclass_fw_graph_out_meta)
     if any(isinstance(one, SubclassCreationMeta) for one in subclasses):
-        yield "tensors of a subclass are taken apart"
+        yield TAKEN_APART
     if _waited_for(meta):
         yield "inputs are waited for"
     if meta.grad_enabled_mutation is not None:

@@ -107,3 +107,41 @@ def test_a_tensor_on_a_mesh_of_other_groups_is_another_one(mesh):
     assert again["tp"] == mesh["tp"]
     given = on_mesh(mesh["tp"], Shard(0)), on_mesh(again["tp"], Shard(0))
     assert graphs_of(fn, *((x,) for x in given)) == 2
+
+
+def test_sizes_that_change_become_symbols(mesh):
+    """What a DTensor says of itself repeats its sizes: they are guarded once, as sizes."""
+    over = mesh["tp"]
+
+    def fn(x):
+        return (x * x.shape[0]).redistribute(placements=[Replicate()]).to_local()
+
+    def tall(rows):
+        given = torch.arange(2.0 * rows).reshape(rows, 2)
+        return (DTensor.from_local(given, over, [Shard(0)], run_check=False),)
+
+    assert graphs_of(fn, *(tall(rows) for rows in (2, 3, 4, 5))) == 2
+
+
+def test_a_compiled_step_of_sharded_parameters_is_compiled_once(mesh):
+    """The state of an optimizer is known by its parameters. Each of them has its own sizes."""
+    over = mesh["tp"]
+
+    def trained(compiler):
+        parameters = [
+            torch.nn.Parameter(DTensor.from_local(torch.ones(*shape), over, [Shard(0)]))
+            for shape in ((4,), (3, 2), (2,))
+        ]
+        optimizer = torch.optim.AdamW(parameters, lr=0.1, foreach=True)
+        step = compiler(optimizer.step)
+        for turn in range(4):
+            for parameter in parameters:
+                parameter.grad = parameter.detach() * (turn + 1)
+            (step if turn else optimizer.step)()
+        return [parameter.to_local().detach() for parameter in parameters]
+
+    ours = trained(lambda step: suture.compile(step, backend="eager"))
+    torch.testing.assert_close(ours, trained(lambda step: step))
+    assert suture.stats().graphs == 1
+    assert not suture.stats().recompilations
+    assert not suture.stats().interpreted

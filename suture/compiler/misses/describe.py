@@ -27,6 +27,7 @@ from suture.runtime.branches import Position
 from suture.runtime.callers.aligned import is_aligned
 from suture.runtime.chain import Chain, where
 from suture.runtime.checks import AfterCheck, RowsWatch, Watch
+from suture.runtime.contexts import SameContext
 from suture.runtime.guards import Guard
 from suture.runtime.parameters import PARAMETERS, Parameters
 from suture.runtime.predicates import SameMesh
@@ -36,7 +37,7 @@ from suture.runtime.store.fingerprints import compared_facts, fingerprint, globa
 from suture.runtime.store.literals import Unstorable, encode
 from suture.runtime.store.names import HOLDERS, name_of
 from suture.runtime.store.remade import PREDICATES
-from suture.torch_private import distributed_parts, tensor_parts
+from suture.torch_private import distributed_parts, dtensor_parts
 
 Ways = dict[Position, tuple[bool, ...]]
 _DIMS = re.compile(r"size \[(.*?)\], stride \[(.*?)\]")
@@ -143,6 +144,14 @@ class _Describing:
         raise Unstorable(
             f"no source is known of an object of {kind.__module__}.{kind.__qualname__}{text}"
         )
+
+    def mesh(self, value: Any) -> list[Any]:
+        """A mesh that a graph holds: one that a guard knows and that is of the same ranks and
+        groups may stand for it, as it may for a mesh that is an input."""
+        for one in self.numbered:
+            if id(one) in self.known and distributed_parts.same_mesh(one, value):
+                return ["guard", self.known[id(one)]]
+        raise Unstorable("no guard knows a mesh that the graph holds")
 
     def part(self, value: Any) -> list[Any]:
         """What a predicate is made of: how it is made again, or found again."""
@@ -279,6 +288,8 @@ class _Describing:
             self._check(at, guard, arg.mesh)
             self.known.setdefault(id(arg.mesh), len(self.guards))
             return ["mesh", [self.number(arg.mesh), fingerprint(arg.mesh)]]
+        if kind == "truth" and type(arg) is SameContext:
+            return ["context", _context(arg)]
         if kind == "truth":
             return self.part(arg)
         if kind == "keys":
@@ -323,7 +334,7 @@ class _Describing:
         found = []
         for number, (_, kind, arg, _) in enumerate(self.guards):
             if kind in ("is", "weak") and arg[1][0] == "tensor":
-                key = tensor_parts.storage_key(self.numbered[arg[0]])
+                key = dtensor_parts.storage_key(self.numbered[arg[0]])
                 found.append([number, groups.setdefault(key, len(groups))])
         return found
 
@@ -428,6 +439,14 @@ _BY_VALUE = frozenset(
     {"equals", "len", "no_key", "no_attr", "no_mro_attr", "int", "float", "bool",
      "unbound", "exists"}
 )  # fmt: skip
+
+
+def _context(arg: SameContext) -> list[Any]:
+    """What a wrapper says of itself, if it is a DTensor. Its parts have guards of their own."""
+    found = dtensor_parts.context_facts(arg.context) if arg.names == dtensor_parts.INNER else None
+    if found is None:
+        raise Unstorable("a tensor subclass says more of itself than is kept")
+    return found
 
 
 def _core_name(value: Any) -> list[str] | None:

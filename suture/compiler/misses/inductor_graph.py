@@ -19,7 +19,7 @@ import torch
 from suture.runtime.callers.extern import IMPORTED
 from suture.runtime.store.held import encode_tensor
 from suture.runtime.store.literals import Unstorable
-from suture.torch_private import inductor_code
+from suture.torch_private import dtensor_parts, inductor_code
 
 _DROPPED = ("get_args", "benchmark_compiled_module", "recursively_apply_fns")
 _MOST_BYTES = 64 << 20
@@ -66,6 +66,8 @@ def _cut_down(text: str, namespace: dict[str, Any]) -> dict[str, Any]:
         if name is not None and isinstance(namespace.get(name), torch.Tensor):
             constants[name] = encode_tensor(namespace[name])  # was put there when it was loaded
             continue
+        if name is not None and dtensor_parts.mesh_held(namespace.get(name)) is not None:
+            continue  # likewise
         kept.append(node)
     tree = ast.Module(_needed(kept), [])
     own = {name for node in tree.body if (name := _target(node)) is not None}
@@ -73,7 +75,15 @@ def _cut_down(text: str, namespace: dict[str, Any]) -> dict[str, Any]:
         if isinstance(part, ast.Name) and part.id in theirs - own - {"extern_kernels", *IMPORTED}:
             raise Unstorable(f"the code calls {part.id} of Inductor")
     made = {"kernels": kernels, "launched": launched, "constants": constants}
+    made["meshes"] = _meshes(tree, namespace)
     return {"code": ast.unparse(tree), **made, **_asked_of_torch(tree)}
+
+
+def _meshes(tree: ast.Module, namespace: dict[str, Any]) -> dict[str, Any]:
+    """The meshes that the code names: they were put there when it was loaded."""
+    named = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
+    found = {name: dtensor_parts.mesh_held(namespace.get(name)) for name in sorted(named)}
+    return {name: mesh for name, mesh in found.items() if mesh is not None}
 
 
 _COMPILED = ("async_compile.cpp_pybinding", "async_compile.triton")

@@ -22,11 +22,19 @@ from suture.runtime.callers import (
     Wrapped,
 )
 from suture.runtime.callers.extern import REMADE
+from suture.runtime.crossings import Crossing
 from suture.runtime.store.files import BINARY, blob_name
 from suture.runtime.store.held import encode_tensor
 from suture.runtime.store.literals import Unstorable
 from suture.runtime.store.operators import TORCHS, operator_digest
-from suture.torch_private import aot_training, compilers, custom_operators, triton_kernels
+from suture.torch_private import (
+    aot_subclasses,
+    aot_training,
+    compilers,
+    custom_operators,
+    dtensor_parts,
+    triton_kernels,
+)
 
 Later = Callable[[], bool]  # completes a description that lacks something until the graph has run
 
@@ -39,6 +47,14 @@ class Describing(Protocol):
 
     def ref(self, value: Any) -> list[Any]:
         """How an object is found again."""
+        ...
+
+    def part(self, value: Any) -> list[Any]:
+        """How an object of ours is made again."""
+        ...
+
+    def mesh(self, value: Any) -> list[Any]:
+        """How a mesh is found again that is a constant of a graph."""
         ...
 
 
@@ -93,17 +109,27 @@ def _called(to: Describing, caller: Caller | None, emitted: Any) -> dict[str, An
 
 def _operations(to: Describing, facts: compilers.Facts, emitted: Any) -> dict[str, Any]:
     """Graphs of AOTAutograd that are run as they are."""
-    if facts.reasons or facts.inputs != len(emitted.inputs):
-        raise Unstorable(f"AOTAutograd does more than run the graph: {', '.join(facts.reasons)}")
+    more = [one for one in facts.reasons if one != compilers.TAKEN_APART]
+    if more or facts.inputs != len(emitted.inputs):
+        raise Unstorable(f"AOTAutograd does more than run the graph: {', '.join(more)}")
     if facts.joint:
         function = compilers.autograd_function(facts)
         if function is None:
             raise Unstorable("AOTAutograd does more than run the graph")
         return _trained(to, function, facts)
-    graph = aot_training.graph_of(facts.compiled)
-    if graph is None:
-        raise Unstorable("what the backend gave has no form that can be kept")
-    return {**_fx(to, graph), "grad_off": True}  # as AOTAutograd has it
+    # grad mode is off around it, as AOTAutograd has it
+    made = {**_code(to, facts.compiled), "parts": _parts(facts), "grad_off": True}
+    return {**made, "written": list(facts.written)} if made["kind"] == "inductor" else made
+
+
+def _parts(facts: compilers.Facts) -> dict[str, Any] | None:
+    """How DTensors are taken apart for a graph and put together behind it."""
+    if compilers.TAKEN_APART not in facts.reasons:
+        return None
+    try:
+        return aot_subclasses.parts_facts(*facts.subclasses)
+    except aot_subclasses.NotSimple as error:
+        raise Unstorable(str(error)) from error
 
 
 def _trained(to: Describing, function: Any, facts: compilers.Facts) -> dict[str, Any]:
@@ -113,7 +139,7 @@ def _trained(to: Describing, function: Any, facts: compilers.Facts) -> dict[str,
         raise Unstorable("the backward graph is compiled when it is needed")
     try:
         around = aot_training.training_facts(function)
-    except aot_training.NotSimple as error:
+    except aot_subclasses.NotSimple as error:
         raise Unstorable(str(error)) from error
     return {
         "kind": "training",
@@ -122,6 +148,7 @@ def _trained(to: Describing, function: Any, facts: compilers.Facts) -> dict[str,
         "around": around,
         "detached": list(facts.detached),
         "written": list(facts.written),
+        "parts": _parts(facts),
     }
 
 
@@ -138,17 +165,20 @@ def _code(to: Describing, compiled: Any) -> dict[str, Any]:
 
 def _fx(to: Describing, module: Any) -> dict[str, Any]:
     """The source that torch.fx writes for a graph, and the objects it names."""
-    held = {}
+    held, meshes = {}, {}
     for node in module.graph.nodes:
         constant = getattr(module, node.target, None) if node.op == "get_attr" else None
         if constant is not None and isinstance(constant, torch.Tensor):
             held[node.target] = encode_tensor(constant)
+        elif (mesh := dtensor_parts.mesh_held(constant)) is not None:
+            meshes[node.target] = to.mesh(mesh)
         elif node.op in ("get_attr", "call_module"):
             raise Unstorable("the graph has graphs inside")
     written = module.graph.python_code("self")
     used = names_in(compile(written.src, "<graph>", "exec", dont_inherit=True))
     names = {n: _named(to, value) for n, value in written.globals.items() if n in used}
-    return {"kind": "fx", "code": written.src, "names": names, "held": held}
+    made = {"kind": "fx", "code": written.src, "names": names}
+    return {**made, "held": held, "meshes": meshes}
 
 
 def _inductor(to: Describing, call: Callable[..., Any]) -> dict[str, Any]:
@@ -172,6 +202,7 @@ def _inductor(to: Describing, call: Callable[..., Any]) -> dict[str, Any]:
         "extern": extern,
         "operations": made["operations"],
         "held": made["constants"],
+        "meshes": {name: to.mesh(mesh) for name, mesh in made["meshes"].items()},
     }
 
 
@@ -193,6 +224,8 @@ def _add_launch(blobs: dict[str, bytes], launches: dict[str, Any], name: str, ke
 def _named(to: Describing, value: Any) -> Any:
     if type(value) is types.ModuleType:
         return ["module", value.__name__]
+    if type(value) is Crossing:
+        return to.part(value)
     return to.ref(value)
 
 

@@ -57,7 +57,7 @@ from suture.compiler.outside.inputs import wrap_number
 from suture.compiler.outside.namespaces import move_globals
 from suture.runtime.predicates import Equals, SameMembers, is_literal
 from suture.runtime.reads import RawItem, is_empty_cell
-from suture.runtime.sources import Source, pinned
+from suture.runtime.sources import Source, key_text, pinned
 from suture.torch_private import operators
 
 _FUNCTION_LIKE = (
@@ -76,9 +76,15 @@ def pin(trace: Trace, obj: object, name: str = "") -> Source:
     found = trace.outside.pins.get(id(obj))
     if found is None:
         name = name or getattr(obj, "__qualname__", None) or getattr(obj, "__name__", "")  # type: ignore[assignment]
-        found = trace.outside.pins[id(obj)] = pinned(obj, str(name) or f"a {type(obj).__name__}")
+        found = trace.outside.pins[id(obj)] = pinned(obj, str(name) or _described(obj))
         trace.outside.fixed.add(id(found))
     return found
+
+
+def _described(obj: object) -> str:
+    """A name for an object that has none. Sizes are known by the names of their tensors: each has
+    its own."""
+    return key_text(obj) if isinstance(obj, torch.Tensor) else f"a {type(obj).__name__}"
 
 
 @implements(abstract.realize)

@@ -19,6 +19,7 @@ from suture.compiler.objects import Tensor
 from suture.compiler.objects.frozen import Frozen, Interchangeable, frozen_result
 from suture.compiler.objects.wraps import wraps_named
 from suture.compiler.torch.wrappers import is_wrapper_class, meet_wrapper
+from suture.runtime.crossings import Crossing
 from suture.runtime.predicates import Equals, SameMesh
 from suture.runtime.sources import Source
 
@@ -153,18 +154,4 @@ def _crossing(trace: Trace, target: Any, args: list[Any], kwargs: dict[str, Any]
     elif not is_wrapper_class(tensor.cls):
         raise refused
     meet_wrapper(trace, target.__globals__["DTensor"])
-    return abstract.call_torch(trace, _Crossing(target, known, named), [tensor], {})
-
-
-class _Crossing:
-    """Calls a function of DTensor with all but the tensor known. A node of graphs."""
-
-    def __init__(self, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
-        self.fn = fn
-        self.args = args
-        self.kwargs = kwargs
-        self.__name__ = self.__qualname__ = f"dtensor_{fn.__name__}"
-        self.__module__ = __name__
-
-    def __call__(self, tensor: Any) -> Any:
-        return self.fn(tensor, *self.args, **self.kwargs)
+    return abstract.call_torch(trace, Crossing(target, known, named), [tensor], {})

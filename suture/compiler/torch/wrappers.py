@@ -28,6 +28,7 @@ from suture.compiler.outside.inputs import TensorPlan, note_sizes, tensor_plan
 from suture.compiler.torch.subclasses import defined_in
 from suture.dynamic import NO_MARKS, marks_of
 from suture.errors import UserError
+from suture.runtime.contexts import SameContext
 from suture.runtime.predicates import SameMesh, is_literal
 from suture.runtime.sources import Source
 from suture.torch_private import distributed_parts, symbolic_shapes, tensor_parts
@@ -56,27 +57,6 @@ def inner_tensors(value: Any) -> dict[str, torch.Tensor]:
     """The tensors that a wrapper is made of, by name."""
     parts = {name: getattr(value, name) for name in value.__tensor_flatten__()[0]}
     return {name: part for name, part in parts.items() if isinstance(part, torch.Tensor)}
-
-
-class SameContext:
-    """A predicate for guards: the class says the same of the tensor besides its inner ones."""
-
-    __slots__ = ("__name__", "context", "names")
-
-    def __init__(self, names: Any, context: Any) -> None:
-        self.names = list(names)
-        self.context = context
-        self.__name__ = "same_context"
-
-    def __call__(self, tensor: Any) -> bool:
-        names, context = tensor.__tensor_flatten__()
-        if list(names) != self.names:
-            return False
-        check = getattr(type(tensor), "__metadata_guard__", None)
-        try:
-            return bool(check(self.context, context) if check else self.context == context)
-        except Exception:  # a context that does not compare, such as one with tensors
-            return False
 
 
 def wrap_wrapper(trace: Trace, value: torch.Tensor, source: Source) -> Tensor:

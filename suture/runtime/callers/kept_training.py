@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from suture.runtime.callers.caller import Run
+from suture.runtime.callers.spread import Derivative, put_together
 from suture.runtime.callers.training import prepared
 from suture.torch_private import compilers
 from suture.torch_private.tensor_parts import is_view
@@ -37,6 +38,8 @@ def _function(forward_code: Run, backward_code: Run, facts: dict[str, Any]) -> A
     constant = tuple(map(int, facts["constant"]))
     derived = tuple(map(int, facts["derived"]))
     layouts = [_layout(one) for one in facts["layouts"]]
+    objects = slice(*facts["objects"])
+    gradients = None if facts["gradients"] is None else put_together(facts["gradients"])
     plain = facts["deterministic"] is False
 
     def forward(ctx: Any, *args: Any) -> tuple[Any, ...]:
@@ -44,7 +47,7 @@ def _function(forward_code: Run, backward_code: Run, facts: dict[str, Any]) -> A
         # a view would keep its base alive and share its version
         ctx.save_for_backward(*[t.detach() if is_view(t) else t for t in made[saved]])
         ctx.unchecked = [t.detach() if is_view(t) else t for t in made[unchecked]]
-        ctx.numbers = made[numbers]
+        ctx.numbers, ctx.objects = made[numbers], made[objects]
         ctx._materialize_non_diff_grads = False
         still = [made[i] for i in constant if isinstance(made[i], torch.Tensor)]
         if still:
@@ -56,12 +59,20 @@ def _function(forward_code: Run, backward_code: Run, facts: dict[str, Any]) -> A
             raise RuntimeError(
                 "the backward graph was compiled while deterministic algorithms were not asked for"
             )
-        tangents = [_shaped(grads[i], layout) for i, layout in zip(derived, layouts, strict=True)]
-        args = [*ctx.numbers, *ctx.saved_tensors, *ctx.unchecked, *tangents]
+        args = [*ctx.numbers, *ctx.saved_tensors, *ctx.unchecked, *ctx.objects]
+        for i, layout in zip(derived, layouts, strict=True):
+            if type(layout) is Derivative:
+                args += layout.apart(grads[i])
+            else:
+                args.append(_shaped(grads[i], layout))
         if torch.is_grad_enabled():
-            return _Once.apply(backward_code, torch.empty(0, requires_grad=True), *args)
+            return _Once.apply(run_backward, torch.empty(0, requires_grad=True), *args)
         ctx.maybe_clear_saved_tensors()
-        return tuple(backward_code(args))
+        return tuple(run_backward(args))
+
+    def run_backward(args: list[Any]) -> Any:
+        made = backward_code(args)
+        return made if gradients is None else gradients(made)
 
     body = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
     return type(torch.autograd.Function)("KeptGraph", (torch.autograd.Function,), body)
@@ -80,7 +91,10 @@ class _Once(torch.autograd.Function):
 
 
 def _layout(data: Any) -> Any:
-    """A memory format, or sizes and strides."""
+    """A memory format, or sizes and strides; of a DTensor what takes it apart."""
+    if isinstance(data, dict):
+        local = _layout(data["local"])
+        return Derivative(data, lambda grad: _shaped(grad, local))
     if isinstance(data, str):
         found = getattr(torch, data)
         if type(found) is not torch.memory_format:
@@ -95,6 +109,8 @@ def _shaped(grad: Any, layout: Any) -> Any:
     if not isinstance(grad, torch.Tensor):
         return grad
     if type(grad) is not torch.Tensor:
+        grad = _waited_for(grad)
+    if type(grad) is not torch.Tensor:
         raise RuntimeError(
             f"the backward graph was compiled for tensors, and gets a {type(grad).__qualname__}"
         )
@@ -105,3 +121,11 @@ def _shaped(grad: Any, layout: Any) -> Any:
         return grad
     made = torch.empty_strided(sizes, strides, dtype=grad.dtype, device=grad.device)
     return made.copy_(grad)
+
+
+def _waited_for(grad: Any) -> Any:
+    """The tensor that stands for one of a subclass, if its class says which: a result of a
+    collective that is still under way waits for it."""
+    coerce = getattr(grad, "__coerce_same_metadata_as_tangent__", None)
+    made = None if coerce is None else coerce(None, torch.Tensor)
+    return grad if made is None else made

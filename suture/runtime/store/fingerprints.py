@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 from suture.runtime.store.literals import Unstorable, encode
-from suture.torch_private import distributed_parts, tensor_parts, torchdynamo
+from suture.torch_private import distributed_parts, dtensor_parts, tensor_parts, torchdynamo
 
 _DIGESTS: weakref.WeakKeyDictionary[types.CodeType, str] = weakref.WeakKeyDictionary()
 _DEPTH = 6  # of tuples in defaults and the like
@@ -149,7 +149,7 @@ def _instance(value: Any, depth: int) -> Any:
     if kind.__module__ == "numpy" and kind.__name__ in _NUMPYS:
         said = kind.__name__, getattr(value, "__module__", None), value.__name__
         return ["numpy", *said, sys.modules["numpy"].__version__]
-    if kind.__module__ in _READ_FREELY or kind.__module__.startswith("torch.distributed"):
+    if kind.__module__ in _READ_FREELY or _of_distributed(value):
         raise Unstorable(f"what a {kind.__name__} says is not kept")
     base = next(one for one in kind.__mro__ if not one.__flags__ & _HEAP)
     if base in _VALUES:
@@ -160,6 +160,13 @@ def _instance(value: Any, depth: int) -> Any:
             f"it is not known what the identity of a {kind.__module__}.{kind.__qualname__} implies"
         )
     return ["instance", _class(kind)]
+
+
+def _of_distributed(value: Any) -> bool:
+    """Whether an object of torch.distributed is read without guards: all but modules, such as those
+    whose class `fully_shard` has replaced."""
+    home = type(value).__module__
+    return home.startswith("torch.distributed") and not isinstance(value, torch.nn.Module)
 
 
 def _field(value: Any, depth: int) -> Any:
@@ -290,12 +297,19 @@ def tensor_facts(value: torch.Tensor) -> list[Any]:
     """What the identity of a tensor implies."""
     sizes, strides = list(value.shape), list(value.stride())
     names = sorted(getattr(value, "__dict__", ()))  # of attributes that the program put there
-    return [*compared_facts(value), sizes, strides, value.storage_offset(), value.is_leaf, names]
+    found = [*compared_facts(value), sizes, strides, value.storage_offset(), value.is_leaf, names]
+    if dtensor_parts.is_plain(value):
+        spread = dtensor_parts.identity_facts(value)
+        if spread is None:
+            raise Unstorable("a DTensor says more than where it is")
+        found += [spread, tensor_facts(value._local_tensor)]
+    return found
 
 
 def compared_facts(value: torch.Tensor) -> list[Any]:
     """What a guard on a tensor compares, sizes and strides aside."""
-    if type(value) not in (torch.Tensor, torch.nn.Parameter):
+    spread = dtensor_parts.is_plain(value)  # its parts have guards of their own
+    if type(value) not in (torch.Tensor, torch.nn.Parameter) and not spread:
         raise Unstorable(f"a tensor of the class {type(value).__qualname__}")
     if value.layout is not torch.strided:
         raise Unstorable(f"a tensor of the layout {value.layout}")
@@ -305,4 +319,5 @@ def compared_facts(value: torch.Tensor) -> list[Any]:
         [value.device.type, value.device.index],
         [value.requires_grad, value.is_conj(), value.is_neg(), value.is_inference()],
         str(tensor_parts.dispatch_keys(value)),
+        *([isinstance(value, torch.nn.Parameter)] if spread else []),
     ]

@@ -6,13 +6,12 @@ import types
 from pathlib import Path
 from typing import Any, Protocol
 
-import torch
-
 from suture.runtime.callers.aligned import aligned
 from suture.runtime.callers.caller import Run, followed
 from suture.runtime.callers.direct import without_wrapper
 from suture.runtime.callers.extern import IMPORTED
 from suture.runtime.callers.kept_training import trained
+from suture.runtime.callers.spread import around_parts
 from suture.runtime.modes import around, without_autocast, without_grad
 from suture.runtime.store import files
 from suture.runtime.store.held import decode_tensor
@@ -48,14 +47,17 @@ def graph_from(reading: Reading, data: dict[str, Any]) -> Run:
     kind = data["kind"]
     off = without_autocast if data.get("autocast_off") else _as_it_is
     if kind == "training":
-        forward, backward = off(_boxed(reading, data["forward"])), _boxed(reading, data["backward"])
+        forward = off(_spread(_boxed(reading, data["forward"]), data))
+        backward = _boxed(reading, data["backward"])
         inputs = (tuple(map(int, data[kind])) for kind in ("detached", "written"))
         run = trained(forward, off(backward), data["around"], *inputs)
     elif kind == "inductor":
         written = tuple(map(int, data["written"]))
-        run = off(without_wrapper(_inductor(reading, data), written, bool(data.get("grad_off"))))
+        call = _spread(_inductor(reading, data), data)
+        run = off(without_wrapper(call, written, bool(data.get("grad_off"))))
     else:
-        run = _fx(reading, data)
+        spread = data.get("parts") is not None
+        run = _unboxed(_spread(_boxed(reading, data), data)) if spread else _fx(reading, data)
         run = off(without_grad(run) if data.get("grad_off") else run)
     behind = data.get("behind")
     if behind is not None:
@@ -80,6 +82,16 @@ def _boxed(reading: Reading, data: dict[str, Any]) -> Run:
     return boxed
 
 
+def _spread(run: Run, data: dict[str, Any]) -> Run:
+    """The same, with DTensors taken apart before and put together behind it, if there are any."""
+    parts = data.get("parts")
+    return run if parts is None else around_parts(run, parts)
+
+
+def _unboxed(run: Run) -> Run:
+    return lambda *args: run(list(args))
+
+
 def _inductor(reading: Reading, data: dict[str, Any]) -> Run:
     """Inductor's code: its libraries are loaded, the operations it names must be there."""
     namespace: dict[str, Any] = dict(IMPORTED)
@@ -88,7 +100,7 @@ def _inductor(reading: Reading, data: dict[str, Any]) -> Run:
     for name, launch in data["launches"].items():
         path = files.blob(reading.root, launch["blob"])
         namespace[name] = types.SimpleNamespace(run=loaded_kernel(str(path), launch))
-    namespace |= _held(data)
+    namespace |= _held(reading, data)
     called = {name: reading.ref(ref) for name, ref in data["extern"].items()}
     namespace["extern_kernels"] = types.SimpleNamespace(**called)
     for operation in data["operations"]:
@@ -102,10 +114,11 @@ def _fx(reading: Reading, data: dict[str, Any]) -> Run:
     """The function that torch.fx wrote."""
     namespace = {name: reading.ref(ref) for name, ref in data["names"].items()}
     exec(compile(data["code"], "<suture graph>", "exec", dont_inherit=True), namespace)
-    holder = types.SimpleNamespace(**_held(data))  # stands for the module of the graph
+    holder = types.SimpleNamespace(**_held(reading, data))  # stands for the module of the graph
     return types.MethodType(namespace["forward"], holder)
 
 
-def _held(data: dict[str, Any]) -> dict[str, torch.Tensor]:
-    """The tensors that the graph holds, by name."""
-    return {name: decode_tensor(one) for name, one in data["held"].items()}
+def _held(reading: Reading, data: dict[str, Any]) -> dict[str, Any]:
+    """The tensors and meshes that the graph holds, by name."""
+    meshes = {name: reading.ref(ref) for name, ref in data["meshes"].items()}
+    return {name: decode_tensor(one) for name, one in data["held"].items()} | meshes

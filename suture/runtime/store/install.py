@@ -20,6 +20,7 @@ from suture.runtime import OPERATIONS, VARIANT, relocated
 from suture.runtime.callers.aligned import is_aligned
 from suture.runtime.chain import FrameSpec, slot_names
 from suture.runtime.checks import AfterCheck, RowsWatch, Watch
+from suture.runtime.contexts import SameContext
 from suture.runtime.fallbacks import watch
 from suture.runtime.guards import Guards, finish
 from suture.runtime.interpret import AfterFailure, hooks_on_saved
@@ -35,7 +36,7 @@ from suture.runtime.store.names import HOLDERS, named
 from suture.runtime.store.remade import BY_NAME
 from suture.runtime.unexpected import Expected, expect
 from suture.runtime.unit import Unit, drop
-from suture.torch_private import distributed_parts, tensor_parts
+from suture.torch_private import distributed_parts, dtensor_parts, tensor_parts
 from suture.torch_private.torchdynamo import hide
 
 
@@ -295,6 +296,8 @@ class _Reading:
             if fingerprint(known) != arg[1][1]:
                 raise Unfit(f"{self.sources[at].path()} is another mesh")
             made = SameMesh(self.bind(arg[1][0], known))
+        elif kind == "truth" and arg[0] == "context":
+            made = self._context(at, arg[1])
         elif kind == "truth":
             made = self.ref(arg)
         elif kind == "keys":
@@ -342,11 +345,18 @@ class _Reading:
             dynamic_strides=tuple(i for i, n in enumerate(strides) if n is None),
         )
 
+    def _context(self, at: int, facts: Any) -> SameContext:
+        """The guard on what a DTensor says of itself, which must be what the other one said."""
+        value = self.value(at)
+        if not dtensor_parts.is_plain(value) or dtensor_parts.tensor_context(value) != facts:
+            raise Unfit(f"{self.sources[at].path()} is spread in another way")
+        return SameContext(*value.__tensor_flatten__())
+
     def _same_memory(self) -> None:
         """Tensors known by identity share memory with each other just as they did."""
         groups: dict[int, int] = {}
         for guard, group in self.artefact["memory"]:
-            key = tensor_parts.storage_key(self.guarded[guard])
+            key = dtensor_parts.storage_key(self.guarded[guard])
             if groups.setdefault(key, group) != group:
                 raise Unfit("two tensors share their memory that did not")
         if len(set(groups.values())) != len(groups):

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from suture import _core
+from suture.torch_private import dtensor_parts
 
 
 class Unstorable(Exception):
@@ -51,6 +52,9 @@ def encode(value: Any) -> Any:
     for name, single in _SINGLES.items():
         if value is single:
             return {"single": name}
+    placed = dtensor_parts.placement_facts(value)
+    if placed is not None:
+        return {"placement": placed}
     raise Unstorable(f"a {kind.__module__}.{kind.__qualname__} is no constant")
 
 
@@ -96,4 +100,5 @@ _MAKERS: dict[str, Any] = {
         torch.device(inner[0]) if inner[1] is None else torch.device(inner[0], inner[1])
     ),
     "single": _SINGLES.__getitem__,
+    "placement": dtensor_parts.placement_of,
 }
