@@ -1,6 +1,7 @@
 /* From the description of a program (nested tuples) to its flat arrays. */
 
 #include "guard_state.h"
+#include "core.h"
 
 typedef struct {
     Program *program;
@@ -346,6 +347,23 @@ chain_symbols(Program *program)
     return 0;
 }
 
+/* Notes which arguments must be which objects: a point with many programs, each for a module of its
+   own, finds the right one by these.  Their checks stay in the program. */
+static void
+note_first(Program *program)
+{
+    for (int i = 0; i < program->n_nodes; i = program->nodes[i].end) {
+        const Node *node = &program->nodes[i];
+        for (int j = 0; node->access == ACCESS_SLOT && j < node->n_checks; j++) {
+            const Check *check = &program->checks[node->checks + j];
+            bool identity = check->kind == CHECK_WEAK || check->kind == CHECK_IS;
+            if (identity && check->arg != suture_unbound && program->n_first < MOST_FIRST) {
+                program->first[program->n_first++] = (FirstLook){node->index, check->arg};
+            }
+        }
+    }
+}
+
 /* Fills an empty program.  0, or -1 with a ValueError that says where it is wrong. */
 int
 guard_parse(Program *program, PyObject *nodes, PyObject *same, PyObject *distinct, PyObject *exprs,
@@ -358,5 +376,6 @@ guard_parse(Program *program, PyObject *nodes, PyObject *same, PyObject *distinc
         return -1;
     }
     program->simple = program->n_labels == 0;
+    note_first(program);
     return chain_symbols(program);
 }

@@ -100,9 +100,16 @@ guard_run_program(Run *run)
 }
 
 int
-suture_guards_check(PyObject *program, PyObject *const *slots, Py_ssize_t n)
+suture_guards_check(PyObject *self, PyObject *const *slots, Py_ssize_t n)
 {
-    Run run = {.program = (Program *)program, .slots = slots, .n_slots = n, .failed = -1};
+    Program *program = (Program *)self;
+    for (int i = 0; i < program->n_first; i++) {
+        const FirstLook *first = &program->first[i];
+        if (first->slot < n && slots[first->slot] != first->object) {
+            return 0;
+        }
+    }
+    Run run = {.program = program, .slots = slots, .n_slots = n, .failed = -1};
     return guard_run_program(&run);
 }
 

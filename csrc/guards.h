@@ -145,6 +145,13 @@ typedef struct {
     int id;
 } TorchState;
 
+#define MOST_FIRST 4 /* arguments whose identity is looked at before anything else */
+
+typedef struct {
+    Py_ssize_t slot;
+    const PyObject *object; /* borrowed, only ever compared */
+} FirstLook;
+
 typedef struct Program {
     PyObject_HEAD
     PyObject *weakrefs;
@@ -170,6 +177,8 @@ typedef struct Program {
     int running;     /* checks under way: nothing may be freed meanwhile */
     bool dead;
     bool simple; /* neither labels, expressions nor identities between nodes */
+    FirstLook first[MOST_FIRST]; /* what the arguments must be, from their own checks */
+    int n_first;
 } Program;
 
 /* One check of a program.  Lives on the C stack. */

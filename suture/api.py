@@ -185,8 +185,9 @@ def _uncompiled(model: Any) -> Any:
         made_of = getattr(type(model), "_suture_original", None)
         if made_of is not None:
             return made_of
-        inner = model.__dict__.get("_modules", {}).get("_orig_mod")
-        return inner if type(model).__name__ == "OptimizedModule" and inner is not None else model
+        if type(model).__name__ != "OptimizedModule":
+            return model
+        return model.__dict__.get("_modules", {}).get("_orig_mod", model)
     if isinstance(model, types.MethodType):
         return model  # its attributes are the function's, which does not know the object
     if getattr(model, "_torchdynamo_disable", False):

@@ -41,7 +41,7 @@ def install() -> None:
         _waiting.append(when_imported("torch._dynamo", _install_in_dynamo))
         _waiting.append(_torch_counters.listen())
         _replace(structured_trace.logging, "set_logs", _torch_set_logs)
-        torch_logs.start()
+        _waiting.append(torch_logs.start())
         _replace(torch.compiler, "set_enable_guard_collectives", _torch_guard_collectives)
         distributed_parts.look_at_guard_collectives()
         _replace(torch.autograd.profiler, _torch_profiler.STARTS, _then(_torch_profiler.look))

@@ -7,8 +7,16 @@ their order: a test that fails because of one before it fails in every run of th
 from __future__ import annotations
 
 import functools
+import signal
 
 import pytest
+
+
+def pytest_configure(config):
+    """Ctrl-C means the same in every run: a shell ignores it in what it runs in the background, and
+    so would every process that a test starts."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(optionalhook=True)

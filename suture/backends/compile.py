@@ -19,6 +19,7 @@ from suture.backends.buckets import bucketed
 from suture.backends.configure import Backend
 from suture.backends.record import count_ops
 from suture.backends.small import small
+from suture.backends.views import split_views
 from suture.backends.ways import choose
 from suture.errors import BackendFailed
 from suture.inference_mode import switch
@@ -42,6 +43,7 @@ def compile_graph(
     fakes: Sequence[Any] = (),
     beside: bool = False,
     written: Written | None = None,
+    views_outside: bool = False,
 ) -> Callable[..., Any]:
     """The callable that `backend` makes of `gm`: graph inputs in, tuple or list of outputs out.
 
@@ -53,7 +55,9 @@ def compile_graph(
     traces. `fakes` are the inputs as they were while tracing, with their symbols. The module
     belongs to the backend afterwards. `beside`: the program runs in other threads meanwhile, so
     what belongs to the whole process is left alone, and the backward graph is compiled at once.
-    `written` gives the nodes whose values a node may write to, for graphs with barriers.
+    `views_outside`: no mode changes in the graph, and its inputs are plain tensors, so views that
+    it ends with may be taken outside. `written` gives the nodes whose values a node may write to,
+    for graphs with barriers.
 
     Raises BackendFailed, with the backend's exception as its cause; KeyboardInterrupt, MissingName
     and the like pass. A backend that declines the graph (torch's SkipFrame) gets it run as it is.
@@ -62,6 +66,13 @@ def compile_graph(
     """
     ops = count_ops(gm)
     plain = small(gm) if backend.optimizes() else None
+    split = split_views(gm, _derives(inputs)) if views_outside else None
+    if split is not None:
+        if split.front is None:  # nothing but views
+            alone = Wrapped(gm.forward)
+            alone.description = "plain: nothing but views"
+            return alone
+        gm = split.front
     described = tuple(lines)
     if not described and backend.name != "eager":  # others may change the graph
         described = source_lines(gm)
@@ -99,8 +110,8 @@ def compile_graph(
         situation = Situation.now(compiled, inputs)
         if cut is not None:  # one of its parts alone may have been heard of
             return Wrapped(situation.wrapped)
-        optimizes = backend.optimizes()
-        return choose(situation, heard, plain, tuple(fakes or inputs), _tell(point, ops), optimizes)
+        told, optimizes = _tell(point, ops), backend.optimizes()
+        return choose(situation, heard, plain, tuple(fakes or inputs), told, optimizes, split)
     except MissingName:
         raise  # torch's private parts, not the backend: the function is interpreted
     except Exception as error:
@@ -122,6 +133,12 @@ def compile_graph(
             events.emit(
                 events.BackendCompiled(backend.name, graph, ops, seconds, failure, point=point)
             )
+
+
+def _derives(inputs: Sequence[Any]) -> bool:
+    """Whether autograd follows a graph of these inputs."""
+    tensors = (one for one in inputs if isinstance(one, torch.Tensor))
+    return torch.is_grad_enabled() and any(one.requires_grad for one in tensors)
 
 
 def _tell(point: str, ops: int) -> Callable[[str], None]:

@@ -16,9 +16,11 @@ import torch
 import torch.fx
 
 from suture.errors import SutureError
+from suture.torch_private import autograd_parts
 
 _log = logging.getLogger("suture.verify")
 _RELATIVE, _ABSOLUTE = 1e-3, 1e-4
+_DERIVATIVES = (torch.autograd.grad, autograd_parts.gradients_past_hooks)
 _CALLS = 3  # so many calls of each graph are compared
 
 
@@ -31,7 +33,7 @@ def verified(
 ) -> Callable[..., Any]:
     """`compiled`, watched for its first calls. A difference is logged, with `strict` raised."""
     left = _CALLS
-    derives = any(node.target is torch.autograd.grad for node in module.graph.nodes)
+    derives = any(node.target in _DERIVATIVES for node in module.graph.nodes)
 
     def call(*args: Any) -> Any:
         nonlocal left

@@ -8,7 +8,20 @@ from typing import Any
 import torch.fx
 
 from suture.backends.small import symbolic_inputs
-from suture.runtime.callers import Caller, Direct, Measured, Run, Situation, Training, Wrapped
+from suture.backends.views import Split
+from suture.runtime.callers import (
+    Around,
+    Before,
+    Caller,
+    Direct,
+    Measured,
+    Run,
+    Situation,
+    Training,
+    WithoutAutocast,
+    Wrapped,
+    innermost,
+)
 from suture.torch_private import compilers
 
 
@@ -19,28 +32,48 @@ def choose(
     fakes: tuple[Any, ...],
     chosen: Callable[[str], None],
     optimizes: bool = True,
+    split: Split | None = None,
 ) -> Caller:
     """The way into a graph. `plain` is a copy of it that may be run as it is, if any; `fakes` are
     its inputs as they were while tracing; `chosen` is told if the operations are run one by one.
-    What runs operations as they are (not `optimizes`) is called as the backend gave it."""
+    What runs operations as they are (not `optimizes`) is called as the backend gave it. `split`:
+    the graph ends before views of its results, which `plain` takes too."""
     if not optimizes:
         wrapped = Wrapped(situation.wrapped)
         wrapped.facts = heard.facts[0] if len(heard.facts) == 1 else None
         return wrapped
     caller = _through_backend(situation, heard)
+    if split is not None:
+        caller = Before(caller, split.behind, split.inputs)
     symbolic = symbolic_inputs(fakes) if plain is not None else None
     if plain is None or symbolic is None:
         return caller
-    if not isinstance(caller, (Training, Direct)) or caller.writes:
+    inner = innermost(caller)
+    if not isinstance(inner, (Training, Direct)) or inner.writes or _has_casts(caller):
         return caller
     return Measured(caller, plain.forward, symbolic, chosen)
 
 
+def _has_casts(caller: Caller) -> bool:
+    """Whether it was compiled while autocast was on: one by one, operations cast on their own."""
+    if isinstance(caller, Around):
+        return isinstance(caller, WithoutAutocast) or _has_casts(caller.inner)
+    return False
+
+
 def _through_backend(situation: Situation, heard: compilers.Heard) -> Caller:
-    wrapped: Run = situation.wrapped
     if len(heard.facts) != 1:  # nobody wrapped it, or it was cut in several
-        return Wrapped(wrapped)
+        return Wrapped(situation.wrapped)
     facts = heard.facts[0]
+    caller = _shortest(situation, facts)
+    if caller is None:
+        return Wrapped(situation.wrapped)
+    return WithoutAutocast(caller) if facts.autocast_off else caller
+
+
+def _shortest(situation: Situation, facts: compilers.Facts) -> Caller | None:
+    """The way with nothing between, if there is one."""
+    wrapped: Run = situation.wrapped
     if Direct.legal(facts, situation):
         call = compilers.inductor_call(facts.compiled)
         if call is not None:
@@ -49,4 +82,4 @@ def _through_backend(situation: Situation, heard: compilers.Heard) -> Caller:
         function = compilers.autograd_function(facts)
         if function is not None:
             return Training(wrapped, function, facts)
-    return Wrapped(wrapped)
+    return None

@@ -38,7 +38,8 @@ RETAIN_GRAD = define(
     message="{tensor}.retain_grad()",
     explanation=(
         "retain_grad() asks autograd to keep the gradient of `{tensor}`, a value inside the graph. "
-        "The graph ends there, so that it becomes a real tensor whose gradient can be kept."
+        "Where backward() is part of the graph too and the tensor stays inside, its gradient is "
+        "kept. Elsewhere the graph ends, so that it becomes a real tensor."
     ),
     hints=(
         "Return the tensor, and call retain_grad() on it outside.",

@@ -141,16 +141,16 @@ BACKWARD_CALL = define(
     title="backward() in compiled code",
     message="{call} runs the autograd engine",
     explanation=(
-        "The engine goes through what was computed before the region, meets hooks of leaves, or "
-        "uses up a history with which a tensor leaves the region. The forward computation becomes "
-        "one graph, the engine runs its compiled backward, and capture goes on behind the call. "
-        "Elsewhere backward() and torch.autograd.grad() are part of the graph."
+        "The engine goes through what was computed before the region, meets a hook of a leaf that "
+        "cannot be traced, or uses up a history with which a tensor leaves the region. The forward "
+        "computation becomes one graph, the engine runs its compiled backward, and capture goes on "
+        "behind the call. Elsewhere backward() and torch.autograd.grad() are part of the graph."
     ),
     hints=(
         "Return tensors of the forward pass detached: their history is used up by backward().",
         "Compile the forward pass and the loss, and call backward() outside.",
     ),
-    note="tracing hooks of leaves, and parts of autograd's graph from before the region",
+    note="hooks of leaves that break, and parts of autograd's graph from before the region",
 )
 
 NUMPY_UNSUPPORTED = define(

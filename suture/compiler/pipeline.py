@@ -35,7 +35,7 @@ from suture.compiler.misses import install as installing
 from suture.compiler.misses.answer import tell_watched
 from suture.compiler.misses.history import history_of
 from suture.compiler.misses.later import compiled_later, may_wait
-from suture.compiler.misses.layers import with_shared_layers
+from suture.compiler.misses.layers import may_take_views_outside, with_shared_layers
 from suture.compiler.misses.plain import meets_no_tensor, note_in_vain
 from suture.compiler.misses.reasons import explain_miss
 from suture.compiler.objects import MadeByPython
@@ -293,6 +293,7 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
                 point=point.name,
                 fakes=[entry.node.meta["val"] for entry in emitted.inputs],
                 written=_written if cut and not capture.graph.derivatives.positions else None,
+                views_outside=not cut and may_take_views_outside(unit.options.backend, capture),
             )
     except errors.BackendFailed as failed:
         if given is not module:

@@ -26,11 +26,11 @@ def minified(names: dict[str, Any], path: Path) -> Minified:
     name = given if isinstance(given, str) else given.__name__
     try:
         compiler = backends.lookup(given)
-    except InvalidBackend as error:
+    except InvalidBackend as unknown:
         raise UserError(
             f"{path} needs the backend {name!r}, which only the program has that made the script: "
             f"let BACKEND in it be the function, or import what registers it there"
-        ) from error
+        ) from unknown
     error = _failure(compiler, module, inputs)
     if error is None:
         raise UserError(f"{path} does not fail: backend {name!r} compiles its graph and runs it")

@@ -15,20 +15,22 @@ _LONGEST = 256  # decisions of one branch in one call that are remembered
 _WINDOW = 256  # calls in which a branch may turn `_TURNS` times
 _TURNS = 2
 _MOST_TRIES = 3  # so often a branch may be given up before it is left a break
+_MOST_CHANGES = 64  # calls that went another way than the one before, with none expected between
 
 
 class _Seen:
     """What is known of one branch. `way`: what it did in each of the last `calls` calls, of which
-    `call` is under way with `now`; `failed`: the calls in which it was expected wrongly; `tries`:
-    how often that was too often."""
+    `call` is under way with `now`; `changes`: how often that was another way than before; `failed`:
+    the calls in which it was expected wrongly; `tries`: how often that was too often."""
 
-    __slots__ = ("call", "calls", "failed", "now", "tries", "way")
+    __slots__ = ("call", "calls", "changes", "failed", "now", "tries", "way")
 
     def __init__(self, call: int) -> None:
         self.call = call
         self.now: list[bool] = []
         self.way: tuple[bool, ...] = ()
         self.calls = 0
+        self.changes = 0
         self.failed: list[int] = []
         self.tries = 0
 
@@ -39,6 +41,9 @@ class _Seen:
         way = _shortest(self.now)
         self.calls = self.calls + 1 if way == self.way else 1
         self.way, self.now, self.call = way, [], call
+        self.changes = 0 if self.is_steady() else self.changes + (self.calls == 1)
+        if self.changes > _MOST_CHANGES:
+            self.tries = _MOST_TRIES
 
     def is_steady(self) -> bool:
         enough = config.speculate_after << 2 * self.tries
@@ -77,6 +82,11 @@ class Branches:
         if len(seen.now) <= _LONGEST:
             seen.now.append(truth)
         return seen.is_steady()
+
+    def is_given_up(self, position: Position) -> bool:
+        """Whether nothing is expected of a branch any more: nobody need say how it goes."""
+        seen = self._seen.get(position)
+        return seen is not None and seen.tries >= _MOST_TRIES
 
     def expected(self) -> dict[Position, tuple[bool, ...]]:
         """The branches that are expected to go as before, and how: one truth for all decisions,

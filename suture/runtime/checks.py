@@ -25,8 +25,8 @@ class AfterCheck:
 
     def __init__(self, chain: Chain) -> None:
         self.chain = chain
-        self.tell: Callable[[tuple[bool, ...], tuple[Any, ...]], Any] = _tell_nobody
-        self.other: Callable[[bool, tuple[Any, ...]], Any] = _tell_nobody
+        self.tell: Callable[[tuple[bool, ...], tuple[Any, ...]], Any] = tell_nobody
+        self.other: Callable[[bool, tuple[Any, ...]], Any] = tell_nobody
 
     def __call__(self, before: Any, truths: tuple[Any, ...], *state: Any) -> Any:
         set_drawn(before)
@@ -53,7 +53,7 @@ class Watch:
 
     def __init__(self, position: Any) -> None:
         self.position = position
-        self.tell: Callable[[bool], object] = _tell_nobody
+        self.tell: Callable[[bool], object] = tell_nobody
 
     def __call__(self, truth: bool) -> bool:
         self.tell(truth)
@@ -70,7 +70,7 @@ class RowsWatch(Watch):
         self.left = _LOOKS
 
     def rows(self, tensor: torch.Tensor) -> None:
-        if self.left and self.tell is not _tell_nobody:
+        if self.left and self.tell is not tell_nobody:
             self.left -= 1
             found = set(tensor.flatten().tolist())
             for number in range(self.count):
@@ -80,7 +80,7 @@ class RowsWatch(Watch):
 _LOOKS = 512  # loops that are looked at before they are taken to be never steady
 
 
-def _tell_nobody(*what: Any) -> None:
+def tell_nobody(*what: Any) -> None:
     pass
 
 

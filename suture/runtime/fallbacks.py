@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from suture import _core, config, stance, switches
+from suture.runtime.checks import tell_nobody
 from suture.runtime.points import PointData, Variant, took
 
 
@@ -63,6 +64,8 @@ def watch(
     def tell(truth: bool) -> None:
         at, ending = ref(), own()
         if not branches.saw(seen.position, truth) or at is None or ending is None:
+            if branches.is_given_up(seen.position):
+                seen.tell = tell_nobody
             return
         if ending in at.data.variants and branches.may_speculate() and drop(at, ending):
             at.data.fallbacks.append(ending)

@@ -81,6 +81,18 @@ def left_of(iterator: Any) -> int | None:
     return len(whole) - at if same else None
 
 
+def coming_of(iterator: Any) -> int:
+    """How many elements an iterator counts as still to come; -1 where it does not count. It tells
+    the turns of a loop apart before more is read, and says nothing of what the elements are."""
+    while type(iterator) in ALONE:
+        inners = iterator.__reduce__()[1]
+        if not inners:
+            return -1
+        iterator = inners[0]
+    counts = type(iterator) in SEQUENCES or type(iterator) in OF_DICTS
+    return iterator.__length_hint__() if counts else -1
+
+
 def rest_of_range(iterator: Any) -> range:
     """What is left of a range iterator."""
     rest = sequence_of(iterator)[position_of(iterator) :]

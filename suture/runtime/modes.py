@@ -6,7 +6,9 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from suture.torch_private import tensor_parts
+import torch
+
+from suture.torch_private import tensor_parts, thread_state
 
 
 def around(
@@ -38,6 +40,40 @@ def without_torch_function(compiled: Callable[..., Any]) -> Callable[..., Any]:
 
     def run(*args: Any) -> Any:
         with tensor_parts.DisableTorchFunctionSubclass():
+            return compiled(*args)
+
+    return run
+
+
+def change_autocast_nesting(by: int) -> int:
+    """Count up or down the levels of autocast; at none, casts that are kept are thrown away."""
+    for _ in range(abs(by)):
+        step = torch.autocast_increment_nesting if by > 0 else torch.autocast_decrement_nesting
+        step()
+    level = torch.autocast_increment_nesting() - 1
+    torch.autocast_decrement_nesting()
+    if by < 0 and level == 0:
+        torch.clear_autocast_cache()
+    return level
+
+
+def without_autocast(compiled: Callable[..., Any]) -> Callable[..., Any]:
+    """A compiled graph, run with autocast off: its casts are in it."""
+    off = thread_state.DisableAutocast
+
+    def run(*args: Any) -> Any:
+        with off():
+            return compiled(*args)
+
+    return run
+
+
+def without_grad(compiled: Callable[..., Any]) -> Callable[..., Any]:
+    """A compiled graph, run with grad mode off, which may be on around it."""
+    switch = torch.set_grad_enabled
+
+    def run(*args: Any) -> Any:
+        with switch(False):
             return compiled(*args)
 
     return run

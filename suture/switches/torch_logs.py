@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from suture import config, logs
 
@@ -34,11 +34,24 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
 _FULL = frozenset({"graph_breaks", "trace_source", "trace_call", "trace_bytecode"})
 
 
-def start() -> None:
-    """Log what TORCH_LOGS asks for, besides what SUTURE_LOGS does."""
+def start() -> Callable[[], None]:
+    """Log what TORCH_LOGS asks for, besides what SUTURE_LOGS does, also into the file of
+    TORCH_LOGS_OUT. Gives what closes the file again."""
     text = os.environ.get("TORCH_LOGS", "")
     items = filter(None, (part.strip() for part in text.split(",")))
     apply({item.lstrip("+-"): _level(item) for item in items})
+    path = os.environ.get("TORCH_LOGS_OUT")  # torch writes its own records there too
+    if not path:
+        return lambda: None
+    file, logger = logging.FileHandler(path, delay=True), logging.getLogger("suture")
+    file.setFormatter(logging.Formatter("[%(name)s] %(message)s"))
+    logger.addHandler(file)
+
+    def stop() -> None:
+        logger.removeHandler(file)
+        file.close()
+
+    return stop
 
 
 def apply(wanted: Mapping[str, int]) -> None:

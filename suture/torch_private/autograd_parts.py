@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from suture.torch_private.table import Topic
 
 NAMES = Topic(
@@ -23,6 +25,20 @@ NAMES = Topic(
 
 
 DEFAULT_GROUP = "_default_pg"  # of `process_groups`: None where this process stands alone
+
+
+def gradients_past_hooks(losses: Any, leaves: Any, starts: Any, keeps: bool) -> Any:
+    """What torch.autograd.grad gives for `leaves` whose hooks are not called. A node of graphs:
+    what the hooks do follows it there. Tensors of compilers have no hooks."""
+    plain = (torch.Tensor, torch.nn.Parameter)
+    hooked = [(x, x._backward_hooks) for x in leaves if type(x) in plain and x._backward_hooks]
+    try:
+        for leaf, _ in hooked:
+            leaf._backward_hooks = None
+        return torch.autograd.grad(losses, leaves, starts, keeps, allow_unused=True)
+    finally:
+        for leaf, table in hooked:
+            leaf._backward_hooks = table
 
 
 def __getattr__(name: str) -> Any:

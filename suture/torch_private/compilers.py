@@ -314,7 +314,8 @@ class Facts:
     whose data the graph itself writes, so that their version has to be counted. `detached`: inputs
     that get no derivative, though they could have one. `joint`: the graph is one of two, forward
     and backward, below an autograd function, whose results are the first `returns` of the graph's.
-    `compiled` takes a list of inputs, which it empties.
+    `compiled` takes a list of inputs, which it empties. `autocast_off`: autocast was on, and is
+    to be off while the graph runs.
     """
 
     inputs: int
@@ -324,6 +325,7 @@ class Facts:
     written: tuple[int, ...] = ()
     detached: tuple[int, ...] = ()
     returns: int = 0
+    autocast_off: bool = False
 
 
 @dataclass
@@ -384,14 +386,13 @@ def _read_facts(wrapper: Any, compiled: Any, meta: Any) -> Facts:
         tuple(i for i, info in enumerate(meta.input_info) if info.mutates_data),
         tuple(wrapper.indices_of_inps_to_detach),
         meta.num_forward_returns,
+        bool(wrapper.disable_amp),
     )
 
 
 def _reasons(wrapper: Any, meta: Any) -> Iterator[str]:
     from torch._functorch._aot_autograd.schemas import OutputType, SubclassCreationMeta
 
-    if wrapper.disable_amp:
-        yield "autocast is switched off around it"
     if meta.num_mutated_inp_runtime_indices:
         yield "inputs are written behind it"
     if any(info.mutates_metadata or info.mutates_storage_metadata for info in meta.input_info):

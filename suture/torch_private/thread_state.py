@@ -15,6 +15,7 @@ NAMES = Topic(
         "set_grad_enabled": "torch._C._set_grad_enabled",
         "is_fwd_grad_enabled": "torch._C._is_fwd_grad_enabled",
         "set_fwd_grad_enabled": "torch._C._set_fwd_grad_enabled",
+        "DisableAutocast": "torch._C._DisableAutocast",
         "is_any_autocast_enabled": "torch._C._is_any_autocast_enabled",
         # stacks of modes
         "dispatch_stack_at": "torch._C._get_dispatch_stack_at",

@@ -183,3 +183,16 @@ def test_the_dict_that_both_modules_share_tells_of_stores_to_attributes():
     compiled.scale = 4
     assert torch.equal(compiled(torch.ones(2)), torch.full((2,), 4.0))
     assert module.scale == 4 and list(vars(module))[-1] == "scale"
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit")
+def test_a_scripted_module_is_called_by_python():
+    module = torch.jit.script(torch.nn.Linear(3, 2))
+    suture.reset()
+    compiled = suture.compile(module, backend="eager")
+    x = torch.ones(3)
+    assert torch.equal(compiled(x), module(x))
+    assert list(compiled.state_dict()) == ["weight", "bias"] and compiled._orig_mod is module
+    assert len(suture.stats().breaks) == 1
+    with pytest.raises(suture.exc.Unsupported):
+        suture.compile(module, backend="eager", fullgraph=True)(x)

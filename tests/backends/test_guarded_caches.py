@@ -44,14 +44,14 @@ print(json.dumps([suture.stats().graphs, hits, guards]))
 """
 
 
-def run(folder, *sizes):
+def run(folder, *sizes, program=PROGRAM):
     """How many graphs there were, how many of them torch's caches had, and what guards say."""
     environment = {
         **os.environ, "PYTHONPATH": str(ROOT), "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
     }  # fmt: skip
     environment.pop("SUTURE_CACHE", None)
     script = folder / "program.py"
-    script.write_text(PROGRAM)
+    script.write_text(program)
     done = subprocess.run(
         [sys.executable, str(script), *map(str, sizes)],
         env=environment,
@@ -59,6 +59,7 @@ def run(folder, *sizes):
         text=True,
     )
     assert done.returncode == 0, done.stderr
+    assert "Failed to pickle" not in done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -68,6 +69,34 @@ def test_two_dynamic_graphs_are_found_again_in_a_second_process(tmp_path):
     assert first[:2] == [2, [0, 0]]
     assert second[:2] == [2, [3, 2]]  # one of them has a backward graph
     assert second[2] == first[2]
+
+
+TRANSFORMS = """
+import json, torch, suture
+from torch._dynamo.utils import counters
+
+def over_rows(x): return torch.vmap(lambda a: a.cumsum(0), in_dims=0)(x)
+def over_columns(x): return torch.vmap(lambda a: a.cumsum(0), in_dims=1)(x)
+def first(x): return torch.func.grad(lambda a, b: (a * b * b).sum(), argnums=0)(x, x)
+def second(x): return torch.func.grad(lambda a, b: (a * b * b).sum(), argnums=1)(x, x)
+def forward_mode(x): return torch.func.jvp(torch.sin, (x,), (torch.ones_like(x),))[1]
+def pulled(x): return torch.func.vjp(torch.sin, x)[1](x)[0]
+def jacobian(x): return torch.func.jacrev(torch.square)(x[0])
+
+x = torch.arange(9.0).reshape(3, 3)
+functions = [over_rows, over_columns, first, second, forward_mode, pulled, jacobian]
+for fn in functions:
+    torch.testing.assert_close(suture.compile(fn)(x), fn(x))
+hits = counters["inductor"]["fxgraph_cache_hit"], counters["aot_autograd"]["autograd_cache_hit"]
+print(json.dumps([suture.stats().graphs, hits, len(functions)]))
+"""
+
+
+def test_transforms_of_functions_are_told_apart_and_found_again(tmp_path):
+    first = run(tmp_path, program=TRANSFORMS)
+    second = run(tmp_path, program=TRANSFORMS)
+    assert first[1][1] == 0
+    assert second[1][1] == second[0] == first[0]
 
 
 # ---- the guards of an entry

@@ -303,3 +303,27 @@ def test_unbound_is_one():
     with pytest.raises(TypeError):
         type(core.UNBOUND)()
     assert core.UNBOUND.__reduce__() == "UNBOUND"
+
+
+def test_a_variant_for_another_object_asks_nothing_else():
+    """Of many variants, each for an object of its own, only that of the right one looks further."""
+    asked = []
+
+    def truth(value):
+        asked.append(value)
+        return True
+
+    point = core.Point("p", lambda at, state: lambda *given: "missed")
+    objects = [type("Thing", (), {})() for _ in range(5)]
+    for i, one in enumerate(objects):
+        kind = "weak" if i % 2 else "is"
+        program = core.GuardProgram(
+            (("slot", 0, (("truth", truth),), ()), ("slot", 1, ((kind, one),), ()))
+        )
+        point.add(lambda *given, i=i: i, program)
+    for i, one in enumerate(objects):
+        assert core.run_point(point, f"state {i}", one) == i
+    assert asked == [f"state {i}" for i in range(5)]
+    assert core.run_point(point, "none", object()) == "missed"
+    assert core.run_point(point, "unbound", core.UNBOUND) == "missed"
+    assert len(asked) == 5

@@ -234,6 +234,23 @@ def _():
     assert torch.equal(suture.export(lambda x: x + 1, (X,)).module()(X), X + 1)
 
 
+@row("`torch.set_num_threads(n)` after compiling")
+def _():
+    graphs = Graphs()
+    fn = torch.compile(lambda x: x + 1, backend=graphs)
+    fn(X)
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(threads + 1)
+        fn(X)
+        kept = len(graphs)
+        torch.compiler.reset()
+        fn(X)
+    finally:
+        torch.set_num_threads(threads)
+    assert (kept, len(graphs)) == (1, 2)
+
+
 @row("`torch.compiler.reset()`")
 def _():
     graphs = Graphs()

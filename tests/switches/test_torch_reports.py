@@ -173,6 +173,12 @@ def test_the_log_of_recompilations_says_what_changed():
     assert "was 2, is 3" in told
 
 
+def test_the_file_of_torchs_logs_has_ours(tmp_path):
+    path = tmp_path / "log"
+    told = logged("", TORCH_LOGS="graph_breaks", TORCH_LOGS_OUT=str(path))
+    assert "GB0025" in told and path.read_text().startswith("[suture.breaks] GB0025")
+
+
 SIZES = """
 import torch, suture
 suture.install()

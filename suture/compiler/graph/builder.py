@@ -24,6 +24,7 @@ from suture.compiler.graph.levels import Levels
 from suture.compiler.graph.names import TorchName, valid_name
 from suture.compiler.graph.results import Calls
 from suture.compiler.graph.spans import Span
+from suture.runtime.callers import Around, Caller
 from suture.runtime.modes import around
 from suture.runtime.sources import Source
 from suture.torch_private import (
@@ -413,7 +414,12 @@ class GraphBuilder:
 
     def keeping_modes(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
         """The compiled graph; if it raises, the modes it switched are as they were before."""
-        return around(compiled, self.resets_in_order(), self.torch_function_off)
+        if not (self.resets or self.torch_function_off):
+            return compiled
+        resets, off = self.resets_in_order(), self.torch_function_off
+        if isinstance(compiled, Caller):
+            return Around(compiled, lambda run: around(run, resets, off))
+        return around(compiled, resets, off)
 
     def resets_in_order(self) -> list[tuple[Any, Any]]:
         """(setter, state) to put the modes back, the last switched first; grad mode, which others

@@ -27,6 +27,16 @@ class Reached:
     outside: bool = False
 
 
+@dataclass(slots=True, eq=False)
+class Retained:
+    """A tensor made in the region whose gradient is kept (`tensor`, a value), since the call at
+    `position`; `passed`: a backward() of the region has given it one."""
+
+    tensor: Any
+    position: Any
+    passed: bool = False
+
+
 class Derivatives:
     """The derivatives that one graph takes, or that will be taken of it. `positions` are those of
     the calls (code, index) that take them, `hooked` the inputs that get a hook when the region
@@ -38,6 +48,7 @@ class Derivatives:
         self.losses: dict[Any, Any] = {}  # values of which backward() was called -> the call
         self.made: dict[int, Any] = {}  # leaves made in the region, by their fake tensors' ids
         self.steps: list[Any] = []  # where optimizers ask that a graph with a derivative ends
+        self.retained: list[Retained] = []
         self._before: set[Any] = set()  # nodes of autograd that made the inputs of the region
         self._freed: dict[Any, Any] = {}  # nodes whose saved tensors are gone -> the call
         self._inside: dict[Any, Any] = {}  # nodes of leaves that stay inside -> the call
@@ -75,6 +86,11 @@ class Derivatives:
         self.positions.add(position)
         self._freed.update((node, position) for node in nodes)
 
+    def retained_in(self, found: Reached) -> list[Retained]:
+        """The tensors whose gradient is kept that a derivative goes through."""
+        run = set(found.run)
+        return [one for one in self.retained if _edge(one.tensor.value)[0] in run]
+
     def keep_inside(self, leaf: torch.Tensor, position: Any) -> None:
         """A leaf that the call at `position` made, and that may not leave the region."""
         self._inside[_edge(leaf)[0]] = position
@@ -85,6 +101,8 @@ class Derivatives:
         which backward() was called and which has freed something, or a tensor all of whose ways
         to leaves go through what is freed. No leaf gets a gradient before that is noticed."""
         if not isinstance(value, torch.Tensor) or value.grad_fn is None or not self._freed:
+            return False
+        if any(one.tensor.value is value for one in self.retained):
             return False
         found = self.losses.get(id(value))
         if found is not None and value.numel() == 1 and found[1] in self._freed.values():
@@ -110,11 +128,14 @@ class Derivatives:
 
     def freed_by(self, values: Iterable[Any]) -> Any:
         """The call that has freed, or made, what a tensor among `values` needs for its own
-        derivative; None if there is no such tensor."""
+        derivative, or that lets one keep its gradient; None if there is no such tensor."""
         gone = self._freed | self._inside
-        if not gone:
+        if not gone and not self.retained:
             return None
         values = list(values)
+        for one in self.retained:  # only a real tensor keeps a gradient that is still to come
+            if not one.passed or any(v is one.tensor.value for v in values):
+                return one.position
         for leaf, position in self._leaves:
             if any(v is leaf for v in values):
                 return position

@@ -8,6 +8,7 @@ import re
 # calls their result. "{}" alone is a value that has no other name than what it is read from.
 _WORDS = {
     "left_of": "items left in {}",
+    "coming_of": "items to come in {}",
     "position_of": "position in {}",
     "rest_of_range": "the rest of {}",
     "number_of": "the next number of {}",
@@ -32,7 +33,9 @@ _WORDS = {
     "plain_bytes": "bytes({})",
     "__str__": "str({})",
 }
-_OF_WHAT_IS_LOOPED_OVER = frozenset({"left_of", "sequence_of", "inner_of", "rest_of_range"})
+_OF_WHAT_IS_LOOPED_OVER = frozenset(
+    {"left_of", "coming_of", "sequence_of", "inner_of", "rest_of_range"}
+)
 _CALL = re.compile(r"(?<![\w.])(" + "|".join(_WORDS) + r")\(")
 
 

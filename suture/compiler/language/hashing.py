@@ -7,6 +7,8 @@ import types
 from collections.abc import Hashable
 from typing import Any
 
+import torch
+
 from suture._core import type_name
 from suture.breaks import Break, calls, objects
 from suture.bytecode import decode
@@ -192,5 +194,9 @@ def _is_c_class(cls: type) -> bool:
 
 
 def _plain_kind(kind: type) -> bool:
+    """Whether keys of this class hash and compare without the program's code. A tensor is told from
+    others by its identity, before anything is compared."""
+    if kind in (torch.Tensor, torch.nn.Parameter):
+        return True
     hasher, equal = kind.__hash__, kind.__eq__
     return not (isinstance(hasher, types.FunctionType) or isinstance(equal, types.FunctionType))

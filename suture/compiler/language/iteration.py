@@ -323,9 +323,13 @@ def _pairs_of_dict(trace: Trace, value: Dict) -> list[tuple[Any, Any]]:
 
 @implements(abstract.dict_pairs, Object)
 def _pairs_of_object(trace: Trace, value: Object) -> list[tuple[Any, Any]]:
+    """CPython looks into a dict whose class iterates as dicts do, whatever its methods are; others
+    it asks for their keys and items."""
     if isinstance(value.storage, Dict):
-        keys = abstract.type_lookup(trace, value.cls, "keys")
-        if not isinstance(keys, types.FunctionType):
+        if abstract.type_lookup(trace, value.cls, "__iter__") is dict.__iter__:
+            return abstract.dict_pairs(trace, value.storage)
+        asked = [abstract.type_lookup(trace, value.cls, name) for name in ("keys", "__getitem__")]
+        if not any(isinstance(method, types.FunctionType) for method in asked):
             return abstract.dict_pairs(trace, value.storage)
     return _dict_pairs(trace, value)
 

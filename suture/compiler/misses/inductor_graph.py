@@ -16,24 +16,13 @@ from typing import Any, TypeGuard
 
 import torch
 
-from suture.runtime.callers import Caller, Direct, Measured
 from suture.runtime.callers.extern import IMPORTED
 from suture.runtime.store.held import encode_tensor
 from suture.runtime.store.literals import Unstorable
 from suture.torch_private import inductor_code
 
 _DROPPED = ("get_args", "benchmark_compiled_module", "recursively_apply_fns")
-_OPERATIONS = frozenset({
-    "aten", "mkldnn", "mkl", "inductor", "prims", "quantized", "_quantized", "_c10d_functional",
-})  # fmt: skip
 _MOST_BYTES = 64 << 20
-
-
-def direct_caller(caller: Caller | None) -> Direct | None:
-    """The caller that calls Inductor's code with nothing between, if the graph has one."""
-    if isinstance(caller, Measured):
-        caller = caller.other
-    return caller if isinstance(caller, Direct) else None
 
 
 def describe_code(call: Callable[..., Any]) -> dict[str, Any]:
@@ -138,8 +127,6 @@ def _asked_of_torch(tree: ast.Module) -> dict[str, Any]:
             if text.startswith("extern_kernels.") and text.count(".") == 1:
                 extern.add(node.attr)
             elif text.startswith("torch.ops.") and text.count(".") in (3, 4):
-                if text.split(".")[2] not in _OPERATIONS:
-                    raise Unstorable(f"the graph calls {text}, which is no operation of torch")
                 operations.add(text)
     table = inductor_code.extern_kernels()
     called = {one: getattr(table, one) for one in sorted(extern)}

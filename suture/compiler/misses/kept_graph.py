@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 import torch
 
 from suture import config
-from suture.compiler.misses.inductor_graph import describe_code, direct_caller
-from suture.runtime.callers import Caller, Measured, Training, Wrapped
+from suture.compiler.misses.inductor_graph import describe_code
+from suture.runtime.callers import (
+    Around,
+    Before,
+    Caller,
+    Direct,
+    Measured,
+    Training,
+    WithoutAutocast,
+    Wrapped,
+)
 from suture.runtime.callers.extern import REMADE
 from suture.runtime.store.files import BINARY, blob_name
 from suture.runtime.store.held import encode_tensor
 from suture.runtime.store.literals import Unstorable
-from suture.torch_private import aot_training, compilers, triton_kernels
+from suture.runtime.store.operators import TORCHS, operator_digest
+from suture.torch_private import aot_training, compilers, custom_operators, triton_kernels
 
 Later = Callable[[], bool]  # completes a description that lacks something until the graph has run
 
@@ -34,30 +44,51 @@ class Describing(Protocol):
 
 def graph_of(to: Describing, emitted: Any) -> dict[str, Any]:
     """The graph of a variant; raises Unstorable if what the backend gave has no form to keep."""
-    caller = emitted.caller
     if emitted.backend_failed:
         raise Unstorable("the backend failed on its graph; another process may have more luck")
+    operators = _operators(emitted.module)
     if emitted.graph_kept:
-        return _fx(to, emitted.module)
+        return {**_fx(to, emitted.module), "operators": operators}
     if config.verify:
         raise Unstorable("what is compiled is verified at each call")
-    direct = direct_caller(caller)
-    if direct is not None:
-        made = _inductor(to, direct.call)
-        return {**made, "written": list(direct.written), "grad_off": direct.off}
-    found = _training(caller)
-    if found is not None:
-        function, facts = found
-        return _trained(to, function, facts)
+    caller, autocast_off = emitted.caller, False
+    behind = None
+    while isinstance(caller, (Around, Measured)):  # modes that it switches are described apart
+        autocast_off |= isinstance(caller, WithoutAutocast)
+        if isinstance(caller, Before):
+            behind = {**_fx(to, caller.behind), "inputs": list(caller.inputs)}
+        caller = caller.other if isinstance(caller, Measured) else caller.inner
+    facts = caller.facts if isinstance(caller, Wrapped) else None
+    if facts is not None:
+        autocast_off |= facts.autocast_off
+    made = _called(to, caller, emitted)
+    for part in (made, made.get("forward", {}), made.get("backward", {})):
+        operators |= _digests(one.removeprefix("torch.ops.") for one in part.get("operations", ()))
+    return {**made, "autocast_off": autocast_off, "operators": operators, "behind": behind}
+
+
+def _operators(module: Any) -> dict[str, str]:
+    """The operators of the program that a graph calls, also in graphs inside, and the code that
+    they stood for while it was made."""
+    graphs = [one.graph for one in module.modules() if isinstance(one, torch.fx.GraphModule)]
+    targets = (custom_operators.overload_of(node.target) for g in graphs for node in g.nodes)
+    return _digests(custom_operators.path_of(one) for one in targets if one is not None)
+
+
+def _digests(paths: Iterable[str]) -> dict[str, str]:
+    own = {path for path in paths if path.partition(".")[0] not in TORCHS}
+    return {path: operator_digest(path) for path in own}
+
+
+def _called(to: Describing, caller: Caller | None, emitted: Any) -> dict[str, Any]:
+    if isinstance(caller, Direct):
+        made = _inductor(to, caller.call)
+        return {**made, "written": list(caller.written), "grad_off": caller.off}
+    if isinstance(caller, Training):
+        return _trained(to, caller.function, caller.facts)
     if isinstance(caller, Wrapped) and caller.facts is not None:
         return _operations(to, caller.facts, emitted)
     raise Unstorable("what the backend gave has no form that can be kept")
-
-
-def _training(caller: Caller | None) -> tuple[Any, compilers.Facts] | None:
-    """The autograd function of a caller that trains, and what is known of it."""
-    caller = caller.other if isinstance(caller, Measured) else caller
-    return (caller.function, caller.facts) if isinstance(caller, Training) else None
 
 
 def _operations(to: Describing, facts: compilers.Facts, emitted: Any) -> dict[str, Any]:
@@ -72,7 +103,7 @@ def _operations(to: Describing, facts: compilers.Facts, emitted: Any) -> dict[st
     graph = aot_training.graph_of(facts.compiled)
     if graph is None:
         raise Unstorable("what the backend gave has no form that can be kept")
-    return _fx(to, graph)
+    return {**_fx(to, graph), "grad_off": True}  # as AOTAutograd has it
 
 
 def _trained(to: Describing, function: Any, facts: compilers.Facts) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Layers that a graph repeats, for backends that compile them once."""
+"""What of a graph a backend need not be given: layers that it repeats, views that it ends with."""
 
 from __future__ import annotations
 
@@ -6,8 +6,22 @@ import torch
 
 from suture import config, events
 from suture.backends import Backend
+from suture.compiler.capture import Capture
 from suture.compiler.graph import GraphBuilder, outlined
-from suture.torch_private import distributed_parts
+from suture.torch_private import distributed_parts, fake_tensors
+
+
+def may_take_views_outside(backend: Backend, capture: Capture) -> bool:
+    """Whether the views that a graph ends with may be taken behind it: no mode changes in it, and
+    its inputs are plain tensors. Other backends than Inductor get graphs as they are."""
+    graph = capture.graph
+    if backend.name != "inductor" or capture.functions[0]:
+        return False
+    if graph.resets or graph.torch_function_off:
+        return False
+    values = (entry.node.meta["val"] for entry in graph.inputs)
+    tensors = (one for one in values if isinstance(one, torch.Tensor))
+    return all(isinstance(one, fake_tensors.FakeTensor) for one in tensors)
 
 
 def with_shared_layers(

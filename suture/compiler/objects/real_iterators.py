@@ -32,6 +32,7 @@ from suture.runtime.iterators import (
     OF_DICTS,
     RANGE,
     SEQUENCES,
+    coming_of,
     count_of,
     dict_of,
     holds_its_own,
@@ -127,7 +128,11 @@ def _look(trace: Trace, value: object, source: Source) -> Value | None:
     if type(value) in ALONE:
         if not holds_its_own(value):  # somebody else moves an iterator below this one
             return None
-        trace.guards.add(source, "truth", holds_its_own)
+        # Asked first, since it is quick: another turn of the same loop mostly ends here.
+        trace.guards.add(source.call(coming_of), "equals", coming_of(value))
+        trace.guards.add(source.call(holds_its_own), "equals", True)
+    elif type(value) in OF_DICTS:
+        trace.guards.add(source.call(coming_of), "equals", coming_of(value))
     return _model(trace, value, source)
 
 

@@ -97,11 +97,17 @@ def load_global(trace: Trace, namespace: dict[str, Any], name: str) -> Value:
         trace.guards.add(source, "no_key", name)
     table = namespace.get("__builtins__", builtins)
     table = table.__dict__ if isinstance(table, types.ModuleType) else table
-    if name in table:
+    replaced, value = trace.effects.load_global(table, name)
+    if not replaced:
+        replaced, value = _in_changed_dict(trace, table, name)
+    if replaced and value is not None:
+        return value
+    if name in table and not replaced:
         return abstract.wrap(
             trace, table[name], abstract.pinned(trace, table, "builtins").item(name)
         )
-    trace.guards.add(abstract.pinned(trace, table, "builtins"), "no_key", name)
+    if not replaced:
+        trace.guards.add(abstract.pinned(trace, table, "builtins"), "no_key", name)
     made = Raise(NameError, [Constant(f"name '{name}' is not defined")])
     made.attrs["name"] = Constant(name)
     raise Raised(abstract.with_context(trace, made))

@@ -3,8 +3,9 @@ region computed and the leaves that it reads.
 
 The gradients are a node of torch.autograd.grad, and what the engine does with them at a leaf
 follows: into a `.grad` that is there they are added in place; where there is none the leaf gets one
-with memory of its own, laid out as the leaf is. Who else would see the engine run is guarded not to
-be there: hooks of leaves, and process groups, whose reducers wait for gradients unseen.
+with memory of its own, laid out as the leaf is. Hooks of leaves run where the engine runs them
+(`leaf_hooks.py`). Who else would see the engine run is guarded not to be there: process groups,
+whose reducers wait for gradients unseen.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ from suture.breaks import Break, tensors
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.graph import OpFailed
-from suture.compiler.graph.derivatives import saving
+from suture.compiler.graph.derivatives import Retained, saving
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Tensor
 from suture.compiler.objects import tensor as tensor_values
+from suture.compiler.torch import leaf_hooks
 from suture.compiler.torch.derivatives import guard_reached, is_plain
-from suture.compiler.torch.hooks import keep_hook
+from suture.compiler.torch.hooks import keep_hook, set_hook_
 from suture.compiler.torch.tensor_methods import keep_attribute
 from suture.runtime.engine_warnings import warn_of_cycles
 from suture.runtime.sources import pinned
@@ -34,7 +36,6 @@ from suture.torch_private import autograd_parts, tensor_parts
 
 _METHOD = inspect.signature(torch.Tensor.backward)
 _FUNCTION = inspect.signature(torch.autograd.backward)
-_HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
 
 
 @dataclass(frozen=True)
@@ -165,31 +166,53 @@ def _run(trace: Trace, call: _Call, refused: Break) -> None:
             some = derivatives.reach([loss.value for loss in call.losses], reached)
         found.run = some.run
     freed = [] if call.keeps else saving(found.run)
-    node, made = _gradients(trace, call, leaves, refused)
-    if not all(_fits(leaf, value) for leaf, value in zip(leaves, made)):
+    hooked = any(leaf_hooks.has_hooks(leaf) for leaf in leaves)
+    if hooked and (call.creates or leaf_hooks.shows_leaf(trace, leaves)):
         raise refused
+    with trace.graph.fake:
+        kept = derivatives.retained_in(found)
+    if kept and (hooked or call.creates or call.wanted is not None or _sets_hooks(trace)):
+        raise refused
+    inputs = [*leaves, *(one.tensor for one in kept)]
+    with leaf_hooks.order_of_engine(leaves if hooked else []) as order:
+        node, made = _gradients(trace, call, inputs, hooked, refused)
+    if not all(_fits(leaf, value) for leaf, value in zip(inputs, made)):
+        raise refused
+    if any(value is None for value in made[len(leaves) :]):
+        raise refused
+    if hooked and sorted(order) != list(range(len(leaves))):
+        raise refused  # a leaf without a gradient: whether hooks see that, only the engine knows
     _guard(trace, found, leaves)
     derivatives.note_freed(freed, call.position)
     for loss in call.losses:
         derivatives.losses[id(loss.value)] = (loss.value, call.position)
     if call.creates:
         trace.effects.call(warn_of_cycles, [], {})
+    for number, one in enumerate(kept, len(leaves)):
+        _retain(trace, one, trace.graph.getitem(node, number, made[number]), made[number])
     uses = _uses_of_storages(trace)
-    for number, (leaf, grad, value) in enumerate(zip(leaves, before, made)):
+    for number in order if hooked else range(len(leaves)):
+        leaf, value = leaves[number], made[number]
         if value is not None:
             new = abstract.from_value(trace, trace.graph.getitem(node, number, value), value)
             if call.creates:
-                _accumulate_with_history(trace, leaf, grad, new)
+                _accumulate_with_history(trace, leaf, before[number], new)
+            elif hooked:
+                _accumulate_with_hooks(trace, leaf, new, uses, refused)
             else:
-                _accumulate(trace, leaf, grad, new, uses[tensor_parts.storage_key(value)] > 1)
+                shared = uses[tensor_parts.storage_key(value)] > 1
+                _accumulate(trace, leaf, before[number], new, shared)
 
 
 def _is_wanted(fake: torch.Tensor, wanted: list[Tensor] | None) -> bool:
     return wanted is None or any(one.value is fake for one in wanted)
 
 
-def _gradients(trace: Trace, call: _Call, leaves: list[Any], refused: Break) -> tuple[Any, Any]:
-    """The node that computes the gradients of the leaves, and what it gives."""
+def _gradients(
+    trace: Trace, call: _Call, leaves: list[Any], hooked: bool, refused: Break
+) -> tuple[Any, Any]:
+    """The node that computes the gradients of the leaves, and what it gives. Where they have hooks
+    it does not call them."""
     nodes = tuple(abstract.proxy(trace, leaf) for leaf in leaves)
     losses = tuple(abstract.proxy(trace, loss) for loss in call.losses)
     starts = None
@@ -199,6 +222,10 @@ def _gradients(trace: Trace, call: _Call, leaves: list[Any], refused: Break) -> 
     if call.creates:
         options["create_graph"] = True
     try:
+        if hooked:
+            past = autograd_parts.gradients_past_hooks
+            given = (losses, nodes, starts, call.keeps)
+            return trace.graph.call("call_function", past, given, {})
         return trace.graph.call(
             "call_function", torch.autograd.grad, (losses, nodes, starts), options
         )
@@ -207,8 +234,8 @@ def _gradients(trace: Trace, call: _Call, leaves: list[Any], refused: Break) -> 
 
 
 def _leaf(trace: Trace, fake: torch.Tensor) -> Any:
-    """The value of a leaf that the region reads, or has made; None for one that has hooks. Those
-    made here have none: to set one is left to Python."""
+    """The value of a leaf that the region reads, or has made; None for one that gets a hook in the
+    region. Those made here have none: to set one is left to Python."""
     made = trace.graph.derivatives.made.get(id(fake))
     if made is not None:
         return made if made.value is fake and _is_dense(fake) else None
@@ -218,8 +245,6 @@ def _leaf(trace: Trace, fake: torch.Tensor) -> Any:
         known = trace.outside.known.get(id(entry.example))
         plain = not entry.made and entry.convert is None and entry.source is not None
         if not plain or known is None or type(known[1]) is not Tensor:
-            return None
-        if any(getattr(entry.example, name, None) is not None for name in _HOOKS):
             return None
         if _gets_hook(trace, known[1]):
             return None
@@ -272,8 +297,7 @@ def _fits(leaf: Tensor, value: Any) -> bool:
 def _guard(trace: Trace, found: Any, leaves: list[Any]) -> None:
     guard_reached(trace, found, [])
     for leaf in leaves:
-        for name in _HOOKS if leaf.source is not None else ():
-            trace.guards.add(leaf.source.attr(name), "is", None)
+        leaf_hooks.guard_none(trace, leaf)
     groups = autograd_parts.process_groups
     if groups:
         source = pinned(groups, "torch.distributed's groups").attr(autograd_parts.DEFAULT_GROUP)
@@ -291,6 +315,25 @@ def _accumulate(trace: Trace, leaf: Tensor, grad: Any, new: Any, shared: bool) -
     tensor_values.tensor_set_attribute(trace, leaf, "grad", new)
 
 
+def _accumulate_with_hooks(
+    trace: Trace, leaf: Tensor, new: Tensor, uses: Counter[int], refused: Break
+) -> None:
+    """The same with the hooks of the leaf around it. What was in `.grad` is read now: a hook of
+    another leaf may have changed it. A hook may keep the gradient it was given, or gives; the
+    engine puts a copy into `.grad` then."""
+    given = leaf_hooks.run_before(trace, leaf, new, refused)
+    if not (isinstance(given, Tensor) and is_plain(given) and _fits(leaf, given.value)):
+        raise refused
+    if tuple(given.value.shape) != tuple(leaf.value.shape) or given.value.requires_grad:
+        raise refused
+    grad = abstract.finish(trace, leaf.getattr(trace, "grad"))
+    if not _takes(leaf, grad, False):
+        raise refused
+    shared = leaf_hooks.runs_before(leaf) or uses[tensor_parts.storage_key(new.value)] > 1
+    _accumulate(trace, leaf, grad, given, shared)
+    leaf_hooks.run_after(trace, leaf, refused)
+
+
 def _accumulate_with_history(trace: Trace, leaf: Tensor, grad: Any, new: Any) -> None:
     """The same where gradients can be differentiated: a sum, or a copy, that is a new tensor."""
     if isinstance(grad, Tensor):
@@ -299,6 +342,25 @@ def _accumulate_with_history(trace: Trace, leaf: Tensor, grad: Any, new: Any) ->
         own = abstract.call_torch(trace, torch.empty_like, [leaf], {})
         made = abstract.add_node(trace, "call_method", "copy_", [own, new], {})
     keep_attribute(trace, leaf, "grad", made)
+
+
+def _sets_hooks(trace: Trace) -> bool:
+    """Whether the graph has hooks on what it computes. torch.autograd.grad gives the gradient of
+    such a tensor before they have seen it, if it is asked for others too."""
+    return any(node.target is set_hook_ for node in trace.graph.graph.nodes)
+
+
+def _retain(trace: Trace, one: Retained, node: Any, value: Any) -> None:
+    """What the engine does at a tensor whose gradient is kept: a copy, or a sum, that is new."""
+    new = abstract.from_value(trace, node, value)
+    before = one.tensor.attrs["grad"]
+    if isinstance(before, Tensor):
+        made = abstract.call_torch(trace, torch.add, [before, new], {})
+    else:
+        layout = {"memory_format": Constant(torch.contiguous_format)}
+        made = abstract.call_torch(trace, torch.clone, [new], layout)
+    one.tensor.attrs["grad"] = made
+    one.passed = True
 
 
 def _is_laid_out(leaf: torch.Tensor, grad: torch.Tensor) -> bool:

@@ -22,7 +22,7 @@ from suture.compiler.language.classes import make_instance
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant
 from suture.compiler.torch.function_modes import default_device
-from suture.runtime.modes import NoRange
+from suture.runtime.modes import NoRange, change_autocast_nesting
 from suture.torch_private import settings, thread_state
 
 
@@ -55,18 +55,6 @@ def change_nesting(trace: Trace, by: int) -> Value:
     trace.graph.resets[key] = (-total,)
     trace.modes.changed.append((change_autocast_nesting, (total,)))
     return Constant(change_autocast_nesting(by))
-
-
-def change_autocast_nesting(by: int) -> int:
-    """Count up or down the levels of autocast; at none, casts that are kept are thrown away."""
-    for _ in range(abs(by)):
-        step = torch.autocast_increment_nesting if by > 0 else torch.autocast_decrement_nesting
-        step()
-    level = torch.autocast_increment_nesting() - 1
-    torch.autocast_decrement_nesting()
-    if by < 0 and level == 0:
-        torch.clear_autocast_cache()
-    return level
 
 
 @handles("autocast_state")

@@ -10,10 +10,12 @@ import torch
 from suture.breaks import Break, tensor_methods, tensors
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
+from suture.compiler.graph.derivatives import Retained
 from suture.compiler.graph.reshaped import keep_shape
 from suture.compiler.models import handles
 from suture.compiler.objects import Class, Constant, Size, Tensor
 from suture.compiler.objects.tensor_parameter import SwitchedLeaf
+from suture.compiler.torch.derivatives import is_plain
 from suture.compiler.torch.new_data import set_data
 from suture.compiler.torch.parameters import make_leaf_in_place
 from suture.torch_private import autograd_parts
@@ -25,7 +27,21 @@ def _retain_grad(
 ) -> Value:
     if tensor.value.is_leaf and tensor.value.requires_grad and tensor.source is not None:
         return Constant(None)
-    raise Break(tensor_methods.RETAIN_GRAD, tensor=tensor.describe())
+    refused = Break(tensor_methods.RETAIN_GRAD, tensor=tensor.describe())
+    frame = trace.frames[-1]
+    position = (frame.code.code, frame.ip)
+    plain = is_plain(tensor) and type(tensor) is Tensor and tensor.cls is torch.Tensor
+    computed = plain and tensor.source is None and tensor.value.grad_fn is not None
+    if not computed or args or kwargs or position in trace.region.plan.by_python:
+        raise refused
+    if len(trace.graph.levels.stack) > 1:
+        raise refused
+    if tensor.attrs is None or "retains_grad" not in tensor.attrs:
+        # Not noted as a change of the tensor: it may not leave the region.
+        kept = {"retains_grad": Constant(True), "grad": Constant(None)}
+        tensor.attrs = {**(tensor.attrs or {}), **kept}
+        trace.graph.derivatives.retained.append(Retained(tensor, position))
+    return Constant(None)
 
 
 @handles("Tensor.requires_grad_")

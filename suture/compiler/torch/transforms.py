@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -23,7 +24,8 @@ from suture.torch_private.tensor_parts import broadcast_to_and_flatten, pytree
 
 
 class Transformed(torch.nn.Module):
-    """Applies `transform` to a body. Called with the flat arguments of the body, then what it
+    """Applies `transform` to a body; it is plain data, so that torch's caches can tell one graph
+    from another by it. Called with the flat arguments of the body, then what it
     lifted; `structure` says how the arguments hang together, `result` what the body returns."""
 
     def __init__(self, body: Any, transform: Any, structure: Any, result: Any, count: int) -> None:
@@ -45,6 +47,63 @@ class Transformed(torch.nn.Module):
             return trees.fill(self.result, self.body.forward(*given, *lifted))
 
         return self.transform(function, trees.fill(self.structure, own))
+
+
+@dataclass(frozen=True)
+class Vmap:
+    in_dims: Any
+    out_dims: Any
+    randomness: str
+    chunk_size: int | None
+
+    def __call__(self, function: Any, values: Any) -> Any:
+        options = {"randomness": self.randomness, "chunk_size": self.chunk_size}
+        return torch.func.vmap(function, self.in_dims, self.out_dims, **options)(*values)
+
+
+@dataclass(frozen=True)
+class Applied:
+    """One of torch.func that takes a function and options, and gives a function."""
+
+    maker: Any
+    options: dict[str, Any]
+
+    def __call__(self, function: Any, values: Any) -> Any:
+        return self.maker(function, **self.options)(*values)
+
+
+@dataclass(frozen=True)
+class Jvp:
+    """The first `count` values are primals, the rest tangents."""
+
+    count: int
+    options: dict[str, Any]
+
+    def __call__(self, function: Any, values: Any) -> Any:
+        primals, tangents = values[: self.count], values[self.count :]
+        alone = _with_last(function, tangents)
+        return torch.func.jvp(alone, primals, tangents, **self.options)
+
+
+@dataclass(frozen=True)
+class Vjp:
+    """The first `count` values are primals, the rest cotangents."""
+
+    count: int
+    has_aux: bool
+
+    def __call__(self, function: Any, values: Any) -> Any:
+        primals, cotangents = values[: self.count], values[self.count :]
+        alone = _with_last(function, cotangents)
+        pull = torch.func.vjp(alone, *primals, has_aux=self.has_aux)[1]
+        return pull(*cotangents)
+
+
+def _with_last(function: Any, last: Any) -> Callable[..., Any]:
+    def alone(*given: Any) -> Any:
+        return function(*given, *last)
+
+    return alone
 
 
 def _flat_like(structure: object, values: Any) -> list[Any]:
@@ -146,16 +205,12 @@ def _vmap(
     out, mode = abstract.constant_value(trace, out_dims), abstract.constant_value(trace, randomness)
     chunks = abstract.constant_value(trace, chunk_size)
 
-    def transform(function: object, given: list[Value]) -> Any:
-        mapped = torch.func.vmap(function, dims, out, randomness=mode, chunk_size=chunks)
-        return mapped(*given)
-
     def fakes(structure: object, values: list[Any]) -> list[Any]:
         return _without_mapped(trace, structure, values, dims)
 
     trace.modes.mapped += 1
     try:
-        return apply(trace, "vmap", fn, rest, kwargs, transform, fakes)
+        return apply(trace, "vmap", fn, rest, kwargs, Vmap(dims, out, mode, chunks), fakes)
     finally:
         trace.modes.mapped -= 1
 
@@ -194,10 +249,7 @@ def _grad(
     which, aux = abstract.constant_value(trace, argnums), abstract.constant_value(trace, has_aux)
 
     maker = torch.func.grad_and_value if target is torch.func.grad_and_value else torch.func.grad
-
-    def transform(function: Any, values: Any) -> Any:
-        return maker(function, argnums=which, has_aux=aux)(*values)
-
+    transform = Applied(maker, {"argnums": which, "has_aux": aux})
     pairs = {abstract.constant_value(trace, k): v for k, v in abstract.dict_pairs(trace, named)}
     return apply(trace, "grad", fn, abstract.unpack(trace, given), pairs, transform)
 
@@ -216,15 +268,8 @@ def _jvp(
     options = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
     fn, primals, tangents = args
     count = len(abstract.unpack(trace, primals))
-
-    def transform(function: Any, values: Any) -> Any:
-        def alone(*given: Any) -> Any:
-            return function(*given, *values[count:])
-
-        return torch.func.jvp(alone, values[:count], values[count:], **options)
-
     both = [*abstract.unpack(trace, primals), *abstract.unpack(trace, tangents)]
-    return apply(trace, "jvp", _FirstArguments(fn, count), both, {}, transform)
+    return apply(trace, "jvp", _FirstArguments(fn, count), both, {}, Jvp(count, options))
 
 
 class _FirstArguments(Value):
@@ -271,17 +316,9 @@ class Pullback(Value):
         self.aux = aux  # whether the function gives an auxiliary result
 
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
-        count, aux = len(self.primals), self.aux
-
-        def transform(function: Any, values: Any) -> Any:
-            def alone(*given: Any) -> Any:
-                return function(*given, *values[count:])
-
-            pull = torch.func.vjp(alone, *values[:count], has_aux=aux)[1]
-            return pull(*values[count:])
-
+        count = len(self.primals)
         fn = _FirstArguments(self.fn, count)
-        return apply(trace, "vjp", fn, [*self.primals, *args], {}, transform)
+        return apply(trace, "vjp", fn, [*self.primals, *args], {}, Vjp(count, self.aux))
 
     def rebuild(self, emit: Emitter) -> str:
         given = ", ".join(emit.value(v) for v in (self.fn, *self.primals))
@@ -300,12 +337,8 @@ class Jacobian(Value):
         self.options = options
 
     def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
-        maker, options = self.maker, self.options
-
-        def transform(function: Any, values: Any) -> Any:
-            return maker(function, **options)(*values)
-
-        return apply(trace, maker.__name__, self.fn, args, kwargs, transform)
+        transform = Applied(self.maker, self.options)
+        return apply(trace, self.maker.__name__, self.fn, args, kwargs, transform)
 
     def rebuild(self, emit: Emitter) -> str:
         options = "".join(f", {k}={v!r}" for k, v in self.options.items())

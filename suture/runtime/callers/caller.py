@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 
 import torch
 
+from suture.runtime.modes import without_autocast
+
 Run = Callable[..., Any]
 
 
@@ -78,3 +80,56 @@ class Wrapped(Caller):
     def follow(self, put: Callable[[Run], None]) -> None:
         """It never changes."""
         put(self.run)
+
+
+class Around(Caller):
+    """Another caller, with something around each run of it: what `wrap` makes of the run."""
+
+    def __init__(self, inner: Caller, wrap: Callable[[Run], Run]) -> None:
+        super().__init__(inner.run)
+        self.inner, self.wrap = inner, wrap
+        inner.follow(self._take)
+
+    def _take(self, run: Run) -> None:
+        self.run = self.wrap(run)
+        for put in self._followers:  # they stay: the inner one may change more than once
+            put(self.run)
+
+    def describe(self) -> str:
+        """The way is the inner one's."""
+        return self.inner.describe()
+
+
+class WithoutAutocast(Around):
+    """For graphs that were compiled while autocast was on: it is off while they run, since their
+    casts are in them."""
+
+    def __init__(self, inner: Caller) -> None:
+        super().__init__(inner, without_autocast)
+
+
+class Before(Around):
+    """For graphs that end before the views that the program takes of their results: `behind` takes
+    those, of the results and of the inputs at the places `inputs`."""
+
+    def __init__(self, inner: Caller, behind: Any, inputs: tuple[int, ...]) -> None:
+        super().__init__(inner, lambda run: followed(run, behind.forward, inputs))
+        self.behind, self.inputs = behind, inputs
+
+
+def followed(run: Run, behind: Run, inputs: tuple[int, ...]) -> Run:
+    """What a graph and the views behind it give, together."""
+    if not inputs:
+        return lambda *args: behind(*run(*args))
+
+    def both(*args: Any) -> Any:
+        return behind(*run(*args), *[args[i] for i in inputs])
+
+    return both
+
+
+def innermost(caller: Caller) -> Caller:
+    """The caller of the graph itself."""
+    while isinstance(caller, Around):
+        caller = caller.inner
+    return caller

@@ -11,9 +11,8 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import Any
 
-import torch
-
 from suture.runtime.callers.caller import Caller, Run, Situation
+from suture.runtime.modes import without_grad
 from suture.torch_private import compilers
 
 
@@ -46,7 +45,7 @@ class Direct(Caller):
 
 def without_wrapper(call: Run, written: tuple[int, ...], off: bool) -> Run:
     """Inductor's code from an earlier process: nobody is there to wrap it."""
-    unwatched = _unfollowed(call) if off else call
+    unwatched = without_grad(call) if off else call
 
     def wrapped(*args: Any) -> Any:
         if written:
@@ -56,21 +55,10 @@ def without_wrapper(call: Run, written: tuple[int, ...], off: bool) -> Run:
     return _direct(call, wrapped, written, off)
 
 
-def _unfollowed(call: Run) -> Run:
-    """The same with grad mode off, which is on around it."""
-    switch = torch.set_grad_enabled
-
-    def run(args: list[Any]) -> Any:
-        with switch(False):
-            return call(args)
-
-    return run
-
-
 def _direct(call: Run, wrapped: Run, written: tuple[int, ...], off: bool) -> Run:
     profiling = compilers.profiling
     if off:
-        call = _unfollowed(call)
+        call = without_grad(call)
     if not written:
 
         def run(*args: Any) -> Any:

@@ -119,6 +119,8 @@ _FACTS = {"group": distributed_parts.facts_of_group, "mesh": distributed_parts.f
 # Other objects that never change are read while tracing, without a guard for each fact: signatures
 # and their parameters, fields of dataclasses, types as annotations say them; placements of tensors.
 _READ_FREELY = frozenset({"inspect", "dataclasses", "typing", "torch._C._distributed_c10d"})
+# Functions of NumPy, which are objects of its own: what they do belongs to its version.
+_NUMPYS = frozenset({"ufunc", "_ArrayFunctionDispatcher"})
 _FORM = type(typing.ClassVar)  # of annotations, without arguments
 
 
@@ -144,6 +146,9 @@ def _instance(value: Any, depth: int) -> Any:
         found = facts(value)
         if found is not None:
             return [what, found]
+    if kind.__module__ == "numpy" and kind.__name__ in _NUMPYS:
+        said = kind.__name__, getattr(value, "__module__", None), value.__name__
+        return ["numpy", *said, sys.modules["numpy"].__version__]
     if kind.__module__ in _READ_FREELY or kind.__module__.startswith("torch.distributed"):
         raise Unstorable(f"what a {kind.__name__} says is not kept")
     base = next(one for one in kind.__mro__ if not one.__flags__ & _HEAP)
@@ -172,10 +177,20 @@ def globals_name(namespace: dict[str, Any]) -> str | None:
     """The module whose globals these are, if they are those of a module."""
     # a module of Python's library may call itself by another name than it was imported by
     for name in (namespace.get("__name__"), getattr(namespace.get("__spec__"), "name", None)):
-        home = sys.modules.get(name) if type(name) is str else None
+        home = module_named(name) if type(name) is str else None
         if home is not None and vars(home) is namespace:
             return name
     return None
+
+
+def module_named(name: str) -> types.ModuleType | None:
+    """A module that is imported, or a namespace of torch.ops, which is a module without import."""
+    if name.startswith(_OPS):
+        return vars(torch.ops).get(name.removeprefix(_OPS))
+    return sys.modules.get(name)
+
+
+_OPS = "torch.ops."
 
 
 def _function(value: types.FunctionType, depth: int) -> Any:
@@ -241,7 +256,7 @@ def _lines(value: type) -> list[Any]:
     lines = []
     for base in value.__mro__:
         line: list[Any] = [base.__module__, base.__qualname__, base.__flags__ & _KEPT_FLAGS]
-        if base.__flags__ & _HEAP and not _is_versioned(base.__module__):
+        if base.__flags__ & _HEAP and not is_versioned(base.__module__):
             line.append(type(base).__qualname__)
             line.append({name: _in_body(one) for name, one in sorted(base.__dict__.items())})
         lines.append(line)
@@ -265,7 +280,7 @@ def _in_body(value: Any) -> Any:
         return [type(value).__module__, type(value).__qualname__]
 
 
-def _is_versioned(module: Any) -> bool:
+def is_versioned(module: Any) -> bool:
     """Whether the module's code is that of a release which the key of the cache names."""
     top = str(module).partition(".")[0]
     return top in ("torch", "suture") or (top in sys.stdlib_module_names and top != "__main__")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import types
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,13 +9,14 @@ from typing import Any, Protocol
 import torch
 
 from suture.runtime.callers.aligned import aligned
-from suture.runtime.callers.caller import Run
+from suture.runtime.callers.caller import Run, followed
 from suture.runtime.callers.direct import without_wrapper
 from suture.runtime.callers.extern import IMPORTED
 from suture.runtime.callers.kept_training import trained
-from suture.runtime.modes import around
+from suture.runtime.modes import around, without_autocast, without_grad
 from suture.runtime.store import files
 from suture.runtime.store.held import decode_tensor
+from suture.runtime.store.operators import find, operator_digest
 from suture.torch_private.inductor_code import load_kernel
 from suture.torch_private.triton_kernels import loaded_kernel
 
@@ -42,18 +42,30 @@ def blobs_of(graph: dict[str, Any]) -> set[str]:
 
 def graph_from(reading: Reading, data: dict[str, Any]) -> Run:
     """The graph as its backend has it: inputs in, tuple or list of outputs out."""
+    for path, known in data.get("operators", {}).items():
+        if operator_digest(path) != known:
+            raise LookupError(f"the operator torch.ops.{path} is made of other code")
     kind = data["kind"]
+    off = without_autocast if data.get("autocast_off") else _as_it_is
     if kind == "training":
-        parts = _boxed(reading, data["forward"]), _boxed(reading, data["backward"])
+        forward, backward = off(_boxed(reading, data["forward"])), _boxed(reading, data["backward"])
         inputs = (tuple(map(int, data[kind])) for kind in ("detached", "written"))
-        run = trained(*parts, data["around"], *inputs)
+        run = trained(forward, off(backward), data["around"], *inputs)
     elif kind == "inductor":
         written = tuple(map(int, data["written"]))
-        run = without_wrapper(_inductor(reading, data), written, bool(data.get("grad_off")))
+        run = off(without_wrapper(_inductor(reading, data), written, bool(data.get("grad_off"))))
     else:
         run = _fx(reading, data)
+        run = off(without_grad(run) if data.get("grad_off") else run)
+    behind = data.get("behind")
+    if behind is not None:
+        run = followed(run, _fx(reading, behind), tuple(map(int, behind["inputs"])))
     resets = [(reading.ref(s), tuple(map(reading.ref, args))) for s, args in data["resets"]]
     return around(run, resets, bool(data["torch_function_off"]))
+
+
+def _as_it_is(run: Run) -> Run:
+    return run
 
 
 def _boxed(reading: Reading, data: dict[str, Any]) -> Run:
@@ -80,7 +92,7 @@ def _inductor(reading: Reading, data: dict[str, Any]) -> Run:
     called = {name: reading.ref(ref) for name, ref in data["extern"].items()}
     namespace["extern_kernels"] = types.SimpleNamespace(**called)
     for operation in data["operations"]:
-        functools.reduce(getattr, operation.split(".")[2:], torch.ops)
+        find(operation.removeprefix("torch.ops."))
     exec(compile(data["code"], "<suture inductor>", "exec", dont_inherit=True), namespace)
     call: Run = namespace["call"]
     return aligned(call, *(tuple(map(int, positions)) for positions in data["aligned"]))

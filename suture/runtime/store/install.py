@@ -28,7 +28,7 @@ from suture.runtime.points import Variant
 from suture.runtime.predicates import SameMesh, formula
 from suture.runtime.sources import Source, pinned, slot
 from suture.runtime.store import files, source_paths
-from suture.runtime.store.fingerprints import compared_facts, fingerprint
+from suture.runtime.store.fingerprints import compared_facts, fingerprint, module_named
 from suture.runtime.store.graphs import graph_from
 from suture.runtime.store.literals import Unstorable, decode
 from suture.runtime.store.names import HOLDERS, named
@@ -401,7 +401,7 @@ class _Late:
 
 
 def _globals(name: str) -> dict[str, Any]:
-    home = sys.modules.get(name)
+    home = module_named(name)
     if home is None:
         raise LookupError(f"the module {name} is not imported")
     return vars(home)

@@ -15,6 +15,7 @@ def test_items_that_are_left_are_said_in_words():
     told = spoken(text, {"stack_0": "iter(enumerate(self.layers))"})
     assert told == "items left in enumerate(self.layers) == 2: was 2, is 1"
     assert spoken("left_of(L['it']) == 1", {}) == "items left in it == 1"
+    assert spoken("coming_of(L['it']) == 1", {}) == "items to come in it == 1"
     assert spoken("L['x'].size(0) == 1", {}) == "x.size(0) == 1"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from typing import Any
 
@@ -81,8 +82,37 @@ def test_autocast_stays_around_the_graph():
     with torch.autocast("cpu", torch.bfloat16):
         for _ in range(3):
             assert compiled(a, b).dtype is torch.bfloat16
-    assert ways(compiled) == ["wrapped"]
+            assert torch.is_autocast_enabled("cpu")
+    assert ways(compiled) == ["direct"]
     assert compiled(a, b).dtype is torch.float32
+
+
+def test_autocast_is_off_on_both_sides_of_training():
+    """What was compiled has its casts; operations of its own kernels get no others."""
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Tanh(), torch.nn.Linear(8, 8))
+    eager = copy.deepcopy(net)
+    compiled = suture.compile(net)
+    for _ in range(3):
+        x = torch.randn(4, 8)
+        both = []
+        for one in (compiled, eager):
+            with torch.autocast("cpu", torch.bfloat16):
+                loss = one(x).float().square().sum()
+                loss.backward()
+            both.append([loss.detach(), *(p.grad for p in one.parameters())])
+        torch.testing.assert_close(*both, rtol=2e-2, atol=2e-2)
+    assert ways(compiled) == ["training"]
+
+
+def test_a_graph_that_switches_grad_mode_is_called_as_short_as_others():
+    def fn(x, w):
+        with torch.no_grad():
+            y = x * 2
+        return (y @ w).sin()
+
+    agrees(fn, torch.randn(4, 4), torch.randn(4, 4), way="direct")
+    agrees(fn, torch.randn(4, 4), torch.randn(4, 4, requires_grad=True), way="training")
 
 
 def test_autograd_notices_what_a_graph_writes():
@@ -105,7 +135,7 @@ def test_results_that_are_views_of_inputs_stay_views():
         row, _ = compiled(x)
         row.add_(1)
     assert x[0].tolist() == [3, 3, 3]
-    assert ways(compiled) == ["wrapped"]
+    assert ways(compiled) == ["direct"]
 
 
 def test_results_that_share_memory_with_each_other():
@@ -346,12 +376,12 @@ def test_training_a_model_step_by_step():
 def test_a_step_of_an_optimizer_is_called_directly_with_grad_mode_off(monkeypatch):
     """Its inputs require grad while grad mode is on; what it computes is not followed."""
     torch.manual_seed(0)
-    start, made, seen = [torch.randn(3, 3), torch.randn(3)], direct._unfollowed, []
+    start, made, seen = [torch.randn(3, 3), torch.randn(3)], direct.without_grad, []
 
     def watched(call: Any) -> Any:
         return made(lambda args: seen.append(torch.is_grad_enabled()) or call(args))
 
-    monkeypatch.setattr(direct, "_unfollowed", watched)
+    monkeypatch.setattr(direct, "without_grad", watched)
 
     def steps(compiled: bool) -> Any:
         params = [torch.nn.Parameter(one.clone()) for one in start]

@@ -21,6 +21,8 @@ PROGRAMS = {
         "def fn(x):\n    x.mul_(2)\n    y = x.sin() + x.cos() + x.tan() + x.exp() * 3 - x / 7\n"
         "    return y + x.sqrt() + x.abs() + x.neg() * 2\n"
     ),
+    "views of the input": "def fn(x):\n    a, b = x.chunk(2)\n    return a, x.t(), x.sin() + 1\n",
+    "nothing but views": "def fn(x):\n    return x.view(-1)[2:], x.unbind()\n",
     "a break": (
         "def fn(x):\n    y = (x * 3).sin() + x.cos()\n    if y.sum() > 1e9:\n        y = y + 1\n"
         "    return y.exp().sum(1) * 2\n"

@@ -72,6 +72,18 @@ def test_forward_and_backward_graphs_are_kept(cache, name, backend):
     assert (used > 0, more) == (True, 0), cache.lines
 
 
+VIEWS = (
+    NET + "def fn(x):\n    y = net(x)\n    a, b = (y * 2).chunk(2, 1)\n"
+    "    return y.t(), b, x[0], y[:, 0]\n"
+)  # fmt: skip
+
+
+def test_results_that_are_views(cache):
+    _, kept = trained(cache, VIEWS, "inductor")
+    assert kept > 0, cache.lines
+    assert trained(cache, VIEWS, "inductor") == (kept, 0), cache.lines
+
+
 STATISTICS = """
 torch.manual_seed(0)
 class Total(nn.Module):
