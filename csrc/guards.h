@@ -176,7 +176,7 @@ typedef struct Program {
     PyObject *token; /* capsule known to their callbacks; its pointer is this program */
     int running;     /* checks under way: nothing may be freed meanwhile */
     bool dead;
-    bool simple; /* neither labels, expressions nor identities between nodes */
+    bool simple;                 /* neither labels, expressions nor identities between nodes */
     FirstLook first[MOST_FIRST]; /* what the arguments must be, from their own checks */
     int n_first;
 } Program;
