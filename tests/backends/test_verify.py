@@ -53,7 +53,9 @@ def test_a_failed_graph_leaves_a_script_that_runs(tmp_path, capsys):
     (script,) = tmp_path.glob("graph_*.py")
     text = script.read_text()
     assert "cos" in text and "empty_strided([2, 3]" in text and torch.__version__ in text
-    script.write_text(text.replace("lookup('fails')", "lookup('eager')"))
+    with pytest.raises(RuntimeError, match="no"):
+        runpy.run_path(str(script))  # it has the backend, and fails as the program did
+    script.write_text(text.replace("BACKEND = fails", "BACKEND = 'eager'"))
     runpy.run_path(str(script))
     assert "tensor" in capsys.readouterr().out
 

@@ -162,9 +162,10 @@ def watch_objects(trace: Trace, values: list[Any]) -> None:
         return
     for value in values:
         real = getattr(value, "value", None)
-        if isinstance(real, types.CellType) or not waits(value):
+        kind = type(real)  # asking isinstance may run code of the object
+        if kind is types.CellType or not waits(value):
             continue
-        if isinstance(real, types.GeneratorType) or not _is_held(real):
+        if issubclass(kind, types.GeneratorType) or not _is_held(real):
             trace.handling.lasting.append(real)
 
 
