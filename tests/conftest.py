@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import signal
+import sys
 
 import pytest
 
@@ -17,6 +18,15 @@ def pytest_configure(config):
     so would every process that a test starts."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def often_switching():
+    """Threads take turns as often as Python can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -18,14 +18,6 @@ def refuse(point, state):
     raise LookupError
 
 
-@pytest.fixture
-def often_switching():
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
-
-
 def in_threads(*jobs):
     """Runs the jobs at the same time; raises what one of them raised."""
     errors = []

@@ -97,16 +97,22 @@ def uneven_data(side: Any) -> Any:
     ddp = DistributedDataParallel(model)
     call = side.compile(ddp)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with ddp.join():
+        losses = _few_steps(side, call, optimizer, STEPS - 2 * side.rank)
+    return {"losses": losses, "state": _state(model)}
+
+
+def _few_steps(side: Any, call: Any, optimizer: Any, count: int) -> list[Any]:
+    """The losses of so many steps; ranks may take more or fewer."""
     torch.manual_seed(side.rank + 1)
     losses = []
-    with ddp.join():
-        for _ in range(STEPS - 2 * side.rank):
-            loss = call(torch.randn(3, 8)).pow(2).mean()
-            loss.backward()
-            optimizer.step()
-            optimizer.zero_grad()
-            losses.append(whole(loss))
-    return {"losses": losses, "state": _state(model)}
+    for _ in range(count):
+        loss = call(torch.randn(3, 8)).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        losses.append(whole(loss))
+    return losses
 
 
 def optimizer_in_parts(side: Any) -> Any:
@@ -115,15 +121,8 @@ def optimizer_in_parts(side: Any) -> Any:
     ddp = DistributedDataParallel(model)
     call = side.compile(ddp)
     optimizer = ZeroRedundancyOptimizer(model.parameters(), torch.optim.Adam, lr=0.01)
-    torch.manual_seed(side.rank + 1)
-    losses = []
     with Join([ddp, optimizer]):
-        for _ in range(STEPS - side.rank):
-            loss = call(torch.randn(3, 8)).pow(2).mean()
-            loss.backward()
-            optimizer.step()
-            optimizer.zero_grad()
-            losses.append(whole(loss))
+        losses = _few_steps(side, call, optimizer, STEPS - side.rank)
     return {"losses": losses, "state": _state(model)}
 
 

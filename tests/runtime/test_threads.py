@@ -2,7 +2,6 @@
 
 import gc
 import random
-import sys
 import threading
 
 import pytest
@@ -13,14 +12,6 @@ import suture
 from suture.look import unit_of
 from suture.runtime.family import Family
 from suture.runtime.unit import drop
-
-
-@pytest.fixture
-def often_switching():
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    yield
-    sys.setswitchinterval(before)
 
 
 class Block(torch.nn.Module):

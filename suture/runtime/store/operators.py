@@ -8,6 +8,7 @@ functions and constants that they name.
 
 from __future__ import annotations
 
+import dis
 import functools
 import types
 from collections.abc import Iterator
@@ -78,6 +79,8 @@ class _Walk:
 
     def _described(self, value: Any) -> Any:
         home = getattr(value, "__module__", None)
+        if isinstance(value, types.FunctionType):
+            home = value.__globals__.get("__name__")  # functools.wraps gives it another's module
         named = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
         if isinstance(value, types.ModuleType):
             return ["module", value.__name__]
@@ -100,6 +103,9 @@ class _Walk:
         )
 
     def _function(self, fn: types.FunctionType) -> Any:
+        imported = [name for name in _imported(fn.__code__) if not is_versioned(name)]
+        if imported:
+            raise Unstorable(f"a function of an operator imports {imported[0]!r} when it runs")
         return [
             code_digest(fn.__code__),
             self.value(fn.__defaults__),
@@ -121,10 +127,30 @@ def _named(fn: types.FunctionType) -> Iterator[tuple[str, Any]]:
     for name in names:
         if name not in fn.__globals__:
             continue
-        value = fn.__globals__[name]
-        yield name, value
-        if isinstance(value, types.ModuleType) and not is_versioned(value.__name__):
-            yield from ((f"{name}.{n}", vars(value)[n]) for n in names if n in vars(value))
+        yield name, fn.__globals__[name]
+        yield from _within(name, fn.__globals__[name], names, set())
+
+
+def _within(path: str, value: Any, names: list[str], seen: set[int]) -> Iterator[tuple[str, Any]]:
+    """What may be read of a module of the program by these names, and of modules in it."""
+    if not isinstance(value, types.ModuleType) or is_versioned(value.__name__) or id(value) in seen:
+        return
+    seen.add(id(value))
+    for name in names:
+        if name in vars(value):
+            yield f"{path}.{name}", vars(value)[name]
+            yield from _within(f"{path}.{name}", vars(value)[name], names, seen)
+
+
+def _imported(code: types.CodeType) -> Iterator[str]:
+    """The modules that a code object and those inside it import. What is imported relative to a
+    module has no name of a package that has a version."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "IMPORT_NAME":
+            yield str(instruction.argval)
+    for one in code.co_consts:
+        if type(one) is types.CodeType:
+            yield from _imported(one)
 
 
 def _names(code: types.CodeType) -> set[str]:

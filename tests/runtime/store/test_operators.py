@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import types
+
 import pytest
 import torch
 
@@ -71,6 +74,46 @@ def test_a_graph_is_not_used_if_what_was_traced_is_another(cache, what):
     assert text != OPERATOR
     assert cache.run(text, (X,)) == (0, 1), cache.lines
     assert any("is made of other code" in line for line in cache.lines)
+
+
+WRAPPED = """
+import functools
+@functools.wraps(torch.empty_like)
+def like(x):
+    return torch.empty_like(x, dtype=torch.float32)
+"""
+
+
+def test_a_function_that_takes_the_name_of_another_is_looked_into(cache):
+    text = WRAPPED + OPERATOR.replace("return x.new_empty(rows(x), *x.shape[1:])", "return like(x)")
+    cache.run(text, (X,))
+    text = text.replace("dtype=torch.float32)", "dtype=torch.float32, device=x.device)")
+    assert cache.run(text, (X,)) == (0, 1), cache.lines
+
+
+def test_modules_in_modules_are_looked_into(cache, monkeypatch):
+    helper, package = types.ModuleType("suture_helper"), types.ModuleType("suture_package")
+    package.helper = helper
+    monkeypatch.setitem(sys.modules, "suture_package", package)
+    text = "import suture_package\n" + OPERATOR.replace(
+        "new_empty(rows(x)", "new_empty(suture_package.helper.ROWS"
+    )
+    helper.ROWS = 2
+    cache.run(text, (X,))
+    assert cache.run(text, (X,)) == (1, 0), cache.lines
+    helper.ROWS = 4
+    assert cache.run(text.replace("[x] * TIMES", "[x] * 2 * TIMES"), (X,))[0] == 0, cache.lines
+
+
+def test_a_function_that_imports_when_it_runs_is_told(cache, monkeypatch):
+    helper = types.ModuleType("suture_helper")
+    helper.rows = lambda x: x.shape[0]
+    monkeypatch.setitem(sys.modules, "suture_helper", helper)
+    text = OPERATOR.replace(
+        "    return x.new_empty", "    from suture_helper import rows\n    return x.new_empty"
+    )
+    assert cache.run(text, (X,)) == (0, 0)
+    assert any("imports 'suture_helper'" in line for line in cache.lines), cache.lines
 
 
 def test_an_operator_that_is_gone(cache):
