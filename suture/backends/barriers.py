@@ -28,6 +28,12 @@ _RESHAPING = frozenset({
     "unsqueeze_", "as_strided_", "detach_", "requires_grad_", "set_data",
 })  # fmt: skip
 
+# Write every element of the tensor they are called on.
+_OVER_ALL = frozenset({
+    "copy_", "zero_", "fill_", "add_", "sub_", "mul_", "div_", "addcmul_", "addcdiv_", "lerp_",
+    "iadd", "isub", "imul", "itruediv",
+})  # fmt: skip
+
 
 def has_barrier(graph: torch.fx.Graph) -> bool:
     """Whether a barrier is among the nodes."""
@@ -140,15 +146,14 @@ def _in_turn(
 def _may_be_cut(gm: torch.fx.GraphModule, parts: list[_Part], written: Written) -> bool:
     """Whether each part, compiled for what its inputs are when tracing is over, computes what it
     does in the whole graph. Sizes that are symbols may be known to one part alone; an input that is
-    written has, where autograd looks, another history in the next part; and what is written in a
-    part must not be seen there under another name that the part does not know to be the same."""
+    written has, where autograd looks, another history in the next part; what is written in a part
+    must not be seen there under another name; and a part that writes to some of an input's elements
+    writes all of them when it ends, over what other ranks have put there meanwhile."""
     for node in gm.graph.nodes:
-        name = node.target if type(node.target) is str else getattr(node.target, "__name__", "")
-        if node.op not in ("placeholder", "output") and name in _RESHAPING:
+        if node.op not in ("placeholder", "output") and _name(node) in _RESHAPING:
             return False
         if node.op == "call_module" or not _is_plain(node.meta.get("example_value")):
             return False
-    crossing = {_memory(node) for part in parts for node in part.gives}
     before: set[Any] = set()
     for part in parts:
         if any(not isinstance(node.meta["example_value"], torch.Tensor) for node in part.takes):
@@ -156,13 +161,25 @@ def _may_be_cut(gm: torch.fx.GraphModule, parts: list[_Part], written: Written) 
         if any(_memory(n) in before and n.meta["example_value"].requires_grad for n in part.takes):
             return False
         made_here = {_memory(node) for node in part.nodes} - {_memory(n) for n in part.takes}
-        outside = {_memory(at) for node in part.nodes for at in written(node)} - made_here
-        for memory in outside & crossing:
+        outside: set[Any] = set()
+        for node in part.nodes:
+            for at in written(node):
+                if _memory(at) in made_here:
+                    continue
+                if at not in part.takes or _name(node) not in _OVER_ALL:
+                    return False
+                outside.add(_memory(at))
+        for memory in outside:
             names = [node for node in part.takes if _memory(node) == memory]
             if len(names) != 1 or names[0].meta["example_value"].requires_grad:
                 return False
         before |= outside
     return True
+
+
+def _name(node: torch.fx.Node) -> str:
+    """Of a method or a function."""
+    return node.target if type(node.target) is str else getattr(node.target, "__name__", "")
 
 
 def _is_plain(value: Any) -> bool:

@@ -146,6 +146,38 @@ def test_a_view_of_an_argument_that_is_written_behind_a_barrier(monkeypatch):
     assert parts_of(monkeypatch, fn, X) == 0
 
 
+@pytest.mark.parametrize("write", [
+    lambda x: x[0].copy_(x[1]),
+    lambda x: x.index_fill_(0, torch.tensor([1]), 3),
+    lambda x: x.__setitem__(0, 4.0),
+    lambda x: x.masked_fill_(x > 2, 5),
+], ids=["row", "index", "item", "mask"])  # fmt: skip
+def test_what_writes_to_some_of_an_argument_writes_no_more(monkeypatch, write):
+    """A compiler would write all of it, and what another rank has put into the rest was lost."""
+
+    def fn(x):
+        y = x * 2
+        dist.barrier()
+        write(x)
+        dist.barrier()
+        return y + x
+
+    assert parts_of(monkeypatch, fn, X) == 0
+
+
+def test_two_tensors_that_lie_in_one_memory_are_not_taken_for_one(monkeypatch):
+    mine, theirs = torch.zeros(2, 3)
+
+    def fn(x):
+        dist.barrier()
+        mine.copy_(x[0])
+        y = theirs + x
+        dist.barrier()
+        return y
+
+    assert parts_of(monkeypatch, fn, X) == 0
+
+
 def test_an_argument_that_gets_a_history_before_a_barrier(monkeypatch):
     def fn(x, w):
         x.mul_(w)

@@ -237,36 +237,28 @@ def barriers(side: Any) -> Any:
     return _calls(side, forward, 3)
 
 
-def memory_of_both(side: Any) -> Any:
+def _over_shared_memory(side: Any, forward: Any, *, rows: bool) -> Any:
     """Each rank writes to memory that both see, and reads what the other one has written: only what
-    is before a barrier on one rank is there behind it on the other. Each in turn comes late."""
+    is before a barrier on one rank is there behind it on the other. Each in turn comes late. With
+    `rows`, `forward` is given its own row and the other's, not the whole."""
     path = os.path.join(tempfile.gettempdir(), f"suture-{os.environ['MASTER_PORT']}")
     if side.rank == 0:
         torch.from_file(path, shared=True, size=8).zero_()
     dist.barrier()
     shared = torch.from_file(path, shared=True, size=8).view(2, 4)
-    weight = torch.full((4,), 0.5, requires_grad=True)
-
-    def forward(x: torch.Tensor, shared: torch.Tensor, weight: torch.Tensor) -> Any:
-        before = shared[1 - side.rank].clone()
-        dist.barrier()
-        shared[side.rank].copy_(x * 2)
-        y = x.sin() * weight
-        dist.barrier()
-        got = shared[1 - side.rank] + 1
-        dist.barrier()
-        return before, got, (y * got).sum()
+    mine, weight = shared[side.rank], torch.full((4,), 0.5, requires_grad=True)
+    given = (mine, shared[1 - side.rank]) if rows else (shared,)
 
     def run(call: Any) -> list[Any]:
         found = []
         for i in range(4):
             if i % 2 == side.rank:
                 time.sleep(0.2)
-            before, got, loss = call(_mine(side, 4, plus=i), shared, weight)
+            before, got, loss = call(_mine(side, 4, plus=i), weight, *given)
             loss.backward()
             found += [before, got, whole(loss), whole(weight.grad)]
             dist.barrier()
-            shared[side.rank].zero_()
+            mine.zero_()
             dist.barrier()
         weight.grad = None
         return found
@@ -277,6 +269,38 @@ def memory_of_both(side: Any) -> Any:
             call = side.compile(forward, backend=backend, fullgraph=True)
             torch.testing.assert_close(run(call), found)
     return {"values": found}
+
+
+def memory_of_both(side: Any) -> Any:
+    """What a rank writes to is a tensor of its own."""
+
+    def forward(x: Any, weight: Any, mine: Any, theirs: Any) -> Any:
+        before = theirs.clone()
+        dist.barrier()
+        mine.copy_(x * 2)
+        y = x.sin() * weight
+        dist.barrier()
+        got = theirs + 1
+        dist.barrier()
+        return before, got, (y * got).sum()
+
+    return _over_shared_memory(side, forward, rows=True)
+
+
+def rows_of_one_tensor(side: Any) -> Any:
+    """Each rank writes one row while the other writes the next one: compilers write the whole."""
+
+    def forward(x: Any, weight: Any, shared: Any) -> Any:
+        before = shared[1 - side.rank].clone()
+        dist.barrier()
+        shared[side.rank].copy_(x * 2)
+        y = x.sin() * weight
+        dist.barrier()
+        got = shared[1 - side.rank] + 1
+        dist.barrier()
+        return before, got, (y * got).sum()
+
+    return _over_shared_memory(side, forward, rows=False)
 
 
 def barriers_and_collectives(side: Any) -> Any:

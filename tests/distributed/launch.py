@@ -73,3 +73,12 @@ def run(
     said = [(folder / f"rank{rank}.err").read_text()[-3000:] for rank in range(world)]
     assert codes == [0] * world, f"exit codes {codes}\n" + "\n".join(said)
     return [torch.load(folder / f"rank{rank}.pt", weights_only=False) for rank in range(world)]
+
+
+def assert_as_uncompiled(found: dict[str, Any]) -> None:
+    """Of each program, by name, what its ranks told: trained alike, and no frame was given up."""
+    for name, (_, ranks) in found.items():
+        for rank in ranks:
+            torch.testing.assert_close(rank["suture"], rank["plain"], msg=lambda m: f"{name}: {m}")
+            assert rank["suture seen"] == rank["plain seen"], name
+            assert rank["interpreted"] == [], name

@@ -21,6 +21,8 @@ ONE_GRAPH = (
 )
 # one graph, of which the backend compiles what is between barriers
 CUT = ("barriers", "memory_of_both", "barriers_and_collectives")
+# one graph, that runs one operation after the other
+IN_ORDER = ("rows_of_one_tensor",)
 # the numbers of the breaks, in order; the first one is the collective's
 BREAKS = {
     "of_another_shape": ["GB0007"],
@@ -44,11 +46,11 @@ if torch.__version__ < (2, 12):
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    names = [f"collectives:{name}" for name in (*ONE_GRAPH, *CUT, *BREAKS)]
+    names = [f"collectives:{name}" for name in (*ONE_GRAPH, *CUT, *IN_ORDER, *BREAKS)]
     return launch.run(2, tmp_path_factory.mktemp("ranks"), *names)
 
 
-@pytest.mark.parametrize("name", [*ONE_GRAPH, *CUT, *BREAKS])
+@pytest.mark.parametrize("name", [*ONE_GRAPH, *CUT, *IN_ORDER, *BREAKS])
 def test_each_rank_computes_what_the_plain_program_does(found, name):
     for rank in found:
         torch.testing.assert_close(rank[name]["suture"], rank[name]["plain"])
@@ -72,6 +74,13 @@ def test_a_barrier_is_in_the_graph_which_is_compiled_in_parts(found, name):
     for rank in found:
         assert rank[name]["breaks"] == []
         assert 1 < rank[name]["suture graphs"] <= rank[name]["torch graphs"]
+
+
+@pytest.mark.parametrize("name", IN_ORDER)
+def test_a_part_that_writes_to_some_of_an_input_is_not_compiled(found, name):
+    for rank in found:
+        assert rank[name]["breaks"] == []
+        assert rank[name]["suture graphs"] == 0
 
 
 @pytest.mark.parametrize("name", BREAKS)
