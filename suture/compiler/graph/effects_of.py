@@ -65,7 +65,7 @@ _DRAWING = frozenset({
 _DRAWS_ONLY_WITH = frozenset({"p", "train", "training", "dropout_p"})
 _MAY_DRAW_NOTHING = frozenset({
     "dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_dropout",
-    "feature_alpha_dropout", "scaled_dot_product_attention",
+    "feature_alpha_dropout", "scaled_dot_product_attention", "multi_head_attention_forward",
 })  # fmt: skip
 # Arguments that are written although the schema does not say so, and the argument that decides it:
 # running statistics while training, rows of an embedding that are too long.
