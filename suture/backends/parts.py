@@ -32,10 +32,11 @@ _RESHAPING = frozenset({
     "unsqueeze_", "as_strided_", "detach_", "requires_grad_", "set_data",
 })  # fmt: skip
 
-# Write every element of the tensor they are called on.
+# Write every element of the tensor that they are called on, or of each in a list.
 _OVER_ALL = frozenset({
     "copy_", "zero_", "fill_", "add_", "sub_", "mul_", "div_", "addcmul_", "addcdiv_", "lerp_",
-    "iadd", "isub", "imul", "itruediv",
+    "iadd", "isub", "imul", "itruediv", "_foreach_copy_", "_foreach_zero_", "_foreach_add_",
+    "_foreach_sub_", "_foreach_mul_", "_foreach_div_", "_foreach_lerp_",
 })  # fmt: skip
 
 

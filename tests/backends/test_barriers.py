@@ -172,6 +172,17 @@ def test_what_writes_to_some_of_an_argument_writes_no_more(monkeypatch, write):
     assert parts_of(monkeypatch, fn, X) == 0
 
 
+def test_lists_of_tensors_that_are_written(monkeypatch):
+    def fn(x, y):
+        torch._foreach_mul_([x, y], 2)
+        dist.barrier()
+        z = x + y
+        torch._foreach_add_([x, y], [y, y])
+        return z
+
+    assert parts_of(monkeypatch, fn, X, X.clone()) == 2
+
+
 def test_two_tensors_that_lie_in_one_memory_are_not_taken_for_one(monkeypatch):
     mine, theirs = torch.zeros(2, 3)
 

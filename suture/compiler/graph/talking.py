@@ -33,7 +33,14 @@ def written_in_parts(builder: Any) -> Callable[[torch.fx.Node], tuple[torch.fx.N
         return None
     if any(setter not in SWITCHES for setter, _ in builder.resets):
         return None
-    return lambda node: effects_of(node).writes
+    return _written
+
+
+def _written(node: torch.fx.Node) -> tuple[torch.fx.Node, ...]:
+    """The nodes whose values a node may write to, also those in lists."""
+    found: list[torch.fx.Node] = []
+    torch.fx.map_arg(effects_of(node).writes, found.append)
+    return tuple(found)
 
 
 def _talks(node: torch.fx.Node) -> bool:
