@@ -8,12 +8,14 @@ from suture.backends import aot_eager, eager, inductor, noop
 from suture.backends.barriers import has_barrier
 from suture.backends.compile import compile_graph, wanted_constants
 from suture.backends.configure import Backend, configure
+from suture.backends.parts import SWITCHES
 from suture.backends.record import Recorded, Recorder, count_ops
 from suture.backends.registry import CompilerFn, list_backends, lookup, register_backend
 from suture.backends.verify import Mismatch, verified
 from suture.runtime.callers import Caller
 
 __all__ = [
+    "SWITCHES",
     "Backend",
     "Caller",
     "CompilerFn",

@@ -14,9 +14,10 @@ import torch
 
 from suture import config, events
 from suture.backends.backward import expect
-from suture.backends.barriers import Written, cut_at_barriers
+from suture.backends.barriers import cut_at_barriers
 from suture.backends.buckets import bucketed
 from suture.backends.configure import Backend
+from suture.backends.parts import Written
 from suture.backends.record import count_ops
 from suture.backends.small import small
 from suture.backends.views import split_views

@@ -26,8 +26,8 @@ from suture.compiler.graph import (
     put_asserts,
     sizes_from_zero,
 )
-from suture.compiler.graph.effects_of import effects_of
 from suture.compiler.graph.fake_failures import unlogged_failures
+from suture.compiler.graph.talking import written_in_parts
 from suture.compiler.interpreter.run import is_overworked, new_trace, run_region
 from suture.compiler.misses import answer as misses
 from suture.compiler.misses import compare_eager, keep, limits
@@ -292,7 +292,7 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
                 function=where(miss.data.chain)[0],
                 point=point.name,
                 fakes=[entry.node.meta["val"] for entry in emitted.inputs],
-                written=_written if cut and not capture.graph.derivatives.positions else None,
+                written=written_in_parts(capture.graph) if cut else None,
                 views_outside=not cut and may_take_views_outside(unit.options.backend, capture),
             )
     except errors.BackendFailed as failed:
@@ -322,11 +322,6 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
     emitted.backend_failed = plan.uncompiled
     messages.captured(point, miss.data, capture, emitted)
     return None
-
-
-def _written(node: Any) -> tuple[Any, ...]:
-    """The nodes whose values a node may write to."""
-    return effects_of(node).writes
 
 
 def _in_background(miss: Miss, emitted: Any, given: Any, static: list[int], fake_mode: Any) -> Any:

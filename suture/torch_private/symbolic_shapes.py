@@ -192,6 +192,11 @@ def expression(value: Any) -> Any:
     return value.node._expr
 
 
+def expression_now(value: Any) -> Any:
+    """The same, with what has become known of its symbols since."""
+    return value.node.expr
+
+
 def symbol_range(shape_env: Any, symbol: Any) -> tuple[Any, Any] | None:
     """The lowest and the highest value a symbol may have; None where nothing is known."""
     found = shape_env.var_to_range.get(symbol)

@@ -36,6 +36,13 @@ def _checked(x: torch.Tensor) -> torch.Tensor:
     return y
 
 
+@suture.compile(backend="aot_eager", fullgraph=True)
+def met(x: torch.Tensor) -> torch.Tensor:
+    y = x * 2
+    dist.barrier(timeout=timedelta(seconds=TIMEOUT))
+    return y + 1
+
+
 def late(rank: int, summed: Any, checked: Any) -> None:
     """One rank is in other work for longer than the group waits."""
     if rank == 1:
@@ -47,6 +54,20 @@ def late(rank: int, summed: Any, checked: Any) -> None:
 def raises(rank: int, summed: Any, checked: Any) -> None:
     """One rank raises before its collective, and leaves the group."""
     checked(torch.ones(2) * (1 - 2 * rank))
+
+
+def does_not_come(rank: int, summed: Any, checked: Any) -> None:
+    """One rank does not come to a barrier with a timeout of its own until the other one has got its
+    error; the group would wait for longer."""
+    store = dist.distributed_c10d._get_default_store()
+    _set_pg_timeout(timedelta(seconds=120), dist.group.WORLD)
+    if rank == 1:
+        store.wait(["told"], timedelta(seconds=120))
+        return
+    try:
+        met(torch.ones(2))
+    finally:
+        store.set("told", "yes")
 
 
 def killed(rank: int, summed: Any, checked: Any) -> None:
@@ -71,7 +92,7 @@ def main() -> None:
     summed = suture.compile(_summed, backend="aot_eager")
     checked = suture.compile(_checked, backend="aot_eager")
     told: dict[str, Any] = {}
-    for port, case in zip(ports, (late, raises, killed), strict=True):
+    for port, case in zip(ports, (late, raises, does_not_come, killed), strict=True):
         _start(rank, port)
         assert summed(torch.ones(2)).tolist() == [5.0, 5.0]  # both are there, and have compiled
         assert checked(torch.ones(2)).tolist() == [4.0, 4.0]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-import time
 from typing import Any
 
 import torch
@@ -15,18 +12,18 @@ from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tenso
 from tests.distributed.models import gather_into, reduce_scatter_into, whole
 
 
-def _mine(side: Any, *shape: int, plus: int = 0) -> torch.Tensor:
+def mine_of(side: Any, *shape: int, plus: int = 0) -> torch.Tensor:
     """Numbers that are other ones on each rank."""
     count = torch.Size(shape).numel()
     return (torch.arange(count, dtype=torch.float32) + side.rank * 10 + plus).reshape(shape)
 
 
-def _calls(side: Any, forward: Any, *shape: int, torch_raises: bool = False) -> Any:
+def calls(side: Any, forward: Any, *shape: int, torch_raises: bool = False) -> Any:
     """Three calls. `torch_raises`: torch.compile fails on the program, which is not tried then."""
     if torch_raises and side.name == "torch":
         return None
     call = side.compile(forward)
-    return {"values": [call(_mine(side, *shape, plus=i)) for i in range(3)]}
+    return {"values": [call(mine_of(side, *shape, plus=i)) for i in range(3)]}
 
 
 # ---- with a handle
@@ -42,7 +39,7 @@ def waited(side: Any) -> Any:
         done = handle.wait()
         return y + z, done
 
-    return _calls(side, forward, 2, 3)
+    return calls(side, forward, 2, 3)
 
 
 def waited_positionally(side: Any) -> Any:
@@ -57,7 +54,7 @@ def waited_positionally(side: Any) -> Any:
             handle.wait()
         return y
 
-    return _calls(side, forward, 3)
+    return calls(side, forward, 3)
 
 
 def many_handles(side: Any) -> Any:
@@ -70,7 +67,7 @@ def many_handles(side: Any) -> Any:
             handle.wait()
         return [part / dist.get_world_size() for part in parts]
 
-    return _calls(side, forward, 3)
+    return calls(side, forward, 3)
 
 
 def each_kind(side: Any) -> Any:
@@ -102,9 +99,9 @@ def each_kind(side: Any) -> Any:
             "scattered": torch.zeros(4 // side.world, 2),
             "exchanged": torch.zeros(4, 2),
             "uneven": torch.zeros(3, 2),
-            "sent": _mine(side, 5, plus=i),
+            "sent": mine_of(side, 5, plus=i),
         }
-        found.append((call(_mine(side, 4, 2, plus=i), out), out))
+        found.append((call(mine_of(side, 4, 2, plus=i), out), out))
     return {"values": found}
 
 
@@ -126,7 +123,7 @@ def gathered_later(side: Any) -> Any:
     found = []
     for i in range(3):
         parts = [torch.zeros(3, 2) for _ in range(side.world)]
-        found.append((call(_mine(side, 3, 2, plus=i), parts), parts))
+        found.append((call(mine_of(side, 3, 2, plus=i), parts), parts))
     return {"values": found}
 
 
@@ -141,7 +138,7 @@ def of_another_shape(side: Any) -> Any:
             gather_into(rows.view(-1), x)
         return rows * 2
 
-    return _calls(side, forward, 4, torch_raises=True)
+    return calls(side, forward, 4, torch_raises=True)
 
 
 def used_on_one_rank(side: Any) -> Any:
@@ -152,7 +149,7 @@ def used_on_one_rank(side: Any) -> Any:
         dist.all_reduce(y)
         return y if dist.get_rank() == 0 else x + 1
 
-    return _calls(side, forward, 3)
+    return calls(side, forward, 3)
 
 
 # ---- handles that leave
@@ -168,7 +165,7 @@ def handle_leaves(side: Any) -> Any:
     call = side.compile(forward)
     found = []
     for i in range(3):
-        y, handle = call(_mine(side, 3, plus=i))
+        y, handle = call(mine_of(side, 3, plus=i))
         handle.wait()
         found.append(y)
     return {"values": found}
@@ -192,7 +189,7 @@ def handle_is_kept(side: Any) -> Any:
         return y + 1
 
     first, second = side.compile(begin), side.compile(end)
-    return {"values": [second(first(_mine(side, 3, plus=i))) for i in range(3)]}
+    return {"values": [second(first(mine_of(side, 3, plus=i))) for i in range(3)]}
 
 
 def nobody_waits(side: Any) -> Any:
@@ -206,7 +203,7 @@ def nobody_waits(side: Any) -> Any:
     call = side.compile(forward)
     found = []
     for i in range(3):
-        y = call(_mine(side, 3, plus=i))
+        y = call(mine_of(side, 3, plus=i))
         dist.barrier()
         found.append(y)
     return {"values": found}
@@ -222,124 +219,7 @@ def asked_whether_done(side: Any) -> Any:
             pass
         return y + 1
 
-    return _calls(side, forward, 3)
-
-
-# ---- barriers
-
-
-def barriers(side: Any) -> Any:
-    def forward(x: torch.Tensor) -> torch.Tensor:
-        y = x * 2
-        dist.barrier()
-        return y + 1
-
-    return _calls(side, forward, 3)
-
-
-def _over_shared_memory(side: Any, forward: Any, *, rows: bool) -> Any:
-    """Each rank writes to memory that both see, and reads what the other one has written: only what
-    is before a barrier on one rank is there behind it on the other. Each in turn comes late. With
-    `rows`, `forward` is given its own row and the other's, not the whole."""
-    path = os.path.join(tempfile.gettempdir(), f"suture-{os.environ['MASTER_PORT']}")
-    if side.rank == 0:
-        torch.from_file(path, shared=True, size=8).zero_()
-    dist.barrier()
-    shared = torch.from_file(path, shared=True, size=8).view(2, 4)
-    mine, weight = shared[side.rank], torch.full((4,), 0.5, requires_grad=True)
-    given = (mine, shared[1 - side.rank]) if rows else (shared,)
-
-    def run(call: Any) -> list[Any]:
-        found = []
-        for i in range(4):
-            if i % 2 == side.rank:
-                time.sleep(0.2)
-            before, got, loss = call(_mine(side, 4, plus=i), weight, *given)
-            loss.backward()
-            found += [before, got, whole(loss), whole(weight.grad)]
-            dist.barrier()
-            mine.zero_()
-            dist.barrier()
-        weight.grad = None
-        return found
-
-    found = run(side.compile(forward))
-    if side.name == "suture":
-        for backend in ("eager", "inductor"):
-            call = side.compile(forward, backend=backend, fullgraph=True)
-            torch.testing.assert_close(run(call), found)
-    return {"values": found}
-
-
-def memory_of_both(side: Any) -> Any:
-    """What a rank writes to is a tensor of its own."""
-
-    def forward(x: Any, weight: Any, mine: Any, theirs: Any) -> Any:
-        before = theirs.clone()
-        dist.barrier()
-        mine.copy_(x * 2)
-        y = x.sin() * weight
-        dist.barrier()
-        got = theirs + 1
-        dist.barrier()
-        return before, got, (y * got).sum()
-
-    return _over_shared_memory(side, forward, rows=True)
-
-
-def rows_of_one_tensor(side: Any) -> Any:
-    """Each rank writes one row while the other writes the next one: compilers write the whole."""
-
-    def forward(x: Any, weight: Any, shared: Any) -> Any:
-        before = shared[1 - side.rank].clone()
-        dist.barrier()
-        shared[side.rank].copy_(x * 2)
-        y = x.sin() * weight
-        dist.barrier()
-        got = shared[1 - side.rank] + 1
-        dist.barrier()
-        return before, got, (y * got).sum()
-
-    return _over_shared_memory(side, forward, rows=False)
-
-
-def barriers_and_collectives(side: Any) -> Any:
-    """One rank runs plainly what the other one runs compiled: barriers meet barriers, between
-    collectives of all ranks and of another group."""
-    group = dist.new_group([0, 1])
-
-    def forward(x: torch.Tensor) -> torch.Tensor:
-        y = x * 2
-        dist.all_reduce(y)
-        dist.barrier(group=group)
-        dist.all_reduce(y, group=group)
-        dist.barrier()
-        z = y + x
-        dist.broadcast(z, src=1)
-        return z
-
-    def run(**options: Any) -> Any:
-        call = side.compile(forward, **options)
-        mixed = [call if i % 2 == side.rank else forward for i in range(4)]
-        return [one(_mine(side, 3, plus=i)) for i, one in enumerate((call, *mixed))]
-
-    found = run()
-    if side.name == "suture":
-        for backend in ("eager", "inductor"):
-            torch.testing.assert_close(run(backend=backend, fullgraph=True), found)
-    return {"values": found}
-
-
-def barriers_that_break(side: Any) -> Any:
-    """With other modes, or in what is computed again: Python calls it."""
-
-    def forward(x: torch.Tensor) -> torch.Tensor:
-        with torch.no_grad():
-            y = x * 2
-            dist.barrier()
-        return y + 1
-
-    return _calls(side, forward, 3)
+    return calls(side, forward, 3)
 
 
 # ---- what only Python can make
@@ -357,7 +237,7 @@ def sent_to_the_next(side: Any) -> Any:
         come.wait()
         return got + z
 
-    return _calls(side, forward, 3)
+    return calls(side, forward, 3)
 
 
 def sent_in_a_batch(side: Any) -> Any:
@@ -371,7 +251,7 @@ def sent_in_a_batch(side: Any) -> Any:
             work.wait()
         return got + 1
 
-    return _calls(side, forward, 3)
+    return calls(side, forward, 3)
 
 
 def sent_and_received(side: Any) -> Any:
@@ -387,7 +267,7 @@ def sent_and_received(side: Any) -> Any:
             dist.send(y, 0)
         return got + y
 
-    return _calls(side, forward, 3)
+    return calls(side, forward, 3)
 
 
 def to_one_and_from_one(side: Any) -> Any:
@@ -403,7 +283,7 @@ def to_one_and_from_one(side: Any) -> Any:
         dist.scatter(got, parts, src=0)
         return got + 1, total if here else x
 
-    return _calls(side, forward, 3)
+    return calls(side, forward, 3)
 
 
 def with_gradients(side: Any) -> Any:
@@ -420,7 +300,7 @@ def with_gradients(side: Any) -> Any:
     call = side.compile(forward)
     found = []
     for i in range(3):
-        made = call(_mine(side, 3, plus=i + 1))
+        made = call(mine_of(side, 3, plus=i + 1))
         made.sum().backward()
         found += [whole(made), whole(weight.grad)]
     return {"values": found}
@@ -434,7 +314,7 @@ def objects(side: Any) -> Any:
         dist.all_gather_object(told, {"rank": dist.get_rank()})
         return x * (1 + sum(one["rank"] for one in told))
 
-    return _calls(side, forward, 3, torch_raises=True)
+    return calls(side, forward, 3, torch_raises=True)
 
 
 # ---- DTensor
@@ -450,7 +330,7 @@ def distributed_inside(side: Any) -> Any:
         made = split.redistribute(mesh, [Replicate()]) + copied
         return made.to_local(), split.to_local()
 
-    return _calls(side, forward, 4, 2)
+    return calls(side, forward, 4, 2)
 
 
 def parts_of_their_own(side: Any) -> Any:
@@ -462,7 +342,7 @@ def parts_of_their_own(side: Any) -> Any:
         return (own * 2).full_tensor(), own
 
     call = side.compile(forward)
-    made = [call(_mine(side, 5, 2, plus=i)) for i in range(3)]
+    made = [call(mine_of(side, 5, 2, plus=i)) for i in range(3)]
     side.seen["placements"] = [str(own.placements) for _, own in made]
     return {"values": [(whole(full), whole(own), whole(own.to_local())) for full, own in made]}
 
@@ -476,7 +356,7 @@ def checked_locals(side: Any) -> Any:
         split = DTensor.from_local(x, mesh, [Shard(0)], run_check=True)
         return copied.to_local() + 1, (split + 1).full_tensor()
 
-    return _calls(side, forward, 4, 2, torch_raises=True)
+    return calls(side, forward, 4, 2, torch_raises=True)
 
 
 def meshes(side: Any) -> Any:
@@ -492,4 +372,4 @@ def meshes(side: Any) -> Any:
         second.wait()
         return y + z * mesh.size(1)
 
-    return _calls(side, forward, 3, torch_raises=torch.__version__ < (2, 12))
+    return calls(side, forward, 3, torch_raises=torch.__version__ < (2, 12))

@@ -32,7 +32,7 @@ def _start(rank: int, world: int, port: int) -> None:
         init_method=f"tcp://127.0.0.1:{port}",
         rank=rank,
         world_size=world,
-        timeout=timedelta(seconds=30),
+        timeout=timedelta(seconds=120),
     )
 
 
@@ -56,8 +56,8 @@ def main() -> None:
         queue = context.Queue()
         child = context.Process(target=_in_a_child, args=(queue,))
         child.start()
-        told[method] = queue.get(timeout=60)
-        child.join(20)
+        told[method] = queue.get(timeout=150)
+        child.join(100)
     with open(out, "w") as file:
         json.dump(told, file)
 

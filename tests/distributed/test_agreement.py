@@ -15,7 +15,7 @@ SCRIPT = Path(__file__).with_name("agree.py")
 
 def told(folder, *cases, codes=(0, 0)):
     ranks = launch.start(2, folder, *cases, script=SCRIPT, TEST_CACHE=str(folder / "cache"))
-    assert tuple(launch.wait(ranks, 200)) == codes, (folder / "rank0.err").read_text()[-2000:]
+    assert tuple(launch.wait(ranks, 500)) == codes, (folder / "rank0.err").read_text()[-2000:]
     return [
         json.loads((folder / f"rank{rank}.pt").read_text()) for rank in range(2) if not codes[rank]
     ]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from tests.distributed import launch
+from tests.distributed import barriers, launch
 
 ONE_GRAPH = (
     "waited",
@@ -20,9 +20,18 @@ ONE_GRAPH = (
     "meshes",
 )
 # one graph, of which the backend compiles what is between barriers
-CUT = ("barriers", "memory_of_both", "barriers_and_collectives")
+CUT = (
+    "barriers",
+    "memory_of_both",
+    "barriers_and_collectives",
+    "with_options",
+    "other_modes",
+    "many_sizes",
+    "sent_before",
+    "spread_tensors",
+)
 # one graph, that runs one operation after the other
-IN_ORDER = ("rows_of_one_tensor",)
+IN_ORDER = ("rows_of_one_tensor", "spread_parameters")
 # the numbers of the breaks, in order; the first one is the collective's
 BREAKS = {
     "of_another_shape": ["GB0007"],
@@ -30,7 +39,7 @@ BREAKS = {
     "handle_is_kept": ["GB0172", "GB2030", "GB0177"],
     "nobody_waits": ["GB0172"],
     "asked_whether_done": ["GB0172", "GB2030", "GB0177"],
-    "barriers_that_break": ["GB0007"],
+    "computed_again": ["GB2060"],
     "objects": ["GB0007"],
     "sent_to_the_next": ["GB0007", "GB2030", "GB0177", "GB2030", "GB0177"],
     "sent_in_a_batch": ["GB0007", "GB2030", "GB0177"],
@@ -39,6 +48,7 @@ BREAKS = {
     "distributed_inside": ["GB0007", "GB0007"],
     "checked_locals": ["GB0007", "GB0007"],
 }
+PROGRAMS = (*ONE_GRAPH, *CUT, *IN_ORDER, "under_way", *BREAKS)
 TORCH_RAISES = ["of_another_shape", "objects", "checked_locals"]
 if torch.__version__ < (2, 12):
     TORCH_RAISES.append("meshes")  # fails on its own guards there
@@ -46,11 +56,13 @@ if torch.__version__ < (2, 12):
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    names = [f"collectives:{name}" for name in (*ONE_GRAPH, *CUT, *IN_ORDER, *BREAKS)]
+    names = []
+    for name in PROGRAMS:
+        names.append(f"{'barriers' if hasattr(barriers, name) else 'collectives'}:{name}")
     return launch.run(2, tmp_path_factory.mktemp("ranks"), *names)
 
 
-@pytest.mark.parametrize("name", [*ONE_GRAPH, *CUT, *IN_ORDER, *BREAKS])
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_each_rank_computes_what_the_plain_program_does(found, name):
     for rank in found:
         torch.testing.assert_close(rank[name]["suture"], rank[name]["plain"])
@@ -77,10 +89,16 @@ def test_a_barrier_is_in_the_graph_which_is_compiled_in_parts(found, name):
 
 
 @pytest.mark.parametrize("name", IN_ORDER)
-def test_a_part_that_writes_to_some_of_an_input_is_not_compiled(found, name):
+def test_what_no_compiler_may_have_in_parts_runs_in_order(found, name):
     for rank in found:
         assert rank[name]["breaks"] == []
         assert rank[name]["suture graphs"] == 0
+
+
+def test_a_collective_that_is_under_way_at_a_barrier_is_waited_for_behind_it(found):
+    """One rank begins it before the barrier, and runs in order; the other one behind it."""
+    assert [rank["under_way"]["breaks"] for rank in found] == [[], []]
+    assert [rank["under_way"]["suture graphs"] for rank in found] == [0, 2]
 
 
 @pytest.mark.parametrize("name", BREAKS)

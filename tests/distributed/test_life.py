@@ -10,7 +10,7 @@ from tests.distributed import launch
 
 def test_a_group_that_is_made_again_is_another_one(tmp_path):
     ranks = launch.start(2, tmp_path, script=Path(__file__).with_name("life.py"))
-    codes = launch.wait(ranks, 120)
+    codes = launch.wait(ranks, 500)
     assert codes == [0, 0], (tmp_path / "rank0.err").read_text()[-3000:]
     for rank in range(2):
         told = json.loads((tmp_path / f"rank{rank}.pt").read_text())

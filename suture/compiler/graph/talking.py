@@ -1,11 +1,15 @@
-"""Whether a graph talks to other ranks: it is not run twice then, since the others would not."""
+"""Whether a graph talks to other ranks: it is not run twice then, since the others would not. And
+whether one with barriers may be compiled in parts."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch.fx
 
+from suture.backends import SWITCHES
+from suture.compiler.graph.effects_of import effects_of
 from suture.runtime.barriers import call_barrier
 from suture.torch_private import distributed_parts, operators, tensor_parts
 
@@ -19,6 +23,24 @@ def talks(graph: torch.fx.Graph, attributes: dict[str, Any]) -> bool:
         return True
     held = (one for one in attributes.values() if isinstance(one, torch.fx.GraphModule))
     return any(talks(one.graph, vars(one)["_modules"]) for one in held)
+
+
+def written_in_parts(builder: Any) -> Callable[[torch.fx.Node], tuple[torch.fx.Node, ...]] | None:
+    """What gives the nodes whose values a node of a graph with barriers may write to; None if the
+    graph may not be compiled in parts: it takes derivatives, or switches a mode that no part may
+    begin with."""
+    if builder.derivatives.positions:
+        return None
+    if any(setter not in SWITCHES for setter, _ in builder.resets):
+        return None
+    return _written
+
+
+def _written(node: torch.fx.Node) -> tuple[torch.fx.Node, ...]:
+    """The nodes whose values a node may write to, also those in lists."""
+    found: list[torch.fx.Node] = []
+    torch.fx.map_arg(effects_of(node).writes, found.append)
+    return tuple(found)
 
 
 def _talks(node: torch.fx.Node) -> bool:

@@ -9,6 +9,7 @@ Python, the whole call at once.
 from __future__ import annotations
 
 import inspect
+from datetime import timedelta
 from typing import Any
 
 import torch
@@ -48,6 +49,9 @@ _COLLECTIVES = (
     "scatter", "monitored_barrier", "all_gather_object", "broadcast_object_list", "send", "recv",
     "isend", "irecv", "batch_isend_irecv",
 )  # fmt: skip
+
+
+_TIMEDELTA = ("days", "seconds", "microseconds")
 
 
 class Group(Frozen):
@@ -111,11 +115,11 @@ class Handle(Value):
     arrives before. One that leaves the region, or is not waited for in it, is made by Python: the
     call is run there."""
 
-    __slots__ = ("name", "position", "received", "target")
+    __slots__ = ("group", "name", "position", "received", "target")
 
-    def __init__(self, name: str, target: Any, received: Value, position: Any) -> None:
+    def __init__(self, name: str, group: Any, target: Any, received: Value, position: Any) -> None:
         super().__init__(None)
-        self.name = name
+        self.name, self.group = name, group
         self.target: Tensor | list[Tensor] = target
         self.received: Value | None = received
         self.position = position
@@ -136,12 +140,17 @@ class Handle(Value):
 def _wait(self: Handle, trace: Trace, *timeout: Value) -> Value:
     if timeout:
         raise Break(distributed.ASYNC_COLLECTIVE, collective=self.name)
-    if self.received is not None:
-        trace.effects.note_change()
-        _arrive(trace, self.target, self.received)
-        trace.effects.unfinished.remove(self)
-        self.received = None
+    _finish(trace, self)
     return Constant(True)
+
+
+def _finish(trace: Trace, handle: Handle) -> None:
+    """Wait for a collective that is under way, if it is."""
+    if handle.received is not None:
+        trace.effects.note_change()
+        _arrive(trace, handle.target, handle.received)
+        trace.effects.unfinished.remove(handle)
+        handle.received = None
 
 
 def _collective(real: Any, name: str) -> None:
@@ -170,7 +179,8 @@ def _collective(real: Any, name: str) -> None:
         begin = _begin_gathering if name == "all_gather" else _begin
         target, received = begin(trace, name, given)
         if later:
-            handle = Handle(name, target, received, position)
+            group = _group_of(trace, name, given.get("group", Constant(None))).value
+            handle = Handle(name, group, target, received, position)
             trace.effects.unfinished.append(handle)
             return handle
         _arrive(trace, target, received)
@@ -330,22 +340,42 @@ def _all_gather(trace: Trace, given: dict[str, Any]) -> Value:
 
 
 def _barrier(trace: Trace, given: dict[str, Any]) -> Value:
-    """A node that calls the real one; graphs are cut there before they are compiled. Only where the
-    graph has switched no modes, which would then be on in one part and off in another."""
+    """A node that calls the real one; graphs are cut there before they are compiled, or their
+    operations run one after the other. A function that is computed again calls it again, and a
+    derivative that was taken is stored behind the graph: there Python calls it."""
     graph = trace.graph
-    asked = [given.get(name, Constant(None)) for name in ("device_ids", "timeout")]
-    if any(not one.is_constant() or one.constant() is not None for one in asked):
-        raise _refused("barrier")
-    if trace.effects.unfinished:  # a collective is under way, for which another part would wait
-        raise _refused("barrier")
-    if graph.resets or len(graph.levels.stack) > 1 or graph.derivatives.positions or config.verify:
-        raise _refused("barrier")
-    if graph.torch_function_off or graph.calls_torch_function or graph.shape_env.var_to_range:
+    options = _barrier_options(trace, given)
+    if len(graph.levels.stack) > 1 or graph.derivatives.positions or config.verify:
         raise _refused("barrier")
     group = _group_of(trace, "barrier", given.get("group", Constant(None)))
+    # What was sent before in the same group has arrived when the ranks leave the barrier, and a
+    # program may then use it without waiting. All ranks have sent it before they come there, so to
+    # wait for it first keeps nobody from coming.
+    for handle in [one for one in trace.effects.unfinished if isinstance(one, Handle)]:
+        if handle.group is group.value:
+            _finish(trace, handle)
     trace.effects.note_change()
-    graph.node("call_function", call_barrier, (group.value.group_name,), {}, None)
+    graph.node("call_function", call_barrier, (group.value.group_name,), options, None)
     return Constant(None)
+
+
+def _barrier_options(trace: Trace, given: dict[str, Any]) -> dict[str, Any]:
+    """The device and the timeout that a barrier is called with, as the node has them."""
+    options: dict[str, Any] = {}
+    devices, timeout = (given.get(name, Constant(None)) for name in ("device_ids", "timeout"))
+    if isinstance(devices, List):
+        numbers = [abstract.constant_value(trace, one) for one in devices.unpacked(trace)]
+        if not numbers or any(type(one) is not int for one in numbers):
+            raise _refused("barrier")  # Python says what is wrong
+        options["device_ids"] = numbers
+    elif not devices.is_constant() or devices.constant() is not None:
+        raise _refused("barrier")
+    if timeout.python_type() is timedelta:
+        fields = [abstract.getattr(trace, timeout, name) for name in _TIMEDELTA]
+        options["timeout"] = tuple(abstract.constant_value(trace, one) for one in fields)
+    elif not timeout.is_constant() or timeout.constant() is not None:
+        raise _refused("barrier")
+    return options
 
 
 def _group_of(trace: Trace, name: str, group: Value) -> Group:
