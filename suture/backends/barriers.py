@@ -166,7 +166,7 @@ def _may_be_cut(gm: torch.fx.GraphModule, parts: list[_Part], written: Written) 
             for at in written(node):
                 if _memory(at) in made_here:
                     continue
-                if at not in part.takes or _name(node) not in _OVER_ALL:
+                if at not in part.takes or not writes_all(node):
                     return False
                 outside.add(_memory(at))
         for memory in outside:
@@ -175,6 +175,11 @@ def _may_be_cut(gm: torch.fx.GraphModule, parts: list[_Part], written: Written) 
                 return False
         before |= outside
     return True
+
+
+def writes_all(node: torch.fx.Node) -> bool:
+    """Whether an operation that writes a tensor writes each of its elements."""
+    return _name(node) in _OVER_ALL
 
 
 def _name(node: torch.fx.Node) -> str:

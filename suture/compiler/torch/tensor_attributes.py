@@ -244,7 +244,10 @@ def _measure(
     with trace.graph.fake:
         values = [abstract.constant_value(trace, a) for a in args]
         named = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
-        result = getattr(tensor.value, name)(*values, **named)
+        try:
+            result = getattr(tensor.value, name)(*values, **named)
+        except (IndexError, TypeError) as error:
+            return abstract.raise_(trace, type(error), str(error))
     if is_literal(result):
         return Constant(result)
     return add_node(trace, "call_method", name, [tensor, *args], kwargs)
