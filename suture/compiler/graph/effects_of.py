@@ -182,6 +182,8 @@ def _facts_of_function(target: Any) -> _Facts | None:
         return _described(name, [], None, told)
     if room not in _PLAIN_MODULES:
         return None
+    if room == "_operator":
+        name = name.rstrip("_")  # and_, or_, not_ and is_ are words of Python otherwise
     of_torch = room == "torch"
     python = target if isinstance(target, types.FunctionType) else None
     return _described(name, _overloads(_operator_named(name)) if of_torch else [], python)
