@@ -1,5 +1,5 @@
-"""Programs of `programs.py`: what they train is what the plain program trains, in no more graphs
-than torch.compile makes of them."""
+"""Programs of `programs.py` and `by_hand.py`: what they train is what the plain program trains,
+in no more graphs than torch.compile makes of them."""
 
 from __future__ import annotations
 
@@ -30,15 +30,23 @@ GROUPS = {
         "spread_inside": [],
         "dropped_over_ranks": [],
     },
+    "by_hand": {
+        "stages_that_send": [],
+        "experts_on_each_rank": [],
+        "sequence_over_ranks": [],
+        "averaged_now_and_then": [],
+        "sampled_and_saved": DDP,
+    },
 }
 # torch.compile leaves these to Python: so many graphs are made here.
-LEFT_BY_TORCH = {"norms_of_all_ranks": 2, "with_derivatives": 3}
+LEFT_BY_TORCH = {"norms_of_all_ranks": 2, "with_derivatives": 3, "averaged_now_and_then": 2}
 
 
 @pytest.fixture(scope="module", params=GROUPS)
 def found(request, tmp_path_factory):
     names = GROUPS[request.param]
-    asked = [f"programs:{name}" for name in names]
+    module = "by_hand" if request.param == "by_hand" else "programs"
+    asked = [f"{module}:{name}" for name in names]
     ranks = launch.run(2, tmp_path_factory.mktemp("ranks"), *asked, seconds=280)
     return {name: (names[name], [rank[name] for rank in ranks]) for name in names}
 
