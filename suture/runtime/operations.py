@@ -136,7 +136,8 @@ def _pushed(items: list[Any]) -> Any:
 def _iterated(value: Any) -> Any:
     """iter(value), refused as unpacking refuses it."""
     kind = type(value)
-    if not hasattr(kind, "__iter__") and not hasattr(kind, "__getitem__"):
+    own = [vars(base) for base in kind.__mro__]  # a metaclass has its own for the class
+    if not any("__iter__" in names or "__getitem__" in names for names in own):
         raise TypeError(f"cannot unpack non-iterable {kind.__name__} object")
     return iter(value)
 

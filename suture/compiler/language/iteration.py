@@ -11,7 +11,7 @@ from suture.breaks import Break, control_flow, objects
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
-from suture.compiler.language.attributes import MISSING
+from suture.compiler.language.attributes import MISSING, find_in_mro
 from suture.compiler.objects import (
     END,
     CalledIterator,
@@ -119,7 +119,7 @@ def _iterate_constant(trace: Trace, value: Constant) -> Value:
     real = value.constant()
     if type(real) is range:
         return RangeIterator(real)
-    if not hasattr(type(real), "__iter__"):
+    if find_in_mro(type(real), "__iter__") is MISSING:  # a metaclass may have one for the class
         text = f"'{type_name(type(real))}' object is not iterable"
         return abstract.raise_(trace, TypeError, text)
     items = [abstract.known(trace, v) for v in real]
@@ -209,10 +209,15 @@ def unpack_exactly(trace: Trace, value: Value, count: int) -> list[Any]:
     return items
 
 
-def _first(trace: Trace, value: Value, count: int) -> list[Any]:
+def refuse_unpacking(trace: Trace, value: Value) -> None:
+    """Raise what unpacking raises for an object that cannot be iterated over."""
     cls = value.python_type()
-    if not any(hasattr(cls, name) for name in ("__iter__", "__getitem__")):
+    if all(find_in_mro(cls, name) is MISSING for name in ("__iter__", "__getitem__")):
         abstract.raise_(trace, TypeError, f"cannot unpack non-iterable {cls.__name__} object")
+
+
+def _first(trace: Trace, value: Value, count: int) -> list[Any]:
+    refuse_unpacking(trace, value)
     if isinstance(value, (Sequence, Constant, Dict, Set, DictView)):
         return elements_of(trace, value)
     iterator = abstract.iterate(trace, value)

@@ -27,7 +27,28 @@ def _make_tensor(trace: Trace, target: Any, args: list[Value], kwargs: dict[str,
             return _of_parts(trace, data, kwargs)
     if isinstance(data, Array):
         return _of_array(trace, target, data, args[1:], kwargs)
+    if target is not torch.scalar_tensor and _is_none(kwargs.get("dtype", Constant(None))):
+        dtype = _dtype_of_scalars(trace, data)
+        if dtype is not None:
+            kwargs = {**kwargs, "dtype": Constant(dtype)}
     return abstract.call_torch(trace, target, args, kwargs)
+
+
+def _dtype_of_scalars(trace: Trace, data: Any) -> torch.dtype | None:
+    """The dtype that torch gives scalars of NumPy, which are plain numbers in a graph; None if
+    there are none."""
+    if not _holds_numpy(trace, data):
+        return None
+    try:
+        return torch.tensor(abstract.constant_value(trace, data)).dtype
+    except (TypeError, ValueError, RuntimeError):
+        return None  # the call itself says what is wrong
+
+
+def _holds_numpy(trace: Trace, data: object) -> bool:
+    if isinstance(data, (List, Tuple)):
+        return any(_holds_numpy(trace, i) for i in data.unpacked(trace))
+    return isinstance(data, Constant) and type(data.value).__module__ == "numpy"
 
 
 @handles("Tensor.new_tensor")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+
 import pytest
 import torch
 from torch import nn
@@ -47,3 +49,32 @@ def test_an_error_is_caught_where_eager_raises_it(name):
 
     x = torch.arange(12.0).view(3, 4)
     check(fn, x, graphs=None, breaks=None, recompiles=None, interpreted=None)
+
+
+class Colour(enum.Enum):
+    RED = 1
+
+
+@pytest.mark.parametrize("value", [Colour.RED, 5, None, 1.5], ids=repr)
+def test_what_cannot_be_unpacked_is_refused_in_the_words_of_unpacking(value):
+    def fn(x):
+        said = []
+        for unpack in (pair, rest, loop):
+            try:
+                unpack(value)
+            except TypeError as error:
+                said.append(str(error))
+        return x + 1, said
+
+    def pair(v):
+        a, b = v
+        return a, b
+
+    def rest(v):
+        a, *b = v
+        return a, b
+
+    def loop(v):
+        return [a for a in v]
+
+    check(fn, torch.ones(2))

@@ -10,7 +10,7 @@ from suture.compiler import abstract
 from suture.compiler.core import Frame, Trace, Value
 from suture.compiler.interpreter.opcodes.table import op
 from suture.compiler.language import items
-from suture.compiler.language.iteration import is_mapping, unpack_exactly
+from suture.compiler.language.iteration import is_mapping, refuse_unpacking, unpack_exactly
 from suture.compiler.objects import NULL, Constant, Dict, List, Opaque, Raised, Set, Slice, Tuple
 from suture.compiler.objects.dict_keys import DICT_KEY, hashed
 from suture.compiler.objects.methods import run_method
@@ -162,6 +162,7 @@ def unpack_sequence(trace: Trace, inst: Instruction, value: Value) -> Any:
 @op("UNPACK_EX", run="unpack_ex")
 def unpack_ex(trace: Trace, inst: Instruction, value: Value) -> Any:
     before, after = inst.val
+    refuse_unpacking(trace, value)
     items = list(abstract.unpack(trace, value))
     if len(items) < before + after:
         abstract.raise_(
