@@ -4,6 +4,7 @@ than torch.compile makes of them."""
 from __future__ import annotations
 
 import pytest
+import torch
 
 from tests.distributed import launch
 
@@ -33,6 +34,8 @@ GROUPS = {
 }
 # torch.compile leaves these to Python: so many graphs are made here.
 LEFT_BY_TORCH = {"norms_of_all_ranks": 2, "with_derivatives": 3}
+if torch.__version__ >= (2, 15):  # torch.compile fails on it
+    LEFT_BY_TORCH["handles_across_breaks"] = 2
 
 
 @pytest.fixture(scope="module", params=GROUPS)
