@@ -39,6 +39,8 @@ def tangent(meta: Any) -> Any:
     if type(format_of) is not str:
         raise NotSimple("the layout of a derivative is not known")
     local = meta.attrs[dtensor_parts.INNER[0]]
+    if any(_local_numbers(meta)):
+        raise NotSimple("the layout of a derivative is symbolic")
     return {"context": _context(meta), "format": format_of, "local": layout(local)}
 
 
@@ -57,20 +59,55 @@ def layout(meta: Any, wrapper: bool = False) -> Any:
 
 
 def _input(meta: Any) -> Any:
-    """None for a plain one; else the sizes and strides that the graph takes besides its parts."""
+    """None for a plain one; else which sizes and strides the graph takes: of the DTensor's part,
+    and of the DTensor itself."""
     if not _is_wrapper(meta):
+        _check_plain(meta)
         return None
     _check(meta)
-    return [[i for i, n in enumerate(of) if type(n) is not int] for of in _sizes(meta)]
+    own = [[i for i, n in enumerate(of) if type(n) is not int] for of in _sizes(meta)]
+    return [*_local_numbers(meta), *own]
 
 
 def _output(meta: Any) -> Any:
     if not _is_wrapper(meta):
+        _check_plain(meta)
         return int(meta.unwrapped_idx)
     _check(meta)
     size, stride = ([n if type(n) is int else None for n in of] for of in _sizes(meta))
-    first = int(meta.flat_tensor_start_idx)
-    return {"first": first, "context": _context(meta), "size": size, "stride": stride}
+    return {
+        "first": int(meta.flat_tensor_start_idx),
+        "numbers": sum(map(len, _local_numbers(meta))),
+        "context": _context(meta),
+        "size": size,
+        "stride": stride,
+        "of_part": [
+            _of_part(meta, "outer_size_from_attr"),
+            _of_part(meta, "outer_stride_from_attr"),
+        ],
+    }
+
+
+def _local_numbers(meta: Any) -> list[list[int]]:
+    """Which sizes and which strides of a DTensor's part are numbers of the graph: since torch 2.14,
+    where they stand between the part and the mesh."""
+    local = meta.attrs[dtensor_parts.INNER[0]]
+    names = ("size_symbol_placeholders", "stride_symbol_placeholders")
+    return [[i for i, on in enumerate(getattr(local, name, ())) if on] for name in names]
+
+
+def _of_part(meta: Any, name: str) -> bool:
+    """Whether a DTensor's sizes (or strides) are those of its part: since torch 2.14 they are then
+    read from it."""
+    found = getattr(meta, name, None)
+    if found not in (None, dtensor_parts.INNER[0]):
+        raise NotSimple(f"sizes of a DTensor come from {found}")
+    return found is not None
+
+
+def _check_plain(meta: Any) -> None:
+    if getattr(meta, "arg_count", 1) != 1:
+        raise NotSimple("a graph takes or gives sizes beside a tensor")
 
 
 def _sizes(meta: Any) -> tuple[list[Any], list[Any]]:

@@ -4,6 +4,7 @@ in no more graphs than torch.compile makes of them."""
 from __future__ import annotations
 
 import pytest
+import torch
 
 from tests.distributed import launch
 
@@ -40,6 +41,8 @@ GROUPS = {
 }
 # torch.compile leaves these to Python: so many graphs are made here.
 LEFT_BY_TORCH = {"norms_of_all_ranks": 2, "with_derivatives": 3, "averaged_now_and_then": 2}
+if torch.__version__ >= (2, 15):  # torch.compile fails on it
+    LEFT_BY_TORCH["handles_across_breaks"] = 2
 
 
 @pytest.fixture(scope="module", params=GROUPS)

@@ -37,6 +37,37 @@ def test_sum_of_floats(a):
     same(sum, polyfills.sum, [*a, Fraction(1, 3), *a])
 
 
+def test_sum_of_floats_and_integers_carries_what_this_python_carries():
+    same(sum, polyfills.sum, [1, True, 0.1, 0.1, 0.1, 2])
+    same(sum, polyfills.sum, [1e16, 1, 1, 1, 1.0])
+    same(sum, polyfills.sum, [0.1, 10**400])
+
+
+numbers = st.one_of(st.floats(-1e6, 1e6), st.integers(-4, 4), st.booleans())
+complexes = st.builds(complex, st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
+
+
+@given(st.lists(st.one_of(numbers, complexes), max_size=8))
+def test_sum_of_complex_numbers(a):
+    same(sum, polyfills.sum, a)
+    same(sum, polyfills.sum, [0.1] * 10, 0j)
+    same(sum, polyfills.sum, [*[0.1] * 10, 0j, *a])
+    same(sum, polyfills.sum, [0.1 + 0.1j] * 10 + a)
+    same(sum, polyfills.sum, a, 0.1 + 0.1j)
+    same(sum, polyfills.sum, [*a, Fraction(1, 3), *a], 0j)
+
+
+class Odd(float):
+    def __radd__(self, other):
+        return "added"
+
+
+@pytest.mark.parametrize("start", [1j, 0.5, 1])
+def test_sum_asks_a_derived_float_where_python_does(start):
+    same(sum, polyfills.sum, [start, Odd(2)])
+    same(sum, polyfills.sum, [Odd(-0.0)], start)
+
+
 @pytest.mark.parametrize("start", ["", b"", bytearray()])
 def test_text_is_not_summed(start):
     same(sum, polyfills.sum, [], start)

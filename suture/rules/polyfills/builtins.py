@@ -30,6 +30,8 @@ def all(iterable: Iterable[Any], /) -> bool:
 
 # From Python 3.12 on sum() carries along what adding floats loses.
 _CARRIES = builtins.sum([0.1] * 10) == 1.0
+# From Python 3.14 on also where integers are added to floats, and for complex numbers.
+_CARRIES_ALL = builtins.sum([0.1] * 10, start=0j) == 1.0
 
 
 @substitute(builtins.sum)
@@ -40,19 +42,56 @@ def sum(iterable: Iterable[Any], /, start: Any = 0) -> Any:
     if isinstance(start, (bytes, bytearray)):
         kind = "bytes" if isinstance(start, bytes) else "bytearray"
         raise TypeError(f"sum() can't sum {kind} [use b''.join(seq) instead]")
-    total, lost = start, 0.0
+    total, lost, rest = start, 0.0, iter(iterable)
+    if _CARRIES_ALL and type(total) is complex:
+        return _complex_sum(total, rest)
     carries = _CARRIES and type(total) in (int, float)
-    for item in iterable:
-        if carries and type(total) is type(item) is float:
-            new = total + item
-            larger, smaller = (total, item) if abs(total) >= abs(item) else (item, total)
-            total, lost = new, lost + ((larger - new) + smaller)
-            continue
-        if carries and type(total) is float and not isinstance(item, int):
-            total, carries = _with_lost(total, lost), False
+    for item in rest:
+        if carries and type(total) is float:
+            if type(item) is float:
+                total, lost = _carried(total, lost, item)
+                continue
+            if _CARRIES_ALL and isinstance(item, int):
+                total, lost = _carried(total, lost, 0.0 + item)
+                continue
+            if not isinstance(item, int):
+                total, carries = _with_lost(total, lost) + item, False
+                if _CARRIES_ALL and type(total) is complex:
+                    return _complex_sum(total, rest)
+                continue
         total = total + item
-        carries = carries and type(total) in (int, float)
+        if carries and type(total) not in (int, float):
+            carries = False
+            if _CARRIES_ALL and type(total) is complex:
+                return _complex_sum(total, rest)
     return _with_lost(total, lost) if carries else total
+
+
+def _complex_sum(start: complex, rest: Iterator[Any]) -> Any:
+    """The rest of a sum that is a complex number by now, as Python 3.14 adds it."""
+    real, imag, lost, lost_imag = start.real, start.imag, 0.0, 0.0
+    for item in rest:
+        if type(item) is complex:
+            real, lost = _carried(real, lost, item.real)
+            imag, lost_imag = _carried(imag, lost_imag, item.imag)
+        elif isinstance(item, int):
+            real, lost = _carried(real, lost, 0.0 + item)
+        elif isinstance(item, float):  # of a derived class too, whose own addition is not asked
+            plain = item if type(item) is float else float.__pos__(item)
+            real, lost = _carried(real, lost, plain)
+        else:
+            total = complex(_with_lost(real, lost), _with_lost(imag, lost_imag)) + item
+            for more in rest:
+                total = total + more
+            return total
+    return complex(_with_lost(real, lost), _with_lost(imag, lost_imag))
+
+
+def _carried(total: float, lost: float, item: float) -> tuple[float, float]:
+    """The sum, and what rounding has lost so far."""
+    new = total + item
+    larger, smaller = (total, item) if abs(total) >= abs(item) else (item, total)
+    return new, lost + ((larger - new) + smaller)
 
 
 def _with_lost(total: Any, lost: float) -> Any:

@@ -1,8 +1,8 @@
 """Graphs of an earlier process that take DTensors apart and give DTensors back.
 
 A graph knows plain tensors and meshes. Around it a DTensor is replaced by its part on this rank and
-its mesh, and by those of its sizes that are numbers of the graph; results are put together in the
-same way. `torch_private.aot_subclasses` says how, from what AOTAutograd did.
+its mesh, and by those of the sizes of both that are numbers of the graph; results are put together
+in the same way. `torch_private.aot_subclasses` says how, from what AOTAutograd did.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from suture.runtime.callers.caller import Run
 from suture.torch_private import dtensor_parts
 
 Together = Callable[[Any], list[Any]]
+Positions = tuple[list[int], list[int]]  # of sizes, and of strides
 
 
 def around_parts(run: Run, data: dict[str, Any]) -> Run:
@@ -30,10 +31,9 @@ def around_parts(run: Run, data: dict[str, Any]) -> Run:
             if numbers is None:
                 given.append(arg)
                 continue
-            sizes, strides = numbers
-            given += (arg._local_tensor, arg.device_mesh)
-            given += [arg.size(i) for i in sizes]
-            given += [arg.stride(i) for i in strides]
+            of_part, own = numbers
+            part = arg._local_tensor
+            given += (part, *_numbers(part, of_part), arg.device_mesh, *_numbers(arg, own))
         given += args[len(inputs) :]
         args.clear()
         return together(run(given))
@@ -52,9 +52,15 @@ def put_together(data: Any) -> Together:
     return together
 
 
-def _positions(data: Any) -> tuple[list[int], list[int]]:
-    sizes, strides = (list(map(int, one)) for one in data)
-    return sizes, strides
+def _positions(data: Any) -> tuple[Positions, Positions]:
+    """Sizes and strides of the part, and of the DTensor."""
+    sizes, strides, own_sizes, own_strides = (list(map(int, one)) for one in data)
+    return (sizes, strides), (own_sizes, own_strides)
+
+
+def _numbers(tensor: Any, positions: Positions) -> list[int]:
+    sizes, strides = positions
+    return [*(tensor.size(i) for i in sizes), *(tensor.stride(i) for i in strides)]
 
 
 def _maker(data: Any) -> tuple[Callable[[Any], Any], int]:
@@ -64,13 +70,17 @@ def _maker(data: Any) -> tuple[Callable[[Any], Any], int]:
     first = int(data["first"])
     context = dtensor_parts.context_of(data["context"])
     size, stride = data["size"], data["stride"]
-    numbers = first + 2
+    like_part, strided_like_part = map(bool, data["of_part"])
+    mesh = first + 1 + int(data["numbers"])  # of the part, which follow it
+    numbers = mesh + 1
     strides = numbers + size.count(None)
     end = strides + stride.count(None)
 
     def make(made: Any) -> Any:
-        sized, strided = _filled(size, made, numbers), _filled(stride, made, strides)
-        return dtensor_parts.made(made[first], made[first + 1], context, sized, strided)
+        part = made[first]
+        sized = part.size() if like_part else _filled(size, made, numbers)
+        strided = part.stride() if strided_like_part else _filled(stride, made, strides)
+        return dtensor_parts.made(part, made[mesh], context, sized, strided)
 
     return make, end
 
