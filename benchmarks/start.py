@@ -20,6 +20,7 @@ from pathlib import Path
 PROGRAMS = {
     "encoder": "TransformerEncoder, 4 layers",
     "llama": "36 Llama-like layers",
+    "blocks": "TransformerEncoder, 24 layers",
     "training": "TransformerEncoder, 4 layers, training",
 }
 WAYS = ("suture", "torch.compile", "caching_precompile", "AOTInductor")
@@ -75,7 +76,8 @@ if program == "llama":
     net = Llama().eval()
 else:
     layer = nn.TransformerEncoderLayer(64, 4, 128, dropout=0.0, batch_first=True)
-    net = nn.TransformerEncoder(layer, 4, enable_nested_tensor=False)
+    layers = 24 if program == "blocks" else 4
+    net = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
     torch.backends.mha.set_fastpath_enabled(False)
     net.train(program == "training")
 x = torch.randn(2, 16, 64)

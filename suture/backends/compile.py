@@ -25,7 +25,7 @@ from suture.backends.ways import choose
 from suture.errors import BackendFailed
 from suture.inference_mode import switch
 from suture.runtime.callers import Situation, Wrapped
-from suture.torch_private import MissingName, aot_training, compilers
+from suture.torch_private import MissingName, aot_training, compilers, cuda_graphs
 
 
 def compile_graph(
@@ -96,6 +96,7 @@ def compile_graph(
                 symbolic and backend.name != "eager", fake_mode, not aside
             ),
             aot_training.both_graphs(kept),
+            cuda_graphs.short_replays(backend.name == "inductor" and backend.records_cuda_graphs()),
             compilers.listening(backend.optimizes() or kept) as heard,
         ):
             cut = cut_at_barriers(backend, backend.name, gm, compile_id, written)

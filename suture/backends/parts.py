@@ -147,7 +147,7 @@ def may_be_cut(gm: torch.fx.GraphModule, parts: list[Part], written: Written) ->
             for at in written(node):
                 if _memory(at) in made_here:
                     continue
-                if at not in part.takes or _name(node) not in _OVER_ALL:
+                if at not in part.takes or not writes_all(node):
                     return False
                 outside.add(_memory(at))
         for memory in outside:
@@ -206,6 +206,11 @@ def _waits(part: Part) -> bool:
 def _is(target: Any, packet: Any) -> bool:
     """Whether a target is an operator, or one of its overloads."""
     return target is packet or getattr(target, "overloadpacket", None) is packet
+
+
+def writes_all(node: torch.fx.Node) -> bool:
+    """Whether an operation that writes a tensor writes each of its elements."""
+    return _name(node) in _OVER_ALL
 
 
 def _name(node: torch.fx.Node) -> str:

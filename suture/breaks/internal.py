@@ -10,8 +10,8 @@ INTERNAL_FAULT = define(
     message="{error} in {phase}",
     context="at {where}",
     explanation=(
-        "suture itself failed while it compiled this code; your program is not at fault. The code "
-        "runs in the plain interpreter from here, so the results are right."
+        "suture itself failed while it compiled this code; your program is not at fault. Python "
+        "runs it instead, so the results are right."
     ),
     hints=(
         "Please report it, with the traceback that SUTURE_LOGS=trace prints and, if you can, a "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import keyword
 import logging
@@ -13,7 +12,7 @@ from typing import Any
 
 from suture import backends, config, errors, events, messages, repro
 from suture.backends.interrupts import outside_imports
-from suture.breaks import Break, calls, internal, python
+from suture.breaks import Break, internal, python
 from suture.compiler import rooms
 from suture.compiler.capture import Again, Capture, Interpret, Run, Yield
 from suture.compiler.core import Trace
@@ -27,12 +26,14 @@ from suture.compiler.graph import (
     sizes_from_zero,
 )
 from suture.compiler.graph.fake_failures import unlogged_failures
+from suture.compiler.graph.shared_memory import writes_part_of_shared
 from suture.compiler.graph.talking import written_in_parts
-from suture.compiler.interpreter.run import is_overworked, new_trace, run_region
+from suture.compiler.interpreter.run import is_overworked, new_trace
 from suture.compiler.misses import answer as misses
 from suture.compiler.misses import compare_eager, keep, limits
 from suture.compiler.misses import install as installing
 from suture.compiler.misses.answer import tell_watched
+from suture.compiler.misses.faults import missing, out_of_room, run_around_faults
 from suture.compiler.misses.history import history_of
 from suture.compiler.misses.later import compiled_later, may_wait
 from suture.compiler.misses.layers import may_take_views_outside, with_shared_layers
@@ -97,15 +98,14 @@ def compile_point(
     except (errors.SutureError, KeyboardInterrupt, SystemExit):
         raise
     except RecursionError as error:
-        _out_of_room(data, point, error)  # the program will come to the end of the stack by itself
+        out_of_room(data, point, error)  # the program will come to the end of the stack by itself
         return INTERPRET
     except MissingName as error:
-        _missing(data, point, error)
+        missing(data, point, error)
         return INTERPRET
     except Exception as error:
         _fault(data, point, error)
-        given = dict(zip(slot_names(data.chain), state)) if len(data.chain) == 1 else {}
-        _tell_repro(repro.function_failed(state[0], given, error))
+        _write_repro(data, state, error)
         return INTERPRET
 
 
@@ -192,7 +192,7 @@ def trace(miss: Miss, plan: Plan) -> Capture | Retry:
     traced.progress.watch = miss.watch
     events.now.detail = functools.partial(_operations, traced.graph)
     with unlogged_failures():
-        result = run_region(traced)
+        result = run_around_faults(traced, functools.partial(_tell_fault, miss))
     miss.in_vain = plain and is_overworked(traced) and not traced.graph.ops
     if not isinstance(result, Retry) or result.plan.stop is not None:
         unit.overworked += is_overworked(traced)
@@ -269,6 +269,7 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
         guard_beginnings(capture.guards, emitted.inputs)
     small = _is_small_and_behind_a_break(miss, capture)
     as_it_is = plan.uncompiled or (small and _over_small_graph_time(miss, capture))
+    as_it_is = as_it_is or writes_part_of_shared(capture.graph)
     given = module
     cut = backends.has_barrier(module.graph)
     if not (as_it_is or plan.inlined or cut):
@@ -449,28 +450,19 @@ _BACKEND_HINT = (
 )
 
 
+def _tell_fault(miss: Miss, error: Exception, fault: Break) -> None:
+    _log.warning("%s", fault, exc_info=error)
+    _write_repro(miss.data, miss.state, error)
+
+
+def _write_repro(data: PointData, state: tuple[Any, ...], error: Exception) -> None:
+    given = dict(zip(slot_names(data.chain), state)) if len(data.chain) == 1 else {}
+    _tell_repro(repro.function_failed(state[0], given, error))
+
+
 def _tell_repro(path: str) -> None:
     if path:
         _log.warning("a script that shows the failure was written: %s", path)
-
-
-def _out_of_room(data: PointData, point: Any, error: RecursionError) -> None:
-    """The stack is nearly full: say so, if there is room for that."""
-    with contextlib.suppress(RecursionError):
-        function, file, line = where(data.chain)
-        reason = Break(calls.TRACING_OUT_OF_ROOM, error=type(error).__name__)
-        location = events.Where(function, file, line or 0)
-        events.emit(events.Interpreted(location, str(reason), reason.number, point=point.name))
-
-
-def _missing(data: PointData, point: Any, error: MissingName) -> None:
-    """Compiling itself needs a part of torch that is gone: the frame runs in the interpreter."""
-    function, file, line = where(data.chain)
-    reason = Break(internal.MISSING_NAME, name=error.path)
-    location = events.Where(function, file, line or 0)
-    events.emit(events.Interpreted(location, str(reason), point=point.name))
-    _log.warning("%s", reason)
-    data.given_up = True
 
 
 def _fault(data: PointData, point: Any, error: Exception) -> None:

@@ -118,6 +118,7 @@ class GraphBuilder:
         self.equals: dict[Any, Any] = {}  # symbol -> the number it stands for
         self.computed: dict[Any, Any] = {}  # symbol -> function and numbers it is computed from
         self.truths: list[Any] = []  # function, numbers, what it said of them
+        self.decides_floats = False  # whether something was decided by a float that may change
         self.levels = Levels(self.graph, self.attributes)
         self.derivatives = Derivatives()
         self.fused: set[Any] = set()  # positions of calls that not every backend has a kernel for

@@ -65,7 +65,7 @@ _DRAWING = frozenset({
 _DRAWS_ONLY_WITH = frozenset({"p", "train", "training", "dropout_p"})
 _MAY_DRAW_NOTHING = frozenset({
     "dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_dropout",
-    "feature_alpha_dropout", "scaled_dot_product_attention",
+    "feature_alpha_dropout", "scaled_dot_product_attention", "multi_head_attention_forward",
 })  # fmt: skip
 # Arguments that are written although the schema does not say so, and the argument that decides it:
 # running statistics while training, rows of an embedding that are too long.
@@ -182,6 +182,8 @@ def _facts_of_function(target: Any) -> _Facts | None:
         return _described(name, [], None, told)
     if room not in _PLAIN_MODULES:
         return None
+    if room == "_operator":
+        name = name.rstrip("_")  # and_, or_, not_ and is_ are words of Python otherwise
     of_torch = room == "torch"
     python = target if isinstance(target, types.FunctionType) else None
     return _described(name, _overloads(_operator_named(name)) if of_torch else [], python)

@@ -36,6 +36,7 @@ def add(guards: Guards, graph: Any, sources: list[NumberSource]) -> None:
         if symbol not in maker.source_of  # a gradient that the program reads has its own guards
     }
     maker.computed = graph.computed
+    maker.decides = graph.decides_floats
     maker.relations()
     maker.ranges()
     maker.decisions()
@@ -107,6 +108,7 @@ class _Maker:
                 self.source_of.setdefault(expr, source)
         self.equals: dict[Any, Any] = {}  # symbol -> expression it stands for
         self.computed: dict[Any, Any] = {}  # symbol -> function and numbers it is computed from
+        self.decides = False  # whether something was decided by floats
         self._issued: set[Any] = set()
 
     def relations(self) -> None:
@@ -122,9 +124,7 @@ class _Maker:
         for symbol, source in self.source_of.items():
             bounds = symbolic_shapes.symbol_range(self.env, symbol)
             if source.kind == "float":
-                self.guards.add(
-                    None, "expr_py", ((source.key(),), _IS_NUMBER, f"not isnan({source.text()})")
-                )
+                self._is_number(source)
             if bounds is None or source.kind == "float" or symbol not in self.env.backed_var_to_val:
                 continue
             lower, upper = bounds
@@ -142,6 +142,14 @@ class _Maker:
                 for bound, relation in ((lower, sympy.Ge), (upper, sympy.Le)):
                     if bound.is_Integer and abs(bound) < _LARGEST:
                         self._issue(relation(symbol, bound, evaluate=False), self.source_of)
+
+    def _is_number(self, source: NumberSource) -> None:
+        """Nothing that goes for numbers goes for NaN, and what sympy decides not for infinity."""
+        text = source.text()
+        test = (
+            (_IS_FINITE, f"isfinite({text})") if self.decides else (_IS_ANY, f"not isnan({text})")
+        )
+        self.guards.add(None, "expr_py", ((source.key(),), *test))
 
     def truths(self, found: list[Any]) -> None:
         """What functions said of numbers."""
@@ -279,7 +287,7 @@ class _Holds:
             return False
 
 
-_IS_NUMBER = formula("n0 == n0", 1)  # what was decided of a float holds of no NaN
+_IS_FINITE, _IS_ANY = formula("n0 - n0 == 0", 1), formula("n0 == n0", 1)
 _OF_FORMULAS = {"math", "torch"}
 
 

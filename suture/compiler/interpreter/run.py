@@ -47,9 +47,10 @@ from suture.compiler.torch.checks import refused_check
 from suture.compiler.torch.function_modes import begin_modes
 from suture.compiler.torch.overrides import torch_functions_on
 from suture.compiler.torch.parameters import refused_copy
+from suture.compiler.torch.symbols import unbacked_decision
 from suture.runtime import Chain, slot_names
 from suture.runtime.sources import Source, slot
-from suture.torch_private import MissingName
+from suture.torch_private import MissingName, symbolic_shapes
 
 
 def new_trace(
@@ -307,6 +308,9 @@ def run_frames(trace: Trace, base_depth: int) -> Any:
             except Raised as raised:
                 if not unwind(trace, raised.exception, base_depth):
                     raise
+            except symbolic_shapes.GuardOnDataDependentSymNode as error:
+                # a handler that asked for a size of data, as if it were known
+                raise unbacked_decision(trace, error) from None
             if frame.ip <= inst.index:
                 turned(trace, frame)
             result, trace.progress.result = trace.progress.result, None

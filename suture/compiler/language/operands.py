@@ -48,6 +48,21 @@ def unsupported(trace: Trace, name: str, kinds: tuple[type, type]) -> Value:
     """The TypeError of operands that know nothing of each other."""
     symbol = SYMBOLS.get(name, name)
     left, right = map(type_name, kinds)
+    if name in ("add", "mul") and not _SEQUENCES.isdisjoint(kinds):
+        return abstract.raise_(trace, TypeError, _words_of_sequences(name, kinds))
     return abstract.raise_(
         trace, TypeError, f"unsupported operand type(s) for {symbol}: '{left}' and '{right}'"
     )
+
+
+_SEQUENCES = frozenset({str, bytes, bytearray, list, tuple})
+
+
+def _words_of_sequences(name: str, kinds: tuple[type, type]) -> str:
+    """What a sequence says to another operand than it takes: CPython asks it last."""
+    one, other = (k() if k in _SEQUENCES else type(type_name(k), (), {})() for k in kinds)
+    try:
+        one + other if name == "add" else one * other
+    except TypeError as error:
+        return str(error)
+    raise AssertionError(f"{kinds} can be put together")

@@ -12,6 +12,7 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.language.iteration import elements_of
 from suture.compiler.models import handles
 from suture.compiler.objects import Symbol, Tensor
+from suture.compiler.torch.float_symbols import keeps_data
 
 # What max() says of nothing, in the words of this Python.
 try:
@@ -82,6 +83,7 @@ def _symbol_extreme(trace: Trace, name: str, symbol: str, items: list[Any]) -> V
     target = torch.sym_max if name == "max" else torch.sym_min
     best = items[0]
     for item in items[1:]:
+        keeps_data(trace, target, best, item)
         best = abstract.call_torch(trace, target, [best, item], {})
     return best
 

@@ -13,7 +13,8 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Symbol, Tensor
-from suture.compiler.torch.symbols import question_on_data, symbol_round
+from suture.compiler.torch.float_symbols import question_on_data
+from suture.compiler.torch.symbols import symbol_round
 from suture.torch_private import operators
 
 # What torch can say about a symbolic float.

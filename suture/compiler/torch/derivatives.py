@@ -85,6 +85,8 @@ _TENSORS = ("outputs", "inputs", "grad_outputs")
 def _differentiate(trace: Trace, given: Any, options: Any, position: Any, refused: Break) -> Value:
     outputs, inputs, grads = given
     derivatives = trace.graph.derivatives
+    if not all(t.value.requires_grad for t in (*outputs, *inputs)):
+        raise refused  # in torch's words
     with trace.graph.fake:
         found = derivatives.reach([t.value for t in outputs], [t.value for t in inputs])
     if found.outside or any(_has_hooks(trace, t) for t in inputs):

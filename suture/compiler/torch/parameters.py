@@ -110,6 +110,8 @@ def make_leaf(
 def make_parameter(trace: Trace, data: Tensor, wants: bool, refused: Break) -> MadeLeaf:
     """torch.nn.Parameter(data, wants). Break if Python has to do it."""
     others = _others(trace, data, refused)
+    if wants and not (data.value.is_floating_point() or data.value.is_complex()):
+        raise refused
     made = _make(trace, data.value, torch.nn.Parameter, wants)
     abstract.add_node(trace, "call_function", fill_parameter_, [made, data], {})
     trace.graph.derivatives.made[id(made.value)] = made

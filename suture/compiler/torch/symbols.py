@@ -15,11 +15,17 @@ from suture.compiler.abstract import implements
 from suture.compiler.calls.functions import constant_method
 from suture.compiler.core import Trace, Value
 from suture.compiler.graph.bounds import bounds_of
-from suture.compiler.graph.names import TorchName
 from suture.compiler.language.operators import COMPARE, real_operator, unary_operator
 from suture.compiler.objects import Constant, Symbol, Tensor, tensor
 from suture.compiler.objects import tensor as tensor_values
 from suture.compiler.outside.growth import is_unstable, unstable_value
+from suture.compiler.torch.float_symbols import (
+    comes_from_data,
+    compared_floats,
+    computed_number,
+    is_rounded,
+    keeps_data,
+)
 from suture.torch_private import symbolic_shapes
 
 
@@ -46,6 +52,10 @@ def specialise(trace: Trace, symbol: Symbol) -> Any:
 @implements(tensor_values.symbol_truth)
 def symbol_truth(trace: Trace, symbol: Symbol) -> bool:
     value = symbol.value
+    if isinstance(value, torch.SymFloat):
+        told = compared_floats(trace, "!=", symbol, Constant(0))
+        if told is not None:
+            return bool(told.constant())
     try:
         if isinstance(value, torch.SymBool):
             return bool(value)
@@ -58,12 +68,15 @@ def symbol_truth(trace: Trace, symbol: Symbol) -> bool:
 def symbol_to_bool(trace: Trace, variable: Symbol) -> Value:
     if isinstance(variable.value, torch.SymBool):
         return variable
-    return abstract.call_torch(trace, operator.ne, [variable, Constant(0)], {})
+    return symbol_compare(trace, "!=", variable, Constant(0))
 
 
 @implements(abstract.negate, Symbol)
 def symbol_not(trace: Trace, variable: Symbol) -> Value:
-    return abstract.call_torch(trace, torch.sym_not, [symbol_to_bool(trace, variable)], {})
+    truth = symbol_to_bool(trace, variable)
+    if truth.is_constant():
+        return Constant(not truth.constant())
+    return abstract.call_torch(trace, torch.sym_not, [truth], {})
 
 
 @implements(abstract.integer, Symbol)
@@ -128,10 +141,13 @@ def symbol_binary(trace: Trace, name: str, left: Value, right: Value) -> Value:
         trace, name, left, right
     ):
         return _fold_known(trace, getattr(operator, name), left, right)
-    if name in ("add", "sub") and _is_sum(left, right):
+    if is_rounded(left, right):
         made = computed_number(trace, getattr(operator, name), [left, right])
         if made is not None:
             return made
+        if not (comes_from_data(trace, left) or comes_from_data(trace, right)):
+            return _fold_known(trace, getattr(operator, name), left, right)
+    keeps_data(trace, getattr(operator, name), left, right)
     return _node(trace, getattr(operator, name), left, right)
 
 
@@ -166,41 +182,8 @@ def symbol_compare(trace: Trace, symbol: str, left: Any, right: Any) -> Value:
         decided = abstract.compare_drawn(trace, symbol, left, right)
         if decided is not None:
             return decided
-    if _may_be_nan(trace, left) and isinstance(right, Symbol):
-        one, other = (symbolic_shapes.expression(side.value) for side in (left, right))
-        if one == other:  # to sympy a number is itself, and NaN is not
-            raise _decision_on(trace, left, f"{symbol} itself")
-    return _node(trace, COMPARE[symbol][0], left, right)
-
-
-def _may_be_nan(trace: Trace, value: object) -> bool:
-    """Whether this is a float from data, of which nothing is known while tracing."""
-    if not isinstance(value, Symbol) or not isinstance(value.value, torch.SymFloat):
-        return False
-    used = symbolic_shapes.expression(value.value).free_symbols
-    return any(s not in trace.graph.shape_env.backed_var_to_val for s in used)
-
-
-def question_on_data(trace: Trace, symbol: Any, question: str) -> None:
-    """Break if whether a float is NaN or infinite is asked of one that comes from data."""
-    if _may_be_nan(trace, symbol):
-        raise _decision_on(trace, symbol, question)
-
-
-def _decision_on(trace: Trace, symbol: Symbol, text: str) -> Break:
-    known = trace.graph.origins
-    used = sorted(
-        (s for s in symbolic_shapes.expression(symbol.value).free_symbols if s in known),
-        key=str,
-    )
-    origins_text = [
-        f'{name} comes from File "{at[0]}", line {at[1]}'
-        for name, at in (known[s] for s in used)
-        if at
-    ]
-    subject = ", ".join(known[s][0] for s in used) or "a number"
-    origin = ", ".join(origins_text) or "a tensor"
-    return Break(control_flow.UNBACKED_DECISION, expression=f"{subject} {text}", origin=origin)
+    told = compared_floats(trace, symbol, left, right)
+    return _node(trace, COMPARE[symbol][0], left, right) if told is None else told
 
 
 def _fold_known(trace: Trace, real: object, left: object, right: object) -> Value:
@@ -260,7 +243,8 @@ def number_from_data(trace: Trace, tensor: Tensor, method: str) -> Any:
     """The number in a one-element tensor, as a symbol that has no value while tracing."""
     if tensor.value.dtype.is_complex:
         return None
-    if tensor.value.numel() != 1 and isinstance(tensor.value.numel(), int):
+    count = tensor.value.numel()
+    if isinstance(count, int) and count != 1:
         return None
     try:
         made = abstract.add_node(trace, "call_method", "item", [tensor], {})
@@ -276,40 +260,11 @@ def number_from_data(trace: Trace, tensor: Tensor, method: str) -> Any:
     return made
 
 
-@implements(abstract.computed_number)
-def computed_number(trace: Trace, real: Any, args: list[Any]) -> Value | None:
-    values = [a.value for a in args if isinstance(a, (Symbol, Constant))]
-    if len(values) < len(args) or not any(isinstance(v, torch.SymFloat) for v in values):
-        return None
-    known = [v.node.hint if isinstance(v, _SYMBOLIC) else v for v in values]
-    if any(n is None and isinstance(v, _SYMBOLIC) for n, v in zip(known, values)):
-        return None  # from data
-    try:
-        result = real(*known)
-    except Exception:
-        return None
-    if type(result) is bool:
-        trace.graph.truths.append((real, values, result))
-        return Constant(result)
-    if type(result) not in (int, float) or abs(result) >= 2**62:
-        return None
-    name = TorchName(getattr(real, "__name__", "number"))
-    made = symbolic_shapes.symbolic_number(trace.graph.shape_env, result, name)
-    if made is None:
-        return None
-    trace.graph.computed[symbolic_shapes.expression(made)] = (real, values)
-    proxies = tuple(abstract.proxy(trace, a) for a in args)
-    return Symbol(trace.graph.node("call_function", real, proxies, {}, made), made)
-
-
 def symbol_round(trace: Trace, symbol: Symbol, kind: str) -> Value:
     """int(), round(), math.floor() and so on of a symbolic number."""
     if symbol.python_type() is int:
         return symbol
     return abstract.call_torch(trace, _ROUNDING[kind], [symbol], {})
-
-
-_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 def _is_large(value: Any) -> bool:
@@ -347,18 +302,6 @@ def _plain_number(value: Any) -> Any:
 
 def _kinds(*variables: Any) -> set[type]:
     return {v.python_type() for v in variables}
-
-
-def _is_sum(left: Any, right: Any) -> bool:
-    """Whether a float is added to one that was computed from changing floats: symbols would be
-    simplified as if floats were not rounded, and (a + b) - a is not b."""
-    if float not in _kinds(left, right):
-        return False
-    values = [v.value for v in (left, right) if isinstance(v, Symbol)]
-    return len(values) == 2 and any(
-        isinstance(v, torch.SymFloat) and not symbolic_shapes.expression(v).is_Symbol
-        for v in values
-    )
 
 
 _LOGIC = ("and_", "or_", "xor")

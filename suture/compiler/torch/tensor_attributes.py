@@ -67,7 +67,8 @@ def torch_attribute(trace: Trace, tensor: Tensor, name: str) -> Value:
             return overridden
     if name in ("is_leaf", "retains_grad") and tensor.source is not None:
         return fact_of_history(trace, tensor, name)
-    if name in KNOWN_PROPERTIES and not callable(getattr(torch.Tensor, name, None)):
+    known = getattr(torch.Tensor, name, MISSING) if name in KNOWN_PROPERTIES else MISSING
+    if known is not MISSING and not callable(known):  # not every release has all of them
         if trace.graph.torch_function_off and hides_method(trace, tensor, name):
             return abstract.known(trace, getattr(torch.Tensor, name).__get__(tensor.value))
         return abstract.known(trace, getattr(tensor.value, name))
@@ -243,7 +244,10 @@ def _measure(
     with trace.graph.fake:
         values = [abstract.constant_value(trace, a) for a in args]
         named = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
-        result = getattr(tensor.value, name)(*values, **named)
+        try:
+            result = getattr(tensor.value, name)(*values, **named)
+        except (IndexError, TypeError) as error:
+            return abstract.raise_(trace, type(error), str(error))
     if is_literal(result):
         return Constant(result)
     return add_node(trace, "call_method", name, [tensor, *args], kwargs)

@@ -10,6 +10,7 @@ import torch
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
+from suture.compiler.language.attributes import find_in_mro
 from suture.compiler.language.conversions import number_of
 from suture.compiler.language.operators import integer_of
 from suture.compiler.objects import Constant, ListIterator, Symbol, Tensor
@@ -83,7 +84,27 @@ def format_of(trace: Trace, value: Value, spec: Value | None) -> Any:
         number = abstract.known_number(trace, value)
         if number is not None:
             return abstract.format_value(trace, Constant(number), spec)
-    return Text([field(value, "format", abstract.constant_value(trace, spec) if spec else "")])
+    known = abstract.constant_value(trace, spec) if spec else ""
+    if known:
+        _check_format(trace, value, known)
+    return Text([field(value, "format", known)])
+
+
+def _check_format(trace: Trace, value: Any, spec: str) -> None:
+    """Raise what a number, or a tensor of several, says to a format that is not for it: when the
+    text is made, nobody handles it any more."""
+    kind = value.python_type()
+    if isinstance(value, Tensor):
+        if find_in_mro(value.cls, "__format__") is not find_in_mro(torch.Tensor, "__format__"):
+            return
+        if value.value.dim():
+            text = f"unsupported format string passed to {value.cls.__name__}.__format__"
+            abstract.raise_(trace, TypeError, text)
+        kind = type(torch.zeros((), dtype=value.value.dtype).item())
+    try:
+        format(kind(), spec)
+    except (TypeError, ValueError) as error:
+        abstract.raise_(trace, type(error), str(error))
 
 
 @implements(abstract.integer, Array)

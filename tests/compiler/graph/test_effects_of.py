@@ -64,6 +64,9 @@ def written(*call, **kwargs):
         (("detach_", A), "x0"),
         ((operator.iadd, A, B), "x0"),
         ((operator.ior, A, B), "x0"),
+        ((operator.and_, A, B), ""),
+        ((operator.or_, A, B), ""),
+        ((operator.not_, A), ""),
         ((operator.setitem, A, 0, B), "x0"),
         ((aten.add_.Tensor, A, B), "x0"),
         ((aten.add_, A, B), "x0"),
@@ -228,6 +231,9 @@ def test_a_function_of_autograd_that_draws():
     check(fn, torch.randn(3), graphs=1)
 
 
+ATTENTION = (A, A, A, 4, 2, A, A, None, None, False, 0.1, A, A)
+
+
 @pytest.mark.parametrize(
     ("target", "args", "kwargs"),
     [
@@ -235,6 +241,8 @@ def test_a_function_of_autograd_that_draws():
         (F.dropout, (A, 0.0), {}), (torch.dropout, (A, 0.5, False), {}),
         (F.scaled_dot_product_attention, (A, A, A), {}),
         (F.scaled_dot_product_attention, (A, A, A), {"dropout_p": 0.0, "is_causal": True}),
+        (F.multi_head_attention_forward, ATTENTION, {"training": False}),
+        (F.multi_head_attention_forward, (*ATTENTION[:10], 0.0, A, A), {"training": True}),
     ],
 )  # fmt: skip
 def test_what_draws_nothing_this_time(target, args, kwargs):
@@ -246,6 +254,7 @@ def test_what_draws_nothing_this_time(target, args, kwargs):
     [
         (F.dropout, (A,), {}), (F.dropout, (A, 0.5, True), {}), (torch.dropout, (A, 0.5, True), {}),
         (F.scaled_dot_product_attention, (A, A, A), {"dropout_p": 0.1}),
+        (F.multi_head_attention_forward, ATTENTION, {}),
         (F.rrelu, (A,), {"training": False}), (torch.rand, (0,), {}),
     ],
 )  # fmt: skip

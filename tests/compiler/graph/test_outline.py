@@ -196,6 +196,15 @@ def test_functions_are_layers_too():
     assert shared(fn, leaf(2, 4), *(leaf(4, 4) for _ in range(5))) == [("layer", 5, False)]
 
 
+@pytest.mark.parametrize("drop", [0.0, 0.1])
+def test_layers_of_torchs_encoder_share_one_body(drop):
+    layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=drop, batch_first=True)
+    net = nn.TransformerEncoder(layer, 5, enable_nested_tensor=False)
+    x = leaf(2, 3, 8)
+    assert shared(net.train(), x) == ([] if drop else [("forward", 5, False)])
+    assert shared(net.eval(), x) == [("forward", 5, False)]
+
+
 def test_off_means_off():
     with config.patch(repeated_layers="off"):
         assert shared(Stack(*(Block() for _ in range(5))), leaf(2, 8)) == []

@@ -75,6 +75,27 @@ def test_recorded_once_while_results_are_kept():
     steady(call)
 
 
+def test_a_warm_call_asks_the_trees_no_more_than_it_must(monkeypatch):
+    from torch._inductor.cudagraph_trees import CUDAGraphTreeManager
+
+    mlp = nn.Linear(8, 8).cuda()
+
+    def fn(x):
+        for _ in range(3):
+            x = mlp(x).relu()
+            suture.graph_break()
+        return x
+
+    compiled = suture.compile(fn, mode="reduce-overhead")
+    with torch.no_grad():
+        for _ in range(6):
+            compiled(rand(4, 8))
+        monkeypatch.setattr(CUDAGraphTreeManager, "_run", None)
+        for _ in range(3):
+            x = rand(4, 8)
+            torch.testing.assert_close(compiled(x).clone(), fn(x))
+
+
 def _kept_over_calls(compile: Any, warm: int) -> list[str]:
     """What becomes of results that are kept over later calls: the words of the error, or whether
     the numbers are still theirs."""

@@ -187,3 +187,26 @@ def test_one_graph(program):
         return x + 1, program(x)
 
     check(fn, torch.randn(3), graphs=1)
+
+
+def test_mistakes_in_keywords_name_the_function_that_was_called():
+    def taken(a, b=0, **rest):
+        return a
+
+    def told(call):
+        try:
+            call()
+        except TypeError as error:
+            return str(error)
+
+    def fn(x):
+        more = {"b": 3}
+        return x + 1, [
+            told(lambda: taken(x, b=2, **more)),
+            told(lambda: taken(x, **more, **more)),
+            told(lambda: taken(x, c=1, **[1])),
+            told(lambda: dict(b=1, **more)),
+            told(lambda: print(x, sep="", **{"sep": " "})),
+        ]
+
+    check(fn, torch.ones(3), breaks=None, graphs=None)

@@ -23,6 +23,8 @@ KINDS = (
     "caches",
     "tensors",
     "derivatives",
+    "decoding",
+    "statements",
 )
 for kind in KINDS:
     importlib.import_module(f"tests.programs.people.{kind}")

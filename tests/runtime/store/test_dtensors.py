@@ -18,6 +18,11 @@ def fn(x):
 """
 
 
+kept = pytest.mark.skipif(
+    torch.__version__ < (2, 13), reason="before 2.13 a DTensor's mesh is no part of it: not kept"
+)
+
+
 def spread(placement=Shard(0), shape=(4, 6), mesh=(2,), dtype=torch.float32, grad=False):
     """What puts the DTensor D into the program."""
 
@@ -37,12 +42,21 @@ def started(cache, text, prepare, rank=0, **given):
         return cache.run(text, (X,), prepare=prepare, **given)
 
 
+@pytest.mark.skipif(torch.__version__ >= (2, 13), reason="since 2.13 a DTensor's mesh is a part")
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_dtensor_whose_mesh_is_no_part_of_it_is_compiled_in_each_process(cache, backend):
+    for _ in range(2):
+        assert started(cache, MOVED, spread(), backend=backend) == (0, 0), cache.lines
+
+
+@kept
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def test_a_dtensor_that_is_made_alike_is_known_again(cache, backend):
     assert started(cache, MOVED, spread(), backend=backend) == (0, 1), cache.lines
     assert started(cache, MOVED, spread(), backend=backend) == (1, 0), cache.lines
 
 
+@kept
 @pytest.mark.parametrize(
     "other",
     [
@@ -61,6 +75,7 @@ def test_a_dtensor_that_is_spread_in_another_way_is_compiled(cache, other):
     assert started(cache, text, other, backend="aot_eager")[0] == 0, cache.lines
 
 
+@kept
 def test_what_a_mesh_says_of_a_rank_is_kept_for_that_rank(cache):
     """Which part of a replicated tensor a rank takes is part of its graph."""
     text = MOVED.replace("(D * 2)", "D").replace("[Replicate()]", "[Shard(0)]")
@@ -96,6 +111,7 @@ def _step(fn, mesh, placement, shape):
     return [*found, made.grad.to_local()]
 
 
+@kept
 @pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
 def test_dtensors_come_in_and_go_out_and_have_derivatives(cache, backend):
     """Symbolic sizes among them, from the third size on, and a derivative that comes spread in
@@ -127,6 +143,7 @@ def moved(d):
     assert again[0] > 0 == again[1], cache.lines
 
 
+@kept
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_a_mesh_that_a_graph_holds_is_one_that_a_guard_knows(cache, backend):
     """torch remembers the mesh of an earlier tensor for operations like those of this one: a graph

@@ -11,7 +11,7 @@ from suture.compiler.core import Frame, Trace, Value
 from suture.compiler.interpreter.opcodes.table import op
 from suture.compiler.language import items
 from suture.compiler.language.iteration import is_mapping, unpack_exactly
-from suture.compiler.objects import Constant, Dict, List, Opaque, Set, Slice, Tuple
+from suture.compiler.objects import NULL, Constant, Dict, List, Opaque, Raised, Set, Slice, Tuple
 from suture.compiler.objects.dict_keys import DICT_KEY, hashed
 from suture.compiler.objects.methods import run_method
 from suture.compiler.objects.text import joined
@@ -100,18 +100,44 @@ def _dict_update(trace: Trace, target: Value, more: Value) -> None:
     run_method(trace, target, "update", more)
 
 
-def _dict_merge(trace: Trace, target: Any, more: Value) -> None:
+@op("DICT_MERGE", raw=True, run="dict_merge")
+def dict_merge(trace: Trace, frame: Frame, inst: Instruction) -> None:
+    """The keywords of a call: what is wrong with them is said of the function below them."""
+    stack = frame.stack
+    target, more = stack[-1 - inst.val], stack[-1]
+    if isinstance(target, Opaque):
+        raise Break(objects.UNKNOWN_OBJECT, operation="add to", object=target.describe())
+    below = stack[-3 - inst.val]
+    called = stack[-4 - inst.val] if below is NULL else below
     if not is_mapping(trace, more):
         kind = more.python_type().__name__
-        abstract.raise_(trace, TypeError, f"argument after ** must be a mapping, not {kind}")
+        text = f"argument after ** must be a mapping, not {kind}"
+        abstract.raise_(trace, TypeError, f"{_function_text(trace, called)}{text}")
     pairs = abstract.dict_pairs(trace, more)
     for key, _ in pairs:
         if target.get(trace, key) is not None:
-            abstract.raise_(
-                trace, TypeError, f"got multiple values for keyword argument {key.describe()}"
-            )
+            text = f"got multiple values for keyword argument {key.describe()}"
+            abstract.raise_(trace, TypeError, f"{_function_text(trace, called)}{text}")
     for key, value in pairs:
         target.put(trace, key, value)
+    del stack[-1:]
+    frame.ip += 1
+
+
+def _function_text(trace: Trace, called: Value) -> str:
+    """A function as CPython names it in front of what is wrong with a call."""
+    qualname, module = (_own_name(trace, called, n) for n in ("__qualname__", "__module__"))
+    if qualname is None:
+        raise Break(calls.C_FUNCTION, function=called.describe())
+    return f"{qualname}() " if module in ("builtins", None) else f"{module}.{qualname}() "
+
+
+def _own_name(trace: Trace, called: Value, name: str) -> str | None:
+    try:
+        found = abstract.constant_value(trace, abstract.getattr(trace, called, name))
+    except Raised:
+        return None
+    return found if isinstance(found, str) else None
 
 
 _deep("LIST_APPEND", lambda trace, target, item: run_method(trace, target, "append", item))
@@ -120,7 +146,6 @@ _deep("MAP_ADD", lambda trace, target, key, value: target.put(trace, key, value)
 _deep("LIST_EXTEND", lambda trace, target, more: run_method(trace, target, "extend", more))
 _deep("SET_UPDATE", lambda trace, target, more: run_method(trace, target, "update", more))
 _deep("DICT_UPDATE", _dict_update)
-_deep("DICT_MERGE", _dict_merge)
 
 
 @op("LIST_TO_TUPLE")
