@@ -9,11 +9,9 @@ from types import SimpleNamespace
 import pytest
 import torch
 import torch.distributed as dist
-import torch.distributed._functional_collectives as funcol
 from torch._dynamo.backends.debugging import aot_eager
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor, Replicate, Shard
-from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils.checkpoint import checkpoint
 
 import suture
@@ -22,18 +20,8 @@ from suture.runtime import barriers
 from suture.torch_private import distributed_parts
 from tests.harness import same
 
+pytestmark = pytest.mark.usefixtures("fake_group")
 X, W = torch.arange(6.0).reshape(2, 3), torch.full((3,), 0.5, requires_grad=True)
-
-
-@pytest.fixture(autouse=True)
-def group():
-    dist.init_process_group("fake", rank=0, world_size=2, store=FakeStore())
-    suture.reset()
-    try:
-        yield
-    finally:
-        suture.reset()
-        dist.destroy_process_group()
 
 
 def called(fn, args, seen):
@@ -63,15 +51,21 @@ class Looking:
         return distributed_parts.resolve_group(name)
 
 
+def counted(given, backend=aot_eager):
+    """A backend that keeps the graphs which it is given."""
+
+    def compile(gm, inputs):
+        given.append(gm)
+        return backend(gm, inputs)
+
+    return compile
+
+
 def parts_of(monkeypatch, fn, *args):
     """How many parts the backend was given of the one graph of `fn`, which does what `fn` does."""
     given, ours, theirs = [], Seen(), Seen()
 
-    def counted(gm, inputs):
-        given.append(gm)
-        return aot_eager(gm, inputs)
-
-    compiled = suture.compile(fn, backend=counted, fullgraph=True)
+    compiled = suture.compile(fn, backend=counted(given), fullgraph=True)
     first = called(compiled, args, Seen())
     with monkeypatch.context() as patched:
         patched.setattr(barriers, "distributed_parts", Looking(ours))
@@ -218,11 +212,9 @@ def parts_for_sizes(fn, backend, weight):
     """How many parts the backend was given of one graph for inputs of several sizes."""
     given = []
 
-    def counted(gm, inputs):
-        given.append(gm)
-        return lookup(backend)(gm, inputs)
-
-    compiled = suture.compile(fn, backend=counted, dynamic=True, fullgraph=True)
+    compiled = suture.compile(
+        fn, backend=counted(given, lookup(backend)), dynamic=True, fullgraph=True
+    )
     for size in (3, 4, 7):
         x = torch.arange(size * 2.0).reshape(size, 2)
         mine, plain = weight.detach().requires_grad_(), weight.detach().requires_grad_()
@@ -307,11 +299,7 @@ def test_a_function_that_ends_in_another_mode_than_it_began(monkeypatch):
         dist.barrier()
         return y + w
 
-    def counted(gm, inputs):
-        given.append(gm)
-        return aot_eager(gm, inputs)
-
-    compiled = suture.compile(fn, backend=counted, fullgraph=True)
+    compiled = suture.compile(fn, backend=counted(given), fullgraph=True)
     for _ in range(2):
         with torch.enable_grad():
             made = compiled(X, W)
@@ -402,10 +390,6 @@ def test_dtensors_that_are_only_read_cross_a_barrier(kind):
             y.add_(1)
         return (y.sin() * 2).to_local()
 
-    def counted(gm, inputs):
-        given.append(gm)
-        return aot_eager(gm, inputs)
-
     def run(call):
         x = DTensor.from_local(X, mesh, [Shard(0)])
         w = DTensor.from_local(W.detach(), mesh, [Replicate()])
@@ -415,7 +399,7 @@ def test_dtensors_that_are_only_read_cross_a_barrier(kind):
         out.sum().backward()
         return out, w.grad.to_local()
 
-    compiled = suture.compile(fn, backend=counted, fullgraph=True)
+    compiled = suture.compile(fn, backend=counted(given), fullgraph=True)
     plain = run(fn)
     for _ in range(2):
         same(run(compiled), plain, "result")
@@ -462,47 +446,3 @@ def test_a_graph_that_raises_behind_a_barrier_does_not_come_to_it_again(monkeypa
     with pytest.raises(IndexError, match="out of bounds"):
         compiled(X, torch.tensor([7]))
     assert seen == [1]
-
-
-def test_a_graph_that_raises_behind_a_collective_does_not_send_again(monkeypatch):
-    def fn(x, at):
-        total = funcol.all_reduce(x * 2, "sum", dist.group.WORLD)
-        return total[at]
-
-    compiled = suture.compile(fn, backend="eager", fullgraph=True)
-    same(compiled(X, torch.tensor([1])), X[torch.tensor([1])] * 2, "result")
-    with pytest.raises(IndexError, match="out of bounds") as caught:
-        compiled(X, torch.tensor([7]))
-    assert "talks to other ranks" in caught.value.__notes__[0]
-
-
-@pytest.mark.parametrize("first", [False, True], ids=["behind", "before"])
-def test_a_check_that_fails_is_looked_at_before_a_collective_and_sends_nothing_again(first):
-    """A rank that raises sends what the program has sent until then, once."""
-    sent = []
-
-    def backend(gm, inputs):
-        def run(*args):
-            sent.append(sum("all_reduce" in str(node.target) for node in gm.graph.nodes))
-            return gm(*args)
-
-        return run
-
-    def fn(x):
-        y = x * 2
-        if first:
-            dist.all_reduce(y)
-        if float(x[0, 0]) < 0:
-            raise ValueError("negative")
-        if not first:
-            dist.all_reduce(y)
-        return y + 1
-
-    compiled = suture.compile(fn, backend=backend)
-    for _ in range(8):
-        same(compiled(X), fn(X), "result")
-    assert sum(sent) == 8
-    sent.clear()
-    with pytest.raises(ValueError, match="negative"):
-        compiled(X - 1)
-    assert sum(sent) == first
