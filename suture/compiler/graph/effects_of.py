@@ -247,6 +247,13 @@ def _marked(schema: Any, name: str) -> Iterator[tuple[int, str]]:
         yield (-1 if argument.kwarg_only else index), argument.name
 
 
+def written_by(node: torch.fx.Node) -> tuple[torch.fx.Node, ...]:
+    """The nodes whose values a node may write to, also those in lists."""
+    found: list[torch.fx.Node] = []
+    torch.fx.map_arg(effects_of(node).writes, found.append)
+    return tuple(found)
+
+
 # ---- what is known of a call
 
 

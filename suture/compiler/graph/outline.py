@@ -17,7 +17,7 @@ from typing import Any
 import torch
 import torch.fx
 
-from suture.compiler.graph.effects_of import draws_nothing, effects_of
+from suture.compiler.graph.effects_of import draws_nothing, effects_of, written_by
 from suture.compiler.graph.signatures import Body, Differs, body_of
 from suture.compiler.graph.spans import Span, Stretch, stretches
 from suture.torch_private import operators, tensor_parts
@@ -148,8 +148,8 @@ def _written(nodes: list[torch.fx.Node]) -> set[int]:
     """The memory that some node of the graph may write to."""
     found: set[int] = set()
     for node in nodes:
-        for argument in effects_of(node).writes:
-            torch.fx.map_arg(argument, lambda one: found.update(_memory(one)))
+        for one in written_by(node):
+            found.update(_memory(one))
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from suture.backends.parts import writes_all
-from suture.compiler.graph.effects_of import effects_of
+from suture.compiler.graph.effects_of import written_by
 from suture.torch_private import tensor_parts
 
 
@@ -25,8 +25,7 @@ def writes_part_of_shared(builder: Any) -> bool:
     return bool(shared) and any(
         _memory(at) in shared and not (at.op == "placeholder" and writes_all(node))
         for node in builder.graph.nodes
-        for at in effects_of(node).writes
-        if isinstance(at, torch.fx.Node)
+        for at in written_by(node)
     )
 
 

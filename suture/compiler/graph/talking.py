@@ -9,7 +9,7 @@ from typing import Any
 import torch.fx
 
 from suture.backends import SWITCHES
-from suture.compiler.graph.effects_of import effects_of
+from suture.compiler.graph.effects_of import written_by
 from suture.runtime.barriers import call_barrier
 from suture.torch_private import distributed_parts, operators, tensor_parts
 
@@ -33,14 +33,7 @@ def written_in_parts(builder: Any) -> Callable[[torch.fx.Node], tuple[torch.fx.N
         return None
     if any(setter not in SWITCHES for setter, _ in builder.resets):
         return None
-    return _written
-
-
-def _written(node: torch.fx.Node) -> tuple[torch.fx.Node, ...]:
-    """The nodes whose values a node may write to, also those in lists."""
-    found: list[torch.fx.Node] = []
-    torch.fx.map_arg(effects_of(node).writes, found.append)
-    return tuple(found)
+    return written_by
 
 
 def _talks(node: torch.fx.Node) -> bool:

@@ -19,6 +19,11 @@ def rows(buffer, x):
     return x + 1
 
 
+def rows_in_a_list(buffer, x):
+    torch._foreach_add_([buffer[:1], buffer[2:]], 1)
+    return x + 1
+
+
 def all_of_them(buffer, x):
     buffer.add_(x.sum())
     return x + 1
@@ -34,7 +39,7 @@ def compiled_graphs(fn, buffer):
     return len(graphs)
 
 
-@pytest.mark.parametrize("fn", [some, rows])
+@pytest.mark.parametrize("fn", [some, rows, rows_in_a_list])
 def test_a_part_of_shared_memory_is_written_by_torch_itself(fn):
     assert compiled_graphs(fn, torch.zeros(4).share_memory_()) == 0
 
@@ -44,7 +49,7 @@ def test_a_part_of_a_shared_file_is_written_by_torch_itself(tmp_path):
     assert compiled_graphs(some, buffer) == 0
 
 
-@pytest.mark.parametrize("fn", [some, rows, all_of_them])
+@pytest.mark.parametrize("fn", [some, rows, rows_in_a_list, all_of_them])
 def test_memory_of_this_process_is_written_by_a_compiled_graph(fn):
     assert compiled_graphs(fn, torch.zeros(4)) == 1
 
