@@ -106,6 +106,11 @@ def declare(function: Any, effects: Effects) -> None:
     function.suture_effects = effects
 
 
+def is_declared(node: torch.fx.Node) -> bool:
+    """Whether a node calls a function of which only `declare` says what it does."""
+    return getattr(node.target, "suture_effects", None) is not None
+
+
 def effects_of(node: torch.fx.Node) -> Effects:
     """What a node does. Nodes that compute nothing do nothing; a module may do anything."""
     if node.op in ("placeholder", "get_attr", "output"):
