@@ -22,7 +22,7 @@ from suture.compiler.graph.draws import draws, told_apart
 from suture.compiler.graph.effects_of import effects_of, is_declared, written_by
 from suture.compiler.graph.signatures import Body, Differs, body_of
 from suture.compiler.graph.spans import Span, Stretch, stretches
-from suture.torch_private import operators, tensor_parts
+from suture.torch_private import bodies, operators, tensor_parts
 
 _FEWEST_CALLS = 4  # of a body that nobody has marked
 _FEWEST_NODES = 8
@@ -200,7 +200,7 @@ def _rewritten(
     starts: dict[torch.fx.Node, Callable[[], None]] = {}
     for number, group in enumerate(chosen):
         name = f"layer_{number}"
-        setattr(holder, name, group.bodies[0].as_module())
+        setattr(holder, name, bodies.writes_nothing(group.bodies[0].as_module()))
         for body in group.bodies:
             starts[body.nodes[0]] = _caller(graph, name, body, new)
     inside = {node for group in chosen for body in group.bodies for node in body.nodes}
