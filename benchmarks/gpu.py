@@ -4,19 +4,23 @@
     python benchmarks/gpu.py --quick         smaller models, fewer samples: some eight minutes
     python benchmarks/gpu.py --only llama    cases whose name has this in it
     python benchmarks/gpu.py --device cpu    where there is no GPU: whether it runs, no more
-    python benchmarks/gpu.py --at-once 5     five cases compile at once, and are timed one by one
+    python benchmarks/gpu.py --at-once 15    so many processes compile at once: faster, but kernels
+                                             are tuned beside others, and may be chosen worse
     python benchmarks/gpu.py --write         and put the table into docs/benchmarks.md
 
 One process per case and front end, with caches of its own. Nothing else runs while a process takes
-its times: the others have not begun, or have compiled and wait. `first` is the time from the start
-of the process to the first result, `peak` the most memory that tensors took.
+its times: the others have not begun, or have compiled and wait. The front ends of a case take
+turns, and the best of their turns counts. `first` is the time from the start of the process to the
+first result, `peak` the most memory that tensors took.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -28,6 +32,7 @@ from typing import Any
 
 FRONTS = ("eager", "torch.compile", "suture")
 READY = "ready"
+TURNS = 3
 WARM = 8  # calls before the clock starts: kernels are tuned, CUDA graphs recorded
 
 
@@ -37,7 +42,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="part of the names of the cases to run")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--limit", type=int, default=180, help="seconds for one process")
-    parser.add_argument("--at-once", type=int, default=1, help="cases that compile at once")
+    parser.add_argument("--at-once", type=int, default=1, help="processes that compile at once")
     parser.add_argument("--write", action="store_true", help="put the table into the docs")
     parser.add_argument("--case", type=int, default=-1, help=argparse.SUPPRESS)
     parser.add_argument("--front", default="", help=argparse.SUPPRESS)
@@ -70,11 +75,13 @@ def measure(options: Any) -> dict[str, Any]:
         for _ in range(WARM):
             call()
         wait()
-        print(READY, flush=True)
-        sys.stdin.readline()
         if on_gpu:
             torch.cuda.reset_peak_memory_stats()
-        took = _best(call, wait, case.count, 5 if options.quick else 20)
+        took = math.inf
+        for _ in range(TURNS):
+            print(READY, flush=True)
+            sys.stdin.readline()
+            took = min(took, _best(call, wait, case.count, 3 if options.quick else 10))
         peak = torch.cuda.max_memory_allocated() / 2**20 if on_gpu else 0.0
     return {"us": took, "first": first, "peak": peak, "graphs": graphs()}
 
@@ -129,17 +136,23 @@ def table(options: Any) -> None:
         if options.only.lower() in case.name.lower() and _has_what_it_needs(case)
     ]
     while left:
-        now, left = left[: options.at_once], left[options.at_once :]
+        several = max(1, options.at_once // len(FRONTS))
+        now, left = left[:several], left[several:]
         with tempfile.TemporaryDirectory() as caches:
-            begun = {
-                (number, front): Measured(options, number, front, f"{caches}/{number}-{front}")
-                for number, _ in now
-                for front in FRONTS
-            }
-            for one in begun.values():
-                one.wait_until_ready()
+            begun: dict[tuple[int, str], Measured] = {}
+            asked = [(number, front) for number, _ in now for front in FRONTS]
+            for at in range(0, len(asked), options.at_once):
+                for number, front in (some := asked[at : at + options.at_once]):
+                    cache = f"{caches}/{number}-{front}"
+                    begun[number, front] = Measured(options, number, front, cache)
+                for one in some:
+                    begun[one].wait_until_ready()
             for number, case in now:
-                made = {front: begun[number, front].result() for front in FRONTS}
+                fronts = {front: begun[number, front] for front in FRONTS}
+                for _ in range(TURNS - 1):
+                    for measured in fronts.values():
+                        measured.take_turn()
+                made = {front: measured.result() for front, measured in fronts.items()}
                 rows.append(_row(case.name, made))
                 print(" | ".join(rows[-1]), flush=True)
     if options.write:
@@ -202,8 +215,16 @@ class Measured:
                 break
         self.clock.cancel()
 
+    def take_turn(self) -> None:
+        """It takes times, and is ready again."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError):  # it failed: `result` says how
+            self.process.stdin.write("go\n")
+            self.process.stdin.flush()
+        self.wait_until_ready()
+
     def result(self) -> dict[str, Any]:
-        """The figures; the error if it failed."""
+        """The figures after the last turn; the error if it failed."""
         try:
             lines = self.process.communicate("go\n", timeout=self.limit)[0].strip().splitlines()
         except subprocess.TimeoutExpired:
