@@ -196,6 +196,20 @@ def test_functions_are_layers_too():
     assert shared(fn, leaf(2, 4), *(leaf(4, 4) for _ in range(5))) == [("layer", 5, False)]
 
 
+def test_functions_that_are_fused_with_what_is_around_them_are_no_layers():
+    def norm(x, w):
+        y = x.float()
+        y = y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 1e-6)
+        return w * (y * 0.5 + y.abs()).to(x.dtype)
+
+    def fn(x, m, *weights):
+        for w in weights:
+            x = x + norm(x, w) @ m
+        return x
+
+    assert shared(fn, leaf(2, 4), leaf(4, 4), *(leaf(4) for _ in range(5))) == []
+
+
 @pytest.mark.parametrize("drop", [0.0, 0.1])
 def test_layers_of_torchs_encoder_share_one_body(drop):
     layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=drop, batch_first=True)
