@@ -219,6 +219,29 @@ def test_layers_of_torchs_encoder_share_one_body(drop):
     assert shared(net.eval(), x) == [("forward", 5, False)]
 
 
+def products(call, x):
+    """The products of matrices that a call computes, and how many of each."""
+    with torch.profiler.profile() as seen:
+        call(x)
+    names = ("aten::mm", "aten::addmm", "aten::bmm")
+    return {e.key: e.count for e in seen.key_averages() if e.key in names}
+
+
+def test_a_body_without_gradients_computes_with_the_operators_of_its_nodes():
+    layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
+    net = nn.TransformerEncoder(layer, 4, enable_nested_tensor=False).train()
+    x = torch.randn(2, 3, 8)
+    with torch.no_grad():
+        assert shared(net, x) == [("forward", 4, False)]
+        compiled = suture.compile(net, backend="aot_eager")
+        torch.testing.assert_close(compiled(x), net(x))
+        assert products(compiled, x) == products(net, x)
+        for rows in (5, 6):  # sizes that are symbols
+            torch.testing.assert_close(
+                compiled(torch.ones(rows, 3, 8)), net(torch.ones(rows, 3, 8))
+            )
+
+
 def test_off_means_off():
     with config.patch(repeated_layers="off"):
         assert shared(Stack(*(Block() for _ in range(5))), leaf(2, 8)) == []
