@@ -18,6 +18,7 @@ from typing import Any
 import torch
 import torch.fx
 
+from suture.compiler.graph.contractions import is_contraction
 from suture.compiler.graph.draws import draws, told_apart
 from suture.compiler.graph.effects_of import effects_of, is_declared, written_by
 from suture.compiler.graph.signatures import Body, Differs, body_of
@@ -49,6 +50,10 @@ class _Group:
     def saved(self) -> int:
         """How many nodes the backend is spared."""
         return (len(self.bodies) - 1) * len(self.bodies[0].nodes)
+
+    def draws(self) -> bool:
+        """Whether a call may draw random numbers."""
+        return any(map(draws, self.bodies[0].nodes))
 
     @property
     def marked(self) -> bool:
@@ -123,6 +128,8 @@ def _groups(
     found: dict[Any, _Group] = {}
     for stretch in same:
         own = nodes[stretch.first : stretch.last + 1]
+        if not stretch.span.marked and not any(map(is_contraction, own)):
+            continue  # a norm, an activation: worth less than its fusion with what is around it
         if not all(_may_be_outlined(node, drawing) for node in own):
             continue
         try:
@@ -140,7 +147,7 @@ def _groups(
 
 def _with_draws_of_their_own(group: _Group) -> _Group:
     """Those calls of which no pass takes two for one, if they draw."""
-    if not any(map(draws, group.bodies[0].nodes)):
+    if not group.draws():
         return group
     apart = told_apart(group.bodies)
     return _Group(
@@ -200,7 +207,8 @@ def _rewritten(
     starts: dict[torch.fx.Node, Callable[[], None]] = {}
     for number, group in enumerate(chosen):
         name = f"layer_{number}"
-        setattr(holder, name, bodies.writes_nothing(group.bodies[0].as_module()))
+        layer = group.bodies[0].as_module(group.draws())
+        setattr(holder, name, bodies.writes_nothing(layer))
         for body in group.bodies:
             starts[body.nodes[0]] = _caller(graph, name, body, new)
     inside = {node for group in chosen for body in group.bodies for node in body.nodes}
