@@ -12,7 +12,7 @@ from typing import Any
 import torch
 import torch.fx
 
-from suture.compiler.graph.results import Results, Unknown, only_computes
+from suture.compiler.graph.results import Results, Unknown, Views, only_computes
 from suture.torch_private import fake_tensors, functorch_parts, operators
 
 _ITEM = operators.local_scalar
@@ -28,7 +28,7 @@ def watched_mode(**options: Any) -> Any:
     mode = fake_tensors.FakeTensorMode(**options)
     plain = mode.dispatch
     mode.read, mode.only_computed = False, None
-    results = Results()
+    results, views = Results(), Views()
 
     def dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is _ITEM and getattr(args[0], "constant", None) is not None:
@@ -36,16 +36,18 @@ def watched_mode(**options: Any) -> Any:
         fits = results.fits(func)
         if mode.only_computed is not False:
             mode.only_computed = fits or only_computes(func)
-        if mode.in_kernel_invocation or not fits:
+        looks = bool(args) and type(args[0]) is fake_tensors.FakeTensor and views.fits(func)
+        if mode.in_kernel_invocation or not (fits or looks):
             return plain(func, types, args, kwargs or {})
+        known = views if looks else results
         try:
-            key = results.key(func, args, kwargs or {})
+            key = known.key(func, args, kwargs or {})
         except Unknown:
             return plain(func, types, args, kwargs or {})
-        value = results.find(mode, key)
+        value = views.find_in(mode, key, args[0]) if looks else results.find(mode, key)
         if value is None:
             value = plain(func, types, args, kwargs or {})
-            results.remember(key, (args, kwargs), value)
+            known.remember(key, (args, kwargs), value)
         return value
 
     mode.dispatch = dispatch
