@@ -109,8 +109,6 @@ def is_exact(left: Any, right: Any) -> bool:
     return not known or not abs(known[0]) < _ROUNDED_ABOVE  # which no NaN is
 
 
-
-
 def _is_settled(compare: Any, left: Any, right: Any) -> bool:
     """Whether sympy has an answer for a comparison of numbers that come from data. It is that of
     real numbers: NaN is not what it is, and infinite ones are beyond it."""
