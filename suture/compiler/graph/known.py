@@ -12,6 +12,7 @@ from typing import Any
 import torch
 import torch.fx
 
+from suture.compiler.graph.casts import refuse_cast
 from suture.compiler.graph.results import Results, Unknown, only_computes
 from suture.torch_private import fake_tensors, functorch_parts, operators
 
@@ -30,12 +31,17 @@ def watched_mode(**options: Any) -> Any:
     mode.read, mode.only_computed = False, None
     results = Results()
 
+    def compute(func: Any, args: Any, kwargs: Any) -> Any:
+        return plain(func, (), args, kwargs)
+
     def dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is _ITEM and getattr(args[0], "constant", None) is not None:
             mode.read = True
         fits = results.fits(func)
         if mode.only_computed is not False:
             mode.only_computed = fits or only_computes(func)
+        if not fits and not mode.in_kernel_invocation:
+            refuse_cast(compute, func, args, kwargs or {})
         if mode.in_kernel_invocation or not fits:
             return plain(func, types, args, kwargs or {})
         try:
