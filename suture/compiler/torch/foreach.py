@@ -53,7 +53,7 @@ def _file_method(name: str, combine: Any) -> None:
         factor = kwargs.get("value")
         if len(args) != 2 or len(kwargs) != 1 or not _multiplies(factor, tensor):
             return abstract.add_node(trace, "call_method", name, [tensor, *args], kwargs)
-        scaled = _scaled(trace, combine, *args, factor)
+        scaled = _scaled(trace, combine, args[0], args[1], factor)
         return abstract.add_node(trace, "call_method", "add_", [tensor, scaled], {})
 
     handles(f"Tensor.{name}")(handler)

@@ -29,7 +29,7 @@ def _number(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         return given
     made = abstract.add_node(trace, "call_method", "to", [given, _float64(trace)], {})
     trace.graph.numbers.add(made.node)
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def _float64(trace: Trace) -> Value:
