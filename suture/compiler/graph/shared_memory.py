@@ -15,7 +15,7 @@ from suture.torch_private import tensor_parts
 def writes_part_of_shared(builder: Any) -> bool:
     """Whether the graph writes to some elements of an input whose memory processes share. Compilers
     write all of such an input back when the graph ends, over what others have put there meanwhile.
-    Inputs that are not shared now are guarded to stay so, if it writes to some of their elements."""
+    Of those that are shared now: that they stay as they are, `guard_own_memory` sees to."""
     if not builder.writes():
         return False
     written = _partly_written(builder)
@@ -24,8 +24,8 @@ def writes_part_of_shared(builder: Any) -> bool:
 
 
 def guard_own_memory(guards: Any, builder: Any) -> None:
-    """Guard the inputs that the graph writes to some elements of: they are in memory of this process
-    alone. What is shared later, or comes from another process, gets a variant of its own."""
+    """Guard the inputs that the graph writes to some elements of: they are in memory of this
+    process alone. What is shared later, or comes from another process, gets a variant of its own."""
     if not builder.writes():
         return
     written = _partly_written(builder)
