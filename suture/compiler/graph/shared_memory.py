@@ -25,7 +25,7 @@ def writes_part_of_shared(builder: Any) -> bool:
 
 def guard_own_memory(guards: Any, builder: Any) -> None:
     """Guard the inputs that the graph writes to some elements of: they are in memory of this
-    process alone. What is shared later, or comes from another process, gets a variant of its own."""
+    process alone. What is shared later gets a variant of its own."""
     if not builder.writes():
         return
     written = _partly_written(builder)
