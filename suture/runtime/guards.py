@@ -117,8 +117,8 @@ class _Node:
 
 
 class _Tree:
-    """What is read, by source: each below what it is read from. Nothing of it refers to itself: what
-    the guards are about goes when the program lets go of it, without a garbage collector."""
+    """What is read, by source: each below what it is read from. Nothing of it refers to itself:
+    what guards are about goes when the program lets go of it, without a garbage collector."""
 
     def __init__(self) -> None:
         self.roots: list[_Node] = []
