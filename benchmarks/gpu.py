@@ -4,26 +4,35 @@
     python benchmarks/gpu.py --quick         smaller models, fewer samples: some eight minutes
     python benchmarks/gpu.py --only llama    cases whose name has this in it
     python benchmarks/gpu.py --device cpu    where there is no GPU: whether it runs, no more
+    python benchmarks/gpu.py --at-once 15    so many processes compile at once: faster, but kernels
+                                             are tuned beside others, and may be chosen worse
     python benchmarks/gpu.py --write         and put the table into docs/benchmarks.md
 
-One process per case and front end, with caches of its own, one after the other. `first` is the time
-from the start of the process to the first result, `peak` the most memory that tensors took.
+One process per case and front end, with caches of its own. Nothing else runs while a process takes
+its times: the others have not begun, or have compiled and wait. The front ends of a case take
+turns, and the best of their turns counts. `first` is the time from the start of the process to the
+first result, `peak` the most memory that tensors took.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
 import json
+import math
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from typing import Any
 
 FRONTS = ("eager", "torch.compile", "suture")
+READY = "ready"
+TURNS = 3
 WARM = 8  # calls before the clock starts: kernels are tuned, CUDA graphs recorded
 
 
@@ -33,6 +42,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="part of the names of the cases to run")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--limit", type=int, default=180, help="seconds for one process")
+    parser.add_argument("--at-once", type=int, default=1, help="processes that compile at once")
     parser.add_argument("--write", action="store_true", help="put the table into the docs")
     parser.add_argument("--case", type=int, default=-1, help=argparse.SUPPRESS)
     parser.add_argument("--front", default="", help=argparse.SUPPRESS)
@@ -57,7 +67,7 @@ def measure(options: Any) -> dict[str, Any]:
     wait = torch.cuda.synchronize if on_gpu else (lambda: None)
     with torch.set_grad_enabled(case.grad):
         fn, args = case.make(options.device, options.quick)
-        compiled, graphs = _compiled(options.front, fn, case.mode)
+        compiled, graphs = _compiled(options.front, fn, case)
         call = case.around(compiled, args) if case.around else (lambda: compiled(*args))
         call()
         wait()
@@ -67,24 +77,34 @@ def measure(options: Any) -> dict[str, Any]:
         wait()
         if on_gpu:
             torch.cuda.reset_peak_memory_stats()
-        took = _best(call, wait, case.count, 5 if options.quick else 20)
+        took = math.inf
+        for _ in range(TURNS):
+            print(READY, flush=True)
+            sys.stdin.readline()
+            took = min(took, _best(call, wait, case.count, 3 if options.quick else 10))
         peak = torch.cuda.max_memory_allocated() / 2**20 if on_gpu else 0.0
     return {"us": took, "first": first, "peak": peak, "graphs": graphs()}
 
 
-def _compiled(front: str, fn: Any, mode: str | None) -> tuple[Any, Any]:
+def _compiled(front: str, fn: Any, case: Any) -> tuple[Any, Any]:
     """The function under a front end, and what tells its number of graphs."""
     import torch
 
     if front == "eager":
+        if case.installed:
+            torch.compiler.set_stance("force_eager")
         return fn, lambda: 0
     if front == "suture":
         import suture
 
-        return suture.compile(fn, mode=mode), lambda: suture.stats().graphs
+        if case.installed:
+            suture.install()
+            return fn, lambda: suture.stats().graphs
+        return suture.compile(fn, mode=case.mode), lambda: suture.stats().graphs
     from torch._dynamo.utils import counters
 
-    return torch.compile(fn, mode=mode), lambda: counters["stats"]["unique_graphs"]
+    compiled = fn if case.installed else torch.compile(fn, mode=case.mode)
+    return compiled, lambda: counters["stats"]["unique_graphs"]
 
 
 def _best(call: Any, wait: Any, count: int, samples: int) -> float:
@@ -110,27 +130,52 @@ def table(options: Any) -> None:
     head += ["first, s: torch", "suture", "peak, MB: torch", "suture", "graphs: torch", "suture"]
     rows = []
     print(" | ".join(head), flush=True)
-    for number, case in enumerate(CASES):
-        if options.only.lower() not in case.name.lower():
-            continue
-        if any(importlib.util.find_spec(name) is None for name in case.needs):
-            print(f"{case.name} | left out: needs {', '.join(case.needs)}", flush=True)
-            continue
-        made = {front: _in_process(options, number, front) for front in FRONTS}
-        rows.append(_row(case.name, made))
-        print(" | ".join(rows[-1]), flush=True)
+    left = [
+        (number, case)
+        for number, case in enumerate(CASES)
+        if options.only.lower() in case.name.lower() and _has_what_it_needs(case)
+    ]
+    while left:
+        several = max(1, options.at_once // len(FRONTS))
+        now, left = left[:several], left[several:]
+        with tempfile.TemporaryDirectory() as caches:
+            begun: dict[tuple[int, str], Measured] = {}
+            asked = [(number, front) for number, _ in now for front in FRONTS]
+            for at in range(0, len(asked), options.at_once):
+                for number, front in (some := asked[at : at + options.at_once]):
+                    cache = f"{caches}/{number}-{front}"
+                    begun[number, front] = Measured(options, number, front, cache)
+                for one in some:
+                    begun[one].wait_until_ready()
+            for number, case in now:
+                fronts = {front: begun[number, front] for front in FRONTS}
+                for _ in range(TURNS - 1):
+                    for measured in fronts.values():
+                        measured.take_turn()
+                made = {front: measured.result() for front, measured in fronts.items()}
+                rows.append(_row(case.name, made))
+                print(" | ".join(rows[-1]), flush=True)
     if options.write:
         from table import markdown, write
 
         write("gpu", markdown(head, rows))
 
 
-def _in_process(options: Any, number: int, front: str) -> dict[str, Any]:
-    """What `measure` says in a fresh process with empty caches; its error if it failed."""
-    here = pathlib.Path(__file__).resolve()
-    command = [sys.executable, str(here), "--case", str(number), "--front", front]
-    command += ["--device", options.device, *(["--quick"] if options.quick else [])]
-    with tempfile.TemporaryDirectory() as cache:
+def _has_what_it_needs(case: Any) -> bool:
+    missing = [name for name in case.needs if importlib.util.find_spec(name) is None]
+    if missing:
+        print(f"{case.name} | left out: needs {', '.join(missing)}", flush=True)
+    return not missing
+
+
+class Measured:
+    """A process that runs `measure` with empty caches: it compiles, says that it is ready, and
+    takes its times when it is told to."""
+
+    def __init__(self, options: Any, number: int, front: str, cache: str) -> None:
+        here = pathlib.Path(__file__).resolve()
+        command = [sys.executable, str(here), "--case", str(number), "--front", front]
+        command += ["--device", options.device, *(["--quick"] if options.quick else [])]
         path = os.pathsep.join(
             [str(here.parent.parent), str(here.parent), os.environ.get("PYTHONPATH", "")]
         )
@@ -141,18 +186,59 @@ def _in_process(options: Any, number: int, front: str) -> dict[str, Any]:
             "TRITON_CACHE_DIR": f"{cache}/triton",
             "BENCHMARK_BEGAN": str(time.time()),
         }
-        try:
-            done = subprocess.run(
-                command, env=environment, capture_output=True, text=True, timeout=options.limit
+        os.makedirs(cache)
+        self.front = front
+        self.limit = options.limit
+        self.errors = pathlib.Path(cache, "errors")
+        self.late = False
+        with self.errors.open("w") as errors:
+            self.process = subprocess.Popen(
+                command,
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
             )
+        self.clock = threading.Timer(self.limit, self._stop)
+        self.clock.start()
+
+    def _stop(self) -> None:
+        self.late = True
+        self.process.kill()
+
+    def wait_until_ready(self) -> None:
+        """Reads up to the line that says so; nothing is left to read where the process failed."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if line.strip() == READY:
+                break
+        self.clock.cancel()
+
+    def take_turn(self) -> None:
+        """It takes times, and is ready again."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError):  # it failed: `result` says how
+            self.process.stdin.write("go\n")
+            self.process.stdin.flush()
+        self.wait_until_ready()
+
+    def result(self) -> dict[str, Any]:
+        """The figures after the last turn; the error if it failed."""
+        try:
+            lines = self.process.communicate("go\n", timeout=self.limit)[0].strip().splitlines()
         except subprocess.TimeoutExpired:
-            return {"error": f"more than {options.limit} s"}
-    lines = done.stdout.strip().splitlines()
-    if done.returncode or not lines:
-        print(f"--- {front}\n{done.stderr[-2000:]}", file=sys.stderr, flush=True)
-        return {"error": (done.stderr.strip().splitlines() or ["failed"])[-1][:80]}
-    result: dict[str, Any] = json.loads(lines[-1])
-    return result
+            self._stop()
+            self.process.communicate()
+            lines = []
+        if self.late:
+            return {"error": f"more than {self.limit} s"}
+        if self.process.returncode or not lines:
+            errors = self.errors.read_text()
+            print(f"--- {self.front}\n{errors[-2000:]}", file=sys.stderr, flush=True)
+            return {"error": (errors.strip().splitlines() or ["failed"])[-1][:80]}
+        result: dict[str, Any] = json.loads(lines[-1])
+        return result
 
 
 def _row(name: str, made: dict[str, dict[str, Any]]) -> list[str]:

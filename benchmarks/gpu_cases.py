@@ -23,7 +23,8 @@ class Case:
     """`make(device, quick)` gives the function to compile and the arguments of a call.
 
     `around(compiled, args)` makes the call that is timed, by default a plain one. `mode` is that of
-    compile; `grad`: grad mode is on; `count` is a rough number of calls in a sample.
+    compile; `grad`: grad mode is on; `count` is a rough number of calls in a sample. `installed`:
+    the function calls torch.compile itself, which is to mean the front end.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Case:
     around: Callable[[Any, tuple[Any, ...]], Callable[[], Any]] | None = None
     count: int = 50
     needs: tuple[str, ...] = field(default_factory=tuple)
+    installed: bool = False
 
 
 @torch.compiler.disable
@@ -152,6 +154,24 @@ def llama_decode(device: str, quick: bool) -> Any:
     return step, (token, places, at, cache)
 
 
+def llama_generate(device: str, quick: bool) -> Any:
+    """What people call: generate() with the static cache, which compiles the decode step itself."""
+    model = _llama(device, 4 if quick else 16)
+    tokens = torch.randint(0, 1000, (1, 8), device=device)
+
+    def generate(tokens: torch.Tensor) -> torch.Tensor:
+        made: torch.Tensor = model.generate(
+            tokens,
+            cache_implementation="static",
+            do_sample=False,
+            max_new_tokens=64,
+            min_new_tokens=64,
+        )
+        return made
+
+    return generate, (tokens,)
+
+
 def rewinding(compiled: Any, args: tuple[Any, ...]) -> Callable[[], Any]:
     """Calls over a cache, the last argument, that is emptied before it is full: newer ones count
     the tokens themselves."""
@@ -258,6 +278,13 @@ CASES = (
         "reduce-overhead",
         around=rewinding,
         needs=("transformers",),
+    ),
+    Case(
+        "transformers Llama generate, 64 tokens",
+        llama_generate,
+        count=1,
+        needs=("transformers",),
+        installed=True,
     ),
     Case("loop of 16 breaks, reduce-overhead", loop_with_breaks, "reduce-overhead"),
     Case("loop of 16 breaks", loop_with_breaks),

@@ -36,10 +36,14 @@ def _checked(x: torch.Tensor) -> torch.Tensor:
     return y
 
 
+# Before torch 2.13 a barrier has the timeout of its group only.
+OWN_TIMEOUT = torch.__version__ >= (2, 13)
+
+
 @suture.compile(backend="aot_eager", fullgraph=True)
 def met(x: torch.Tensor) -> torch.Tensor:
     y = x * 2
-    dist.barrier(timeout=timedelta(seconds=TIMEOUT))
+    dist.barrier(**({"timeout": timedelta(seconds=TIMEOUT)} if OWN_TIMEOUT else {}))
     return y + 1
 
 
@@ -60,7 +64,7 @@ def does_not_come(rank: int, summed: Any, checked: Any) -> None:
     """One rank does not come to a barrier with a timeout of its own until the other one has got its
     error; the group would wait for longer."""
     store = dist.distributed_c10d._get_default_store()
-    _set_pg_timeout(timedelta(seconds=120), dist.group.WORLD)
+    _set_pg_timeout(timedelta(seconds=120 if OWN_TIMEOUT else TIMEOUT), dist.group.WORLD)
     if rank == 1:
         store.wait(["told"], timedelta(seconds=120))
         return

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 import torch.fx
 
+from suture.compiler.graph.contractions import is_contraction
 from suture.compiler.graph.effects_of import draws_nothing, effects_of, written_by
 from suture.compiler.graph.signatures import Body, Differs, body_of
 from suture.compiler.graph.spans import Span, Stretch, stretches
@@ -118,6 +119,8 @@ def _groups(same: list[Stretch], nodes: list[torch.fx.Node], written: set[int]) 
     found: dict[Any, _Group] = {}
     for stretch in same:
         own = nodes[stretch.first : stretch.last + 1]
+        if not stretch.span.marked and not any(map(is_contraction, own)):
+            continue  # a norm, an activation: worth less than its fusion with what is around it
         if not all(map(_may_be_outlined, own)):
             continue
         try:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 import torch.fx
 
-from suture.torch_private import fake_tensors
+from suture.torch_private import composites, fake_tensors
 
 
 class Differs(Exception):
@@ -37,7 +37,22 @@ class Body:
         for node in self.nodes:
             new[node] = graph.node_copy(node, new.__getitem__)
         graph.output(tuple(new[node] for node in self.outputs))
-        return torch.fx.GraphModule(torch.nn.Module(), graph, "Layer")
+        module = torch.fx.GraphModule(torch.nn.Module(), graph, "Layer")
+        return module if torch.is_grad_enabled() else self._as_traced_outside(module)
+
+    def _as_traced_outside(self, module: torch.fx.GraphModule) -> torch.fx.GraphModule:
+        """The function in the operators that its nodes would be outside of a body.
+
+        Without grad mode AOTAutograd traces a body where tensors have forgotten that they require a
+        gradient, and operators ask: `linear` of an input that is not contiguous is one product
+        of matrices with a weight that requires a gradient, one for each row of the batch without.
+        """
+        values = [node.meta["example_value"] for node in self.inputs]
+        if not all(map(_is_static, values)):
+            return module
+        apart = composites.taken_apart(module, values)
+        calls = all(node.op != "get_attr" for node in apart.graph.nodes)
+        return apart if calls else module
 
 
 def body_of(nodes: list[torch.fx.Node]) -> Body:
@@ -129,6 +144,14 @@ def _kind_of_tensor(value: torch.Tensor) -> Any:
         value.is_conj(),
         value.is_neg(),
     )
+
+
+def _is_static(value: Any) -> bool:
+    """Whether it is a tensor with sizes, strides and offset that are numbers."""
+    if not isinstance(value, torch.Tensor):
+        return False
+    sizes = (*value.shape, *value.stride(), value.storage_offset())
+    return all(type(size) is int for size in sizes)
 
 
 def _size(size: Any) -> Any:

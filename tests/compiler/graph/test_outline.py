@@ -196,6 +196,20 @@ def test_functions_are_layers_too():
     assert shared(fn, leaf(2, 4), *(leaf(4, 4) for _ in range(5))) == [("layer", 5, False)]
 
 
+def test_functions_that_are_fused_with_what_is_around_them_are_no_layers():
+    def norm(x, w):
+        y = x.float()
+        y = y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 1e-6)
+        return w * (y * 0.5 + y.abs()).to(x.dtype)
+
+    def fn(x, m, *weights):
+        for w in weights:
+            x = x + norm(x, w) @ m
+        return x
+
+    assert shared(fn, leaf(2, 4), leaf(4, 4), *(leaf(4) for _ in range(5))) == []
+
+
 @pytest.mark.parametrize("drop", [0.0, 0.1])
 def test_layers_of_torchs_encoder_share_one_body(drop):
     layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=drop, batch_first=True)
@@ -203,6 +217,29 @@ def test_layers_of_torchs_encoder_share_one_body(drop):
     x = leaf(2, 3, 8)
     assert shared(net.train(), x) == ([] if drop else [("forward", 5, False)])
     assert shared(net.eval(), x) == [("forward", 5, False)]
+
+
+def products(call, x):
+    """The products of matrices that a call computes, and how many of each."""
+    with torch.profiler.profile() as seen:
+        call(x)
+    names = ("aten::mm", "aten::addmm", "aten::bmm")
+    return {e.key: e.count for e in seen.key_averages() if e.key in names}
+
+
+def test_a_body_without_gradients_computes_with_the_operators_of_its_nodes():
+    layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
+    net = nn.TransformerEncoder(layer, 4, enable_nested_tensor=False).train()
+    x = torch.randn(2, 3, 8)
+    with torch.no_grad():
+        assert shared(net, x) == [("forward", 4, False)]
+        compiled = suture.compile(net, backend="aot_eager")
+        torch.testing.assert_close(compiled(x), net(x))
+        assert products(compiled, x) == products(net, x)
+        for rows in (5, 6):  # sizes that are symbols
+            torch.testing.assert_close(
+                compiled(torch.ones(rows, 3, 8)), net(torch.ones(rows, 3, 8))
+            )
 
 
 def test_off_means_off():

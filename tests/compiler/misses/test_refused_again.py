@@ -22,3 +22,4 @@ def test_the_program_goes_on_and_is_told(settled, monkeypatch):
     with suture.config.patch(strict=False):
         assert torch.equal(suture.compile(double, backend="eager")(x), x * 2)
     assert ["again and again" in record.reason for record in suture.stats().interpreted] == [True]
+    suture.reset()

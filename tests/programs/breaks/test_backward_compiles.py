@@ -41,6 +41,7 @@ def trained(compile: Any) -> list[torch.Tensor]:
 
 
 def test_nothing_of_the_compiler_is_compiled(monkeypatch, tmp_path, recwarn):
+    suture.reset()
     fresh_caches(monkeypatch, tmp_path)
     made = []
 
