@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from suture.backends.registry import register_backend
+from suture.backends.scaled_sums import without_factors
 from suture.torch_private import compilers
 
 
@@ -41,6 +42,7 @@ class Inductor:
     def __call__(self, gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
         if self._made is None:
             self._made = self._make()
+        without_factors(gm)
         compiled: Callable[..., Any] = self._made(gm, list(inputs))
         return compiled
 

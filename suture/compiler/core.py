@@ -318,12 +318,13 @@ class Region:
 class Handling:
     """Exceptions and generators under way. `ambient` is what the caller of the region handles;
     `unwound` are frames that exceptions have left; `waiting` generators in the midst of their
-    elements, by id; `lasting` real objects at whose end something happens; `making` where the
-    iterator of the library was made that runs now."""
+    elements, by id; `lasting` real objects at whose end something happens, `contained` those that
+    only `lists` hold which the region changes, of which the first `looked` were looked through and
+    the `unread` not yet; `making` where the iterator of the library was made that runs now."""
 
     __slots__ = (
-        "ambient", "began_handling", "last_traceback", "lasting", "making", "unwound", "waiting",
-        "writing",
+        "ambient", "began_handling", "contained", "last_traceback", "lasting", "lists", "looked",
+        "making", "unread", "unwound", "waiting", "writing",
     )  # fmt: skip
 
     def __init__(self, began_handling: bool) -> None:
@@ -333,6 +334,10 @@ class Handling:
         self.unwound: list[Frame] = []
         self.waiting: dict[int, Any] = {}
         self.lasting: list[Any] = []
+        self.contained: list[Any] = []
+        self.lists: list[Any] = []
+        self.unread: list[Any] = []
+        self.looked = 0
         self.making: Any = None
         self.writing: list[Any] = []  # containers whose text is being written, against cycles
 
@@ -424,6 +429,8 @@ class Trace:
     def release(self) -> None:
         """The trace is not needed any more: what it knows of the program goes at once, and not only
         when a garbage collector comes by."""
+        self.handling.lasting.clear()
+        self.handling.contained.clear()
         for name in self.__slots__:
             if hasattr(self, name):
                 delattr(self, name)

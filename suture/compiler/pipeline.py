@@ -26,7 +26,8 @@ from suture.compiler.graph import (
     sizes_from_zero,
 )
 from suture.compiler.graph.fake_failures import unlogged_failures
-from suture.compiler.graph.shared_memory import writes_part_of_shared
+from suture.compiler.graph.hooked import hooks_one_of_several
+from suture.compiler.graph.shared_memory import guard_own_memory, writes_part_of_shared
 from suture.compiler.graph.talking import written_in_parts
 from suture.compiler.interpreter.run import is_overworked, new_trace
 from suture.compiler.misses import answer as misses
@@ -270,6 +271,10 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
     small = _is_small_and_behind_a_break(miss, capture)
     as_it_is = plan.uncompiled or (small and _over_small_graph_time(miss, capture))
     as_it_is = as_it_is or writes_part_of_shared(capture.graph)
+    reason = getattr(capture.exit, "reason", None)
+    as_it_is = as_it_is or hooks_one_of_several(reason, module)
+    if not as_it_is and unit.options.backend.optimizes():
+        guard_own_memory(capture.guards, capture.graph)
     given = module
     cut = backends.has_barrier(module.graph)
     if not (as_it_is or plan.inlined or cut):

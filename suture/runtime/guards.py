@@ -116,33 +116,42 @@ class _Node:
         )
 
 
+class _Tree:
+    """What is read, by source: each below what it is read from. Nothing of it refers to itself:
+    what guards are about goes when the program lets go of it, without a garbage collector."""
+
+    def __init__(self) -> None:
+        self.roots: list[_Node] = []
+        self.picked: list[_Node] = []  # roots too, behind those their list and index are below
+        self._nodes: dict[int, _Node] = {}
+        self._labels = itertools.count()
+
+    def node(self, source: Source) -> _Node:
+        found = self._nodes.get(id(source))
+        if found is None:
+            found = self._nodes[id(source)] = _Node(source)
+            if source.kind == "pick" and source.base is not None:
+                found.picks = self.label(source.base), self.label(source.arg)
+                self.picked.append(found)
+            else:
+                above = self.node(source.base).children if source.base is not None else self.roots
+                above.append(found)
+        return found
+
+    def label(self, source: Source) -> int:
+        at = self.node(source)
+        if at.label is None:
+            at.label = next(self._labels)
+        return at.label
+
+
 _PROGRAM_LEVEL = frozenset({"same", "distinct", "expr", "expr_py", "torch_state"})
 
 
 def finish(guards: Guards) -> _core.GuardProgram:
     """The guard program of everything collected, in the order it was asked for."""
-    nodes: dict[int, _Node] = {}
-    roots: list[_Node] = []
-
-    def node(source: Source) -> _Node:
-        found = nodes.get(id(source))
-        if found is None:
-            found = nodes[id(source)] = _Node(source)
-            if source.kind == "pick" and source.base is not None:
-                found.picks = label(source.base), label(source.arg)
-                picked.append(found)
-            else:
-                (node(source.base).children if source.base is not None else roots).append(found)
-        return found
-
-    def label(source: Source) -> int:
-        at = node(source)
-        if at.label is None:
-            at.label = next(labels)
-        return at.label
-
-    labels = itertools.count()
-    picked: list[_Node] = []  # roots too, behind those that their list and index are below
+    tree = _Tree()
+    node, label = tree.node, tree.label
     same, distinct, exprs, state = [], [], [], []
     for number, guard in enumerate(guards.entries):
         if guard.kind not in _PROGRAM_LEVEL:
@@ -165,7 +174,7 @@ def finish(guards: Guards) -> _core.GuardProgram:
         else:
             state.append((guard.arg[0], guard.arg[1], number))
     return _core.GuardProgram(
-        tuple(r.describe() for r in (*roots, *picked)),
+        tuple(r.describe() for r in (*tree.roots, *tree.picked)),
         tuple(same),
         tuple(distinct),
         tuple(exprs),

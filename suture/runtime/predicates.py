@@ -385,3 +385,8 @@ def has_callback(reference: Any) -> bool:
 def not_none(value: object) -> bool:
     """There is an object."""
     return value is not None
+
+
+def in_own_memory(tensor: Any) -> bool:
+    """A tensor whose memory belongs to this process alone."""
+    return not tensor.untyped_storage().is_shared()

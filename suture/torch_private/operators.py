@@ -37,6 +37,7 @@ NAMES = Topic(
             "2.15",
         ),
         "infer_size": "torch._C._infer_size",
+        "optimizer_number": "torch.optim.optimizer._get_value",
         "local_scalar": "torch.ops.aten._local_scalar_dense.default",
         "lstm_decomposition": "torch._decomp.decompositions.lstm_impl",
         "shape_as_tensor": "torch._shape_as_tensor",

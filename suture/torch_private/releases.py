@@ -42,6 +42,12 @@ def reads_memory() -> bool:
     return config.native_layout and was_tried()
 
 
+def forgets_factors() -> bool:
+    """Whether Inductor makes `x.add(a @ b, alpha=k)` a sum without the factor, as it did before
+    2.15."""
+    return release() < (2, 15)
+
+
 def warn_if_untried() -> None:
     """One warning where this torch is none that suture was tried on."""
     if not was_tried():

@@ -72,3 +72,45 @@ def test_inputs_of_compiled_graphs_are_freed_whichever_way_they_are_called():
             compiled(x)
             del x
             assert ref() is None
+
+
+class Told:
+    """An object whose end the program is told of."""
+
+    def __init__(self, factor, ended=None):
+        self.factor, self.ended = factor, ended
+
+    def __del__(self):
+        if self.ended is not None:
+            self.ended.append(self.factor)
+
+
+class Kept:
+    """One that the program keeps by weak references."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+
+HELD = {}
+
+
+def test_a_guard_keeps_no_object_whose_end_the_program_is_told_of():
+    ended = []
+    remembered = weakref.WeakValueDictionary()
+
+    def put(factor):
+        HELD["told"], HELD["list"] = Told(factor, ended), [Told(factor + 1, ended)]
+        HELD["kept"] = remembered[factor] = Kept(factor + 2)
+
+    def fn(x):
+        return x * HELD["told"].factor + HELD["list"][0].factor + HELD["kept"].factor
+
+    compiled = suture.compile(fn, backend="eager")
+    for factor in (2, 5):
+        put(factor)
+        for _ in range(2):
+            assert torch.equal(compiled(torch.ones(2)), fn(torch.ones(2)))
+        HELD.clear()
+        assert sorted(ended) == [factor, factor + 1] and not remembered
+        ended.clear()

@@ -117,6 +117,7 @@ class GraphBuilder:
         self.attributes: dict[str, Any] = {}
         self.equals: dict[Any, Any] = {}  # symbol -> the number it stands for
         self.computed: dict[Any, Any] = {}  # symbol -> function and numbers it is computed from
+        self.numbers: set[torch.fx.Node] = set()  # tensors that stand for Python's floats
         self.truths: list[Any] = []  # function, numbers, what it said of them
         self.decides_floats = False  # whether something was decided by a float that may change
         self.levels = Levels(self.graph, self.attributes)

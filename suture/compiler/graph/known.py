@@ -12,6 +12,7 @@ from typing import Any
 import torch
 import torch.fx
 
+from suture.compiler.graph.casts import refuse_cast
 from suture.compiler.graph.results import Results, Unknown, Views, only_computes
 from suture.torch_private import fake_tensors, functorch_parts, operators
 
@@ -30,6 +31,9 @@ def watched_mode(**options: Any) -> Any:
     mode.read, mode.only_computed = False, None
     results, views = Results(), Views()
 
+    def compute(func: Any, args: Any, kwargs: Any) -> Any:
+        return plain(func, (), args, kwargs)
+
     def dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is _ITEM and getattr(args[0], "constant", None) is not None:
             mode.read = True
@@ -37,6 +41,8 @@ def watched_mode(**options: Any) -> Any:
         if mode.only_computed is not False:
             mode.only_computed = fits or only_computes(func)
         looks = bool(args) and type(args[0]) is fake_tensors.FakeTensor and views.fits(func)
+        if not (fits or looks or mode.in_kernel_invocation):
+            refuse_cast(compute, func, args, kwargs or {})
         if mode.in_kernel_invocation or not (fits or looks):
             return plain(func, types, args, kwargs or {})
         known = views if looks else results

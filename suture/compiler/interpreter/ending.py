@@ -8,6 +8,7 @@ from suture.compiler.capture import Again, Exit, Return
 from suture.compiler.core import Trace
 from suture.compiler.graph import GraphBuilder
 from suture.compiler.language.dropped import dropped_object
+from suture.compiler.language.dropped_items import dropped_item
 from suture.compiler.plan import Plan, Retry
 
 
@@ -36,7 +37,9 @@ class Stopped(Exception):
 def stop_at_drop(trace: Trace) -> None:
     """End the region if the last instruction has dropped an object at whose end something happens:
     the variant holds what it was given until it is left."""
-    reason = dropped_object(trace)
+    reason = dropped_item(trace) if trace.effects.touched else None
+    if reason is None and trace.handling.lasting:
+        reason = dropped_object(trace)
     if reason is not None:
         raise Stopped(Again(reason))
 

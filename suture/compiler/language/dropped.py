@@ -7,6 +7,7 @@ import gc
 import sys
 import types
 import weakref
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -54,8 +55,8 @@ def close_at_end(trace: Trace, result: Value) -> None:
             frame.locals = [None] * len(frame.locals)
     close_dropped(trace)
     if trace.handling.waiting:
-        reached = _reached([result, *_kept(trace)])
-        for key in [key for key in trace.handling.waiting if key not in reached]:
+        found = reached([result, *_kept(trace)])
+        for key in [key for key in trace.handling.waiting if key not in found]:
             gen = trace.handling.waiting.pop(key, None)
             if gen is not None:
                 _close(trace, gen)
@@ -111,9 +112,15 @@ class _Everything:
         return True
 
 
-def _reached(roots: list[Any]) -> Any:
-    """The ids of all values, and what they are made of, that can be reached."""
-    seen: set[int] = set()
+def kept_outside(trace: Trace) -> list[Any]:
+    """What outlives the region, but for what its frames hold."""
+    return _kept(trace)[:-1]
+
+
+def reached(roots: list[Any], changed: Iterable[int] = ()) -> Any:
+    """The ids of all values, and what they are made of, that can be reached. The real objects that
+    the region has `changed` (ids) still hold what they did: their values say what they will."""
+    seen: set[int] = set(changed)
     work = [roots]
     while work:
         at: Any = work.pop()
@@ -143,7 +150,7 @@ def waits(value: object) -> bool:
     if type(real) is types.CellType:
         real = None if is_empty_cell(real) else real.cell_contents
     kind = type(real)
-    if real is None or issubclass(kind, _LASTING):
+    if real is None or issubclass(kind, LASTING):
         return False
     if issubclass(kind, types.GeneratorType) or hasattr(kind, "__del__"):
         return True
@@ -151,7 +158,7 @@ def waits(value: object) -> bool:
 
 
 # Objects whose end nobody waits for, though there may be weak references to them.
-_LASTING = (torch.Tensor, torch.nn.Module, types.FunctionType, types.ModuleType, type)
+LASTING = (torch.Tensor, torch.nn.Module, types.FunctionType, types.ModuleType, type)
 
 
 def watch_objects(trace: Trace, values: list[Any]) -> None:
@@ -172,10 +179,12 @@ def watch_objects(trace: Trace, values: list[Any]) -> None:
 def _is_held(real: object) -> bool:
     """Whether something else than states and suture itself holds an object: then it does not end
     when the program drops what a state holds of it."""
-    return any(_is_holder(type(of)) for of in gc.get_referrers(real))
+    return any(is_holder(type(of)) for of in gc.get_referrers(real))
 
 
-def _is_holder(kind: type) -> bool:
+def is_holder(kind: type) -> bool:
+    """Whether what refers to an object and is of this class is the program's, and no frame or
+    tuple of arguments."""
     ours = kind.__module__.split(".")[0] == "suture"
     return not ours and kind not in (tuple, types.FrameType)
 
@@ -185,6 +194,6 @@ def dropped_object(trace: Trace) -> Break | None:
     happens. None if it has not."""
     held = {id(getattr(v, "value", v)) for f in trace.frames for v in (*f.locals, *f.stack)}
     for real in trace.handling.lasting:
-        if id(real) not in held and id(real) not in _reached([*_kept(trace)]):
+        if id(real) not in held and id(real) not in reached([*_kept(trace)]):
             return Break(objects.FINALIZED_HERE, type=type(real).__name__)
     return None

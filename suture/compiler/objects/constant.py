@@ -58,7 +58,8 @@ class Constant(Value):
 
     def as_proxy(self) -> Any:
         if type(self.value).__module__ == "numpy" and hasattr(self.value, "item"):
-            return self.value.item()  # a scalar; graphs hold Python's numbers
+            number = self.value.item()  # a scalar; graphs hold Python's numbers
+            return float(number) if type(number) is bool else number  # torch takes it for one
         return self.value
 
     def hash_key(self, trace: Trace) -> Hashable:

@@ -7,6 +7,8 @@ layers of one class share a variant.
 
 from __future__ import annotations
 
+import types
+import weakref
 from typing import Any
 
 import torch
@@ -180,9 +182,19 @@ def owner_of(trace: Trace, source: Source) -> Source | None:
 @implements(abstract.fix)
 def fix(trace: Trace, source: Source, value: object) -> None:
     root = source.base is None or not is_fixed(trace, source.base) or source.base.kind == "const"
-    kind = "weak" if issubclass(type(value), torch.nn.Module) and root else "is"
+    module = issubclass(type(value), torch.nn.Module)
+    kind = "weak" if (root if module else _is_told_of_its_end(value)) else "is"
     trace.guards.add(source, kind, value)
     trace.outside.fixed.add(id(source))
+
+
+def _is_told_of_its_end(value: object) -> bool:
+    """Whether the program can tell when an object goes: its guard must not keep it then."""
+    if isinstance(value, (type, types.FunctionType, types.ModuleType)):
+        return False  # those stay as long as the program that names them
+    return weakref.getweakrefcount(value) > 0 or (
+        hasattr(type(value), "__del__") and hasattr(type(value), "__weakref__")
+    )
 
 
 def owner_of_parameter(trace: Trace, source: Source) -> Source | None:

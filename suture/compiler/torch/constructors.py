@@ -42,7 +42,7 @@ def _dtype_of_scalars(trace: Trace, data: Any) -> torch.dtype | None:
     try:
         return torch.tensor(abstract.constant_value(trace, data)).dtype
     except (TypeError, ValueError, RuntimeError):
-        return None  # the call itself says what is wrong
+        raise Break(calls.ARGUMENT_OUTSIDE_GRAPH, function="tensor", argument="data") from None
 
 
 def _holds_numpy(trace: Trace, data: object) -> bool:

@@ -18,6 +18,7 @@ from suture.compiler.objects import Constant, Symbol
 from suture.torch_private import symbolic_shapes
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
+_ROUNDED_ABOVE = 2**53  # the next int is no double
 _MOST_STEPS = 200  # of the computation that a guard may have to do again
 
 
@@ -83,7 +84,8 @@ def _expression(value: Any) -> Any:
 
 def compared_floats(trace: Trace, symbol: str, left: Any, right: Any) -> Value | None:
     """What a comparison of floats says, guarded by doing it again; None where sympy may answer: of
-    one float as it came, and of what only the running graph knows."""
+    one float as it came, next to a number that is no large int, and of what only the running graph
+    knows."""
     if float not in (left.python_type(), right.python_type()):
         return None
     trace.graph.decides_floats = True
@@ -91,9 +93,20 @@ def compared_floats(trace: Trace, symbol: str, left: Any, right: Any) -> Value |
         if _is_settled(COMPARE[symbol][0], left.value, right.value):
             raise _decision_on(trace, [left, right], "compared with a number")
         return None
-    if not any(isinstance(v, Symbol) and _is_computed(v) for v in (left, right)):
+    computed = any(isinstance(v, Symbol) and _is_computed(v) for v in (left, right))
+    if not (computed or is_exact(left, right)):
         return None
     return computed_number(trace, COMPARE[symbol][0], [left, right])
+
+
+def is_exact(left: Any, right: Any) -> bool:
+    """Whether this compares an int with a float in a way that a double in the int's place may not
+    answer. Python compares the two exactly; torch's symbols round the int, which tells nothing else
+    next to a number that is no larger than the ints which doubles have all of."""
+    if {left.python_type(), right.python_type()} != {int, float}:
+        return False
+    known = [v.constant() for v in (left, right) if v.is_constant()]
+    return not known or not abs(known[0]) < _ROUNDED_ABOVE  # which no NaN is
 
 
 def _is_settled(compare: Any, left: Any, right: Any) -> bool:

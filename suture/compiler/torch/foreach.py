@@ -39,8 +39,7 @@ def _file(real: object, combine: Any) -> None:
             )
         lists = [list(abstract.unpack(trace, a)) for a in args[:3]]
         for target, first, second, factor in zip(*lists, factors):
-            change = abstract.call_torch(trace, combine, [first, second], {})
-            scaled = abstract.call_torch(trace, torch.mul, [change, factor], {})
+            scaled = _scaled(trace, combine, first, second, factor)
             abstract.finish(trace, TensorMethod(target, "add_").call(trace, [scaled], {}))
         return Constant(None)
 
@@ -54,11 +53,25 @@ def _file_method(name: str, combine: Any) -> None:
         factor = kwargs.get("value")
         if len(args) != 2 or len(kwargs) != 1 or not _multiplies(factor, tensor):
             return abstract.add_node(trace, "call_method", name, [tensor, *args], kwargs)
-        change = abstract.call_torch(trace, combine, args, {})
-        scaled = abstract.call_torch(trace, torch.mul, [change, factor], {})
+        scaled = _scaled(trace, combine, args[0], args[1], factor)
         return abstract.add_node(trace, "call_method", "add_", [tensor, scaled], {})
 
     handles(f"Tensor.{name}")(handler)
+
+
+def _scaled(trace: Trace, combine: Any, first: Any, second: Any, factor: Any) -> Any:
+    """What is added, rounded as torch's kernels round it: on a CPU the first one is multiplied, and
+    halves are computed with as floats."""
+    if first.value.dtype in (torch.float16, torch.bfloat16):
+        wide = [abstract.known(trace, torch.float32)]
+        first, second = (
+            abstract.add_node(trace, "call_method", "to", [v, *wide], {}) for v in (first, second)
+        )
+    if first.value.device.type == "cpu":
+        multiplied = abstract.call_torch(trace, torch.mul, [first, factor], {})
+        return abstract.call_torch(trace, combine, [multiplied, second], {})
+    change = abstract.call_torch(trace, combine, [first, second], {})
+    return abstract.call_torch(trace, torch.mul, [change, factor], {})
 
 
 def _multiplies(factor: Any, tensor: Tensor) -> bool:

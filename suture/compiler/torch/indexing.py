@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from suture.breaks import Break, calls
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
@@ -40,12 +41,26 @@ def tensor_getitem(trace: Trace, obj: Tensor, key: Value) -> Value:
 def tensor_setitem(trace: Trace, obj: Tensor, key: Value, value: Value) -> None:
     if override_of_slot(trace, obj, "__setitem__", [key, value]) is not None:
         return
+    if not _can_be_put(value, obj):
+        raise Break(calls.ARGUMENT_OUTSIDE_GRAPH, function="__setitem__", argument="value")
     at = _with_tensors(trace, key)
     part = _selected(trace, obj, at)
     if part is not None:
         abstract.call_torch(trace, operator.setitem, [part, Constant(Ellipsis), value], {})
         return
     abstract.call_torch(trace, operator.setitem, [obj, at, value], {})
+
+
+def _can_be_put(value: Value, tensor: Tensor) -> bool:
+    """Whether torch takes a value for an item of a tensor of this dtype. It refuses some scalars of
+    NumPy, which are plain numbers in a graph."""
+    if not isinstance(value, Constant) or type(value.value).__module__ != "numpy":
+        return True
+    try:
+        torch.zeros(1, dtype=tensor.value.dtype)[0] = value.value
+    except TypeError:
+        return False
+    return True
 
 
 def _mapped_item(trace: Trace, tensor: Tensor, key: object) -> Value | None:

@@ -23,6 +23,7 @@ from suture.compiler.torch.float_symbols import (
     comes_from_data,
     compared_floats,
     computed_number,
+    is_exact,
     is_rounded,
     keeps_data,
 )
@@ -183,7 +184,12 @@ def symbol_compare(trace: Trace, symbol: str, left: Any, right: Any) -> Value:
         if decided is not None:
             return decided
     told = compared_floats(trace, symbol, left, right)
-    return _node(trace, COMPARE[symbol][0], left, right) if told is None else told
+    if told is not None:
+        return told
+    data = comes_from_data(trace, left) or comes_from_data(trace, right)
+    if is_exact(left, right) and not data:
+        return _fold_known(trace, COMPARE[symbol][0], left, right)
+    return _node(trace, COMPARE[symbol][0], left, right)
 
 
 def _fold_known(trace: Trace, real: object, left: object, right: object) -> Value:

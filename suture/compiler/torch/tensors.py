@@ -34,6 +34,7 @@ from suture.compiler.objects.struct_tuple import StructTuple
 from suture.compiler.torch.constructors import holds_tensor
 from suture.compiler.torch.eager_checks import refuse_what_eager_refuses
 from suture.compiler.torch.missing_kernels import no_fake_kernel
+from suture.compiler.torch.optimizer_numbers import beside_tensors, note_number
 from suture.compiler.torch.outputs import refuse_resize
 from suture.compiler.torch.parameters import make_leaf, makes_leaf
 from suture.compiler.torch.records import record_proxy
@@ -81,6 +82,8 @@ def add_node(trace: Trace, op: str, target: Any, args: list[Any], kwargs: dict[s
     if "requires_grad" in kwargs and makes_leaf(trace, target, kwargs["requires_grad"]):
         return make_leaf(trace, op, target, args, kwargs)
     refuse_what_eager_refuses(op, target, args)
+    if trace.graph.numbers:
+        args = beside_tensors(trace, args)
     if "out" in kwargs:
         refuse_resize(trace, op, target, args, kwargs)
     flat = tuple(as_proxy(trace, a) for a in args)
@@ -97,7 +100,10 @@ def add_node(trace: Trace, op: str, target: Any, args: list[Any], kwargs: dict[s
         if isinstance(failed.cause, TypeError) and holds_symbols(args, kwargs):
             return add_node(trace, op, target, *decided(trace, args, kwargs))
         raise op_failure(trace, failed, target) from failed.cause
-    return with_class(trace, from_graph(trace, node, value, args, kwargs), args, kwargs)
+    result = with_class(trace, from_graph(trace, node, value, args, kwargs), args, kwargs)
+    if trace.graph.numbers:
+        note_number(trace, args, result)
+    return result
 
 
 @implements(abstract.fake_result)

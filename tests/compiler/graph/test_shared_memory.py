@@ -64,3 +64,41 @@ def test_shared_memory_that_is_read_is_read_by_a_compiled_graph():
     compiled = suture.compile(lambda b, x: (x + b, x.add_(b)), backend=graphs)
     assert torch.equal(compiled(buffer, torch.ones(4))[0], torch.full((4,), 2.0))
     assert len(graphs) == 1
+
+
+@pytest.mark.parametrize("fn", [some, rows, rows_in_a_list])
+def test_memory_that_is_shared_in_a_later_call_is_noticed(fn):
+    graphs = Graphs()
+    compiled = suture.compile(fn, backend=graphs)
+    variants = []
+    for buffer in (torch.zeros(4), torch.zeros(4).share_memory_(), torch.zeros(4)):
+        wanted = buffer.clone()
+        x = torch.ones(2)
+        for _ in range(2):
+            assert torch.equal(compiled(buffer, x), fn(wanted, x))
+            assert torch.equal(buffer, wanted)
+        variants.append(suture.stats().variants)
+    assert variants[1] == variants[0] + 1 and variants[2] == variants[1]
+    assert len(graphs) == 1  # that of the first call; the other one was never given away
+
+
+def test_a_buffer_of_a_module_that_is_shared_later_is_noticed():
+    class Counts(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("counts", torch.zeros(4))
+
+        def forward(self, x):
+            self.counts[1] += x.sum()
+            return x + 1
+
+    graphs = Graphs()
+    module = Counts()
+    compiled = suture.compile(module, backend=graphs)
+    compiled(torch.ones(2))
+    before = suture.stats().variants
+    module.share_memory()
+    compiled(torch.ones(2))
+    assert suture.stats().variants == before + 1
+    assert len(graphs) == 1
+    assert module.counts.tolist() == [0.0, 4.0, 0.0, 0.0]

@@ -76,6 +76,41 @@ def test_a_float_from_a_tensor(name):
     next_to_eager(program, lambda value: (torch.tensor(value, dtype=torch.float64), torch.ones(2)))
 
 
+EXACT = {
+    "less": lambda n, y: (n < y, y < n),
+    "at most": lambda n, y: (n <= y, y <= n),
+    "equal": lambda n, y: (n == y, y != n),
+    "a sum": lambda n, y: (n + 1 == y, n - 1 < y),
+    "a computed float": lambda n, y: (n == y * 1.0, n > y + 1),
+    "a constant float": lambda n, y: (n == 2.0**53, n > 2.0**53),
+    "a constant int": lambda n, y: (y == 2**53 + 1, y < 2**53 + 1),
+    "one of some": lambda n, y: (n in (1.0, 2.0**53), [n] == [y]),
+    "infinite": lambda n, y: (n < inf, n > -inf, n == math.nan, n != math.nan),
+    "a key": lambda n, y: (n in {2.0**53: 1}, y in {n}),
+    "the larger": lambda n, y: (max(n, y) is n, sorted([n, y])[0] is y),
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_an_int_that_is_no_double_is_compared_with_floats_as_it_is(name):
+    ints = (3, 2**53, 2**53 + 1, -(2**53) - 1, 2**53 - 1, 2**60 + 1)
+    floats = (1.5, 3.0, 2.0**53, -(2.0**53), 2.0**60, inf, math.nan)
+
+    def fn(n, y, x):
+        told = EXACT[name](n, y)
+        for part in told:
+            x = x * 2 if part else x - 1
+        return x, told
+
+    with suture.config.patch(recompile_limit=100):  # each of them by a variant
+        compiled = suture.compile(fn, backend="eager")
+        for n in ints:
+            for y in floats:
+                eager = Outcome(fn, (n, y, torch.ones(2)), {})
+                with suture.config.patch(strict=True):
+                    compare(eager, Outcome(compiled, (n, y, torch.ones(2)), {}), grads=False)
+
+
 def test_a_chain_of_floats_that_grows_is_no_guard_without_end():
     def fn(x, a, b):
         for _ in range(40):  # written out, the last one has some hundred million terms

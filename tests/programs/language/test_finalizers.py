@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import gc
 import weakref
 
@@ -231,3 +232,68 @@ def test_a_generator_that_is_dropped_behind_a_break_is_closed_there():
         return x * 2
 
     same_in_all(fn)
+
+
+HELD: list = []
+LAST: collections.deque = collections.deque(maxlen=2)
+
+
+def clear():
+    HELD.clear()
+
+
+def delete():
+    del HELD[0]
+
+
+def put_over():
+    HELD[1] = None
+
+
+def cut():
+    HELD[1:] = []
+
+
+def pop_and_keep():
+    handle = HELD.pop()
+    LOG.append(f"popped {handle.name}")
+    handle = None
+    LOG.append("let go")
+
+
+def push_out():
+    LAST.append(None)
+
+
+@pytest.mark.parametrize("change", [clear, delete, put_over, cut, pop_and_keep, push_out])
+def test_an_object_goes_when_it_leaves_a_list_from_outside(change):
+    def fn(x):
+        y = x + 1
+        LOG.append("before")
+        change()
+        LOG.append("behind")
+        return y * 2
+
+    compiled = suture.compile(fn, backend="eager")
+    found = []
+    for call in (fn, compiled, compiled):
+        HELD[:] = [Handle("a"), Handle("b"), Handle("c")]
+        LAST.extend([Handle("d"), Handle("e")])
+        LOG.clear()
+        call(torch.ones(2))
+        found.append(list(LOG))
+        HELD.clear()
+        LAST.clear()
+    assert found[0].index("behind") > 1  # something was in between
+    assert found[1:] == [found[0]] * 2
+
+
+def test_a_list_of_objects_with_a_finalizer_may_grow_in_one_graph():
+    more = [Handle("a")]
+
+    def fn(x):
+        y = x + 1
+        more.append(y)
+        return y * 2
+
+    check(fn, torch.ones(2), recompiles=None)

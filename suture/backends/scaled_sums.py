@@ -1,0 +1,56 @@
+"""Sums with a factor, `x.add(y, alpha=k)`, as a product and a sum.
+
+Where one side is a product of matrices, Inductor of torch before 2.15 makes one operation of the
+two and forgets the factor. Written as two nothing is lost: it fuses them again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.fx
+
+from suture.torch_private import releases
+
+_FUNCTIONS = (torch.add, torch.Tensor.add, torch.Tensor.add_, torch.ops.aten.add.Tensor)
+_METHODS = ("add", "add_")
+
+
+def without_factors(module: torch.fx.GraphModule) -> None:
+    """Rewrite such sums of a graph, and of graphs in it, where Inductor would forget a factor."""
+    if not releases.forgets_factors():
+        return
+    for inner in module.modules():
+        if isinstance(inner, torch.fx.GraphModule):
+            changed = [_rewrite(node) for node in inner.graph.nodes if _is_scaled_sum(node)]
+            if changed:
+                inner.recompile()
+
+
+def _is_scaled_sum(node: torch.fx.Node) -> bool:
+    known = node.target in (_METHODS if node.op == "call_method" else _FUNCTIONS)
+    if node.op not in ("call_method", "call_function") or not known or "alpha" not in node.kwargs:
+        return False
+    both = [_value(a) for a in node.args]
+    return (
+        len(both) == 2
+        and all(isinstance(value, torch.Tensor) for value in both)
+        and both[0].dtype == both[1].dtype
+        and both[0].dtype.is_floating_point
+    )
+
+
+def _rewrite(node: torch.fx.Node) -> None:
+    factor = node.kwargs["alpha"]
+    with node.graph.inserting_before(node):
+        scaled = node.graph.call_function(torch.mul, (node.args[1], factor))
+    scaled.meta = {k: v for k, v in node.meta.items() if k in ("stack_trace", "nn_module_stack")}
+    node.args = (node.args[0], scaled)
+    node.kwargs = {k: v for k, v in node.kwargs.items() if k != "alpha"}
+
+
+def _value(argument: Any) -> Any:
+    if not isinstance(argument, torch.fx.Node):
+        return None
+    return argument.meta.get("example_value", argument.meta.get("val"))
