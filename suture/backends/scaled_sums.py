@@ -23,8 +23,10 @@ def without_factors(module: torch.fx.GraphModule) -> None:
         return
     for inner in module.modules():
         if isinstance(inner, torch.fx.GraphModule):
-            changed = [_rewrite(node) for node in inner.graph.nodes if _is_scaled_sum(node)]
-            if changed:
+            scaled = [node for node in inner.graph.nodes if _is_scaled_sum(node)]
+            for node in scaled:
+                _rewrite(node)
+            if scaled:
                 inner.recompile()
 
 
