@@ -1,0 +1,99 @@
+"""Results with memory of their own that are copies of an input which the graph writes to.
+
+Inductor takes a copy of what it is about to write for needless, and then writes in place: the
+result of `cache[0] = x; return cache.clone()` is the cache itself, and changes with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.fx
+
+from suture.torch_private import tensor_parts
+
+
+def with_own_results(compiled: Callable[..., Any], copies: dict[int, bool]) -> Callable[..., Any]:
+    """A compiled graph, with those of the results at `copies` copied that lie in the memory of an
+    input."""
+
+    def run(*inputs: Any) -> Any:
+        results = list(compiled(*inputs))
+        memory = {_address(one) for one in inputs if type(one) in _PLAIN}
+        for i, follows in copies.items():
+            if _address(results[i]) in memory:
+                given = results[i] if follows else results[i].detach()
+                results[i] = given.clone()
+        return results
+
+    return run
+
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def _address(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+def copies_of_inputs(module: torch.fx.GraphModule) -> dict[int, bool]:
+    """The results that have memory of their own, though they may be no more than a copy of an input
+    that the graph writes to: their places, and whether autograd follows them."""
+    graph = module.graph
+    written = {_memory(at) for node in graph.nodes for at in _written(node)} - {None}
+    output = next((node for node in graph.nodes if node.op == "output"), None)
+    if not written or output is None or not isinstance(output.args[0], (list, tuple)):
+        return {}
+    given = {_memory(node) for node in graph.nodes if node.op == "placeholder"}
+    found = {}
+    for i, node in enumerate(output.args[0]):
+        if not isinstance(node, torch.fx.Node) or _name(node) not in _COPIES:
+            continue
+        if _memory(node) is None or _memory(node) in given:
+            continue
+        tensors = [a for a in node.all_input_nodes if _memory(a) is not None]
+        if len(tensors) == 1 and _memory(tensors[0]) in written & given:
+            found[i] = bool(_value(node).requires_grad)
+    return found
+
+
+# What Inductor may leave out: copies, and what does nothing with a certain number.
+_COPIES = frozenset({
+    "clone", "contiguous", "to", "copy", "add", "sub", "mul", "div", "truediv", "pow", "cat",
+    "concat", "repeat", "tile", "positive",
+})  # fmt: skip
+
+
+def _name(node: torch.fx.Node) -> str:
+    target = node.target
+    return target if isinstance(target, str) else str(getattr(target, "__name__", ""))
+
+
+def _written(node: torch.fx.Node) -> list[torch.fx.Node]:
+    """What an operation writes to, by its name: its first argument, or all tensors of that."""
+    name = _name(node)
+    if node.op not in ("call_function", "call_method") or not node.args:
+        return []
+    if not (name.endswith("_") or name in ("setitem", "__setitem__") or name in _IN_PLACE):
+        return []
+    first = node.args[0]
+    listed = first if isinstance(first, (list, tuple)) else [first]
+    return [one for one in listed if isinstance(one, torch.fx.Node)]
+
+
+_IN_PLACE = frozenset(f"i{name}" for name in (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift",
+    "rshift", "matmul",
+))  # fmt: skip
+
+
+def _value(node: torch.fx.Node) -> Any:
+    return node.meta.get("example_value", node.meta.get("val"))
+
+
+def _memory(node: torch.fx.Node) -> Any:
+    value = _value(node)
+    plain = isinstance(value, torch.Tensor) and value.layout is torch.strided
+    return tensor_parts.storage_key(value) if plain else None
