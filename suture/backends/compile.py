@@ -17,7 +17,7 @@ from suture.backends.backward import expect
 from suture.backends.barriers import cut_at_barriers
 from suture.backends.buckets import bucketed
 from suture.backends.configure import Backend
-from suture.backends.own_results import copies_of_inputs, with_own_results
+from suture.backends.own_results import copies_of_inputs, is_written_later, with_own_results
 from suture.backends.parts import Written
 from suture.backends.record import count_ops
 from suture.backends.small import small
@@ -85,6 +85,10 @@ def compile_graph(
     if static:
         compilers.mark_static_inputs(gm, static, compile_id)
     copies = copies_of_inputs(gm) if backend.name == "inductor" else {}
+    if copies and is_written_later(gm, copies):
+        as_it_is = Wrapped(gm.forward)
+        as_it_is.description = "plain: writes to what a result is a copy of"
+        return Before(as_it_is, split.behind, split.inputs) if split else as_it_is
     began = perf_counter()
     failure = ""
     try:

@@ -6,6 +6,7 @@ result of `cache[0] = x; return cache.clone()` is the cache itself, and changes 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +27,7 @@ def with_own_results(compiled: Callable[..., Any], copies: dict[int, bool]) -> C
             if _address(results[i]) in memory:
                 given = results[i] if follows else results[i].detach()
                 results[i] = given.clone()
+            memory.add(_address(results[i]))
         return results
 
     return run
@@ -40,22 +42,46 @@ def _address(tensor: torch.Tensor) -> int:
 
 def copies_of_inputs(module: torch.fx.GraphModule) -> dict[int, bool]:
     """The results that have memory of their own, though they may be no more than a copy of an input
-    that the graph writes to: their places, and whether autograd follows them."""
+    that the graph writes to, or of what another result is a copy of: their places, and whether
+    autograd follows them."""
     graph = module.graph
     written = {_memory(at) for node in graph.nodes for at in _written(node)} - {None}
-    output = next((node for node in graph.nodes if node.op == "output"), None)
-    if not written or output is None or not isinstance(output.args[0], (list, tuple)):
-        return {}
     given = {_memory(node) for node in graph.nodes if node.op == "placeholder"}
+    made = _copies(module, given)
+    of = Counter(source for _, source in made.values())
+    return {
+        i: bool(_value(node).requires_grad)
+        for i, (node, source) in made.items()
+        if of[source] > 1 or _memory(source) in written & given
+    }
+
+
+def is_written_later(module: torch.fx.GraphModule, copies: dict[int, bool]) -> bool:
+    """Whether the graph goes on writing to what one of the results is a copy of. The result cannot
+    be put right behind the graph then."""
+    order = {node: at for at, node in enumerate(module.graph.nodes)}
+    writes = [(at, _memory(one)) for node, at in order.items() for one in _written(node)]
+    return any(
+        at > order[node] and memory == _memory(source)
+        for i, (node, source) in _copies(module, set()).items()
+        if i in copies
+        for at, memory in writes
+    )
+
+
+def _copies(module: torch.fx.GraphModule, given: set[Any]) -> dict[int, tuple[Any, Any]]:
+    """The results, by place, that an operation makes of one tensor, which may do nothing but copy
+    it: with memory of their own, that is not among `given`. Each with that tensor."""
+    output = next((node for node in module.graph.nodes if node.op == "output"), None)
+    if output is None or not isinstance(output.args[0], (list, tuple)):
+        return {}
     found = {}
     for i, node in enumerate(output.args[0]):
         if not isinstance(node, torch.fx.Node) or _name(node) not in _COPIES:
             continue
-        if _memory(node) is None or _memory(node) in given:
-            continue
         tensors = [a for a in node.all_input_nodes if _memory(a) is not None]
-        if len(tensors) == 1 and _memory(tensors[0]) in written & given:
-            found[i] = bool(_value(node).requires_grad)
+        if len(tensors) == 1 and _memory(node) not in (None, _memory(tensors[0]), *given):
+            found[i] = (node, tensors[0])
     return found
 
 

@@ -23,8 +23,10 @@ def without_factors(module: torch.fx.GraphModule) -> None:
         return
     for inner in module.modules():
         if isinstance(inner, torch.fx.GraphModule):
-            changed = [_rewrite(node) for node in inner.graph.nodes if _is_scaled_sum(node)]
-            if changed:
+            sums = [node for node in inner.graph.nodes if _is_scaled_sum(node)]
+            for node in sums:
+                _rewrite(node)
+            if sums:
                 inner.recompile()
 
 

@@ -38,7 +38,24 @@ def in_place(d, x):
     return d.clone(), d.sum()
 
 
-@pytest.mark.parametrize("fn", [row, whole, rows, lists, once, in_place])
+def written_on(d, x):
+    d[0] = x[0]
+    kept = d.clone()
+    d[1] = 2
+    return kept
+
+
+def added_to(d, x):
+    d[0] = x[0]
+    kept = d.clone()
+    d.add_(1)
+    return kept, d.sum()
+
+
+PROGRAMS = [row, whole, rows, lists, once, in_place, written_on, added_to]
+
+
+@pytest.mark.parametrize("fn", PROGRAMS)
 def test_a_copy_stays_what_it_was(fn):
     def kept(called):
         d = torch.zeros(3, 3)
@@ -67,3 +84,13 @@ def test_a_copy_of_a_parameter_is_no_parameter():
     compiled(torch.ones(5, 4))
     assert torch.equal(first, before)
     assert not torch.equal(first, layer.weight)
+
+
+def test_two_copies_are_two_tensors():
+    def fn(x):
+        y = x * 2
+        return y.clone(), y.clone()
+
+    one, other = suture.compile(fn)(torch.ones(3))
+    one.add_(1)
+    assert torch.equal(other, torch.full((3,), 2.0))
