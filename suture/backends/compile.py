@@ -6,7 +6,7 @@ import os
 import random
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from time import perf_counter
 from typing import Any
 
@@ -26,7 +26,7 @@ from suture.backends.ways import choose
 from suture.errors import BackendFailed
 from suture.inference_mode import switch
 from suture.runtime.callers import Before, Situation, Wrapped
-from suture.torch_private import MissingName, aot_training, compilers, cuda_graphs
+from suture.torch_private import MissingName, aot_training, bodies, compilers, cuda_graphs
 
 
 def compile_graph(
@@ -98,6 +98,7 @@ def compile_graph(
             compilers.surroundings(fake_mode, compile_id),
             compilers.floats_aside(aside),
             compilers.backward_at_once(beside),
+            nullcontext() if beside else bodies.known_bodies(gm),
             compilers.telling_assumptions(
                 symbolic and backend.name != "eager", fake_mode, not aside
             ),

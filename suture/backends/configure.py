@@ -12,7 +12,7 @@ from suture.backends.aot_eager import aot_eager
 from suture.backends.inductor import Inductor
 from suture.backends.registry import CompilerFn, lookup
 from suture.errors import UserError
-from suture.torch_private import compilers
+from suture.torch_private import compilers, drawing
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,12 @@ class Backend:
         """Whether it compiles `invoke_subgraph` once for all its calls, gradients included. Others
         run it as an operation, and its backward works below AOTAutograd only."""
         return isinstance(self.compiler, Inductor) or self.compiler is aot_eager
+
+    def shares_layers_that_draw(self) -> bool:
+        """Whether, as torch is set now, each call of a body draws random numbers of its own, once,
+        and its backward knows them."""
+        options = self.compiler.options() if isinstance(self.compiler, Inductor) else {}
+        return self.shares_layers() and drawing.keeps_calls(options)
 
     def compiles_beside(self) -> bool:
         """Whether it can compile in one thread while the program runs in another: it draws no

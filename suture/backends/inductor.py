@@ -59,6 +59,10 @@ class Inductor:
             return None
         return asked if same == asked else None
 
+    def options(self) -> dict[str, Any]:
+        """The settings of Inductor that mode and options stand for."""
+        return dict(getattr(self._made, "config", None) or {})
+
     def records_cuda_graphs(self) -> bool:
         """Whether graphs may be run as CUDA graphs."""
         return compilers.inductor_cuda_graphs(getattr(self._made, "config", None))

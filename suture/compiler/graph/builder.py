@@ -17,7 +17,7 @@ from suture import config
 from suture.compiler.graph.asserts import bind_unbacked
 from suture.compiler.graph.compiling import state_for
 from suture.compiler.graph.derivatives import Derivatives
-from suture.compiler.graph.effects_of import effects_of
+from suture.compiler.graph.effects_of import effects_of, writes_of
 from suture.compiler.graph.fake_inputs import fake_input
 from suture.compiler.graph.known import known_above, watched_mode
 from suture.compiler.graph.levels import Levels
@@ -412,7 +412,7 @@ class GraphBuilder:
 
     def writes(self) -> bool:
         """Whether some operation may change a tensor in place."""
-        return any(effects_of(node).writes for node in self.graph.nodes)
+        return any(writes_of(node) for node in self.graph.nodes)
 
     def keeping_modes(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
         """The compiled graph; if it raises, the modes it switched are as they were before."""

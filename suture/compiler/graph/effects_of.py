@@ -106,20 +106,31 @@ def declare(function: Any, effects: Effects) -> None:
     function.suture_effects = effects
 
 
+def is_declared(node: torch.fx.Node) -> bool:
+    """Whether a node calls a function of which only `declare` says what it does."""
+    return getattr(node.target, "suture_effects", None) is not None
+
+
 def effects_of(node: torch.fx.Node) -> Effects:
     """What a node does. Nodes that compute nothing do nothing; a module may do anything."""
     if node.op in ("placeholder", "get_attr", "output"):
         return NONE
-    if node.op == "call_module":
-        return _anything(node)
-    facts = _facts_of_method(node.target) if node.op == "call_method" else _facts(node.target)
+    facts = _facts_of_call(node)
     if facts is None:
         return _anything(node)
     writes = tuple(_written(node, facts))
-    acts = facts.acts or (node.op == "call_function" and node.is_impure() and not facts.draws)
+    acts = facts.acts or (node.op == "call_function" and not facts.draws and node.is_impure())
     if not writes and not acts:
         return facts.plain
     return Effects(writes, facts.draws, facts.aliases or bool(writes), acts)
+
+
+def writes_of(node: torch.fx.Node) -> tuple[Any, ...]:
+    """The arguments that a node may change in place: `effects_of(node).writes`, and no more."""
+    if node.op in ("placeholder", "get_attr", "output"):
+        return ()
+    facts = _facts_of_call(node)
+    return _anything(node).writes if facts is None else tuple(_written(node, facts))
 
 
 def draws(func: Any) -> bool:
@@ -153,6 +164,13 @@ class _Facts:
 @functools.cache
 def _facts_of_method(name: str) -> _Facts:
     return _described(name, _overloads(_operator_named(name)), None)
+
+
+def _facts_of_call(node: torch.fx.Node) -> _Facts | None:
+    """What is known of the target of a call; None for a module, which may do anything."""
+    if node.op == "call_module":
+        return None
+    return _facts_of_method(node.target) if node.op == "call_method" else _facts(node.target)
 
 
 def _facts(target: Any) -> _Facts | None:
@@ -250,7 +268,7 @@ def _marked(schema: Any, name: str) -> Iterator[tuple[int, str]]:
 def written_by(node: torch.fx.Node) -> tuple[torch.fx.Node, ...]:
     """The nodes whose values a node may write to, also those in lists."""
     found: list[torch.fx.Node] = []
-    torch.fx.map_arg(effects_of(node).writes, found.append)
+    torch.fx.map_arg(writes_of(node), found.append)
     return tuple(found)
 
 

@@ -22,6 +22,10 @@ def fake_input(
         return mode.from_tensor(tensor, symbolic_context=dims, source=TorchName(path))
     if tensor_parts.is_traceable_wrapper_subclass(tensor) or _views_a_wrapper(tensor):
         return mode.from_tensor(tensor, static_shapes=True)
+    if dims is None and _stands_alone(tensor):
+        # its sizes are numbers, and no other tensor's come with them: there is nothing that torch
+        # might take for a symbol, and nothing of which to tell it that it is none
+        return mode.from_tensor(tensor, static_shapes=True, source=TorchName(path))
     context = dims if dims is not None else symbolic_shapes.static_context(tensor)
     # Without a name torch does not take the number in a tensor of no dimensions for an input
     # of the program: it comes from data, and nothing may be decided on it while tracing.
@@ -44,6 +48,13 @@ def _fake_grad(mode: Any, grad: torch.Tensor | None, path: str, context: Any) ->
         return None
     own = replace(context, view_base_context=symbolic_shapes.base_context(grad))
     return mode.from_tensor(grad, symbolic_context=own, source=TorchName(f"{path}.grad"))
+
+
+def _stands_alone(tensor: torch.Tensor) -> bool:
+    """Whether a tensor has sizes, views no other and has no gradient."""
+    if not tensor.dim() or not tensor.is_leaf or tensor_parts.is_view(tensor):
+        return False
+    return tensor.grad is None
 
 
 def _views_a_wrapper(tensor: torch.Tensor) -> bool:

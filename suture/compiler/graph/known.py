@@ -13,7 +13,7 @@ import torch
 import torch.fx
 
 from suture.compiler.graph.casts import refuse_cast
-from suture.compiler.graph.results import Results, Unknown, only_computes
+from suture.compiler.graph.results import Results, Unknown, Views, only_computes
 from suture.torch_private import fake_tensors, functorch_parts, operators
 
 _ITEM = operators.local_scalar
@@ -29,7 +29,7 @@ def watched_mode(**options: Any) -> Any:
     mode = fake_tensors.FakeTensorMode(**options)
     plain = mode.dispatch
     mode.read, mode.only_computed = False, None
-    results = Results()
+    results, views = Results(), Views()
 
     def compute(func: Any, args: Any, kwargs: Any) -> Any:
         return plain(func, (), args, kwargs)
@@ -40,18 +40,20 @@ def watched_mode(**options: Any) -> Any:
         fits = results.fits(func)
         if mode.only_computed is not False:
             mode.only_computed = fits or only_computes(func)
-        if not fits and not mode.in_kernel_invocation:
+        looks = bool(args) and type(args[0]) is fake_tensors.FakeTensor and views.fits(func)
+        if not (fits or looks or mode.in_kernel_invocation):
             refuse_cast(compute, func, args, kwargs or {})
-        if mode.in_kernel_invocation or not fits:
+        if mode.in_kernel_invocation or not (fits or looks):
             return plain(func, types, args, kwargs or {})
+        known = views if looks else results
         try:
-            key = results.key(func, args, kwargs or {})
+            key = known.key(func, args, kwargs or {})
         except Unknown:
             return plain(func, types, args, kwargs or {})
-        value = results.find(mode, key)
+        value = views.find_in(mode, key, args[0]) if looks else results.find(mode, key)
         if value is None:
             value = plain(func, types, args, kwargs or {})
-            results.remember(key, (args, kwargs), value)
+            known.remember(key, (args, kwargs), value)
         return value
 
     mode.dispatch = dispatch

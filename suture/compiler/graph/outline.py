@@ -2,8 +2,9 @@
 
 A pass over a finished graph, for backends that compile `invoke_subgraph` once however often it is
 called. Nothing of the trace changes: where a call is not outlined, its nodes stay as they are. A
-call is outlined if no program can tell: its nodes write to nothing, draw no random numbers, switch
-no mode, and what they give is tensors with memory of their own.
+call is outlined if no program can tell: its nodes write to nothing, switch no mode, draw random
+numbers only where each call still has its own (`draws`), and what they give is tensors with memory
+of their own.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ import torch
 import torch.fx
 
 from suture.compiler.graph.contractions import is_contraction
-from suture.compiler.graph.effects_of import draws_nothing, effects_of, written_by
+from suture.compiler.graph.draws import draws, told_apart
+from suture.compiler.graph.effects_of import effects_of, is_declared, written_by
 from suture.compiler.graph.signatures import Body, Differs, body_of
 from suture.compiler.graph.spans import Span, Stretch, stretches
-from suture.torch_private import operators, tensor_parts
+from suture.torch_private import bodies, operators, tensor_parts
 
 _FEWEST_CALLS = 4  # of a body that nobody has marked
 _FEWEST_NODES = 8
@@ -49,18 +51,23 @@ class _Group:
         """How many nodes the backend is spared."""
         return (len(self.bodies) - 1) * len(self.bodies[0].nodes)
 
+    def draws(self) -> bool:
+        """Whether a call may draw random numbers."""
+        return any(map(draws, self.bodies[0].nodes))
+
     @property
     def marked(self) -> bool:
         return self.stretches[0].span.marked
 
 
 def outlined(
-    module: torch.fx.GraphModule, spans: dict[torch.fx.Node, Span], unasked: bool
+    module: torch.fx.GraphModule, spans: dict[torch.fx.Node, Span], unasked: bool, drawing: bool
 ) -> tuple[torch.fx.GraphModule, list[Repeated]] | None:
     """A copy of the graph in which calls that are the same are calls of one body; None if there
-    are none. `unasked`: also those that the program has not marked."""
+    are none. `unasked`: also those that the program has not marked. `drawing`: also those that draw
+    random numbers."""
     nodes = list(module.graph.nodes)
-    chosen = _chosen(nodes, spans, unasked)
+    chosen = _chosen(nodes, spans, unasked, drawing)
     if not chosen:
         return None
     reports = [
@@ -79,14 +86,14 @@ def copied(module: torch.fx.GraphModule) -> torch.fx.GraphModule:
 
 
 def _chosen(
-    nodes: list[torch.fx.Node], spans: dict[torch.fx.Node, Span], unasked: bool
+    nodes: list[torch.fx.Node], spans: dict[torch.fx.Node, Span], unasked: bool, drawing: bool
 ) -> list[_Group]:
     """The groups to outline, none within another: marked ones first, then those that save most."""
     candidates = _candidates(nodes, spans, unasked)
     if not candidates:
         return []
     written = _written(nodes)
-    groups = [g for same in candidates for g in _groups(same, nodes, written)]
+    groups = [g for same in candidates for g in _groups(same, nodes, written, drawing)]
     groups.sort(key=lambda g: (not g.marked, -g.saved()))
     taken: set[int] = set()
     chosen = []
@@ -114,14 +121,16 @@ def _fewest(stretch: Stretch) -> int:
     return 2 if stretch.span.marked else _FEWEST_CALLS
 
 
-def _groups(same: list[Stretch], nodes: list[torch.fx.Node], written: set[int]) -> list[_Group]:
+def _groups(
+    same: list[Stretch], nodes: list[torch.fx.Node], written: set[int], drawing: bool
+) -> list[_Group]:
     """Those of the calls that are the same in all."""
     found: dict[Any, _Group] = {}
     for stretch in same:
         own = nodes[stretch.first : stretch.last + 1]
         if not stretch.span.marked and not any(map(is_contraction, own)):
             continue  # a norm, an activation: worth less than its fusion with what is around it
-        if not all(map(_may_be_outlined, own)):
+        if not all(_may_be_outlined(node, drawing) for node in own):
             continue
         try:
             body = body_of(own)
@@ -132,11 +141,24 @@ def _groups(same: list[Stretch], nodes: list[torch.fx.Node], written: set[int]) 
         group = found.setdefault(body.key, _Group())
         group.stretches.append(stretch)
         group.bodies.append(body)
-    return [g for g in found.values() if len(g.bodies) >= _fewest(g.stretches[0])]
+    groups = map(_with_draws_of_their_own, found.values())
+    return [g for g in groups if g.bodies and len(g.bodies) >= _fewest(g.stretches[0])]
 
 
-def _may_be_outlined(node: torch.fx.Node) -> bool:
-    """Whether a node computes something from what it is given, and does nothing else."""
+def _with_draws_of_their_own(group: _Group) -> _Group:
+    """Those calls of which no pass takes two for one, if they draw."""
+    if not group.draws():
+        return group
+    apart = told_apart(group.bodies)
+    return _Group(
+        [one for one, own in zip(group.stretches, apart) if own],
+        [one for one, own in zip(group.bodies, apart) if own],
+    )
+
+
+def _may_be_outlined(node: torch.fx.Node, drawing: bool) -> bool:
+    """Whether a node computes something from what it is given, and does nothing else; if `drawing`,
+    it may draw random numbers as an operator of torch does."""
     if node.op not in ("call_function", "call_method") or "unbacked_bindings" in node.meta:
         return False
     if isinstance(node.target, operators.HigherOrderOperator):
@@ -144,7 +166,7 @@ def _may_be_outlined(node: torch.fx.Node) -> bool:
     effects = effects_of(node)
     if effects.writes or effects.acts:
         return False
-    return not effects.draws or draws_nothing(node)
+    return not draws(node) or (drawing and not is_declared(node))
 
 
 def _written(nodes: list[torch.fx.Node]) -> set[int]:
@@ -185,7 +207,8 @@ def _rewritten(
     starts: dict[torch.fx.Node, Callable[[], None]] = {}
     for number, group in enumerate(chosen):
         name = f"layer_{number}"
-        setattr(holder, name, group.bodies[0].as_module())
+        layer = group.bodies[0].as_module(group.draws())
+        setattr(holder, name, bodies.writes_nothing(layer))
         for body in group.bodies:
             starts[body.nodes[0]] = _caller(graph, name, body, new)
     inside = {node for group in chosen for body in group.bodies for node in body.nodes}

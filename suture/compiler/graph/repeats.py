@@ -14,7 +14,7 @@ import torch
 import torch.fx
 
 from suture.compiler.graph.builder import GraphBuilder, tree_leaves
-from suture.compiler.graph.effects_of import effects_of
+from suture.compiler.graph.effects_of import effects_of, writes_of
 from suture.compiler.graph.index_bounds import is_in_range
 from suture.torch_private import operators
 
@@ -64,7 +64,7 @@ def is_safe_after(last: torch.fx.Node) -> bool:
 
 def writes_after(last: torch.fx.Node) -> bool:
     """Whether some operation behind `last` writes to a tensor."""
-    return any(effects_of(node).writes for node in _after(last))
+    return any(writes_of(node) for node in _after(last))
 
 
 def _after(last: torch.fx.Node) -> Iterator[torch.fx.Node]:

@@ -1,11 +1,12 @@
 """Results of operations on fake tensors, known by the operation and what its arguments are.
 
 torch remembers them too, under a key that says more than is needed while no size is a symbol, and
-that takes longer to make than most results. What is remembered here is new tensors alone: of
-operators that write to nothing, share no memory and look at no data. Their dtype, sizes, strides
-and device follow from those of the arguments.
+that takes longer to make than most results. What is remembered here is new tensors: of operators
+that write to nothing, share no memory and look at no data. Their dtype, sizes, strides and device
+follow from those of the arguments. So do those of views, with the place where they begin in the
+memory of the first argument (`Views`).
 
-They are remembered twice: of operators, as torch dispatches them (`Results`), and of whole calls
+Tensors are remembered twice: of operators, as torch dispatches them (`Results`), and of whole calls
 of functions in C (`Calls`), which spares the way down to the operators. A call is remembered where
 no derivative is recorded and no mode of torch stands between the call and its operators.
 """
@@ -81,6 +82,44 @@ class Results:
         self._known[key] = (size, stride, value.dtype, value.fake_device)
 
 
+class Views(Results):
+    """What operators gave that look at the memory of their first argument in another way. Autograd
+    and version counters know of a view above the operator, however it is made."""
+
+    def fits(self, func: Any) -> bool:
+        found = self._fit.get(func)
+        if found is None:
+            found = self._fit[func] = _is_view_operator(func)
+        return found
+
+    def key(self, func: Any, args: Any, kwargs: Any) -> Any:
+        # a view of a tensor that was made outside of inference mode was made outside of it too
+        if torch.is_inference_mode_enabled() or args[0].is_inference():
+            raise Unknown
+        return super().key(func, args, kwargs)
+
+    def find_in(self, mode: Any, key: Any, of: torch.Tensor) -> Any:
+        """A view of `of` like the one that was remembered; None if there is none."""
+        known = self._known.get(key)
+        if known is None:
+            return None
+        size, stride, offset, dtype, device = known
+        made = torch.empty_strided(size, stride, dtype=dtype, device="meta")
+        made.set_(of.untyped_storage(), offset, size, stride)
+        return fake_tensors.FakeTensor(mode, made, device)
+
+    def remember(self, key: Any, args: Any, value: Any) -> None:
+        """Remember a view, if it is a tensor that `find_in` can make again."""
+        of = args[0][0]
+        if type(value) is not fake_tensors.FakeTensor or value is of or value.constant is not None:
+            return
+        size, stride, offset = tuple(value.shape), value.stride(), value.storage_offset()
+        if any(type(n) is not int for n in (*size, *stride, offset)) or not _is_plain(value):
+            return
+        if tensor_parts.storage_key(value) == tensor_parts.storage_key(of):
+            self._known[key] = (size, stride, offset, value.dtype, value.fake_device)
+
+
 class Calls(Results):
     """What calls of torch's functions and of tensors' methods gave in one trace."""
 
@@ -145,6 +184,22 @@ def _fits(func: Any) -> bool:
         return False
     returns = operators.schema_of(func).returns
     return len(returns) == 1 and str(returns[0].type) == "Tensor" and not returns[0].alias_info
+
+
+def _is_view_operator(func: Any) -> bool:
+    """Whether an operator gives one tensor, which is part of its first argument: not any part of
+    the memory, of which the argument may have more here and less there."""
+    if (
+        not only_computes(func)
+        or func.namespace != "aten"
+        or func is torch.ops.aten.as_strided.default
+    ):
+        return False
+    schema = operators.schema_of(func)
+    if len(schema.returns) != 1 or str(schema.returns[0].type) != "Tensor":
+        return False
+    aliased = [i for i, argument in enumerate(schema.arguments) if argument.alias_info is not None]
+    return aliased == [0] and schema.returns[0].alias_info is not None
 
 
 def _described(value: Any) -> Any:

@@ -26,8 +26,9 @@ class Body:
     outputs: list[torch.fx.Node]
     key: Any
 
-    def as_module(self) -> torch.fx.GraphModule:
-        """The function as a graph module, which gives a tuple."""
+    def as_module(self, draws: bool) -> torch.fx.GraphModule:
+        """The function as a graph module, which gives a tuple. `draws`: it draws random numbers;
+        its nodes stay what they are, since the order of draws depends on what operators draw."""
         graph = torch.fx.Graph(tracer_cls=None)
         new: dict[torch.fx.Node, torch.fx.Node] = {}
         for i, node in enumerate(self.inputs):
@@ -38,7 +39,9 @@ class Body:
             new[node] = graph.node_copy(node, new.__getitem__)
         graph.output(tuple(new[node] for node in self.outputs))
         module = torch.fx.GraphModule(torch.nn.Module(), graph, "Layer")
-        return module if torch.is_grad_enabled() else self._as_traced_outside(module)
+        if draws or torch.is_grad_enabled():
+            return module
+        return self._as_traced_outside(module)
 
     def _as_traced_outside(self, module: torch.fx.GraphModule) -> torch.fx.GraphModule:
         """The function in the operators that its nodes would be outside of a body.

@@ -31,7 +31,8 @@ def with_shared_layers(
     that is not asked for or could be seen. `module` stays as it was."""
     if not backend.shares_layers() or not _is_plain(builder):
         return module
-    made = outlined(module, builder.spans, config.repeated_layers == "auto")
+    unasked = config.repeated_layers == "auto"
+    made = outlined(module, builder.spans, unasked, backend.shares_layers_that_draw())
     if made is None:
         return module
     shared, repeated = made

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from suture.compiler.graph import GraphBuilder
 from suture.compiler.graph.known import make_known, watched_mode
-from suture.compiler.graph.results import Calls, Results
+from suture.compiler.graph.results import Calls, Results, Views
 from suture.torch_private.tensor_parts import storage_key
 from tests.harness import check
 
@@ -94,6 +94,93 @@ def test_what_shares_memory_is_asked_of_torch(one):
     with mode:
         made = [one(x), one(x)]
     assert [storage_key(m) for m in made] == [storage_key(x)] * 2
+
+
+# ---- views
+
+
+@pytest.fixture
+def views(monkeypatch):
+    """How many views were remembered ones."""
+    seen = []
+    find = Views.find_in
+
+    def counted(self, mode, key, of):
+        found = find(self, mode, key, of)
+        seen.append(found is not None)
+        return found
+
+    monkeypatch.setattr(Views, "find_in", counted)
+    return seen
+
+
+VIEWS = {
+    "view": lambda x: x.view(-1),
+    "of another dtype": lambda x: x.view(torch.int32),
+    "transposed": lambda x: x.t(),
+    "expanded": lambda x: x.expand(2, 4, 4),
+    "detached": lambda x: x.detach(),
+    "slice": lambda x: x[1:, ::2],
+    "row": lambda x: x[2],
+    "permuted": lambda x: x[None].permute(2, 0, 1),
+    "diagonal": lambda x: x.diagonal(),
+    "unfolded": lambda x: x.unfold(0, 2, 1),
+    "empty": lambda x: x[4:],
+    "view of a view": lambda x: x[1:].t().unsqueeze(0)[..., 1:],
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize("grad", [False, True])
+def test_a_remembered_view_is_like_the_first(name, grad, views):
+    mode = watched_mode(allow_non_fake_inputs=False)
+    real = torch.randn(4, 4, requires_grad=grad)
+    one, other = mode.from_tensor(real), mode.from_tensor(torch.randn(4, 4, requires_grad=grad))
+    with mode:
+        made = [VIEWS[name](one), VIEWS[name](one), VIEWS[name](other)]
+    assert facts(made[0]) == facts(made[1]) == facts(made[2])
+    expected = VIEWS[name](real)
+    for fake in made:
+        assert (fake.shape, fake.stride()) == (expected.shape, expected.stride())
+        assert fake.storage_offset() == expected.storage_offset()
+        assert fake.requires_grad == expected.requires_grad
+    assert any(views)
+    assert [storage_key(m) for m in made] == [storage_key(x) for x in (one, one, other)]
+    assert [m._base is x for m, x in zip(made, (one, one, other))] == [
+        expected._base is not None and expected._base is real
+    ] * 3
+
+
+def test_writing_to_a_remembered_view_is_writing_to_its_base(views):
+    mode = watched_mode(allow_non_fake_inputs=False)
+    x = mode.from_tensor(torch.randn(4, 4))
+    with mode:
+        x.t()
+        before = x._version
+        x.t().add_(1)
+    assert any(views) and x._version == before + 1
+
+
+def test_views_in_inference_mode_are_of_the_mode_of_their_base(views):
+    mode = watched_mode(allow_non_fake_inputs=False)
+    x = mode.from_tensor(torch.randn(4, 4))
+    with torch.inference_mode(), mode:
+        own = x + 1
+        made = [x.t(), x.t(), own.t(), own.t()]
+    assert [m.is_inference() for m in made] == [False, False, True, True]
+    with mode:
+        assert own.t().is_inference() and own.t().is_inference() and not x.t().is_inference()
+
+
+def test_a_view_of_any_memory_is_asked_of_torch(views):
+    mode = watched_mode(allow_non_fake_inputs=False)
+    x = mode.from_tensor(torch.randn(8)[:2])
+    with mode:
+        made = [x.as_strided((4,), (1,)), x.as_strided((4,), (1,))]
+    assert [m.shape for m in made] == [(4,), (4,)] and views == []
+
+
+# ---- what counts
 
 
 def test_arguments_that_are_equal_and_not_the_same_are_told_apart(hits):
