@@ -17,6 +17,7 @@ from suture.backends.backward import expect
 from suture.backends.barriers import cut_at_barriers
 from suture.backends.buckets import bucketed
 from suture.backends.configure import Backend
+from suture.backends.own_results import copies_of_inputs, is_written_later, with_own_results
 from suture.backends.parts import Written
 from suture.backends.record import count_ops
 from suture.backends.small import small
@@ -24,7 +25,7 @@ from suture.backends.views import split_views
 from suture.backends.ways import choose
 from suture.errors import BackendFailed
 from suture.inference_mode import switch
-from suture.runtime.callers import Situation, Wrapped
+from suture.runtime.callers import Before, Situation, Wrapped
 from suture.torch_private import MissingName, aot_training, bodies, compilers, cuda_graphs
 
 
@@ -83,6 +84,11 @@ def compile_graph(
         expect(compile_id, point)
     if static:
         compilers.mark_static_inputs(gm, static, compile_id)
+    copies = copies_of_inputs(gm) if backend.name == "inductor" else {}
+    if copies and is_written_later(gm, copies):
+        as_it_is = Wrapped(gm.forward)
+        as_it_is.description = "plain: writes to what a result is a copy of"
+        return Before(as_it_is, split.behind, split.inputs) if split else as_it_is
     began = perf_counter()
     failure = ""
     try:
@@ -113,6 +119,9 @@ def compile_graph(
         situation = Situation.now(compiled, inputs)
         if cut is not None:  # one of its parts alone may have been heard of
             return Wrapped(situation.wrapped)
+        if copies:
+            looked_at = Wrapped(with_own_results(situation.wrapped, copies))
+            return Before(looked_at, split.behind, split.inputs) if split else looked_at
         told, optimizes = _tell(point, ops), backend.optimizes()
         return choose(situation, heard, plain, tuple(fakes or inputs), told, optimizes, split)
     except MissingName:

@@ -286,7 +286,7 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
         return None
     began = time.perf_counter()
     try:
-        with capture.graph.compiling(), sizes_from_zero(plan.from_zero):
+        with unlogged_failures(), capture.graph.compiling(), sizes_from_zero(plan.from_zero):
             compiled = (_as_it_is if as_it_is else backends.compile_graph)(
                 unit.options.backend,
                 given,

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 import torch.fx
 
+from suture.torch_private import fake_tensors
 from suture.torch_private.table import Topic, is_missing
 
 NAMES = Topic(
@@ -22,5 +23,8 @@ def taken_apart(module: torch.fx.GraphModule, values: Sequence[Any]) -> torch.fx
     """A graph on fake tensors in the operators that AOTAutograd sees when it traces the graph
     itself, under the modes of the moment."""
     make_fx = NAMES.get("make_fx")
-    made: torch.fx.GraphModule = module if is_missing(make_fx) else make_fx(module)(*values)
+    if is_missing(make_fx):
+        return module
+    with fake_tensors.enable_python_dispatcher():  # as AOTAutograd has it
+        made: torch.fx.GraphModule = make_fx(module)(*values)
     return made

@@ -1,0 +1,135 @@
+"""Results with memory of their own that are copies of an input which the graph writes to.
+
+Inductor takes a copy of what it is about to write for needless, and then writes in place: the
+result of `cache[0] = x; return cache.clone()` is the cache itself, and changes with it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.fx
+
+from suture.torch_private import tensor_parts
+
+
+def with_own_results(compiled: Callable[..., Any], copies: dict[int, bool]) -> Callable[..., Any]:
+    """A compiled graph, with those of the results at `copies` copied that lie in the memory of an
+    input."""
+
+    def run(*inputs: Any) -> Any:
+        results = list(compiled(*inputs))
+        memory = {_address(one) for one in inputs if type(one) in _PLAIN}
+        for i, follows in copies.items():
+            if _address(results[i]) in memory:
+                given = results[i] if follows else results[i].detach()
+                results[i] = given.clone()
+            memory.add(_address(results[i]))
+        return results
+
+    return run
+
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def _address(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+def copies_of_inputs(module: torch.fx.GraphModule) -> dict[int, bool]:
+    """The results that have memory of their own, though they may be no more than a copy of an input
+    that the graph writes to, or of what another result is a copy of: their places, and whether
+    autograd follows them."""
+    graph = module.graph
+    written = {_memory(at) for node in graph.nodes for at in _written(node)} - {None}
+    given = {_memory(node) for node in graph.nodes if node.op == "placeholder"}
+    made = _copies(module, given)
+    of = Counter(source for _, source in made.values())
+    return {
+        i: bool(_value(node).requires_grad)
+        for i, (node, source) in made.items()
+        if of[source] > 1 or _memory(source) in written & given
+    }
+
+
+def is_written_later(module: torch.fx.GraphModule, copies: dict[int, bool]) -> bool:
+    """Whether the graph goes on writing to what one of the results is a copy of. The result cannot
+    be put right behind the graph then."""
+    order = {node: at for at, node in enumerate(module.graph.nodes)}
+    writes = [(at, _memory(one)) for node, at in order.items() for one in _written(node)]
+    return any(
+        at > order[node] and memory == _memory(source)
+        for i, (node, source) in _copies(module, set()).items()
+        if i in copies
+        for at, memory in writes
+    )
+
+
+def _copies(module: torch.fx.GraphModule, given: set[Any]) -> dict[int, tuple[Any, Any]]:
+    """The results, by place, that an operation makes of one tensor, which may do nothing but copy
+    it: with memory of their own, that is not among `given`. Each with that tensor."""
+    output = next((node for node in module.graph.nodes if node.op == "output"), None)
+    if output is None or not isinstance(output.args[0], (list, tuple)):
+        return {}
+    found = {}
+    for i, node in enumerate(output.args[0]):
+        if not isinstance(node, torch.fx.Node) or not _may_copy(node):
+            continue
+        tensors = [a for a in node.all_input_nodes if _memory(a) is not None]
+        if len(tensors) == 1 and _memory(node) not in (None, _memory(tensors[0]), *given):
+            found[i] = (node, tensors[0])
+    return found
+
+
+# What Inductor may leave out: copies, and what does nothing with a certain number.
+_COPIES = frozenset({
+    "clone", "contiguous", "to", "copy", "cat", "concat", "repeat", "tile", "positive", "float",
+    "double", "half", "bfloat16", "type", "type_as",
+})  # fmt: skip
+_NOTHING_WITH = {"add": 0, "sub": 0, "mul": 1, "div": 1, "truediv": 1, "pow": 1}
+
+
+def _may_copy(node: torch.fx.Node) -> bool:
+    name = _name(node)
+    if name in _COPIES:
+        return True
+    number = _NOTHING_WITH.get(name.removeprefix("__").removesuffix("__"))
+    numbers = [a for a in (*node.args, *node.kwargs.values()) if isinstance(a, (int, float))]
+    return number is not None and number in numbers
+
+
+def _name(node: torch.fx.Node) -> str:
+    target = node.target
+    return target if isinstance(target, str) else str(getattr(target, "__name__", ""))
+
+
+def _written(node: torch.fx.Node) -> list[torch.fx.Node]:
+    """What an operation writes to, by its name: its first argument, or all tensors of that."""
+    name = _name(node)
+    if node.op not in ("call_function", "call_method") or not node.args:
+        return []
+    if not (name.endswith("_") or name in ("setitem", "__setitem__") or name in _IN_PLACE):
+        return []
+    first = node.args[0]
+    listed = first if isinstance(first, (list, tuple)) else [first]
+    return [one for one in listed if isinstance(one, torch.fx.Node)]
+
+
+_IN_PLACE = frozenset(f"i{name}" for name in (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift",
+    "rshift", "matmul",
+))  # fmt: skip
+
+
+def _value(node: torch.fx.Node) -> Any:
+    return node.meta.get("example_value", node.meta.get("val"))
+
+
+def _memory(node: torch.fx.Node) -> Any:
+    value = _value(node)
+    plain = isinstance(value, torch.Tensor) and value.layout is torch.strided
+    return tensor_parts.storage_key(value) if plain else None
