@@ -195,11 +195,17 @@ def versions() -> dict[str, str]:
 def _sources(report: Report) -> dict[str, list[str]]:
     """The lines of the user's own files that the report speaks of; those of libraries where there
     are no others. What cannot be read is left out."""
-    files = list(dict.fromkeys(file for file, _ in sorted(report.reached())))
-    own = _readable([file for file in files if not is_library(file)])
-    return own or _readable(files)
+    last = dict(sorted(report.reached()))  # of each file the last line
+    own = _readable({file: line for file, line in last.items() if not is_library(file)})
+    return own or _readable(last)
 
 
-def _readable(files: list[str]) -> dict[str, list[str]]:
-    found = {file: linecache.getlines(file) for file in files}
-    return {file: [line.rstrip("\r\n") for line in lines] for file, lines in found.items() if lines}
+def _readable(last: dict[str, int]) -> dict[str, list[str]]:
+    """The lines of these files. A text that ends before a line that is spoken of is another one:
+    since Python 3.13 that of `python -c` stands for all code that was made of strings."""
+    found = {file: linecache.getlines(file) for file in last}
+    return {
+        file: [line.rstrip("\r\n") for line in lines]
+        for file, lines in found.items()
+        if len(lines) >= last[file] and lines
+    }
