@@ -154,6 +154,8 @@ class Side:
 @pytest.fixture
 def patched(monkeypatch):
     before = GenerationTracker.generation
+    # once a program has marked a step, marks count instead
+    monkeypatch.setattr(trees.MarkStepBox, "mark_step_counter", 0)
     # dicts by node: kept as they are, and no input is asked for
     monkeypatch.setattr(trees, "check_for_mutation", lambda *_: None)
     if hasattr(trees.CUDAGraphTreeManager, "_update_non_cudagraph_managed_mutation"):

@@ -190,8 +190,10 @@ def fix(trace: Trace, source: Source, value: object) -> None:
 
 def _is_told_of_its_end(value: object) -> bool:
     """Whether the program can tell when an object goes: its guard must not keep it then."""
-    if isinstance(value, (type, types.FunctionType, types.ModuleType)):
+    if issubclass(type(value), (type, types.FunctionType, types.ModuleType)):
         return False  # those stay as long as the program that names them
+    if issubclass(type(value), torch.Tensor):
+        return False  # torch itself has weak references to those that were traced
     return weakref.getweakrefcount(value) > 0 or (
         hasattr(type(value), "__del__") and hasattr(type(value), "__weakref__")
     )
