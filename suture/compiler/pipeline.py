@@ -34,7 +34,12 @@ from suture.compiler.misses import answer as misses
 from suture.compiler.misses import compare_eager, keep, limits
 from suture.compiler.misses import install as installing
 from suture.compiler.misses.answer import tell_watched
-from suture.compiler.misses.faults import missing, out_of_room, run_around_faults
+from suture.compiler.misses.faults import (
+    missing,
+    out_of_room,
+    run_around_faults,
+    tell_interpreted,
+)
 from suture.compiler.misses.history import history_of
 from suture.compiler.misses.later import compiled_later, may_wait
 from suture.compiler.misses.layers import may_take_views_outside, with_shared_layers
@@ -43,7 +48,7 @@ from suture.compiler.misses.reasons import explain_miss
 from suture.compiler.objects import MadeByPython
 from suture.compiler.outside.namespaces import looks_at_locals
 from suture.compiler.plan import Plan, Retry
-from suture.runtime import Chain, slot_names, torch_state, where
+from suture.runtime import Chain, location, slot_names, torch_state, where
 from suture.runtime.guards import finish
 from suture.runtime.points import PointData, Variant
 from suture.runtime.uncompiled import INTERPRET, THIS_CALL_PLAINLY, Uncompiled
@@ -99,7 +104,7 @@ def compile_point(
     except (errors.SutureError, KeyboardInterrupt, SystemExit):
         raise
     except RecursionError as error:
-        out_of_room(data, point, error)  # the program will come to the end of the stack by itself
+        out_of_room(point, error)  # the program will come to the end of the stack by itself
         return INTERPRET
     except MissingName as error:
         missing(data, point, error)
@@ -413,22 +418,19 @@ def without_refused(
 
 def _unsettled(miss: Miss, reason: str, tries: int) -> Uncompiled:
     """The limit on tries is reached: the point is interpreted from now on."""
-    function, file, line = where(miss.data.chain)
+    function = where(miss.data.chain)[0]
     limit = Break(internal.RETRY_LIMIT, function=function, count=str(tries), reason=reason)
-    location = events.Where(function, file, line or 0)
-    events.emit(events.Interpreted(location, str(limit), limit.number, point=miss.point.name))
+    tell_interpreted(miss.point, limit)
     miss.data.given_up = True
     if miss.unit.options.fullgraph:
-        raise messages.unsupported(limit, (location,))
+        raise messages.unsupported(limit, (location(miss.data.chain),))
     return INTERPRET
 
 
 def _runs_in_a_frame(miss: Miss) -> Uncompiled:
     """A function that reads the variables of frames, its own too, needs one that has them."""
-    function, file, line = where(miss.data.chain)
-    reason = Break(python.FRAME_ACCESS, call=f"{function}()")
-    location = events.Where(function, file, line or 0)
-    events.emit(events.Interpreted(location, str(reason), reason.number, point=miss.point.name))
+    function = where(miss.data.chain)[0]
+    tell_interpreted(miss.point, Break(python.FRAME_ACCESS, call=f"{function}()"))
     miss.data.given_up = True
     return INTERPRET
 
@@ -437,10 +439,7 @@ def _left_to_python(miss: Miss) -> Uncompiled:
     """Plain Python that takes long: it runs as it is, now and later."""
     assert miss.trace is not None
     assert miss.trace.progress.limit_reached is not None
-    function, file, line = where(miss.data.chain)
-    reason = miss.trace.progress.limit_reached
-    location = events.Where(function, file, line or 0)
-    events.emit(events.Interpreted(location, str(reason), reason.number, point=miss.point.name))
+    tell_interpreted(miss.point, miss.trace.progress.limit_reached)
     note_in_vain(miss.data, miss.state)
     return THIS_CALL_PLAINLY
 
@@ -472,11 +471,10 @@ def _tell_repro(path: str) -> None:
 
 def _fault(data: PointData, point: Any, error: Exception) -> None:
     """Something unforeseen: the frame runs in the interpreter, and the fault is reported."""
-    function, file, line = where(data.chain)
+    _, file, line = where(data.chain)
     text = f"{type(error).__name__}: {error}"
     reason = Break(internal.INTERNAL_FAULT, error=text, phase="compile", where=f"{file}:{line}")
-    location = events.Where(function, file, line or 0)
-    events.emit(events.Interpreted(location, str(reason), reason.number, point=point.name))
+    tell_interpreted(point, reason)
     if config.strict:
         raise errors.InternalError(str(reason)) from error
     _log.warning("%s", reason, exc_info=error)

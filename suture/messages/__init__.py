@@ -20,7 +20,7 @@ from suture.messages.log import TELLER
 from suture.messages.source import expression, receiver
 from suture.messages.texts import break_text
 from suture.messages.watch import Watch, watcher
-from suture.runtime import where
+from suture.runtime import location
 
 _log = logging.getLogger("suture.breaks")
 
@@ -73,8 +73,7 @@ def stack_of(frames: list[Any], inside: list[Any]) -> tuple[events.Where, ...]:
 
 def point_location(data: Any) -> events.Where:
     """Where a point is."""
-    function, file, line = where(data.chain)
-    return events.Where(function, file, line or 0)
+    return location(data.chain)
 
 
 def traced(point: Any, data: Any, capture: Capture, watch: Watch | None) -> None:

@@ -11,6 +11,7 @@ import builtins
 from dataclasses import dataclass
 from types import CodeType
 
+from suture import events
 from suture.bytecode import decode
 
 
@@ -107,11 +108,17 @@ def slot_names(chain: Chain) -> list[str]:
 _TAKEN = frozenset({"graph", "held", "exc", "UNBOUND", *dir(builtins)})
 
 
-def where(chain: Chain) -> tuple[str, str, int | None]:
+def where(chain: Chain) -> tuple[str, str, int]:
     """(function, file, line) of the innermost frame. An instruction that the compiler notes no line
-    for, such as the jump at the end of a loop, has that of the one before it."""
+    for, such as the jump at the end of a loop, has that of the one before it; one at the start of
+    a function, such as that which copies variables of a closure, has the function's own."""
     spec = chain[0]
     code = decode(spec.code)
     at = min(spec.index, len(code.instructions) - 1)
-    line = next((n for i in range(at, -1, -1) if (n := code.line(i))), None)
+    line = next((n for i in range(at, -1, -1) if (n := code.line(i))), spec.code.co_firstlineno)
     return spec.code.co_qualname, spec.code.co_filename, line
+
+
+def location(chain: Chain) -> events.Where:
+    """Where the innermost frame is, as events have it."""
+    return events.Where(*where(chain))

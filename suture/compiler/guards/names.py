@@ -77,7 +77,7 @@ def location_of(chain: Chain, owner: type | None) -> Where:
     code = getattr(inspect.unwrap(forward), "__code__", None) if forward is not None else None
     if code is not None:
         function, file, line = code.co_qualname, code.co_filename, code.co_firstlineno
-    return Where(function, file, line or 0)
+    return Where(function, file, line)
 
 
 def _word(spec: FrameSpec, name: str) -> str:

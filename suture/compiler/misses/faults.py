@@ -14,7 +14,7 @@ from suture.compiler.capture import Capture
 from suture.compiler.core import Trace
 from suture.compiler.interpreter.run import run_region
 from suture.compiler.plan import Retry, Stop
-from suture.runtime import where
+from suture.runtime import location
 from suture.runtime.points import PointData
 from suture.torch_private import MissingName
 
@@ -47,20 +47,21 @@ def _is_unforeseen(trace: Trace, error: Exception) -> bool:
     return not own and trace.region.plan.stop is None and bool(trace.progress.step and trace.frames)
 
 
-def out_of_room(data: PointData, point: Any, error: RecursionError) -> None:
+def tell_interpreted(point: Any, reason: Break) -> None:
+    """Say that the frames of a point go on in the interpreter, and why."""
+    at = location(point.data.chain)
+    events.emit(events.Interpreted(at, str(reason), reason.number, point=point.name))
+
+
+def out_of_room(point: Any, error: RecursionError) -> None:
     """The stack is nearly full: say so, if there is room for that."""
     with contextlib.suppress(RecursionError):
-        function, file, line = where(data.chain)
-        reason = Break(calls.TRACING_OUT_OF_ROOM, error=type(error).__name__)
-        location = events.Where(function, file, line or 0)
-        events.emit(events.Interpreted(location, str(reason), reason.number, point=point.name))
+        tell_interpreted(point, Break(calls.TRACING_OUT_OF_ROOM, error=type(error).__name__))
 
 
 def missing(data: PointData, point: Any, error: MissingName) -> None:
     """Compiling itself needs a part of torch that is gone: the frame runs in the interpreter."""
-    function, file, line = where(data.chain)
     reason = Break(internal.MISSING_NAME, name=error.path)
-    location = events.Where(function, file, line or 0)
-    events.emit(events.Interpreted(location, str(reason), point=point.name))
+    tell_interpreted(point, reason)
     _log.warning("%s", reason)
     data.given_up = True
