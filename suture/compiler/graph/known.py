@@ -7,6 +7,7 @@ is decided by a number that comes from it, the buffers above are guarded to hold
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -14,7 +15,7 @@ import torch.fx
 
 from suture.compiler.graph.casts import refuse_cast
 from suture.compiler.graph.results import Results, Unknown, Views, only_computes
-from suture.torch_private import fake_tensors, functorch_parts, operators
+from suture.torch_private import fake_tensors, functorch_parts, operators, tensor_parts
 
 _ITEM = operators.local_scalar
 
@@ -44,6 +45,8 @@ def watched_mode(**options: Any) -> Any:
         if not (fits or looks or mode.in_kernel_invocation):
             refuse_cast(compute, func, args, kwargs or {})
         if mode.in_kernel_invocation or not (fits or looks):
+            if _written_lists(func):
+                return _write_lists(mode, plain, func, types, args, kwargs or {})
             return plain(func, types, args, kwargs or {})
         known = views if looks else results
         try:
@@ -58,6 +61,41 @@ def watched_mode(**options: Any) -> Any:
 
     mode.dispatch = dispatch
     return mode
+
+
+@functools.lru_cache
+def _written_lists(func: Any) -> tuple[tuple[int, str], ...]:
+    """(place, name) of each list of tensors that an operator writes to."""
+    schema = getattr(func, "_schema", None)
+    return tuple(
+        (place, argument.name)
+        for place, argument in enumerate(schema.arguments if schema is not None else ())
+        if argument.alias_info is not None
+        and argument.alias_info.is_write
+        and isinstance(argument.type, torch.ListType)
+    )
+
+
+def _write_lists(mode: Any, plain: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    """An operator that writes to the tensors of lists, as torch does it for tensors that are
+    arguments themselves: they have a new version afterwards, and their numbers are not known any
+    more. Where it knows the numbers of all arguments torch computes with them instead."""
+    written = [
+        fake
+        for place, name in _written_lists(func)
+        for fake in (args[place] if place < len(args) else kwargs.get(name, ()))
+    ]
+    given = tensor_parts.pytree.tree_leaves((args, kwargs))
+    if any(v.constant is None for v in given if isinstance(v, fake_tensors.FakeTensor)):
+        for fake in written:
+            if fake.constant is not None:
+                mode.fake_tensor_converter.invalidate_constant_aliases(fake.constant)
+    versions = [tensor_parts.version_of(fake) for fake in written]
+    out = plain(func, types, args, kwargs)
+    for fake, version in zip(written, versions):
+        if not fake.is_inference() and tensor_parts.version_of(fake) == version:
+            torch.autograd.graph.increment_version(fake)
+    return out
 
 
 def may_be_known(tensor: torch.Tensor) -> bool:

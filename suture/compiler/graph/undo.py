@@ -8,7 +8,7 @@ import torch
 import torch.fx
 
 from suture.compiler.graph.builder import GraphBuilder, GraphInput, was_written
-from suture.compiler.graph.effects_of import effects_of
+from suture.compiler.graph.effects_of import written_by
 
 _MOST = 1 << 20  # bytes that are worth a copy in every call
 
@@ -59,6 +59,6 @@ def _written_directly(graph: Any) -> set[Any]:
     return {
         written
         for node in graph.nodes
-        for written in effects_of(node).writes
-        if isinstance(written, torch.fx.Node) and written.op == "placeholder"
+        for written in written_by(node)
+        if written.op == "placeholder"
     }

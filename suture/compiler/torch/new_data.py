@@ -17,7 +17,7 @@ import torch.fx
 from suture.breaks import Break
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
-from suture.compiler.graph.effects_of import effects_of
+from suture.compiler.graph.effects_of import written_by
 from suture.compiler.objects import Tensor
 from suture.compiler.objects.tensor_parameter import RenewedTensor
 from suture.compiler.torch.subclasses import PLAIN
@@ -54,13 +54,13 @@ class _Unwritten:
     def is_seen(self) -> bool:
         node = self.node.next
         while node.op != "root":
-            if any(self._shows(written) for written in effects_of(node).writes):
+            if any(self._shows(written) for written in written_by(node)):
                 return True
             node = node.next
         return False
 
-    def _shows(self, written: Any) -> bool:
-        value = written.meta.get("example_value") if isinstance(written, torch.fx.Node) else None
+    def _shows(self, written: torch.fx.Node) -> bool:
+        value = written.meta.get("example_value")
         plain = isinstance(value, torch.Tensor) and value.requires_grad
         return plain and tensor_parts.storage_key(value) == self.storage
 
