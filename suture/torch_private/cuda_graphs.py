@@ -27,8 +27,8 @@ _LOOKS = 3  # calls after which nobody looks again for what was recorded
 
 @contextmanager
 def short_replays(wanted: bool) -> Iterator[None]:
-    """While this is entered, graphs that Inductor compiles in this thread for inference and wraps
-    for CUDA graphs are replayed the short way."""
+    """While this is entered, graphs that Inductor compiles in this thread and wraps for CUDA graphs
+    are replayed the short way."""
     if not wanted:
         yield
         return
@@ -40,8 +40,7 @@ def short_replays(wanted: bool) -> Iterator[None]:
     @functools.wraps(original)
     def cudagraphify(*args: Any, **kwargs: Any) -> Any:
         run = original(*args, **kwargs)
-        here = threading.get_ident() == thread
-        return replaying(run) if here and kwargs.get("is_inference") else run
+        return replaying(run) if threading.get_ident() == thread else run
 
     compile_fx.cudagraphify = cudagraphify
     try:
@@ -122,7 +121,11 @@ def _held(fn: Any) -> dict[str, Any]:
 
 
 def _short(run: Run, recorded: _Recorded) -> Run:
-    from torch._inductor.cudagraph_trees import CheckInvariantStatus, ExecutionState
+    from torch._inductor.cudagraph_trees import (
+        CheckInvariantStatus,
+        CompilationMode,
+        ExecutionState,
+    )
 
     manager, function, aligned = recorded
     replayed = CheckInvariantStatus.SUCCESS
@@ -131,6 +134,8 @@ def _short(run: Run, recorded: _Recorded) -> Run:
     if skipped is None:
         skipped = manager.non_cudagraph_managed_mutation_hint
     mode, compile_id = manager.id_to_mode[function], manager.id_to_compile_id[function]
+    # What a forward graph computed is needed until a backward graph ran; inference changes nothing.
+    pending = {CompilationMode.FORWARD: True, CompilationMode.BACKWARD: False}.get(mode)
 
     def short(inputs: list[Any]) -> Any:
         if manager.path_state not in ready or manager.graph is None:
@@ -148,7 +153,10 @@ def _short(run: Run, recorded: _Recorded) -> Run:
             for child in (manager.roots if node is None else node.children)[function]:
                 if child.check_invariants(inputs)[0] is replayed:
                     manager.mode, manager.compile_id = mode, compile_id
-                    return manager.execute_node(child, inputs)
+                    out = manager.execute_node(child, inputs)
+                    if pending is not None:
+                        manager.running_forwards_with_pending_backwards = pending
+                    return out
             if node is None or function not in manager.roots:
                 return run(inputs)
             manager.try_end_curr_execution()  # what ran last is over, if its results are not needed

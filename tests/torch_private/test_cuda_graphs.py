@@ -106,10 +106,14 @@ def new_manager(log: list[Any]) -> Any:
     return manager
 
 
-class Side:
-    """Three graphs of one manager. `short`: replayed the short way."""
+INFERENCE = ("inference",) * 3
+TRAINING = ("forward", "backward", "inference")
 
-    def __init__(self, patched: Any, short: bool) -> None:
+
+class Side:
+    """Three graphs of one manager, of these kinds. `short`: replayed the short way."""
+
+    def __init__(self, patched: Any, short: bool, kinds: tuple[str, ...] = INFERENCE) -> None:
         self.log: list[Any] = []
         self.manager = manager = new_manager(self.log)
         container = SimpleNamespace(
@@ -117,14 +121,14 @@ class Side:
         )
         patched.setattr(trees, "get_container", lambda index: container)
         self.graphs = []
-        for name in "abc":
+        for name, kind in zip("abc", kinds):
             run = compile_fx.cudagraphify(
                 lambda inputs, name=name: self.log.append(("as it is", name, _numbers(inputs))),
                 (),
                 device_index=0,
                 stack_traces=[],
-                is_backward=False,
-                is_inference=True,
+                is_backward=kind == "backward",
+                is_inference=kind == "inference",
             )
             self.graphs.append(cuda_graphs.replaying(run) if short else run)
         for graph in self.graphs:
@@ -148,7 +152,8 @@ class Side:
             made = f"{type(error).__name__}: {error}"
         here = manager.current_node
         where = None if here is None else here.id.id
-        return made, where, manager.path_state, manager.current_gen, manager.mode
+        pending = manager.running_forwards_with_pending_backwards
+        return made, where, manager.path_state, manager.current_gen, manager.mode, pending
 
 
 @pytest.fixture
@@ -171,10 +176,11 @@ def _not_written(self: Any, function: Any, inputs: Any) -> None:
     known[self._get_node_id()].setdefault(function, False)
 
 
+@pytest.mark.parametrize("kinds", [INFERENCE, TRAINING], ids=["inference", "training"])
 @pytest.mark.parametrize("seed", range(40))
-def test_the_same_is_recorded_replayed_and_left(patched, seed):
+def test_the_same_is_recorded_replayed_and_left(patched, seed, kinds):
     draw = random.Random(seed)
-    plain, short = Side(patched, False), Side(patched, True)
+    plain, short = Side(patched, False, kinds), Side(patched, True, kinds)
     for _ in range(120):
         if draw.random() < 0.4:
             GenerationTracker.generation += 1
@@ -190,18 +196,20 @@ def test_the_same_is_recorded_replayed_and_left(patched, seed):
     assert any(event[0] == "replayed" for event in plain.log)
 
 
-def test_the_short_way_is_taken(patched, monkeypatch):
+@pytest.mark.parametrize("kinds", [INFERENCE, TRAINING], ids=["inference", "training"])
+def test_the_short_way_is_taken(patched, monkeypatch, kinds):
     """Not the long one: the tree's own way in is not called again."""
-    side = Side(patched, True)
+    side = Side(patched, True, kinds)
     for _ in range(4):
         GenerationTracker.generation += 1
-        side.graphs[0]([torch.tensor(0)])
+        for graph in side.graphs[:2]:
+            graph([torch.tensor(0)])
     side.log.clear()
     monkeypatch.setattr(trees.CUDAGraphTreeManager, "_run", None)
     for _ in range(3):
         GenerationTracker.generation += 1
-        assert side.graphs[0]([torch.tensor(0)]) == [0]
-    assert [event[0] for event in side.log if event[0] == "replayed"] == ["replayed"] * 3
+        assert [graph([torch.tensor(0)]) for graph in side.graphs[:2]] == [[0], [1]]
+    assert [event[0] for event in side.log if event[0] == "replayed"] == ["replayed"] * 6
 
 
 def test_inputs_that_are_not_aligned_go_the_long_way(patched):
