@@ -229,13 +229,14 @@ def drop(point: Any, variant: Variant) -> bool:
 
 
 def _forget_with(obj: Any, point: Any, variant: Variant) -> None:
-    """Drop the variant when `obj` is freed, so that it keeps nothing of it alive."""
-    ref = weakref.ref(point)
+    """Drop the variant when `obj` is freed, so that it keeps nothing of it alive. Until then `obj`
+    keeps nothing of the variant alive either: it may have been dropped with another object."""
+    ref, own = weakref.ref(point), weakref.ref(variant)
 
     def forget() -> None:
-        at = ref()
-        if at is not None and not drop(at, variant):
-            took(at.data.fallbacks, variant)
+        at, dropped = ref(), own()
+        if at is not None and dropped is not None and not drop(at, dropped):
+            took(at.data.fallbacks, dropped)
 
     weakref.finalize(obj, forget).atexit = False
 
