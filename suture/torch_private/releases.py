@@ -48,6 +48,12 @@ def forgets_factors() -> bool:
     return release() < (2, 15)
 
 
+def asks_for_groups() -> bool:
+    """Whether an optimizer asks for the dtype of each group of tensors, which torch leaves out
+    while compiling: Adafactor did before 2.13."""
+    return release() < (2, 13)
+
+
 def warn_if_untried() -> None:
     """One warning where this torch is none that suture was tried on."""
     if not was_tried():

@@ -17,7 +17,7 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Dict, List, Tensor, TensorMethod, Tuple
-from suture.torch_private import operators
+from suture.torch_private import operators, releases
 
 
 def _factors(trace: Trace, given: Any) -> list[Any] | None:
@@ -123,6 +123,15 @@ def _group_tensors(trace: Trace, target: Any, args: list[Value], kwargs: dict[st
     return Dict(entries)
 
 
+def _groups_as_eager(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """Groups of tensors for an optimizer, where "all in one, of no dtype" will not do."""
+    grouping = abstract.wrap(trace, operators.tensor_groups, None)
+    groups: Value = abstract.call(trace, grouping, args, kwargs)
+    return groups
+
+
+if releases.asks_for_groups():
+    handles(operators.optimizer_groups)(_groups_as_eager)
 for _fused in (
     operators.fused_adam,
     operators.fused_adamw,
