@@ -137,8 +137,8 @@ class LayersShared(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunPlainly(Event):
-    """A graph's operations are run one by one: its first call found that faster, or the function
-    has spent enough on small graphs. `reason` has the times."""
+    """A graph's operations are run one by one: its first call found that faster, the function has
+    spent enough on small graphs, or the graph runs once. `reason` says which, with the times."""
 
     ops: int
     reason: str

@@ -37,6 +37,10 @@ class Backend:
         """Whether it makes other code of a graph than its operations."""
         return self.name not in _RUN_PLAINLY
 
+    def takes_long(self) -> bool:
+        """Whether compiling a graph takes far longer than running its operations once."""
+        return isinstance(self.compiler, Inductor)
+
     def shares_layers(self) -> bool:
         """Whether it compiles `invoke_subgraph` once for all its calls, gradients included. Others
         run it as an operation, and its backward works below AOTAutograd only."""

@@ -80,6 +80,7 @@ class Capture:
     steps        instructions traced
     general      it fits states for which other variants were made
     initializes  it came to a call that makes modules what they are
+    first_step   it makes the state of an optimizer: it hardly runs a second time
     inlined      code objects of the calls that were traced through
     """
 
@@ -98,6 +99,7 @@ class Capture:
     steps: int
     general: bool
     initializes: bool
+    first_step: bool
     inlined: frozenset[CodeType]
 
     def drop_tracebacks(self) -> None:

@@ -348,7 +348,7 @@ class Outside:
 
     __slots__ = (
         "abstract_answers", "cells", "fixed", "general", "inner_sources", "known", "loose",
-        "picked", "pins", "setting", "type_lookups",
+        "optimizers", "picked", "pins", "setting", "type_lookups",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -358,6 +358,7 @@ class Outside:
         self.fixed: set[int] = set()
         self.loose: set[int] = set()
         self.general: dict[int, Source] = {}  # arguments that are modules
+        self.optimizers: set[int] = set()  # ids of the sources of those that are fixed
         self.cells: dict[int, tuple[Any, Any]] = {}
         self.type_lookups: dict[Any, Any] = {}
         self.inner_sources: dict[int, Source] = {}  # of tensors that wrapper subclasses hold

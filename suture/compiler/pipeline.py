@@ -26,14 +26,14 @@ from suture.compiler.graph import (
     sizes_from_zero,
 )
 from suture.compiler.graph.fake_failures import unlogged_failures
-from suture.compiler.graph.hooked import hooks_one_of_several
-from suture.compiler.graph.shared_memory import guard_own_memory, writes_part_of_shared
+from suture.compiler.graph.shared_memory import guard_own_memory
 from suture.compiler.graph.talking import written_in_parts
 from suture.compiler.interpreter.run import is_overworked, new_trace
 from suture.compiler.misses import answer as misses
 from suture.compiler.misses import compare_eager, keep, limits
 from suture.compiler.misses import install as installing
 from suture.compiler.misses.answer import tell_watched
+from suture.compiler.misses.as_it_is import is_small_and_behind_a_break, runs_as_it_is
 from suture.compiler.misses.faults import (
     missing,
     out_of_room,
@@ -59,7 +59,6 @@ from suture.torch_private.torchdynamo import hide
 
 rooms.load()
 _log = logging.getLogger("suture.compiler.pipeline")
-_SMALL = 24  # operations of a graph
 
 
 @dataclass(slots=True)
@@ -273,11 +272,8 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Any) -> Ret
     static = [i for i, entry in enumerate(emitted.inputs) if keeps_address(entry)]
     if unit.options.backend.optimizes():
         guard_beginnings(capture.guards, emitted.inputs)
-    small = _is_small_and_behind_a_break(miss, capture)
-    as_it_is = plan.uncompiled or (small and _over_small_graph_time(miss, capture))
-    as_it_is = as_it_is or writes_part_of_shared(capture.graph)
-    reason = getattr(capture.exit, "reason", None)
-    as_it_is = as_it_is or hooks_one_of_several(reason, module)
+    small = is_small_and_behind_a_break(unit, miss.data, capture)
+    as_it_is = runs_as_it_is(unit, point, plan, capture, module, small)
     if not as_it_is and unit.options.backend.optimizes():
         guard_own_memory(capture.guards, capture.graph)
     given = module
@@ -352,24 +348,6 @@ def _in_background(miss: Miss, emitted: Any, given: Any, static: list[int], fake
     )
     raises = miss.unit.options.fullgraph or config.raise_backend_errors or config.strict
     return compiled_later(module, compile, miss.point.name, raises)
-
-
-def _is_small_and_behind_a_break(miss: Miss, capture: Capture) -> bool:
-    """Whether such graphs may come again and again: one for each expert in a loop over experts,
-    say. A point at the start of a function has a limit of its own."""
-    entry = miss.data.chain[0].index == 0 and len(miss.data.chain) == 1
-    return not entry and capture.graph.ops <= _SMALL and not miss.unit.options.fullgraph
-
-
-def _over_small_graph_time(miss: Miss, capture: Capture) -> bool:
-    """Whether the backend has taken longer for small graphs of this function than their operations
-    are likely to: then they are run as they are."""
-    seconds = miss.unit.small_graph_time
-    if seconds <= config.small_graph_seconds:
-        return False
-    text = f"small graphs of this function took {seconds:.1f} s to compile (small_graph_seconds)"
-    events.emit(events.RunPlainly(capture.graph.ops, text, point=miss.point.name))
-    return True
 
 
 def _runs(compiled: Any) -> Any:

@@ -45,6 +45,7 @@ from suture.compiler.outside.tensor_free import tensor_free_frame, whole_substit
 from suture.compiler.plan import Plan, Retry, Stop
 from suture.compiler.torch.checks import refused_check
 from suture.compiler.torch.function_modes import begin_modes
+from suture.compiler.torch.optimizer_state import makes_optimizer_state
 from suture.compiler.torch.overrides import torch_functions_on
 from suture.compiler.torch.parameters import refused_copy
 from suture.compiler.torch.symbols import unbacked_decision
@@ -219,6 +220,7 @@ def _captured(trace: Trace, exit: Exit) -> Capture:
         steps=trace.progress.step,
         general=trace.region.as_loop,
         initializes=trace.region.initializes,
+        first_step=makes_optimizer_state(trace),
         inlined=frozenset(trace.region.inlined),
     )
 

@@ -1,6 +1,8 @@
 """Which objects are the same at every call, and which may be others of their kind.
 
-An object whose identity is guarded is *fixed*, and so is what hangs below it. A module that is an
+An object whose identity is guarded is *fixed*, and so is what hangs below it. Modules and
+optimizers are fixed wherever they come from, since a program has few of them and keeps them: their
+tensors are then held by the variant instead of being read at each call. A module that is an
 argument is *general*: what is read of it is guarded, and which one it is, is not, so that all
 layers of one class share a variant.
 """
@@ -39,6 +41,8 @@ from suture.compiler.objects.made_weakref import MadeReference
 from suture.compiler.objects.weakref import WeakReference
 from suture.runtime.predicates import has_callback, has_no_callback, not_none
 from suture.runtime.sources import Source
+
+_LONG_LIVED = (torch.nn.Module, torch.optim.Optimizer)
 
 # Accessors below an object guarded by identity that keep the source just as fixed.
 _FIXED = frozenset(
@@ -147,6 +151,11 @@ def is_fixed(trace: Trace, source: Source) -> bool:
     return False
 
 
+def is_long_lived(cls: type) -> bool:
+    """Whether objects of a class are guarded by identity also where nothing above them is."""
+    return issubclass(cls, _LONG_LIVED)
+
+
 def stays_same(trace: Trace, source: Source, value: object) -> bool:
     """Whether the object at a fixed source has been the same at every call. If not, what hangs
     below it is not fixed either."""
@@ -182,10 +191,20 @@ def owner_of(trace: Trace, source: Source) -> Source | None:
 @implements(abstract.fix)
 def fix(trace: Trace, source: Source, value: object) -> None:
     root = source.base is None or not is_fixed(trace, source.base) or source.base.kind == "const"
-    module = issubclass(type(value), torch.nn.Module)
-    kind = "weak" if (root if module else _is_told_of_its_end(value)) else "is"
+    lasting = is_long_lived(type(value))
+    kind = "weak" if (root if lasting else _is_told_of_its_end(value)) else "is"
     trace.guards.add(source, kind, value)
     trace.outside.fixed.add(id(source))
+    if issubclass(type(value), torch.optim.Optimizer):
+        trace.outside.optimizers.add(id(source))
+
+
+def is_of_optimizer(trace: Trace, source: Source) -> bool:
+    """Whether something is reached through an optimizer, which changes its numbers in each step."""
+    at: Source | None = source
+    while at is not None and id(at) not in trace.outside.optimizers:
+        at = at.base
+    return at is not None
 
 
 def _is_told_of_its_end(value: object) -> bool:

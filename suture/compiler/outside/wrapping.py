@@ -52,7 +52,7 @@ from suture.compiler.objects.sequence import MOST_GUARDED
 from suture.compiler.objects.weakref import WeakProxy, WeakReference, shows_target
 from suture.compiler.objects.wraps import NAMED_WRAPPERS, WRAPPERS, Wrap, wraps
 from suture.compiler.outside.growth import is_unstable
-from suture.compiler.outside.identity import is_general, stays_same
+from suture.compiler.outside.identity import is_general, is_long_lived, stays_same
 from suture.compiler.outside.inputs import wrap_number
 from suture.compiler.outside.namespaces import move_globals
 from suture.runtime.predicates import Equals, SameMembers, is_literal
@@ -403,7 +403,7 @@ def _object(trace: Trace, value: object, source: Source | None) -> Value:
         return Unknown(value, source)  # of a class that is defined anew in each call
     if hides_dict(cls):
         return opaque(trace, value, source)
-    if issubclass(cls, torch.nn.Module) or abstract.is_fixed(trace, source):
+    if is_long_lived(cls) or abstract.is_fixed(trace, source):
         if (
             source.kind != "const"
             and not is_general(trace, source, value)

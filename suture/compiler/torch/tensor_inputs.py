@@ -12,7 +12,7 @@ from suture.compiler.abstract import implements
 from suture.compiler.core import Trace
 from suture.compiler.graph.known import may_be_known
 from suture.compiler.objects import Tensor
-from suture.compiler.outside.identity import owner_of_parameter, stays_same
+from suture.compiler.outside.identity import is_of_optimizer, owner_of_parameter, stays_same
 from suture.compiler.outside.inputs import note_input, note_known, tensor_plan
 from suture.compiler.torch.array_memory import meets_written
 from suture.compiler.torch.subclasses import DISABLED, is_subclass, plain_example, plain_tensor
@@ -48,7 +48,8 @@ def wrap_tensor(trace: Trace, value: torch.Tensor, source: Source) -> Tensor:
     node = trace.graph.add_input(source, example, fake, static, convert, owner)
     made = Tensor(node, fake, source, type(value), value)
     note_input(trace, made, plan)
-    if (static or owner is not None) and may_be_known(value):
+    lasting = static and not is_of_optimizer(trace, source)
+    if (lasting or owner is not None) and may_be_known(value):
         note_known(trace, made, value)
     return made
 
