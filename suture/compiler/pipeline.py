@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from suture import backends, config, errors, events, messages, repro
+from suture import _core, backends, config, errors, events, messages, repro
 from suture.backends.interrupts import outside_imports
 from suture.breaks import Break, internal, python
 from suture.compiler import rooms
@@ -36,6 +36,7 @@ from suture.compiler.misses import install as installing
 from suture.compiler.misses.answer import tell_watched
 from suture.compiler.misses.faults import missing, out_of_room, run_around_faults
 from suture.compiler.misses.history import history_of
+from suture.compiler.misses.interpreted import interpret_from_now_on, report
 from suture.compiler.misses.later import compiled_later, may_wait
 from suture.compiler.misses.layers import may_take_views_outside, with_shared_layers
 from suture.compiler.misses.plain import meets_no_tensor, note_in_vain
@@ -99,13 +100,13 @@ def compile_point(
     except (errors.SutureError, KeyboardInterrupt, SystemExit):
         raise
     except RecursionError as error:
-        out_of_room(data, point, error)  # the program will come to the end of the stack by itself
+        out_of_room(point, error)  # the program will come to the end of the stack by itself
         return INTERPRET
     except MissingName as error:
-        missing(data, point, error)
+        missing(point, error)
         return INTERPRET
     except Exception as error:
-        _fault(data, point, error)
+        _fault(point, error)
         _write_repro(data, state, error)
         return INTERPRET
 
@@ -413,11 +414,9 @@ def without_refused(
 
 def _unsettled(miss: Miss, reason: str, tries: int) -> Uncompiled:
     """The limit on tries is reached: the point is interpreted from now on."""
-    function, file, line = where(miss.data.chain)
+    function = where(miss.data.chain)[0]
     limit = Break(internal.RETRY_LIMIT, function=function, count=str(tries), reason=reason)
-    location = events.Where(function, file, line or 0)
-    events.emit(events.Interpreted(location, str(limit), limit.number, point=miss.point.name))
-    miss.data.given_up = True
+    location = interpret_from_now_on(miss.point, limit)
     if miss.unit.options.fullgraph:
         raise messages.unsupported(limit, (location,))
     return INTERPRET
@@ -425,11 +424,8 @@ def _unsettled(miss: Miss, reason: str, tries: int) -> Uncompiled:
 
 def _runs_in_a_frame(miss: Miss) -> Uncompiled:
     """A function that reads the variables of frames, its own too, needs one that has them."""
-    function, file, line = where(miss.data.chain)
-    reason = Break(python.FRAME_ACCESS, call=f"{function}()")
-    location = events.Where(function, file, line or 0)
-    events.emit(events.Interpreted(location, str(reason), reason.number, point=miss.point.name))
-    miss.data.given_up = True
+    function = where(miss.data.chain)[0]
+    interpret_from_now_on(miss.point, Break(python.FRAME_ACCESS, call=f"{function}()"))
     return INTERPRET
 
 
@@ -437,10 +433,7 @@ def _left_to_python(miss: Miss) -> Uncompiled:
     """Plain Python that takes long: it runs as it is, now and later."""
     assert miss.trace is not None
     assert miss.trace.progress.limit_reached is not None
-    function, file, line = where(miss.data.chain)
-    reason = miss.trace.progress.limit_reached
-    location = events.Where(function, file, line or 0)
-    events.emit(events.Interpreted(location, str(reason), reason.number, point=miss.point.name))
+    report(miss.point, miss.trace.progress.limit_reached)
     note_in_vain(miss.data, miss.state)
     return THIS_CALL_PLAINLY
 
@@ -470,17 +463,16 @@ def _tell_repro(path: str) -> None:
         _log.warning("a script that shows the failure was written: %s", path)
 
 
-def _fault(data: PointData, point: Any, error: Exception) -> None:
+def _fault(point: _core.Point, error: Exception) -> None:
     """Something unforeseen: the frame runs in the interpreter, and the fault is reported."""
-    function, file, line = where(data.chain)
+    _, file, line = where(point.data.chain)
     text = f"{type(error).__name__}: {error}"
     reason = Break(internal.INTERNAL_FAULT, error=text, phase="compile", where=f"{file}:{line}")
-    location = events.Where(function, file, line or 0)
-    events.emit(events.Interpreted(location, str(reason), reason.number, point=point.name))
+    report(point, reason)
     if config.strict:
         raise errors.InternalError(str(reason)) from error
     _log.warning("%s", reason, exc_info=error)
-    data.given_up = True
+    point.data.given_up = True
 
 
 hide(answer.__code__)

@@ -14,13 +14,12 @@ from suture.breaks import Break, Kind, tensors
 from suture.breaks.registry import Status
 from suture.bytecode import CANONICAL
 from suture.compiler.capture import Capture, Interpret, Return, Run
-from suture.compiler.guards.names import slot_words, spoken
+from suture.compiler.guards.names import point_location, slot_words, spoken
 from suture.messages import graphs, guards, probe, texts, trace_file
 from suture.messages.log import TELLER
 from suture.messages.source import expression, receiver
 from suture.messages.texts import break_text
 from suture.messages.watch import Watch, watcher
-from suture.runtime import where
 
 _log = logging.getLogger("suture.breaks")
 
@@ -71,12 +70,6 @@ def stack_of(frames: list[Any], inside: list[Any]) -> tuple[events.Where, ...]:
     return tuple(location_of(code, index) for code, index in reversed(at))
 
 
-def point_location(data: Any) -> events.Where:
-    """Where a point is."""
-    function, file, line = where(data.chain)
-    return events.Where(function, file, line or 0)
-
-
 def traced(point: Any, data: Any, capture: Capture, watch: Watch | None) -> None:
     """A region was walked over."""
     if watch is None:
@@ -86,7 +79,7 @@ def traced(point: Any, data: Any, capture: Capture, watch: Watch | None) -> None
     way = ways.get(type(capture.exit), "raise" if raises else "interpret")
     events.emit(
         events.Traced(
-            point_location(data),
+            point_location(data.chain),
             capture.steps,
             tuple(watch.inlined),
             tuple(watch.lines),
@@ -184,7 +177,7 @@ def _tell(reason: Break, stack: tuple[events.Where, ...], outcome: str) -> None:
 
 def retried(point: Any, data: Any, reason: str, tries: int) -> None:
     """A region is traced again."""
-    events.emit(events.Retried(point_location(data), reason, tries, point=point.name))
+    events.emit(events.Retried(point_location(data.chain), reason, tries, point=point.name))
 
 
 def captured(point: Any, data: Any, capture: Capture, emitted: Any) -> None:
@@ -194,7 +187,7 @@ def captured(point: Any, data: Any, capture: Capture, emitted: Any) -> None:
     events.emit(
         events.Captured(
             point.name,
-            point_location(data),
+            point_location(data.chain),
             capture.graph.ops,
             len(emitted.inputs),
             sum(len(node.args[0]) for node in graph.nodes if node.op == "output"),
@@ -213,7 +206,7 @@ def installed(point: Any, data: Any, variant: Any, state: tuple[Any, ...]) -> No
     events.emit(
         events.Installed(
             f"{point.name}#{variant.number}",
-            point_location(data),
+            point_location(data.chain),
             guards.texts(variant.guards) if detailed else (),
             variant.source if detailed else "",
             guards.locations(variant.guards) if detailed else (),

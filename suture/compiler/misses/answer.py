@@ -6,9 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from suture import config, errors, events, stance, switches
+from suture import config, errors, stance, switches
 from suture.breaks import Break, contexts, internal, tensors
-from suture.compiler.misses import limits
+from suture.compiler.misses import interpreted, limits
 from suture.compiler.misses.history import history_of
 from suture.compiler.misses.plain import runner
 from suture.compiler.misses.reasons import explain_miss
@@ -94,20 +94,14 @@ def _is_plain(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) -
         return False
     if not data.called:
         data.called = True
-        _tell(point, Break(internal.NO_OPERATIONS, count=str(unit.empty_regions)))
+        interpreted.report(point, Break(internal.NO_OPERATIONS, count=str(unit.empty_regions)))
     return True
 
 
 def tell_watched(point: Any) -> None:
     """Say why nothing is compiled at the point while a mode sees each operation."""
     mode = type(thread_state.dispatch_stack_at(thread_state.dispatch_stack_length() - 1))
-    _tell(point, Break(contexts.MODE_AROUND, mode=mode.__name__))
-
-
-def _tell(point: Any, reason: Break) -> None:
-    function, file, line = where(point.data.chain)
-    location = events.Where(function, file, line or 0)
-    events.emit(events.Interpreted(location, str(reason), reason.number, point=point.name))
+    interpreted.report(point, Break(contexts.MODE_AROUND, mode=mode.__name__))
 
 
 def _may_compile(unit: Unit, data: PointData, state: tuple[Any, ...]) -> bool:
