@@ -7,6 +7,7 @@ changed objects back; bring torch's modes to their state at the exit; leave.
 from __future__ import annotations
 
 import functools
+import keyword
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +26,7 @@ from suture.compiler.emit.parameters import parameters_of
 from suture.compiler.emit.writer import Writer
 from suture.compiler.graph.talking import talks
 from suture.compiler.objects import MadeByPython
-from suture.runtime import VARIANT, AfterFailure, Chain, relocated, set_context, slot_names
+from suture.runtime import VARIANT, AfterFailure, Chain, relocated, set_context, slot_names, where
 from suture.runtime.checks import Watch
 from suture.runtime.interpret import hooks_on_saved
 from suture.runtime.parameters import PARAMETERS, Parameters
@@ -109,6 +110,16 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     made.watch, made.reached = leaving.watch, leaving.reached
     made.name, made.replaces, made.described = name, (caller.code.code, index), writer.described
     return made
+
+
+def variant_name(chain: Chain) -> str:
+    """A readable name for the variant: the function's, with the line if it starts elsewhere."""
+    name, _, line = where(chain)
+    letters = (c if c.isalnum() else "_" for c in name.rpartition(".")[2])
+    plain = "".join(letters).strip("_") or "region"
+    if not plain.isidentifier() or keyword.iskeyword(plain):
+        plain = f"region_{plain}"
+    return plain if chain[0].index == 0 and len(chain) == 1 else f"{plain}_at_{line}"
 
 
 def _write_effects(writer: Writer, capture: Capture) -> None:

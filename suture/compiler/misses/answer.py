@@ -15,16 +15,16 @@ from suture.compiler.misses.reasons import explain_miss
 from suture.runtime import call_plainly, must_raise, slot_names, torch_state, where
 from suture.runtime.leaving import Throwing
 from suture.runtime.points import PointData, Variant
-from suture.runtime.uncompiled import THIS_CALL_PLAINLY
+from suture.runtime.uncompiled import THIS_CALL_PLAINLY, Uncompiled
 from suture.runtime.unit import COMPILING, LOCK, Unit
 from suture.torch_private import thread_state
 from suture.torch_private.torchdynamo import hide
 
-Compile = Callable[[Unit, Any, PointData, tuple[Any, ...]], Any]
+Compile = Callable[[Unit, Any, tuple[Any, ...]], Variant | Uncompiled]
 
 
 def answer(unit: Unit, point: Any, state: tuple[Any, ...], compile: Compile) -> Any:
-    """What takes the state: a variant that `compile(unit, point, data, state)` gives, or what the
+    """What takes the state: a variant that `compile(unit, point, state)` gives, or what the
     interpreter does instead."""
     data = point.data
     plainly = runner(data, state)
@@ -51,7 +51,7 @@ def answer(unit: Unit, point: Any, state: tuple[Any, ...], compile: Compile) -> 
                 if limits.over_limit(unit, point, data, state):
                     return data.interpreting
                 _prepare(unit, data)
-                variant = compile(unit, point, data, state)
+                made = compile(unit, point, state)
         except errors.RaisedWhileCompiling as error:
             if data.chain[0].index:
                 return Throwing(data.chain, error.raised)
@@ -65,9 +65,9 @@ def answer(unit: Unit, point: Any, state: tuple[Any, ...], compile: Compile) -> 
             raise
         finally:
             COMPILING.on = False
-    if variant is THIS_CALL_PLAINLY and data.chain[0].index == 0:
+    if made is THIS_CALL_PLAINLY and data.chain[0].index == 0:
         return call_plainly
-    return variant.function if isinstance(variant, Variant) else data.interpreting
+    return made.function if isinstance(made, Variant) else data.interpreting
 
 
 def _prepare(unit: Unit, data: PointData) -> None:
