@@ -18,7 +18,6 @@ from suture.backends.barriers import cut_at_barriers
 from suture.backends.buckets import bucketed
 from suture.backends.configure import Backend
 from suture.backends.own_results import copies_of_inputs, is_written_later, with_own_results
-from suture.backends.parts import Written
 from suture.backends.record import count_ops
 from suture.backends.small import small
 from suture.backends.views import split_views
@@ -44,7 +43,7 @@ def compile_graph(
     point: str = "",
     fakes: Sequence[Any] = (),
     beside: bool = False,
-    written: Written | None = None,
+    may_cut: bool = False,
     views_outside: bool = False,
 ) -> Callable[..., Any]:
     """The callable that `backend` makes of `gm`: graph inputs in, tuple or list of outputs out.
@@ -58,8 +57,8 @@ def compile_graph(
     belongs to the backend afterwards. `beside`: the program runs in other threads meanwhile, so
     what belongs to the whole process is left alone, and the backward graph is compiled at once.
     `views_outside`: no mode changes in the graph, and its inputs are plain tensors, so views that
-    it ends with may be taken outside. `written` gives the nodes whose values a node may write to,
-    for graphs with barriers.
+    it ends with may be taken outside. `may_cut`: nothing but its operations speaks against
+    compiling a graph with barriers in parts.
 
     Raises BackendFailed, with the backend's exception as its cause; KeyboardInterrupt, MissingName
     and the like pass. A backend that declines the graph (torch's SkipFrame) gets it run as it is.
@@ -106,7 +105,7 @@ def compile_graph(
             cuda_graphs.short_replays(backend.name == "inductor" and backend.records_cuda_graphs()),
             compilers.listening(backend.optimizes() or kept) as heard,
         ):
-            cut = cut_at_barriers(backend, backend.name, gm, compile_id, written)
+            cut = cut_at_barriers(backend, backend.name, gm, compile_id, may_cut)
             parts = cut or bucketed(backend, compile_id)
             compiled = (parts or backend)(gm, list(inputs))
             if kept:

@@ -11,8 +11,8 @@ from suture.compiler.capture import Capture
 from suture.compiler.emit.writer import Writer
 from suture.compiler.graph import undoable
 from suture.compiler.graph.builder import tree_leaves
-from suture.compiler.graph.effects_of import effects_of
 from suture.compiler.objects import Tensor
+from suture.op_effects import effects_of
 from suture.runtime import Chain
 from suture.runtime.checks import AfterCheck, drawn, keep, put_back, set_drawn
 from suture.runtime.interpret import hooks_on_saved

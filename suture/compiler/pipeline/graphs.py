@@ -24,7 +24,7 @@ from suture.compiler.graph import (
 from suture.compiler.graph.fake_failures import unlogged_failures
 from suture.compiler.graph.hooked import hooks_one_of_several
 from suture.compiler.graph.shared_memory import guard_own_memory, writes_part_of_shared
-from suture.compiler.graph.talking import written_in_parts
+from suture.compiler.graph.talking import may_be_in_parts
 from suture.compiler.guards import shapes
 from suture.compiler.misses.later import compiled_later, may_wait
 from suture.compiler.misses.layers import may_take_views_outside, with_shared_layers
@@ -74,7 +74,7 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Emitted) ->
             compiled = _compile(miss, emitted, given, capture.graph.fake)(
                 aside=capture.graph.floats_aside(),
                 symbolic=bool(capture.number_sources),
-                written=written_in_parts(capture.graph) if cut else None,
+                may_cut=cut and may_be_in_parts(capture.graph),
                 views_outside=not cut and may_take_views_outside(backend, capture),
             )
     except errors.BackendFailed as failed:

@@ -21,7 +21,6 @@ from suture.compiler import abstract
 from suture.compiler.core import Mutable, Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.graph import OpFailed
-from suture.compiler.graph.effects_of import MAY_DRAW, declare
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.models import handles
 from suture.compiler.objects import Class, Constant, Tensor, Tuple
@@ -32,6 +31,7 @@ from suture.compiler.torch.overrides import is_custom, overloaded
 from suture.compiler.torch.replayed_functions import Plan, ReplayedFunction
 from suture.compiler.torch.subclasses import is_subclass
 from suture.compiler.torch.tensors import from_graph, op_failure
+from suture.op_effects import MAY_DRAW, declare
 from suture.torch_private import autograd_parts, thread_state
 
 _APPLY = torch.autograd.Function.__dict__["apply"]

@@ -20,6 +20,7 @@ from suture.compiler.graph.known import make_known
 from suture.compiler.graph.repeats import writes_after
 from suture.compiler.objects import Constant, List, Tensor
 from suture.compiler.torch.checks import expect_learned
+from suture.op_effects import operation_name
 
 _MOST = 64  # numbers of a mask
 
@@ -29,7 +30,7 @@ def mask_of(tensor: Any) -> torch.fx.Node | None:
     node = tensor.node if type(tensor) is Tensor and tensor.source is None else None
     if node is None or node.op not in ("call_function", "call_method"):
         return None
-    name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
+    name = operation_name(node)
     plain = name == "nonzero" and len(node.args) == 1 and not node.kwargs.get("as_tuple")
     mask = node.args[0] if plain else None
     value = mask.meta.get("example_value") if isinstance(mask, torch.fx.Node) else None
