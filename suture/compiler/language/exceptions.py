@@ -113,7 +113,7 @@ def do_raise(trace: Trace, frame: Frame, parts: list[Any]) -> None:
     """RAISE_VARARGS."""
     if not parts:
         handled = handled_now(trace)
-        if not _is_exception(handled):
+        if handled is None or not _is_exception(handled):
             if handled is None or isinstance(handled, Constant):
                 raise_(trace, RuntimeError, "No active exception to reraise")
             raise Break(objects.UNKNOWN_OBJECT, operation="re-raise", object="the exception")

@@ -231,10 +231,7 @@ def throw_into_generator(trace: Trace, gen: Generator, args: list[Any]) -> Value
 def wrap_frame_function(trace: Trace, lazy: Any, code: Code) -> Value:
     """The function of a frame in the state: its code is the point's, so nothing to guard."""
     source = lazy.source
-    if trace.region.entry_is_owned:
-        trace.outside.fixed.add(id(source))
-    else:
-        trace.guards.add(source.attr("__globals__"), "is", lazy.value.__globals__)
+    trace.guards.add(source.attr("__globals__"), "is", lazy.value.__globals__)
     made = Function(lazy.value, source)
     trace.outside.known[id(lazy.value)] = (lazy.value, made)
     return made
