@@ -20,6 +20,7 @@ from typing import Any
 import torch
 import torch.fx
 
+from suture.runtime.callers import Before, Caller
 from suture.torch_private.tensor_parts import storage_key
 
 _MANY = ("chunk", "split", "tensor_split", "unbind")  # give several views
@@ -65,6 +66,12 @@ def split_views(gm: torch.fx.GraphModule, derives: bool) -> Split | None:
     places = tuple(inputs.index(node) for node in wanted)
     behind = _behind([node for node in nodes if node in views], results, [*given, *wanted])
     return Split(_front(gm, given, views), behind, places)
+
+
+def with_views(front: Caller, split: Split | None) -> Caller:
+    """What gives the results of the whole graph, from what runs its front; `front` itself if the
+    graph was not split."""
+    return front if split is None else Before(front, split.behind, split.inputs)
 
 
 def _chain(result: torch.fx.Node, derives: bool) -> list[torch.fx.Node]:
