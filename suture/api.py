@@ -1,4 +1,4 @@
-"""compile(): from what a user hands in to something to call."""
+"""compile(): from a function, callable or module to a compiled one."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def compile(
 
 
 def _check(model: Any, fullgraph: Any, dynamic: Any, recompile_limit: Any) -> None:
-    """Refuse what cannot be meant, before anything is made."""
+    """Raise for arguments of the wrong type."""
     if not callable(model):
         raise TypeError(
             f"suture.compile takes a callable or an nn.Module, not {type(model).__name__};"
@@ -273,9 +273,9 @@ def _suspends(code: types.CodeType) -> bool:
 
 
 def _load() -> Any:
-    """The compiler's pipeline. It is imported as if nobody had called: without modes of the
-    program, which would see what modules do while they are imported, and without interrupts.
-    A thread that comes while another one imports it waits for that."""
+    """The compiler's pipeline. It is imported without the modes of the program, which would see
+    what modules do while they are imported, and without interrupts. A thread that comes while
+    another one imports it waits."""
     found = sys.modules.get(_PIPELINE)
     if found is None or getattr(found.__spec__, "_initializing", False):
         active = _core.set_hook_active(False)
@@ -306,26 +306,26 @@ class _Compiler:
     def explain(self, data: PointData, variant: Variant, state: tuple[Any, ...]) -> str:
         return str(_load().explain_miss(data, variant, state))
 
-    def hear(
+    def learn_from_rank(
         self, unit: Any, data: PointData, sizes: dict[str, list[int]], numbers: dict[str, Any]
     ) -> None:
-        _load().history_of(unit, data).hear(sizes, numbers)
+        _load().history_of(unit, data).learn_from_rank(sizes, numbers)
 
     def stored(self, unit: Any, point: Any, state: tuple[Any, ...]) -> Any:
         from suture.runtime.store.lookup import variant_for
 
         return variant_for(unit, point, state)
 
-    def tell_watched(self, point: Any) -> None:
+    def report_mode(self, point: Any) -> None:
         if _has_room():
-            _load().tell_watched(point)
+            _load().report_mode(point)
 
     def configure(self, backend: Any) -> Any:
         return backends.configure(backend)
 
 
 def _has_room() -> bool:
-    """Whether the stack has room for an import: one that fails half way cannot be made good."""
+    """Whether the stack has room for an import: one that fails half way cannot be repeated."""
     depth = 0
     frame: types.FrameType | None = sys._getframe()
     while frame is not None:
@@ -337,7 +337,7 @@ _ROOM = 300  # frames that importing the compiler takes, and more
 _COMPILER = _Compiler()
 environment.ALSO.append(rules.described_marks)
 hide(_Compiler.answer.__code__)
-hide(_Compiler.tell_watched.__code__)
+hide(_Compiler.report_mode.__code__)
 
 
 # ---- frames that start below compiled code

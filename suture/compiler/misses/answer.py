@@ -92,14 +92,14 @@ def _is_plain(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) -
     Python."""
     if unit.options.fullgraph or any(torch_state.holds_tensors(v) for v in state):
         return False
-    if not data.called:
-        data.called = True
+    if not data.no_operations_reported:
+        data.no_operations_reported = True
         interpreted.report(point, Break(internal.NO_OPERATIONS, count=str(unit.empty_regions)))
     return True
 
 
-def tell_watched(point: Any) -> None:
-    """Say why nothing is compiled at the point while a mode sees each operation."""
+def report_mode(point: Any) -> None:
+    """Report that nothing is compiled here while a TorchDispatchMode sees each operation."""
     mode = type(thread_state.dispatch_stack_at(thread_state.dispatch_stack_length() - 1))
     interpreted.report(point, Break(contexts.MODE_AROUND, mode=mode.__name__))
 

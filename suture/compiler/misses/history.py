@@ -221,8 +221,8 @@ class History:
             elif type(value) in (int, float):
                 self.dynamic_number(self._plan, f"L[{name!r}]", value)
 
-    def hear(self, sizes: dict[str, list[int]], numbers: dict[str, Any]) -> None:
-        """Another rank tells what it got, by path: what differs from it is a symbol here too."""
+    def learn_from_rank(self, sizes: dict[str, list[int]], numbers: dict[str, Any]) -> None:
+        """Note what another rank was called with, by path: what differs is a symbol here too."""
         if not _automatic(self._plan):
             return
         for path, told in sizes.items():

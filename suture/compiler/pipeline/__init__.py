@@ -18,7 +18,7 @@ from suture.compiler.interpreter.run import is_overworked, new_trace
 from suture.compiler.misses import answer as misses
 from suture.compiler.misses import compare_eager, keep, limits
 from suture.compiler.misses import install as installing
-from suture.compiler.misses.answer import tell_watched
+from suture.compiler.misses.answer import report_mode
 from suture.compiler.misses.faults import missing, out_of_room, run_around_faults
 from suture.compiler.misses.history import history_of
 from suture.compiler.misses.plain import meets_no_tensor
@@ -206,4 +206,4 @@ def _nowhere() -> None:
 
 
 hide(answer.__code__)
-__all__ = ["answer", "compile_point", "explain_miss", "history_of", "tell_watched"]
+__all__ = ["answer", "compile_point", "explain_miss", "history_of", "report_mode"]
