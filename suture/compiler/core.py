@@ -97,12 +97,12 @@ class Value:
     def delattr(self, trace: Trace, name: str) -> None:
         raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"delete {name}", object=self.describe())
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
         """Call the object; may leave a frame. None: its class says what a call does."""
         return None
 
     def call_method(
-        self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
+        self, trace: Trace, name: str, args: list[Value], kwargs: dict[str, Value]
     ) -> Value | None:
         """Call method `name`; may leave a frame. None: it is the `m_` method or the attribute of
         that name."""

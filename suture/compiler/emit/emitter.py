@@ -177,11 +177,15 @@ def _graph(
         args.append(f"*{PARAMETERS}({', '.join(writer.params[s.arg] for s in reader.owners)})")
     others = [entry for entry in inputs if entry.rank() == 2]
     apart = {entry.node for entry in others if entry.node in writer.made_inputs}
-    reads = InputReads(writer, [e.source for e in others if not (e.text or e.node in apart)])
+    late = [e for e in others if not (e.text or e.node in apart)]
+    reads = InputReads(writer, [e.source for e in late if e.source is not None])
     made: list[str] = []
     for entry in others:
-        early = entry.node in apart  # in front of the lines that may raise
-        text = entry.text or (read(writer, entry.source) if early else reads.read(entry.source))
+        early = entry.node in apart  # before the lines that may raise
+        text = entry.text
+        if not text:
+            assert entry.source is not None  # what is not computed is read
+            text = read(writer, entry.source) if early else reads.read(entry.source)
         if entry.convert is not None:
             text = f"{writer.constant(entry.convert, 'convert')}({text})"
         if early:

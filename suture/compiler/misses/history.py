@@ -14,7 +14,8 @@ import torch
 
 from suture import config
 from suture.bytecode import decode, iterator_slots
-from suture.compiler.plan import Plan, Position
+from suture.compiler.plan import Plan
+from suture.runtime.branches import Position
 from suture.runtime.chain import Chain, slot_names
 from suture.runtime.points import PointData
 from suture.runtime.sources import slot

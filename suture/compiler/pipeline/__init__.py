@@ -9,7 +9,7 @@ from typing import Any
 from suture import _core, config, errors, events, messages
 from suture.backends.interrupts import outside_imports
 from suture.compiler import rooms
-from suture.compiler.capture import Again, Capture, Interpret, Run, Yield
+from suture.compiler.capture import Capture, Exit, Run
 from suture.compiler.emit import Emitted, emit, variant_name
 from suture.compiler.graph import GraphBuilder
 from suture.compiler.graph.fake_failures import unlogged_failures
@@ -188,15 +188,13 @@ def install(miss: Miss, capture: Capture, emitted: Emitted) -> Variant:
 
 def report_break(miss: Miss, capture: Capture) -> None:
     """Report the break that the region ends with, if any; raises where breaks are errors."""
-    exit = capture.exit
-    reason = exit.reason if isinstance(exit, (Run, Interpret, Yield, Again)) else None
-    if reason is None or _is_next_turn(miss.data, exit):
-        return
-    messages.broke(miss.unit, miss.point, capture, reason)
+    reason = capture.reason
+    if reason is not None and not _is_next_iteration(miss.data, capture.exit):
+        messages.broke(miss.unit, miss.point, capture, reason)
 
 
-def _is_next_turn(data: PointData, exit: Any) -> bool:
-    """The next turn of a loop that broke before: part of that break, not one of its own."""
+def _is_next_iteration(data: PointData, exit: Exit) -> bool:
+    """The next iteration of a loop that broke before: part of that break, not one of its own."""
     started_elsewhere = data.chain[0].index > 0
     return started_elsewhere and isinstance(exit, Run) and exit.operation == "next"
 

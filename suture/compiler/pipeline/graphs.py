@@ -147,7 +147,7 @@ def _runs_uncompiled(
         plan.uncompiled
         or (small and _over_small_graph_time(miss, capture))
         or writes_part_of_shared(capture.graph)
-        or hooks_one_of_several(getattr(capture.exit, "reason", None), module)
+        or hooks_one_of_several(capture.reason, module)
     )
 
 
