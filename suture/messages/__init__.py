@@ -112,8 +112,7 @@ def broke(unit: Any, point: _core.Point, capture: Capture, reason: Break) -> Non
     )
     if raised:
         raise unsupported(reason, stack)
-    went_on = isinstance(exit, Run)
-    _tell(reason, stack, texts.WENT_ON if went_on else texts.INTERPRETED)
+    _tell(reason, stack, texts.CONTINUED if isinstance(exit, Run) else texts.INTERPRETED)
 
 
 def in_users_words(reason: Break, at: events.Where, slots: Mapping[str, str]) -> Break:
