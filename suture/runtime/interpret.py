@@ -1,4 +1,4 @@
-"""Going on in CPython's own interpreter: the way out that always works."""
+"""Continuing in CPython's own interpreter: the exit that always works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a variant does about the conditions that it expects: it looks, and goes back if need be."""
+"""How a variant checks the conditions that it expects, and what it undoes if one does not hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The end of a variant: return, or run one operation and jump, or go on in the interpreter."""
+"""The end of a variant: return, or run one operation and jump, or continue in the interpreter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a region ends: what the interpreter raises for it, and when a try is not the last."""
+"""How a region ends: what the interpreter raises for it, and when an attempt is not the last."""
 
 from __future__ import annotations
 
