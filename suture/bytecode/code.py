@@ -44,6 +44,13 @@ def pair(function: T, null: T) -> tuple[T, T]:
     return (null, function) if _python.NULL_FIRST else (function, null)
 
 
+def makes_generator(code: CodeType) -> bool:
+    """Whether a call makes a generator, a coroutine or an asynchronous generator."""
+    return bool(
+        code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR)
+    )
+
+
 class Code:
     """The canonical form of one code object.
 
@@ -75,10 +82,7 @@ class Code:
         walk.resolve()
         self.instructions: tuple[Instruction, ...] = tuple(walk.instructions)
         self._starts = walk.starts
-        self.is_generator = bool(
-            code.co_flags
-            & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR)
-        )
+        self.is_generator = makes_generator(code)
 
     def __repr__(self) -> str:
         return f"<Code {self.code.co_qualname}, {len(self.instructions)} instructions>"

@@ -103,7 +103,7 @@ class Options:
 
 
 class Compiler(Protocol):
-    """What a unit calls of the compiler, which the runtime does not import: `api` passes in an
+    """What a unit calls of the compiler, which the runtime does not import: `loading` has an
     object that loads the compiler at its first use."""
 
     def answer(self, unit: Any, point: Any, state: tuple[Any, ...]) -> Callable[..., Any]:
