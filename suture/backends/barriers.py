@@ -1,7 +1,7 @@
 """Graphs with barriers, compiled in parts.
 
-What the program does before a barrier must have happened when the other ranks go on, and what
-it does behind one must see what they did: in memory that processes share, in collectives of other
+What the program does before a barrier must have happened when the other ranks continue, and what
+it does after one must see what they did: in memory that processes share, in collectives of other
 groups. No backend keeps that inside of a graph. AOTAutograd writes to inputs at the end, and moves
 reads of them; tokens of effects order calls with each other, and with nothing else. So a graph is
 cut at each barrier: a part runs, Python calls the barrier, the next part runs.

@@ -58,8 +58,8 @@ def copies_of_inputs(module: torch.fx.GraphModule) -> dict[int, bool]:
 
 
 def is_written_later(module: torch.fx.GraphModule, copies: dict[int, bool]) -> bool:
-    """Whether the graph goes on writing to what one of the results is a copy of. The result cannot
-    be put right behind the graph then."""
+    """Whether the graph keeps writing to what one of the results is a copy of. The result cannot
+    be corrected after the graph then."""
     order = {node: at for at, node in enumerate(module.graph.nodes)}
     writes = [(at, _memory(one)) for node, at in order.items() for one in written_by(node)]
     return any(

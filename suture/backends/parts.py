@@ -42,9 +42,9 @@ _OVER_ALL = frozenset({
 
 @dataclass
 class Part:
-    """What runs up to a barrier. `takes` comes from before, `gives` is used behind. `again` are
+    """What runs up to a barrier. `takes` comes from before, `gives` is used after it. `again` are
     sizes of parts before, which are computed again; the modes that hold where it begins are
-    switched first (`modes_before`), and put back behind it."""
+    switched first (`modes_before`), and put back after it."""
 
     nodes: list[torch.fx.Node] = field(default_factory=list)
     takes: list[torch.fx.Node] = field(default_factory=list)

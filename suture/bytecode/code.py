@@ -98,7 +98,7 @@ class Code:
         return starts[offset]
 
     def entry_of(self, index: int) -> tuple[int, int]:
-        """The byte offset at which a frame is entered to go on at ``index``, and how many NULLs
+        """The byte offset at which a frame is entered to continue at ``index``, and how many NULLs
         have to be on top of its stack: where one original makes a value and pushes NULL, it would
         make the value again."""
         inst = self.instructions[index]
@@ -107,7 +107,7 @@ class Code:
         return inst.offset, 0
 
     def live(self, index: int) -> tuple[int, ...]:
-        """The slots needed to go on at ``index``, sorted. They may be unbound all the same."""
+        """The slots needed to continue at ``index``, sorted. They may be unbound all the same."""
         slots = self._live_tuples.get(index)
         if slots is None:
             mask = self._live[index]

@@ -73,7 +73,7 @@ def entry_chain(code: CodeType) -> Chain:
 
 
 def resumed_chain(code: CodeType, offset: int) -> Chain:
-    """The chain of a generator that is resumed behind the instruction at `offset`: the core hands
+    """The chain of a generator that is resumed after the instruction at `offset`: the core hands
     over all its slots, and the value sent on top of the stack."""
     decoded = decode(code)
     index = decoded.index_of(offset) + 1

@@ -135,7 +135,7 @@ class _Tree:
 
     def __init__(self) -> None:
         self.roots: list[_Node] = []
-        self.picked: list[_Node] = []  # roots too, behind those their list and index are below
+        self.picked: list[_Node] = []  # roots too, after those their list and index are below
         self._nodes: dict[int, _Node] = {}
         self._labels = itertools.count()
 

@@ -72,7 +72,7 @@ class PointData:
 
     @property
     def interpreting(self) -> Any:
-        """What takes a state and goes on in the interpreter. Where the trace found that the
+        """What takes a state and continues in the interpreter. Where the trace found that the
         program raises, strict mode makes sure that it does."""
         if self.raises and config.strict:
             return functools.partial(must_raise, self.chain)

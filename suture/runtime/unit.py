@@ -46,7 +46,7 @@ class Unit:
         self.points: dict[Any, Any] = {}
         self.overworked = 0  # regions that ended because tracing them took too much
         self.empty_regions = 0  # regions without an operation; -1 once there was one with some
-        self.small_graph_time = 0.0  # seconds, by the backend, behind breaks
+        self.small_graph_time = 0.0  # seconds, by the backend, for graphs after breaks
         self.called = False  # under a stance that does not compile the first call
         self.twins: dict[Any, Unit] = {}  # the same with other backends
         self.own: Unit | None = None  # whose twin this is
@@ -84,7 +84,7 @@ class Unit:
         return point
 
     def resumed(self, code: Any, offset: int) -> Any:
-        """The point of a generator that is resumed behind the instruction at `offset`."""
+        """The point of a generator that is resumed after the instruction at `offset`."""
         return None if id(code) in self.plain else self.point(resumed_chain(code, offset))
 
     def points_in(self, code: Any) -> list[Any]:

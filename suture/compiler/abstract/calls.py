@@ -95,7 +95,7 @@ def refused_method(
 
 @declared
 def tail_call(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """Call as the last act of an instruction: the result, or a frame to go on with."""
+    """Call as the last act of an instruction: the result, or a frame to continue with."""
 
 
 @declared

@@ -1,5 +1,5 @@
 """Objects with a finalizer that only a list from outside holds: where the region takes one out of
-it, the region ends, so that the object goes there and not behind all that the region does."""
+it, the region ends, so that the object is freed there and not after all that the region does."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_ITEMS = 1_000  # of a list, that are looked at
 def dropped_item(trace: Trace) -> Break | None:
     """Why the region ends here: the instruction has taken an object out of a list that held it.
     None if it has not. Whoever has it now: were the list written when the region ends, the object
-    would go before what the region writes behind it."""
+    would be freed before what the region writes after it."""
     finalized = trace.finalized
     if finalized.scanned < len(trace.effects.touched) or finalized.unread:
         _watch_changed_lists(trace)

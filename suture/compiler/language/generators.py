@@ -94,7 +94,7 @@ def resume(trace: Trace, gen: Generator, sent: Any, exc: Any) -> tuple[str, Any]
 
 def _throw_inside(trace: Trace, gen: Generator, frame: Frame, exc: Value) -> tuple[str, Any]:
     """An exception goes first to the generator that `yield from` waits for. Gives ("yield",
-    what it yields), ("return", None) if it returned and the frame goes on behind the `yield
+    what it yields), ("return", None) if it returned and the frame continues after the `yield
     from`, or ("raise", the exception to raise in this frame)."""
     send = _waiting_at(frame)
     slots = iterator_slots(send) if send is not None else 0

@@ -84,7 +84,7 @@ class ComparedVariant:
         wanted = _run_eagerly(state[0], copies)
         made = self.function(*state)
         if isinstance(made, (_core.Leave, _core.Jump)):
-            return made  # the graph raised: eager's own code goes on
+            return made  # the graph raised: eager's own code continues
         difference = self._difference(wanted, made, copies, state)
         self.results = []
         self.left -= 1

@@ -120,7 +120,7 @@ class History:
             self._received[path] = self._received.get(path, frozenset()) | sizes
 
     def is_run_as_loop(self, iterator: str) -> None:
-        """The point is behind the instruction that takes an element from the iterator at this
+        """The point is after the instruction that takes an element from the iterator at this
         path: the loop is not unrolled."""
         self._iterator_indices[iterator] = ""
 

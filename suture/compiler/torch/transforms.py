@@ -171,7 +171,7 @@ def _is_second_order_mapped(names: list[str]) -> bool:
     """Whether a vmap is around forward mode around reverse mode: on fake tensors torch fails
     there, and is not itself afterwards."""
     at = iter(names)
-    if "vmap" not in at:  # each test goes on behind what the one before found
+    if "vmap" not in at:  # each test starts after what the one before found
         return False
     forward = next((n for n in at if n in ("jvp", "jacfwd", "hessian")), None)
     return forward == "hessian" or any(n in ("grad", "vjp", "jacrev", "hessian") for n in at)
