@@ -44,7 +44,7 @@ def raise_(trace: Trace, kind: type[BaseException], *args: object) -> Any:
 
 
 @implements(abstract.raise_with)
-def raise_with(trace: Trace, kind: type[BaseException], args: list[Any]) -> Value:
+def raise_with(trace: Trace, kind: type[BaseException], args: list[Value]) -> Value:
     raise Raised(with_context(trace, Raise(kind, args)))
 
 

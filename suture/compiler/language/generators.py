@@ -211,7 +211,7 @@ def close_generator(trace: Trace, gen: Generator) -> Any:
 
 
 @implements(generator.throw_into_generator)
-def throw_into_generator(trace: Trace, gen: Generator, args: list[Any]) -> Value:
+def throw_into_generator(trace: Trace, gen: Generator, args: list[Value]) -> Value:
     given = args[1] if len(args) > 1 and not args[1].is_constant() else args[0]
     made = isinstance(given, Class) and abstract.type_lookup(trace, given.value, "__new__")
     if isinstance(given, Opaque) or isinstance(made, (types.FunctionType, staticmethod)):

@@ -128,7 +128,7 @@ def apply(
     trace: Trace,
     name: str,
     fn: Value,
-    args: list[Any],
+    args: list[Value],
     kwargs: Any,
     transform: object,
     fakes: Any = None,
@@ -282,7 +282,7 @@ class _FirstArguments(Value):
         self.fn = fn
         self.count = count
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         return abstract.tail_call(trace, self.fn, args[: self.count], kwargs)
 
 
@@ -315,7 +315,7 @@ class Pullback(Value):
         self.primals = primals
         self.aux = aux  # whether the function gives an auxiliary result
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         count = len(self.primals)
         fn = _FirstArguments(self.fn, count)
         return apply(trace, "vjp", fn, [*self.primals, *args], {}, Vjp(count, self.aux))
@@ -336,7 +336,7 @@ class Jacobian(Value):
         self.fn = fn
         self.options = options
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         transform = Applied(self.maker, self.options)
         return apply(trace, self.maker.__name__, self.fn, args, kwargs, transform)
 
