@@ -6,7 +6,7 @@ This file rebuilds, in the order in which the ideas are needed, what suture does
 
     bytecode -> symbolic interpretation -> graph + guards + effects -> a variant (Python source)
 
-and at a graph break: Python runs one operation, and the *original* code object is entered behind
+and at a graph break: Python runs one operation, and the *original* code object is entered after
 it. No bytecode is written or changed. Everything here works and nothing here is complete; a table
 at the end says where the complete thing is. From suture it takes `decode`, which reads bytecode,
 and `enter`, which starts a frame in its middle. Below is the program that we compile: its loop
@@ -43,7 +43,7 @@ def program(x, steps, log):
 # BINARY_OP pops two values and pushes one. The instruction sets of 3.11, 3.12 and 3.13 differ;
 # `decode` translates each into one canonical set and keeps the original offsets. It also knows how
 # deep the stack is at each instruction, and which locals are *live* there: read before they are
-# assigned again. A frame that goes on at an instruction needs these and nothing else.
+# assigned again. A frame that continues at an instruction needs these and nothing else.
 
 # 2. Abstract values ------------------------------------------------------------------------------
 # Symbolic interpretation runs these instructions on *abstract values*. Each says what we know of
@@ -83,7 +83,7 @@ NULL = Value("null", source="_UNBOUND")  # CPython keeps a NULL below the argume
 
 
 class Break(Exception):
-    """This call cannot go into a graph, but Python can run it, and we can go on behind it."""
+    """This call cannot go into a graph, but Python can run it, and we can continue after it."""
 
 
 class GiveUp(Exception):
@@ -328,7 +328,7 @@ def call(region, inst, function, args):
 #
 #   return _result                      the function has returned
 #   _result = f(...); return _enter     a break: Python runs one call, CPython runs the rest
-#   _result = f(...); return _Jump      a break: Python runs one call, we go on behind it
+#   _result = f(...); return _Jump      a break: Python runs one call, we continue after it
 #   return _enter(...)                  CPython runs the rest, from the instruction not known
 #
 # _enter(function, offset, locals, stack) is the primitive on which suture is built: a new frame of
@@ -387,7 +387,7 @@ def emit(region, parameters, point_at):
 
 # 6. Points, dispatch, jumps ----------------------------------------------------------------------
 # A *point* is where a frame can be entered: the start of a function, or an instruction
-# behind a break. It has the variants of the regions that start there. A call looks for one whose
+# after a break. It has the variants of the regions that start there. A call looks for one whose
 # guards hold for its state (a *hit*). On a *miss* the region is traced with this state and becomes
 # one variant more. A jump is a new state for another point; __call__ follows the jumps.
 
@@ -419,7 +419,7 @@ class Point:
     def compile(self, state):
         region = Region(self, state)
         region.run()
-        source = emit(region, self.parameters, self.owner.behind and self.owner.point)
+        source = emit(region, self.parameters, self.owner.resumes and self.owner.point)
         region.graph.output(tuple(region.outputs))
         region.graph.eliminate_dead_code()
         graph = region.names["_graph"] = torch.fx.GraphModule({}, region.graph)  # or a backend's
@@ -434,11 +434,11 @@ class Point:
 
 
 class Compiled:
-    """A function, compiled. With `behind`, capture goes on behind a break; else CPython does."""
+    """A function, compiled. With `resumes`, capture continues after a break; else CPython does."""
 
-    def __init__(self, function, behind=True):
+    def __init__(self, function, resumes=True):
         self.function, self.code = function, decode(function.__code__)
-        self.behind, self.points = behind, {}
+        self.resumes, self.points = resumes, {}
         ours = any(name.startswith(("_", "stack_")) for name in self.code.localsplus)
         if ours or self.code.is_generator or self.code.cells or self.code.frees:
             raise ValueError("the miniature does not know this kind of function")
@@ -467,8 +467,8 @@ def main():
 
     x, compiled = torch.linspace(0, 1, 4), Compiled(program)
     for title, function, *args in (
-        ("a break: Python runs one call, CPython the rest", Compiled(program, behind=False), x, 3),
-        ("a break in a loop, capture goes on behind it: two graphs", compiled, x, 3),
+        ("a break: Python runs one call, CPython the rest", Compiled(program, resumes=False), x, 3),
+        ("a break in a loop, capture continues after it: two graphs", compiled, x, 3),
         ("the same again: every guard holds", compiled, x, 3),
         ("another shape: recompilation", compiled, torch.ones(2, 2), 3),
         ("another number of turns: recompilation", compiled, x, 2),

@@ -113,7 +113,7 @@ class Point:
         guards: GuardProgram | None = None,
         general: bool = False,
     ) -> None:
-        """Install a variant in front, or behind those that are not general if it is; without
+        """Install a variant in front, or after those that are not general if it is; without
         guards it always fits."""
     def remove(self, variant: Callable[..., Any], /) -> None:
         """Take a variant out; ValueError if it is none of this point's."""
@@ -220,7 +220,7 @@ def set_generator_callback(
     callback: Callable[[CodeType, FunctionType, int], Point | Literal[False] | None] | None, /
 ) -> Callable[[CodeType, FunctionType, int], Point | Literal[False] | None] | None:
     """`callback(code, function, offset)` is asked once per code object, offset and context when a
-    generator is resumed behind the instruction at `offset`. The state at its Point is (function,
+    generator is resumed after the instruction at `offset`. The state at its Point is (function,
     *all slots, *stack), the value sent on top; its variants must end in a leave() without a
     function. What they raise is raised where the generator is."""
 

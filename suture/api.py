@@ -1,9 +1,8 @@
-"""compile(): from what a user hands in to something to call."""
+"""compile(): from a function, callable or module to a compiled one."""
 
 from __future__ import annotations
 
 import functools
-import importlib
 import inspect
 import sys
 import types
@@ -13,22 +12,20 @@ from typing import Any, TypeVar, overload
 
 import torch
 
-from suture import _core, backends, config, events, rules, stance
-from suture.backends.interrupts import outside_imports
+from suture import _core, backends, config, implicit, rules, stance
+from suture.bytecode import makes_generator
 from suture.compiled_module import compile_module, compiled_of
 from suture.errors import UserError
-from suture.runtime import sharded, torch_state
+from suture.loading import COMPILER, load_pipeline
 from suture.runtime import stats as stats_
-from suture.runtime.builtins_check import builtins_replaced
-from suture.runtime.points import Options, PointData, Variant
+from suture.runtime.points import Options
 from suture.runtime.stats import Stats
-from suture.runtime.store import environment
 from suture.runtime.tensors import configure_core
 from suture.runtime.unit import ALL, Unit
-from suture.torch_private.torchdynamo import hide
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 configure_core()
+implicit.install()
 
 
 @overload
@@ -113,7 +110,7 @@ def compile(
 
 
 def _check(model: Any, fullgraph: Any, dynamic: Any, recompile_limit: Any) -> None:
-    """Refuse what cannot be meant, before anything is made."""
+    """Raise for arguments of the wrong type."""
     if not callable(model):
         raise TypeError(
             f"suture.compile takes a callable or an nn.Module, not {type(model).__name__};"
@@ -157,7 +154,7 @@ def _is_modelled(fn: Any) -> bool:
     home = str(getattr(fn, "__module__", "")).partition(".")[0]
     if home not in _MODELLED and home not in sys.stdlib_module_names:
         return False
-    _load()
+    load_pipeline()
     from suture.compiler.models import model_of
 
     return model_of(fn) is not None
@@ -251,181 +248,15 @@ def _twin(fn: types.FunctionType) -> types.FunctionType:
 
 def _compile_function(fn: types.FunctionType, settings: Options, module: Any = None) -> Any:
     original = fn
-    if _suspends(fn.__code__):
+    if makes_generator(fn.__code__):
         fn = _twin(fn)
-    unit = Unit(settings, _COMPILER, fn.__code__, module)
+    unit = Unit(settings, COMPILER, fn.__code__, module)
     compiled = stance.register(_core.Compiled(fn, unit.entry(fn.__code__), unit))
-    if _suspends(fn.__code__):
+    if makes_generator(fn.__code__):
         _core.set_frame_permanent(True)
         _core.watch(fn.__code__, unit)
         compiled.__wrapped__ = original
     return compiled
-
-
-def _suspends(code: types.CodeType) -> bool:
-    """Whether calling it makes a generator, a coroutine or an asynchronous generator."""
-    return bool(
-        code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR)
-    )
-
-
-# ---- the compiler, loaded at the first miss
-
-
-def _load() -> Any:
-    """The compiler's pipeline. It is imported as if nobody had called: without modes of the
-    program, which would see what modules do while they are imported, and without interrupts.
-    A thread that comes while another one imports it waits for that."""
-    found = sys.modules.get(_PIPELINE)
-    if found is None or getattr(found.__spec__, "_initializing", False):
-        active = _core.set_hook_active(False)
-        try:
-            with (
-                events.phase("import"),
-                outside_imports(),
-                torch_state.without_function_modes(),
-            ):
-                found = importlib.import_module(_PIPELINE)
-        finally:
-            _core.set_hook_active(active)
-    return found
-
-
-_PIPELINE = "suture.compiler.pipeline"
-
-
-class _Compiler:
-    """What units ask of the compiler (`suture.runtime.points.Compiler`)."""
-
-    def answer(self, unit: Any, point: Any, state: tuple[Any, ...]) -> Callable[..., Any]:
-        if _PIPELINE not in sys.modules and not _has_room():
-            return point.data.interpreting
-        made: Callable[..., Any] = _load().answer(unit, point, state)
-        return made
-
-    def explain(self, data: PointData, variant: Variant, state: tuple[Any, ...]) -> str:
-        return str(_load().explain_miss(data, variant, state))
-
-    def hear(
-        self, unit: Any, data: PointData, sizes: dict[str, list[int]], numbers: dict[str, Any]
-    ) -> None:
-        _load().history_of(unit, data).hear(sizes, numbers)
-
-    def stored(self, unit: Any, point: Any, state: tuple[Any, ...]) -> Any:
-        from suture.runtime.store.lookup import variant_for
-
-        return variant_for(unit, point, state)
-
-    def tell_watched(self, point: Any) -> None:
-        if _has_room():
-            _load().tell_watched(point)
-
-    def configure(self, backend: Any) -> Any:
-        return backends.configure(backend)
-
-
-def _has_room() -> bool:
-    """Whether the stack has room for an import: one that fails half way cannot be made good."""
-    depth = 0
-    frame: types.FrameType | None = sys._getframe()
-    while frame is not None:
-        frame, depth = frame.f_back, depth + 1
-    return depth + _ROOM < sys.getrecursionlimit()
-
-
-_ROOM = 300  # frames that importing the compiler takes, and more
-_COMPILER = _Compiler()
-environment.ALSO.append(rules.described_marks)
-hide(_Compiler.answer.__code__)
-hide(_Compiler.tell_watched.__code__)
-
-
-# ---- frames that start below compiled code
-
-# Code that is traced when a user's function calls it, but never compiled on its own: torch's, and
-# what answers questions about types, which meets no tensor.
-_NEVER_COMPILED = frozenset({"torch", "suture", "typing", "typing_extensions"})
-# Code below which nothing is compiled, neither its frames nor any that they call. Where torch
-# compiles and runs what it compiled: a backward graph is compiled when it is first needed, perhaps
-# below compiled code.
-_COMPILERS = (
-    "torch._inductor.",
-    "torch._functorch._aot_autograd.",
-    "torch._functorch.aot_autograd.",
-    "torch._functorch.compilers.",
-    "torch._functorch.partitioners.",
-    "torch._dynamo.backends.",
-    # What a checkpoint runs again in the backward is run plainly there, and must save the same.
-    "torch.utils.checkpoint.",
-)
-
-
-def _on_frame(code: types.CodeType, function: Any) -> Any:
-    """A frame starts below compiled code: compile it too, if the rules would inline it."""
-    if _compiles(function):
-        return False
-    unit = _core.current_context()
-    if builtins_replaced() or not _is_ours(unit, code, function) or _suspends(code):
-        return None
-    verdict = rules.lookup(function)
-    if verdict.kind is not rules.INLINE or verdict.target is not None:
-        return None
-    return unit.implicit_entry(code)
-
-
-def _on_resumed_frame(code: types.CodeType, function: Any, offset: int) -> Any:
-    """A generator is resumed below compiled code, or is compiled itself: compile what it runs up
-    to its next `yield`."""
-    if _compiles(function):
-        return False
-    unit = _core.current_context()
-    if builtins_replaced() or not _is_ours(unit, code, function):
-        return None
-    if rules.lookup(function).kind is not rules.INLINE:
-        return None
-    return unit.resumed(code, offset)
-
-
-def _compiles(function: Any) -> bool:
-    """Whether nothing is compiled below it: a function of torch's compilers, or a disabled one."""
-    if rules.disables_all_below(function):
-        return True
-    home = function.__globals__.get("__name__") if type(function) is types.FunctionType else None
-    return type(home) is str and f"{home}.".startswith(_COMPILERS)
-
-
-def _is_ours(unit: Any, code: types.CodeType, function: Any) -> bool:
-    if not isinstance(unit, Unit) or not isinstance(function, types.FunctionType):
-        return False
-    if sharded.is_compiled(code):
-        return True
-    home = function.__globals__.get("__name__")
-    if type(home) is not str or home.partition(".")[0] in _NEVER_COMPILED:
-        return False  # without a module it is code that a backend has generated
-    if code.co_name == "__torch_dispatch__":
-        return False  # it is called for each operation there is, with another one each time
-    if home.startswith("namedtuple_"):
-        return False  # the lambda that makes a named tuple: nothing in it is worth a guard
-    if str(function.__module__).partition(".")[0] in _NEVER_COMPILED or _importing():
-        return False
-    return rules.lookup_frame(code, function.__globals__).kind is rules.INLINE
-
-
-def _importing() -> bool:
-    """Whether a module is being imported below: that runs once, there is nothing to compile."""
-    frame: types.FrameType | None = sys._getframe(2)
-    while frame is not None:
-        code = frame.f_code
-        if code.co_name == "_find_and_load" and code.co_filename.startswith("<frozen importlib"):
-            return True
-        frame = frame.f_back
-    return False
-
-
-_core.set_frame_callback(_on_frame)
-for _callback in (_on_frame, _on_resumed_frame):
-    hide(_callback.__code__)
-_core.set_generator_callback(_on_resumed_frame)
 
 
 # ---- everything compiled so far

@@ -66,12 +66,12 @@ error_on_recompile: Annotated[
 agree_across_ranks: Annotated[
     bool,
     Option(
-        "Ranks decide together whether a call compiles and what is a symbol in it, and name the "
-        "rank that does otherwise. Costs two messages per rank at each region of each call."
+        "Ranks decide together whether a call compiles and which sizes are symbols, and name a "
+        "rank that differs. Costs two messages per rank at each region of each call."
     ),
 ] = False
 agree_timeout: Annotated[
-    int, Option("Seconds until a rank that does not come is named.", minimum=1)
+    int, Option("Seconds after which a rank that does not answer is named.", minimum=1)
 ] = 60
 
 # Whether anything is compiled.
@@ -79,7 +79,7 @@ agree_timeout: Annotated[
 disable: Annotated[
     bool,
     Option(
-        "Compile nothing: what is called runs as it is.",
+        "Compile nothing: compiled functions run as if they were not.",
         torch=("TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE"),
     ),
 ] = False
@@ -89,8 +89,8 @@ disable: Annotated[
 speculate_after: Annotated[
     int,
     Option(
-        "In how many calls a branch on data must have gone the same way before a graph is made that"
-        " expects it to go so again; 0: never.",
+        "In how many calls a branch on data must have gone the same way before a graph is compiled"
+        " that expects it to; 0: never.",
         minimum=0,
     ),
 ] = 5
@@ -100,12 +100,12 @@ speculate_after: Annotated[
 cache_dir: Annotated[
     str,
     Option(
-        "A folder in which what was compiled is kept for the next process; empty: nothing is.",
+        "Folder in which compiled code is kept for later processes; empty: none is kept.",
         also="SUTURE_CACHE",
     ),
 ] = ""
 cache_size: Annotated[
-    int, Option("How many MB the cache may have; what was not used for longest goes.", minimum=1)
+    int, Option("How many MB the cache may take; the least recently used go first.", minimum=1)
 ] = 1024
 
 # Shapes and numbers.
@@ -125,7 +125,7 @@ duck_sizes: Annotated[
 specialize_int: Annotated[bool, Option("Take Python ints as constants always.")] = False
 specialize_float: Annotated[bool, Option("Take Python floats as constants always.")] = False
 capture_scalar_outputs: Annotated[
-    bool, Option("Put `.item()` and its kin into the graph; otherwise they break it.")
+    bool, Option("Put `.item()` and the like into the graph; otherwise they break it.")
 ] = True
 capture_dynamic_output_shape_ops: Annotated[
     bool, Option("Put operators such as `nonzero` into the graph; otherwise they break it.")
@@ -137,27 +137,27 @@ inline_limit: Annotated[
     int, Option("How deep calls are inlined; a deeper call is run by Python.", minimum=0)
 ] = 200
 unroll_limit: Annotated[
-    int, Option("How many turns of one loop go into one graph before it is left.", minimum=1)
+    int, Option("How many iterations of one loop are unrolled into one graph.", minimum=1)
 ] = 100_000
 trace_limit: Annotated[
     int,
     Option(
         "How many instructions of Python, beyond those that its operations account for, are"
-        " traced for one graph before it is left.",
+        " traced for one graph before it ends.",
         minimum=1,
     ),
 ] = 200_000
 tensor_free_limit: Annotated[
     int,
     Option(
-        "How many instructions are traced of Python that can meet no tensor; then Python runs it.",
+        "How many instructions of code that cannot reach a tensor are traced; then Python runs it.",
         minimum=1,
     ),
 ] = 2_000
 small_graph_seconds: Annotated[
     float,
     Option(
-        "How long a backend may take for the small graphs behind breaks of one compiled function;"
+        "How long a backend may take for the small graphs after breaks of one compiled function;"
         " those that follow run their operations one by one.",
         minimum=0.0,
     ),
@@ -165,7 +165,7 @@ small_graph_seconds: Annotated[
 empty_region_limit: Annotated[
     int,
     Option(
-        "After how many regions without a single tensor operation what gets no tensor is left to"
+        "After how many regions without a tensor operation code that gets no tensor is left to"
         " Python.",
         minimum=0,
     ),
@@ -173,8 +173,8 @@ empty_region_limit: Annotated[
 retry_limit: Annotated[
     int,
     Option(
-        "How often one region may be traced again because something it took for granted does not"
-        " hold; then it runs in the interpreter.",
+        "How often one region may be traced again because an assumption does not hold; then it"
+        " runs in the interpreter.",
         minimum=0,
     ),
 ] = 64
@@ -196,14 +196,14 @@ background_compile: Annotated[
     ),
 ] = False
 
-# Faults.
+# Errors.
 
 raise_backend_errors: Annotated[
     bool,
     Option("Raise when a backend fails; otherwise its graph runs uncompiled, with a warning."),
 ] = False
 strict: Annotated[
-    bool, Option("Raise on a fault of suture itself, so that a debugger stops there.")
+    bool, Option("Raise on an error of suture itself, so that a debugger stops there.")
 ] = False
 verify: Annotated[
     bool, Option("Also run eager on the first calls of each new variant, and compare the results.")
@@ -212,18 +212,18 @@ repro_dir: Annotated[
     str, Option("Folder for a runnable script of each graph that failed; empty: none is written.")
 ] = ""
 
-# How torch is looked at.
+# How torch is read.
 
 native_layout: Annotated[
     bool,
     Option(
-        "Read tensors and torch's state where they lie in memory; otherwise Python is asked, which"
-        " is slower. Only on releases of torch on which it was tried.",
+        "Read tensors and torch's state directly from memory; otherwise through Python, which is"
+        " slower. Only on releases of torch on which this was tested.",
         fixed="start the process with SUTURE_NATIVE_LAYOUT=0",
     ),
 ] = True
 
-# What is told.
+# Logs and progress.
 
 logs: Annotated[
     str,

@@ -176,7 +176,7 @@ class Recompiled(Event):
 
 @dataclass(frozen=True, slots=True)
 class Interpreted(Event):
-    """A frame went on in the plain interpreter other than by the user's request. `number` is that
+    """A frame continued in the plain interpreter other than by the user's request. `number` is that
     of the registry's entry which says why."""
 
     where: Where

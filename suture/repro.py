@@ -135,7 +135,7 @@ def call_of(function: Any, given: Mapping[str, Any]) -> tuple[list[Any], dict[st
 
 
 def _backend(name: str, backend: Any) -> tuple[str, str]:
-    """Lines that make a backend of the program, and how it is spelled behind them. One that can be
+    """Lines that make a backend of the program, and how it is spelled after them. One that can be
     neither imported nor written down is its name, and the script says so when it is run."""
     module = getattr(backend, "__module__", None) or ""
     if module.partition(".")[0] in ("suture", "torch") and backend_named(name) is backend:

@@ -1,4 +1,4 @@
-"""Backends: what turns a graph into something to call.
+"""Backends: what compiles a graph into a callable.
 
 `configure` makes one object of what a user passes to `compile`; `compile_graph` puts one graph
 through it. Adding a backend is one file here with `@register_backend("name")`, imported below.

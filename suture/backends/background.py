@@ -1,4 +1,4 @@
-"""The thread in which backends compile while the program goes on (`config.background_compile`).
+"""The thread in which backends compile while the program runs (`config.background_compile`).
 
 There is one at a time, and it ends when there is nothing left to do. A process that ends waits for
 the graph that is being compiled, and leaves the others out.

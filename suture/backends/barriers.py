@@ -1,7 +1,7 @@
 """Graphs with barriers, compiled in parts.
 
-What the program does before a barrier must have happened when the other ranks go on, and what
-it does behind one must see what they did: in memory that processes share, in collectives of other
+What the program does before a barrier must have happened when the other ranks continue, and what
+it does after one must see what they did: in memory that processes share, in collectives of other
 groups. No backend keeps that inside of a graph. AOTAutograd writes to inputs at the end, and moves
 reads of them; tokens of effects order calls with each other, and with nothing else. So a graph is
 cut at each barrier: a part runs, Python calls the barrier, the next part runs.
@@ -15,7 +15,7 @@ from typing import Any
 import torch
 import torch.fx
 
-from suture.backends.parts import Part, Written, may_be_cut, parts_of
+from suture.backends.parts import Part, may_be_cut, parts_of
 from suture.runtime.barriers import call_barrier
 from suture.torch_private import compilers
 
@@ -33,17 +33,17 @@ def cut_at_barriers(
     name: str,
     gm: torch.fx.GraphModule,
     compile_id: Any,
-    written: Written | None,
+    may_cut: bool,
 ) -> Callable[..., Any] | None:
     """A backend that compiles what is between barriers on its own; None: the graph has none, or
-    the backend runs its nodes as they come. `written` gives the nodes whose values a node may write
-    to; without it, and where it forbids to cut, operations run one after the other."""
+    the backend runs its nodes as they come. Where the graph must stay whole (not `may_cut`, or a
+    part would compute something else on its own), operations run one after the other."""
     if name in _IN_ORDER or not has_barrier(gm.graph):
         return None
 
     def compile_parts(gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
         parts = parts_of(gm)
-        if written is None or not may_be_cut(gm, parts, written):
+        if not may_cut or not may_be_cut(gm, parts):
             run: Callable[..., Any] = gm.forward
             return run
         compilers.mark_static_inputs(gm, (), compile_id, keep=True)

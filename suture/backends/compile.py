@@ -1,4 +1,4 @@
-"""One graph through one backend, with all that can go wrong there said clearly."""
+"""Compiling one graph with one backend: the state it needs, and what its failures say."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from suture.backends.barriers import cut_at_barriers
 from suture.backends.buckets import bucketed
 from suture.backends.configure import Backend
 from suture.backends.own_results import copies_of_inputs, is_written_later, with_own_results
-from suture.backends.parts import Written
 from suture.backends.record import count_ops
 from suture.backends.small import small
-from suture.backends.views import split_views
+from suture.backends.views import split_views, with_views
 from suture.backends.ways import choose
 from suture.errors import BackendFailed
 from suture.inference_mode import switch
-from suture.runtime.callers import Before, Situation, Wrapped
+from suture.runtime.callers import Caller, Situation, Wrapped
 from suture.torch_private import MissingName, aot_training, bodies, compilers, cuda_graphs
 
 
@@ -44,7 +43,7 @@ def compile_graph(
     point: str = "",
     fakes: Sequence[Any] = (),
     beside: bool = False,
-    written: Written | None = None,
+    may_cut: bool = False,
     views_outside: bool = False,
 ) -> Callable[..., Any]:
     """The callable that `backend` makes of `gm`: graph inputs in, tuple or list of outputs out.
@@ -58,8 +57,8 @@ def compile_graph(
     belongs to the backend afterwards. `beside`: the program runs in other threads meanwhile, so
     what belongs to the whole process is left alone, and the backward graph is compiled at once.
     `views_outside`: no mode changes in the graph, and its inputs are plain tensors, so views that
-    it ends with may be taken outside. `written` gives the nodes whose values a node may write to,
-    for graphs with barriers.
+    it ends with may be taken outside. `may_cut`: nothing but its operations speaks against
+    compiling a graph with barriers in parts.
 
     Raises BackendFailed, with the backend's exception as its cause; KeyboardInterrupt, MissingName
     and the like pass. A backend that declines the graph (torch's SkipFrame) gets it run as it is.
@@ -70,11 +69,12 @@ def compile_graph(
     plain = small(gm) if backend.optimizes() else None
     split = split_views(gm, _derives(inputs)) if views_outside else None
     if split is not None:
-        if split.front is None:  # nothing but views
-            alone = Wrapped(gm.forward)
-            alone.description = "plain: nothing but views"
-            return alone
+        if split.front is None:
+            return _as_it_is(gm, "nothing but views")
         gm = split.front
+    copies = copies_of_inputs(gm) if backend.name == "inductor" else {}
+    if copies and is_written_later(gm, copies):
+        return with_views(_as_it_is(gm, "writes to what a result is a copy of"), split)
     described = tuple(lines)
     if not described and backend.name != "eager":  # others may change the graph
         described = source_lines(gm)
@@ -84,29 +84,16 @@ def compile_graph(
         expect(compile_id, point)
     if static:
         compilers.mark_static_inputs(gm, static, compile_id)
-    copies = copies_of_inputs(gm) if backend.name == "inductor" else {}
-    if copies and is_written_later(gm, copies):
-        as_it_is = Wrapped(gm.forward)
-        as_it_is.description = "plain: writes to what a result is a copy of"
-        return Before(as_it_is, split.behind, split.inputs) if split else as_it_is
     began = perf_counter()
     failure = ""
     try:
+        told = symbolic and backend.name != "eager"
         with (
-            _LOCK,
-            _thread_state_kept() if beside else _global_state_kept(),
-            compilers.surroundings(fake_mode, compile_id),
-            compilers.floats_aside(aside),
-            compilers.backward_at_once(beside),
-            nullcontext() if beside else bodies.known_bodies(gm),
-            compilers.telling_assumptions(
-                symbolic and backend.name != "eager", fake_mode, not aside
-            ),
+            _state_for(backend, gm, compile_id, fake_mode, aside, told, beside),
             aot_training.both_graphs(kept),
-            cuda_graphs.short_replays(backend.name == "inductor" and backend.records_cuda_graphs()),
             compilers.listening(backend.optimizes() or kept) as heard,
         ):
-            cut = cut_at_barriers(backend, backend.name, gm, compile_id, written)
+            cut = cut_at_barriers(backend, backend.name, gm, compile_id, may_cut)
             parts = cut or bucketed(backend, compile_id)
             compiled = (parts or backend)(gm, list(inputs))
             if kept:
@@ -120,10 +107,9 @@ def compile_graph(
         if cut is not None:  # one of its parts alone may have been heard of
             return Wrapped(situation.wrapped)
         if copies:
-            looked_at = Wrapped(with_own_results(situation.wrapped, copies))
-            return Before(looked_at, split.behind, split.inputs) if split else looked_at
-        told, optimizes = _tell(point, ops), backend.optimizes()
-        return choose(situation, heard, plain, tuple(fakes or inputs), told, optimizes, split)
+            return with_views(Wrapped(with_own_results(situation.wrapped, copies)), split)
+        chosen, optimizes = _tell(point, ops), backend.optimizes()
+        return choose(situation, heard, plain, tuple(fakes or inputs), chosen, optimizes, split)
     except MissingName:
         raise  # torch's private parts, not the backend: the function is interpreted
     except Exception as error:
@@ -147,6 +133,13 @@ def compile_graph(
             )
 
 
+def _as_it_is(gm: torch.fx.GraphModule, reason: str) -> Caller:
+    """Runs the graph's operations one by one."""
+    made = Wrapped(gm.forward)
+    made.description = f"plain: {reason}"
+    return made
+
+
 def _derives(inputs: Sequence[Any]) -> bool:
     """Whether autograd follows a graph of these inputs."""
     tensors = (one for one in inputs if isinstance(one, torch.Tensor))
@@ -156,6 +149,32 @@ def _derives(inputs: Sequence[Any]) -> bool:
 def _tell(point: str, ops: int) -> Callable[[str], None]:
     """Tells that the operations of a graph are run one by one."""
     return lambda text: events.emit(events.RunPlainly(ops, text, point=point))
+
+
+@contextmanager
+def _state_for(
+    backend: Backend,
+    gm: torch.fx.GraphModule,
+    compile_id: Any,
+    fake_mode: Any,
+    aside: Sequence[str],
+    told: bool,
+    beside: bool,
+) -> Iterator[None]:
+    """The state of torch and of the process in which a backend compiles a graph. `told`: what it
+    assumes of sizes must be known when it is done; the others as for `compile_graph`."""
+    replays = backend.name == "inductor" and backend.records_cuda_graphs()
+    with (
+        _LOCK,
+        _thread_state_kept() if beside else _global_state_kept(),
+        compilers.surroundings(fake_mode, compile_id),
+        compilers.floats_aside(aside),
+        compilers.backward_at_once(beside),
+        nullcontext() if beside else bodies.known_bodies(gm),
+        compilers.telling_assumptions(told, fake_mode, not aside),
+        cuda_graphs.short_replays(replays),
+    ):
+        yield
 
 
 # Compilers of torch keep much in globals. Reentrant: a backend may compile parts by this function.

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 import torch.fx
 
+from suture.op_effects import operation_name, written_by
 from suture.torch_private import tensor_parts
 
 
@@ -45,7 +46,7 @@ def copies_of_inputs(module: torch.fx.GraphModule) -> dict[int, bool]:
     that the graph writes to, or of what another result is a copy of: their places, and whether
     autograd follows them."""
     graph = module.graph
-    written = {_memory(at) for node in graph.nodes for at in _written(node)} - {None}
+    written = {_memory(at) for node in graph.nodes for at in written_by(node)} - {None}
     given = {_memory(node) for node in graph.nodes if node.op == "placeholder"}
     made = _copies(module, given)
     of = Counter(source for _, source in made.values())
@@ -57,10 +58,10 @@ def copies_of_inputs(module: torch.fx.GraphModule) -> dict[int, bool]:
 
 
 def is_written_later(module: torch.fx.GraphModule, copies: dict[int, bool]) -> bool:
-    """Whether the graph goes on writing to what one of the results is a copy of. The result cannot
-    be put right behind the graph then."""
+    """Whether the graph keeps writing to what one of the results is a copy of. The result cannot
+    be corrected after the graph then."""
     order = {node: at for at, node in enumerate(module.graph.nodes)}
-    writes = [(at, _memory(one)) for node, at in order.items() for one in _written(node)]
+    writes = [(at, _memory(one)) for node, at in order.items() for one in written_by(node)]
     return any(
         at > order[node] and memory == _memory(source)
         for i, (node, source) in _copies(module, set()).items()
@@ -94,35 +95,12 @@ _NOTHING_WITH = {"add": 0, "sub": 0, "mul": 1, "div": 1, "truediv": 1, "pow": 1}
 
 
 def _may_copy(node: torch.fx.Node) -> bool:
-    name = _name(node)
+    name = operation_name(node)
     if name in _COPIES:
         return True
     number = _NOTHING_WITH.get(name.removeprefix("__").removesuffix("__"))
     numbers = [a for a in (*node.args, *node.kwargs.values()) if isinstance(a, (int, float))]
     return number is not None and number in numbers
-
-
-def _name(node: torch.fx.Node) -> str:
-    target = node.target
-    return target if isinstance(target, str) else str(getattr(target, "__name__", ""))
-
-
-def _written(node: torch.fx.Node) -> list[torch.fx.Node]:
-    """What an operation writes to, by its name: its first argument, or all tensors of that."""
-    name = _name(node)
-    if node.op not in ("call_function", "call_method") or not node.args:
-        return []
-    if not (name.endswith("_") or name in ("setitem", "__setitem__") or name in _IN_PLACE):
-        return []
-    first = node.args[0]
-    listed = first if isinstance(first, (list, tuple)) else [first]
-    return [one for one in listed if isinstance(one, torch.fx.Node)]
-
-
-_IN_PLACE = frozenset(f"i{name}" for name in (
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift",
-    "rshift", "matmul",
-))  # fmt: skip
 
 
 def _value(node: torch.fx.Node) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 import torch.fx
 
+from suture.op_effects import operation_name, written_by
 from suture.runtime.barriers import call_barrier
 from suture.runtime.modes import change_autocast_nesting
 from suture.torch_private import (
@@ -19,7 +20,6 @@ from suture.torch_private import (
     thread_state,
 )
 
-Written = Callable[[torch.fx.Node], Iterable[torch.fx.Node]]
 # Switches of modes that a part may begin and end with: their last argument is the new state, the
 # ones in front of it say which mode is meant.
 SWITCHES = frozenset({
@@ -42,9 +42,9 @@ _OVER_ALL = frozenset({
 
 @dataclass
 class Part:
-    """What runs up to a barrier. `takes` comes from before, `gives` is used behind. `again` are
+    """What runs up to a barrier. `takes` comes from before, `gives` is used after it. `again` are
     sizes of parts before, which are computed again; the modes that hold where it begins are
-    switched first (`modes_before`), and put back behind it."""
+    switched first (`modes_before`), and put back after it."""
 
     nodes: list[torch.fx.Node] = field(default_factory=list)
     takes: list[torch.fx.Node] = field(default_factory=list)
@@ -121,7 +121,7 @@ def _differing(wanted: Any, held: Any, nested: int) -> list[tuple[Any, tuple[Any
     return [*needed, (change_autocast_nesting, (nested,))] if nested else needed
 
 
-def may_be_cut(gm: torch.fx.GraphModule, parts: list[Part], written: Written) -> bool:
+def may_be_cut(gm: torch.fx.GraphModule, parts: list[Part]) -> bool:
     """Whether each part, compiled for what its inputs are when tracing is over, computes what it
     does in the whole graph. An input that is written has, where autograd looks, another history in
     the next part; what is written in a part must not be seen there under another name; and a part
@@ -129,11 +129,11 @@ def may_be_cut(gm: torch.fx.GraphModule, parts: list[Part], written: Written) ->
     ranks have put there meanwhile. A compiler may use the memory of what a collective sends for
     something else, if nothing in the part waits for it."""
     for node in gm.graph.nodes:
-        if node.op not in ("placeholder", "output") and _name(node) in _RESHAPING:
+        if node.op not in ("placeholder", "output") and operation_name(node) in _RESHAPING:
             return False
         if node.op == "call_module" or not _is_plain(node.meta.get("example_value")):
             return False
-    if any(map(_is_distributed, gm.graph.nodes)) and not _keeps_apart(gm, parts, written):
+    if any(map(_is_distributed, gm.graph.nodes)) and not _keeps_apart(gm, parts):
         return False
     before: set[Any] = set()
     for part in parts:
@@ -144,7 +144,7 @@ def may_be_cut(gm: torch.fx.GraphModule, parts: list[Part], written: Written) ->
         made_here = {_memory(node) for node in part.nodes} - {_memory(n) for n in part.takes}
         outside: set[Any] = set()
         for node in part.nodes:
-            for at in written(node):
+            for at in written_by(node):
                 if _memory(at) in made_here:
                     continue
                 if at not in part.takes or not writes_all(node):
@@ -158,11 +158,11 @@ def may_be_cut(gm: torch.fx.GraphModule, parts: list[Part], written: Written) ->
     return True
 
 
-def _keeps_apart(gm: torch.fx.GraphModule, parts: list[Part], written: Written) -> bool:
+def _keeps_apart(gm: torch.fx.GraphModule, parts: list[Part]) -> bool:
     """Whether a graph with DTensors may be cut. In which memory their local parts lie is not known
     here, so nothing may be written. AOTAutograd takes a mesh for that of a derivative, where it has
     both, and fails on some graphs that give DTensors with derivatives."""
-    if _symbols(gm.graph.nodes) or any(tuple(written(node)) for node in gm.graph.nodes):
+    if _symbols(gm.graph.nodes) or any(written_by(node) for node in gm.graph.nodes):
         return False
     return not any(_is_distributed(n) and _follows(n) for part in parts for n in part.gives)
 
@@ -210,12 +210,7 @@ def _is(target: Any, packet: Any) -> bool:
 
 def writes_all(node: torch.fx.Node) -> bool:
     """Whether an operation that writes a tensor writes each of its elements."""
-    return _name(node) in _OVER_ALL
-
-
-def _name(node: torch.fx.Node) -> str:
-    """Of a method or a function."""
-    return node.target if type(node.target) is str else getattr(node.target, "__name__", "")
+    return operation_name(node) in _OVER_ALL
 
 
 def _is_size(node: torch.fx.Node) -> bool:

@@ -9,44 +9,10 @@ from typing import Any
 import torch
 import torch.fx
 
+from suture.op_effects import effects_of, operation_name
+
 _MOST_OPERATIONS = 8
 _HOMES = ("torch", "torch.nn.functional", "torch._C._nn", "torch._C._special", "_operator", "math")
-_IMPURE = frozenset(
-    {
-        "rand",
-        "randn",
-        "randint",
-        "randperm",
-        "bernoulli",
-        "multinomial",
-        "normal",
-        "rand_like",
-        "randn_like",
-        "randint_like",
-        "poisson",
-        "dropout",
-        "alpha_dropout",
-        "feature_dropout",
-        "feature_alpha_dropout",
-        "dropout1d",
-        "dropout2d",
-        "dropout3d",
-        "rrelu",
-        "gumbel_softmax",
-        "native_dropout",
-        "seed",
-        "manual_seed",
-        "set_rng_state",
-        "setitem",
-        "delitem",
-        "batch_norm",
-        "instance_norm",
-        "fractional_max_pool2d",
-        "fractional_max_pool3d",
-        "scaled_dot_product_attention",
-        "multi_head_attention_forward",
-    }
-)
 _TAKES_APART = (operator.getitem,)
 
 
@@ -68,17 +34,14 @@ def small(gm: torch.fx.GraphModule) -> torch.fx.GraphModule | None:
 def _is_pure(node: torch.fx.Node) -> bool:
     """Whether it is an operation of torch that gives the same each time and changes nothing."""
     if node.op == "call_method":
-        name = str(node.target)
-        return not name.endswith("_") and name not in _IMPURE
-    if node.op != "call_function" or "out" in node.kwargs or node.kwargs.get("inplace"):
+        return not effects_of(node).must_run
+    if node.op != "call_function":
         return False
-    name = getattr(node.target, "__name__", "")
+    name = operation_name(node)
     home = getattr(node.target, "__module__", None)
     if home is None:  # methods of the C module, which have none
         home = "torch" if getattr(torch, name, None) is node.target else ""
-    if home not in _HOMES or name in _IMPURE or name.startswith("_") or name.endswith("_"):
-        return False
-    return not (home == "_operator" and name[:1] == "i" and hasattr(operator, f"__{name}__"))
+    return home in _HOMES and not name.startswith("_") and not effects_of(node).must_run
 
 
 def symbolic_inputs(inputs: tuple[Any, ...]) -> tuple[int, ...] | None:

@@ -1,14 +1,14 @@
 """Views at the end of a graph are taken outside of it, as the program would.
 
 AOTAutograd runs around graphs whose results share memory: it has the graph give the memory, and
-takes the views again behind it, at a price. A view costs an operation and changes nothing, so a
+takes the views again after it, at a price. A view costs an operation and changes nothing, so a
 graph may as well end before it: what is left of it has no such results, is called the short way,
 and can be kept for the next process.
 
 A result is taken outside where it is a chain of views of an input, or of a value with a derivative
 (whose memory AOTAutograd gives as well; where there is none, a compiler may compute no more than
 the part that is looked at). It does not matter when a view is taken: writes to the memory before
-and behind it are seen alike, and no mode changes in a graph that is given here.
+and after it are seen alike, and no mode changes in a graph that is given here.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 import torch
 import torch.fx
 
+from suture.runtime.callers import Before, Caller
 from suture.torch_private.tensor_parts import storage_key
 
 _MANY = ("chunk", "split", "tensor_split", "unbind")  # give several views
@@ -65,6 +66,12 @@ def split_views(gm: torch.fx.GraphModule, derives: bool) -> Split | None:
     places = tuple(inputs.index(node) for node in wanted)
     behind = _behind([node for node in nodes if node in views], results, [*given, *wanted])
     return Split(_front(gm, given, views), behind, places)
+
+
+def with_views(front: Caller, split: Split | None) -> Caller:
+    """What gives the results of the whole graph, from what runs its front; `front` itself if the
+    graph was not split."""
+    return front if split is None else Before(front, split.behind, split.inputs)
 
 
 def _chain(result: torch.fx.Node, derives: bool) -> list[torch.fx.Node]:

@@ -8,10 +8,9 @@ from typing import Any
 import torch.fx
 
 from suture.backends.small import symbolic_inputs
-from suture.backends.views import Split
+from suture.backends.views import Split, with_views
 from suture.runtime.callers import (
     Around,
-    Before,
     Caller,
     Direct,
     Measured,
@@ -42,9 +41,7 @@ def choose(
         wrapped = Wrapped(situation.wrapped)
         wrapped.facts = heard.facts[0] if len(heard.facts) == 1 else None
         return wrapped
-    caller = _through_backend(situation, heard)
-    if split is not None:
-        caller = Before(caller, split.behind, split.inputs)
+    caller = with_views(_through_backend(situation, heard), split)
     symbolic = symbolic_inputs(fakes) if plain is not None else None
     if plain is None or symbolic is None:
         return caller

@@ -72,7 +72,7 @@ QUEUE_CALLBACK = user_error(
 FORWARD_CALLABLE = captured(
     "GB0085",
     "Non-function or method in subclass of torch.autograd.Function",
-    title="forward or backward of an autograd.Function that is no function",
+    title="forward or backward of an autograd.Function that is not a function",
     explanation="`forward` and `backward` of a torch.autograd.Function may be any callables.",
     hints=("Nothing to change. A staticmethod with a plain function is the usual form.",),
 )
@@ -175,5 +175,5 @@ CONTEXT_PROXY = not_applicable(
         "has to be set first. suture has no such node."
     ),
     hints=("Nothing to change: ctx works as in eager.",),
-    note="ctx is no value of the graph",
+    note="ctx is not a value of the graph",
 )

@@ -127,7 +127,7 @@ CAST = captured(
     "bad args to builtin cast()",
     title="typing.cast",
     explanation=(
-        "typing.cast gives back its second argument, whether it is passed by position or by name."
+        "typing.cast returns its second argument, whether it is passed by position or by name."
     ),
     hints=("Nothing to change.",),
 )

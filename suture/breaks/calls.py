@@ -10,13 +10,13 @@ PYTHON_FUNCTION_RUN = define(
     title="Call that Python runs: a library, not tensor code",
     message="{module}.{qualname} is run by Python ({reason})",
     explanation=(
-        "A rule says that `{qualname}` is not looked into: its effect lies outside tensors (files, "
+        "A rule says that `{qualname}` is not traced: its effect lies outside tensors (files, "
         "clocks, threads, logging, another library's internals), so Python runs the call and "
-        "capture goes on behind it."
+        "capture continues after it."
     ),
     hints=(
         "Move the call out of the compiled function, or to a place where no tensors are pending.",
-        "If it is ordinary Python that works on tensors, let it be looked into with a rule: "
+        "If it is ordinary Python that works on tensors, have it traced with a rule: "
         'suture.rules.inline_package("{module}").',
         "If it is an operation of your own, register it with torch.library.custom_op.",
     ),

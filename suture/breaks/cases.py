@@ -1,4 +1,4 @@
-"""Hints for the case at hand: what an entry's fields name decides what helps.
+"""Hints for one occurrence of a break: what its fields name decides what helps.
 
 An entry such as "call of a function written in C" covers a clock, a file and a random number, and
 what a user should do differs. A row here names an entry, one of its fields and what that holds; its

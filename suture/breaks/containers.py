@@ -34,7 +34,7 @@ TUPLE_TARGET = captured(
 UNPACK_LENGTH = user_error(
     "GB0077",
     "Length mismatch when unpacking object for UNPACK_SEQUENCE",
-    title="a, b = items of another number",
+    title="Unpacking the wrong number of items",
     explanation=(
         "The number of names on the left does not match the number of items. Eager raises the same "
         "ValueError."
@@ -91,7 +91,7 @@ SELF_REFERENCE = captured(
     "list elements are pointing to the list itself",
     title="List that holds itself",
     explanation=(
-        "A list may hold itself: objects are known by identity, and each is looked into once."
+        "A list may hold itself: objects are known by identity, and each is visited once."
     ),
     hints=("Nothing to change.",),
 )

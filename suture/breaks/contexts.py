@@ -91,8 +91,8 @@ BREAK_UNDER_MANAGER = not_applicable(
     "GB0066",
     "Graph break under GenericContextWrappingVariable",
     explanation=(
-        "The program breaks inside a `with` block. suture goes on inside the block, with the real "
-        "context manager entered, and reports the number of the break itself."
+        "The program breaks inside a `with` block. suture continues inside the block, with the "
+        "real context manager entered, and reports the number of the break itself."
     ),
     hints=("Look at the break that is reported inside the block.",),
     note="a break inside `with` is an ordinary break",

@@ -1,4 +1,4 @@
-"""Breaks where the way through the program hangs on something that a graph does not know."""
+"""Breaks where control flow depends on something that a graph does not know."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ UNKNOWN_ITERATOR = define(
     explanation=(
         "`{iterator}` was made outside the compiled code or by a type that suture has no model of, "
         "so its next item is known only after asking it. Python takes the item; the body of a loop "
-        "over it is compiled once and used in every turn."
+        "over it is compiled once and used in every iteration."
     ),
     hints=(
         "Pass a list or a tuple instead of an iterator if it is short.",
@@ -63,7 +63,7 @@ UNKNOWN_TRUTH = define(
     message="truth of {value}",
     explanation=(
         "The truth of `{value}` is decided by its own `__bool__` or `__len__`, and what that gives "
-        "hangs on data or on code that cannot be captured."
+        "depends on data or on code that cannot be captured."
     ),
     hints=(
         "Compare with what is meant: `value is not None`, `value.flag`.",
@@ -80,7 +80,7 @@ GENERATOR_YIELD = define(
     explanation=(
         "`{function}` is a generator that code outside the graph consumes: at each `yield` the "
         "value is handed out and the function waits, so the graph ends there and the next begins "
-        "behind it. A generator that is consumed within the compiled function is captured whole."
+        "after it. A generator that is consumed within the compiled function is captured whole."
     ),
     hints=(
         "Consume the generator in the function that is compiled.",
@@ -129,7 +129,7 @@ TENSOR_SLICE = define(
     message="slice with the bounds {bounds}",
     explanation=(
         "The ends of the slice are numbers inside tensors, and how long the slice is decides the "
-        "shapes behind it. The graph ends so that the numbers can be read."
+        "shapes after it. The graph ends so that the numbers can be read."
     ),
     hints=(
         "Mask instead of cutting: torch.where(torch.arange(n) < end, x, 0) has a fixed shape.",
@@ -155,7 +155,7 @@ SHAPE_ASSERT = user_error(
 ASSERT_MESSAGE = captured(
     "GB0171",
     "assert with non-string message",
-    title="assert with a message that is no text",
+    title="assert with a message that is not a string",
     explanation=(
         "The message of a failing `assert` may be any object, as in eager: it becomes the argument "
         "of the AssertionError."
@@ -179,7 +179,7 @@ THROW_INTO_GENERATOR = captured(
 SEND_TO_ITERATOR = captured(
     "GB0094",
     "SEND with bad type",
-    title="yield from over something that is no generator",
+    title="yield from over something that is not a generator",
     explanation=(
         "`yield from` works over generators, lists, tuples, ranges and objects with `__iter__` "
         "alike; each is followed into the graph."

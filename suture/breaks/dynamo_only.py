@@ -52,8 +52,8 @@ NESTED_BREAK = not_applicable(
     "GB0065",
     "Graph break in inlined function",
     explanation=(
-        "A break inside a function that the compiled one calls. suture goes on inside that "
-        "function, behind the line that broke, and reports the number of the break itself."
+        "A break inside a function that the compiled one calls. suture continues inside that "
+        "function, after the line that broke, and reports the number of the break itself."
     ),
     hints=("Look at the break that is reported for the inner line.",),
     note="a break in an inner call is an ordinary break",
@@ -111,7 +111,7 @@ SOURCELESS = not_applicable(
     ),
     hints=(
         "Nothing to change: objects of unknown types are carried along.",
-        "Where such an object has to be looked into, the break is GB2033.",
+        "Where such an object has to be inspected, the break is GB2033.",
     ),
     note="an object needs no origin to be carried along",
 )

@@ -45,7 +45,7 @@ def as_json(data: object) -> str:
 
 
 def readable(template: str) -> str:
-    """A text of an entry for a reader who has no occurrence at hand: fields as `<name>`."""
+    """A text of an entry for a reader who has no occurrence of it: fields as `<name>`."""
     parts = []
     for text, field, _, _ in string.Formatter().parse(template):
         parts.append(text)

@@ -14,7 +14,7 @@ BODY_BREAKS = define(
     ),
     hints=(
         "Fix the break inside the body; its number is in the reason.",
-        "Move what breaks in front of or behind {operator}.",
+        "Move what breaks before or after {operator}.",
     ),
     kind=Kind.FUNDAMENTAL,
 )
@@ -29,7 +29,7 @@ BODY_SIDE_EFFECT = define(
         "so it may not change anything that lives outside it. This one changes `{object}`."
     ),
     hints=(
-        "Return the new value from the body, and store it behind the call.",
+        "Return the new value from the body, and store it after the call.",
         "Pass the value in as an operand.",
     ),
     kind=Kind.FUNDAMENTAL,
@@ -38,9 +38,9 @@ BODY_SIDE_EFFECT = define(
 BODY_ALIASES = user_error(
     "GB0040",
     "Encountered aliasing during higher order op tracing",
-    title="torch.cond with a branch that gives back its input",
+    title="torch.cond with a branch that returns its input",
     explanation=(
-        "A branch of torch.cond (or the body of another higher-order operator) gives back one of "
+        "A branch of torch.cond (or the body of another higher-order operator) returns one of "
         "its inputs, or the same tensor twice. torch refuses that in eager too."
     ),
     hints=("Return a copy: x.clone().",),
@@ -73,7 +73,7 @@ INVOKE_SUBGRAPH = define(
 NESTED_REGION = captured(
     "GB0042",
     "Encountered non user function variable during invoke_subgraph HOP tracing",
-    title="nested_compile_region around something that is no plain function",
+    title="nested_compile_region around something that is not a plain function",
     explanation=(
         "torch.compiler.nested_compile_region may wrap any callable: a function, a partial, a "
         "method, a module."

@@ -16,7 +16,7 @@ INTERNAL_FAULT = define(
     hints=(
         "Please report it, with the traceback that SUTURE_LOGS=trace prints and, if you can, a "
         "program that shows it.",
-        "Until it is mended, wrap the function with suture.disable to be rid of the message.",
+        "Until it is fixed, suture.disable around the function silences the message.",
     ),
     note="mending the error",
 )
@@ -65,7 +65,7 @@ RETRY_LIMIT = define(
     hints=(
         "SUTURE_LOGS=retries shows why each try was not the last.",
         "Raise suture.config.retry_limit if the tries come to an end.",
-        "Wrap the function with suture.disable to be rid of the tries.",
+        "Wrap the function with suture.disable to avoid the retries.",
     ),
     kind=Kind.RESOURCE_LIMIT,
 )
@@ -73,10 +73,10 @@ RETRY_LIMIT = define(
 UNROLL_LIMIT = define(
     "GB2091",
     "Loop too long to unroll",
-    message="a loop reached {count} turns",
+    message="a loop reached {count} iterations",
     explanation=(
-        "A loop over Python values is written out turn by turn in the graph. After {count} turns "
-        "the graph ends, and the body is compiled once and used for the turns that are left."
+        "A loop over Python values is unrolled into the graph. After {count} iterations "
+        "the graph ends, and the body is compiled once and used for the remaining iterations."
     ),
     hints=(
         "Compute on whole tensors instead of their items.",
@@ -109,7 +109,7 @@ TRACE_LIMIT = define(
     explanation=(
         "Tracing a piece of Python takes much longer than running it, which pays where it finds "
         "operations for a graph. Here it found few in {count} instructions, so the graph ends, "
-        "Python goes on, and what follows is compiled in smaller pieces."
+        "Python continues, and what follows is compiled in smaller pieces."
     ),
     hints=(
         "Compute tables and other plain Python values outside the compiled function.",

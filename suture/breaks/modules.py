@@ -95,7 +95,7 @@ MODULE_ARGUMENTS = captured(
 MODULE_GETATTR = captured(
     "GB0211",
     "torch.nn.Module with a non-function custom __getattr__",
-    title="Module with a __getattr__ that is no function",
+    title="Module with a __getattr__ that is not a function",
     explanation=(
         "`__getattr__` of a module may be any callable that its class holds; it is called as "
         "Python calls it."

@@ -10,7 +10,7 @@ UNKNOWN_ATTRIBUTE = define(
     message="{object}.{attribute}",
     explanation=(
         "What `{attribute}` gives is decided by compiled code of `{object}`'s type, and asking for "
-        "it may have effects. Python reads it, and capture goes on with the value."
+        "it may have effects. Python reads it, and capture continues with the value."
     ),
     hints=(
         "Read the attribute before the compiled function and pass the value in.",
@@ -25,7 +25,7 @@ UNKNOWN_OPERATOR = define(
     message="{operator} on {operands}",
     explanation=(
         "The operator is carried out by compiled code of the operands' types, of which suture has "
-        "no model. Python carries it out, and capture goes on with the result."
+        "no model. Python carries it out, and capture continues with the result."
     ),
     hints=(
         "Do the computation before the compiled function and pass the result in.",
@@ -40,7 +40,7 @@ UNKNOWN_SUBSCRIPT = define(
     message="{object}[{key}]",
     explanation=(
         "The item is looked up by compiled code of `{object}`'s type, of which suture has no "
-        "model. Python looks it up, and capture goes on with it."
+        "model. Python looks it up, and capture continues with it."
     ),
     hints=(
         "Copy what is needed into a list or a dict before the compiled function.",
@@ -54,9 +54,9 @@ UNKNOWN_OBJECT = define(
     "Opaque object",
     message="{operation} needs to look into {object}",
     explanation=(
-        "`{object}` is of a type that suture has no model of, or it grows in each turn of a loop "
-        "that breaks. It may be carried around freely, but this operation needs to know what is "
-        "inside."
+        "`{object}` is of a type that suture has no model of, or it grows in each iteration of a "
+        "loop that breaks. It may be passed around freely, but this operation needs to know what "
+        "is inside."
     ),
     hints=(
         "Take out what is needed before the compiled function.",
@@ -131,10 +131,10 @@ FINALIZED = define(
 FINALIZED_HERE = define(
     "GB2037",
     "End of an object with a finalizer",
-    message="{type} is dropped here, and its end is waited for",
+    message="{type} is dropped here, and freeing it has effects",
     explanation=(
         "The object of type {type} has a finalizer, is a generator with blocks to leave, or weak "
-        "references watch it. Python lets it go here, before the program goes on: so the graph "
+        "references watch it. Python frees it here, before the program continues: so the graph "
         "ends, and the next one begins with the next instruction."
     ),
     hints=(
@@ -167,7 +167,7 @@ UNKNOWN_METHOD = define(
     message="{object}.{method}()",
     explanation=(
         "`{method}` is compiled code of `{object}`'s type, and suture has no model of what it "
-        "does. Python makes the call, and capture goes on with the result."
+        "does. Python makes the call, and capture continues with the result."
     ),
     hints=(
         "Make the call before the compiled function and pass the result in.",
@@ -198,7 +198,7 @@ DELETE_COMPUTED_NAME = captured(
 SUPER_CALLABLE = captured(
     "GB0006",
     "Attempted to call a super() attribute that is not a function or method",
-    title="Call of what super() finds, when it is no function",
+    title="Call of a super() attribute that is not a function",
     explanation=(
         "What super() finds may be any callable: an object with `__call__`, a partial, a class. It "
         "is called as Python calls it."
@@ -258,11 +258,11 @@ PARTIAL_STORE = not_applicable(
     "Should not compile partial graph (STORE_ATTR)",
     explanation=(
         "TorchDynamo met an attribute assignment at a place where it could not resume the "
-        "function. suture can go on behind any instruction, so there is no such place."
+        "function. suture can continue after any instruction, so there is no such place."
     ),
     hints=(
         "Nothing to change: assignments to attributes are captured, and put back when the graph "
         "has run.",
     ),
-    note="every instruction is a point where capture can go on",
+    note="every instruction is a point where capture can continue",
 )

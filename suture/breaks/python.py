@@ -11,7 +11,7 @@ UNKNOWN_INSTRUCTION = define(
     message="the instruction {opcode}",
     explanation=(
         "The line compiles to the instruction `{opcode}`, for which suture has no handler. Python "
-        "runs the instruction, and capture goes on behind it."
+        "runs the instruction, and capture continues after it."
     ),
     hints=(
         "Write the line in another way.",
@@ -84,8 +84,8 @@ ASYNC = define(
     "Waiting in a coroutine",
     message="{instruction} in {function}",
     explanation=(
-        "`{function}` hands control to the event loop here and goes on when the loop wakes it. The "
-        "graph ends at the await; the code behind it is compiled as its own graph."
+        "`{function}` hands control to the event loop here and continues when the loop wakes it. "
+        "The graph ends at the await; the code after it is compiled as its own graph."
     ),
     hints=(
         "Await first, and compute in an ordinary function that is compiled.",
@@ -191,10 +191,10 @@ FORMAT_PARTS = captured(
 IMPORT_RESULT = captured(
     "GB0022",
     "Bad import result",
-    title="import of something that is no module",
+    title="import of something that is not a module",
     explanation=(
         "`import` gives what sys.modules holds under the name, also where a library has put an "
-        "object there that is no module."
+        "object there that is not a module."
     ),
     hints=("Nothing to change.",),
 )

@@ -54,9 +54,9 @@ EXCEPTION_ATTRIBUTE = captured(
 EXCEPT_TUPLE = user_error(
     "GB0050",
     "Exception with bad expected type",
-    title="except with something that is no class of exceptions",
+    title="except with something that is not an exception class",
     explanation=(
-        "An except clause names something that is no exception class, next to others or alone. "
+        "An except clause names something that is not an exception class, next to others or alone. "
         "Eager raises the same TypeError when an exception reaches the clause."
     ),
     hints=("Name exception classes only: except (ValueError, KeyError).",),
@@ -76,9 +76,9 @@ EXCEPT_VALUE = user_error(
 RAISE_NON_EXCEPTION = user_error(
     "GB0057",
     "Failed to raise exception",
-    title="raise of something that is no exception",
+    title="raise of something that is not an exception",
     explanation=(
-        "`raise` was given something that is no exception. Eager raises the same TypeError."
+        "`raise` was given something that is not an exception. Eager raises the same TypeError."
     ),
     hints=("Raise an exception class or an instance of one.",),
 )

@@ -29,7 +29,7 @@ class Status(enum.Enum):
     """What suture does with the situation; the program on the entry's page proves it."""
 
     CAPTURED = "captured"  # never breaks: the program is one graph
-    BREAK = "break"  # breaks with this number, and capture goes on behind it
+    BREAK = "break"  # breaks with this number, and capture continues after it
     ERROR = "error"  # eager raises too: the same exception
     NOT_APPLICABLE = "not applicable"  # only TorchDynamo's machinery has it; the note says why
 
@@ -37,9 +37,9 @@ class Status(enum.Enum):
 class Leaves(enum.Enum):
     """What a break leaves to Python, and so how the region ends."""
 
-    OPERATION = "the operation"  # Python runs the one instruction; capture goes on behind it
+    OPERATION = "the operation"  # Python runs the one instruction; capture continues after it
     FRAME = "the rest of the frame"  # the interpreter runs it; what it calls is compiled
-    YIELD = "the yield"  # Python hands the value out; capture goes on when the frame is resumed
+    YIELD = "the yield"  # Python hands the value out; capture continues when the frame is resumed
     NOTHING = "nothing"  # changes are written back; the next region begins with the instruction
 
 

@@ -73,7 +73,7 @@ REQUIRES_GRAD_SET = define(
     message="{tensor}.requires_grad is set to {value}",
     explanation=(
         "Setting requires_grad makes a leaf of the autograd graph out of a tensor in the middle of "
-        "the work. Python makes the change, and the code behind it is compiled for the new state."
+        "the work. Python makes the change, and the code after it is compiled for the new state."
     ),
     hints=(
         "Set requires_grad before the compiled function.",
@@ -219,7 +219,7 @@ SET_DATA_DTYPE = define(
     message="{tensor}.data is set to a tensor of {dtype}",
     explanation=(
         "Setting .data to a tensor of another dtype changes the dtype of `{tensor}` for everyone "
-        "who holds it. Python does it, and the code behind it is compiled for the new dtype."
+        "who holds it. Python does it, and the code after it is compiled for the new dtype."
     ),
     hints=(
         "Bind the converted tensor to a new name.",

@@ -1,4 +1,4 @@
-"""Breaks at tensors: values and shapes that hang on data, layouts and subclasses."""
+"""Breaks at tensors: values and shapes that depend on data, layouts and subclasses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ITEM = define(
     message="{tensor}.{method}() needs the numbers of the tensor",
     explanation=(
         "`{method}()` turns the data of `{tensor}` into Python numbers, so everything before it "
-        "has to run first. The graph ends, the numbers are read, and capture goes on with them."
+        "has to run first. The graph ends, the numbers are read, and capture continues with them."
     ),
     hints=(
         "Keep the value a tensor: a tensor of no dimensions works in arithmetic as a number does.",
@@ -44,8 +44,8 @@ DYNAMIC_SHAPE_OP = define(
     message="the shape of {operator}'s result depends on data",
     explanation=(
         "How large the result of `{operator}` is depends on the numbers in its input, and the code "
-        "behind it is compiled for a shape. The graph ends, the operator runs, and capture goes on "
-        "with the size that came out."
+        "after it is compiled for a shape. The graph ends, the operator runs, and capture "
+        "continues with the size that came out."
     ),
     hints=(
         "Use a form with a fixed shape: torch.where(mask, x, 0) for x[mask], topk for nonzero.",
@@ -143,8 +143,9 @@ BACKWARD_CALL = define(
     explanation=(
         "The engine goes through what was computed before the region, meets a hook of a leaf that "
         "cannot be traced, or uses up a history with which a tensor leaves the region. The forward "
-        "computation becomes one graph, the engine runs its compiled backward, and capture goes on "
-        "behind the call. Elsewhere backward() and torch.autograd.grad() are part of the graph."
+        "computation becomes one graph, the engine runs its compiled backward, and capture "
+        "continues after the call. Elsewhere backward() and torch.autograd.grad() are part of the "
+        "graph."
     ),
     hints=(
         "Return tensors of the forward pass detached: their history is used up by backward().",
@@ -175,7 +176,7 @@ PRINT_TENSOR = define(
     message="{builtin}({arguments}) needs the values of a tensor",
     explanation=(
         "`{builtin}` shows or uses the numbers of a tensor, which exist only when the graph before "
-        "it has run. The graph ends, Python runs the call, and capture goes on behind it."
+        "it has run. The graph ends, Python runs the call, and capture continues after it."
     ),
     hints=(
         "Do it after the compiled function has returned, or with shapes and dtypes only.",
@@ -342,7 +343,7 @@ DYNAMIC_SHAPE_NO_META = define(
     explanation=(
         "The size of the result depends on the numbers in the input. Operators such as `nonzero` "
         "have a fake kernel that gives such a size a symbol; `{operator}` has none, so it runs "
-        "before capture goes on."
+        "before capture continues."
     ),
     hints=(
         "Use an operator with a fixed shape: torch.linalg.solve for torch.linalg.lstsq.",

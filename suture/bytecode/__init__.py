@@ -9,7 +9,7 @@ A new canonical instruction is one line in ``canonical.py``.
 """
 
 from .canonical import CANONICAL, iterator_slots
-from .code import Code, decode, pair
+from .code import Code, decode, makes_generator, pair
 from .decoder import DecodeError
 from .flow import Handling
 from .instructions import Effect, Handler, Instruction
@@ -26,6 +26,7 @@ __all__ = [
     "Instruction",
     "decode",
     "iterator_slots",
+    "makes_generator",
     "not_a_manager",
     "pair",
     "unhashable",

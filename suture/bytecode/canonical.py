@@ -44,7 +44,7 @@ CANONICAL: dict[str, Effect] = {
         0, 0, "-- ; puts a new cell with the slot's value (or none) into the slot; val: slot"
     ),
     "RETURN_GENERATOR": _no_raise(
-        0, 1, "-- sent ; the call returns a generator; its first resumption goes on here"
+        0, 1, "-- sent ; the call returns a generator; its first resumption continues here"
     ),
     # stack
     "POP_TOP": _no_raise(1, 0, "value --"),
@@ -193,7 +193,7 @@ CANONICAL: dict[str, Effect] = {
     "FOR_ITER": Effect(
         0,
         1,
-        "iterator -- iterator, item ; exhausted: pops the iterator, jumps behind the loop;"
+        "iterator -- iterator, item ; exhausted: pops the iterator, jumps past the loop;"
         " val: 1 where iterator is two slots, it and NULL",
         taken=(iterator_slots, 0),
         jumps=True,

@@ -44,6 +44,13 @@ def pair(function: T, null: T) -> tuple[T, T]:
     return (null, function) if _python.NULL_FIRST else (function, null)
 
 
+def makes_generator(code: CodeType) -> bool:
+    """Whether a call makes a generator, a coroutine or an asynchronous generator."""
+    return bool(
+        code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR)
+    )
+
+
 class Code:
     """The canonical form of one code object.
 
@@ -75,10 +82,7 @@ class Code:
         walk.resolve()
         self.instructions: tuple[Instruction, ...] = tuple(walk.instructions)
         self._starts = walk.starts
-        self.is_generator = bool(
-            code.co_flags
-            & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR)
-        )
+        self.is_generator = makes_generator(code)
 
     def __repr__(self) -> str:
         return f"<Code {self.code.co_qualname}, {len(self.instructions)} instructions>"
@@ -94,7 +98,7 @@ class Code:
         return starts[offset]
 
     def entry_of(self, index: int) -> tuple[int, int]:
-        """The byte offset at which a frame is entered to go on at ``index``, and how many NULLs
+        """The byte offset at which a frame is entered to continue at ``index``, and how many NULLs
         have to be on top of its stack: where one original makes a value and pushes NULL, it would
         make the value again."""
         inst = self.instructions[index]
@@ -103,7 +107,7 @@ class Code:
         return inst.offset, 0
 
     def live(self, index: int) -> tuple[int, ...]:
-        """The slots needed to go on at ``index``, sorted. They may be unbound all the same."""
+        """The slots needed to continue at ``index``, sorted. They may be unbound all the same."""
         slots = self._live_tuples.get(index)
         if slots is None:
             mask = self._live[index]

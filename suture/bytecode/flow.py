@@ -27,7 +27,7 @@ class Handling:
 
 
 def successors(inst: Instruction) -> Iterator[int]:
-    """The indices at which execution can go on behind ``inst`` when it does not raise."""
+    """The indices at which execution can continue after ``inst`` when it does not raise."""
     effect = CANONICAL[inst.op]
     if effect.falls:
         yield inst.index + 1
@@ -132,7 +132,7 @@ def handlings(instructions: Sequence[Instruction]) -> list[tuple[Handling, ...]]
 
 
 def _step(inst: Instruction, stack: tuple[_Tag, ...], regions: tuple[int, ...]) -> _State:
-    """The tags behind an instruction that falls through."""
+    """The tags after an instruction that falls through."""
     pops, pushes = CANONICAL[inst.op].counts(inst)
     kept = stack[: len(stack) - pops]
     match inst.op:

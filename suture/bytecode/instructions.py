@@ -8,7 +8,7 @@ from typing import Any
 
 class Handler:
     """Where an exception goes: the stack is cut to ``depth``, then the instruction's offset is
-    pushed if ``lasti``, then the exception, and execution goes on at ``target`` (an index)."""
+    pushed if ``lasti``, then the exception, and execution continues at ``target`` (an index)."""
 
     __slots__ = ("depth", "lasti", "target")
 
@@ -30,7 +30,7 @@ class Instruction:
     index        its place in ``Code.instructions``
     offset       byte offset at which a frame is entered to run it from its beginning, with prefixes
     lasti        byte offset of the opcode itself: ``f_lasti`` where it runs, raises or yields
-    next_offset  byte offset at which a frame is entered to go on behind it
+    next_offset  byte offset at which a frame is entered to continue after it
     target       index of the instruction it may jump to, else None
     handler      where an exception raised by it goes inside this code, else None
     boundary     a frame can be entered at ``offset`` to run this instruction first; False for the
@@ -94,8 +94,8 @@ class Effect:
 
     pops, pushes  numbers, or functions of the instruction
     taken         (pops, pushes) when it jumps, where that differs from falling through
-    falls         execution can go on at the next instruction
-    jumps         execution can go on at ``target``
+    falls         execution can continue at the next instruction
+    jumps         execution can continue at ``target``
     raises        it can raise
     doc           the stack before and after, and what ``val`` is
     """

@@ -1,4 +1,4 @@
-"""Liveness: which slots of a frame are needed to go on at an instruction."""
+"""Liveness: which slots of a frame are needed to continue at an instruction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ READS = frozenset(
     )
 )  # fmt: skip
 
-# Instructions behind which the slot's old content does not matter.
+# Instructions after which the slot's old content does not matter.
 WRITES = frozenset(("STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR"))
 
 # A function that calls one of these builtins, or that gets at frames by one of these functions,
@@ -74,7 +74,7 @@ def _flow(inst: Instruction) -> tuple[tuple[int, ...], int | None]:
 def _transfer(
     instructions: Sequence[Instruction], arguments: int, copied: int
 ) -> tuple[list[int], list[int]]:
-    """What each instruction makes live, and what it leaves live of what is live behind it."""
+    """What each instruction makes live, and what it leaves live of what is live after it."""
     gen = [0] * len(instructions)
     keep = [-1] * len(instructions)
     for index, inst in enumerate(instructions):
@@ -98,7 +98,7 @@ def _always_live(
     localsplus: tuple[str, ...],
     frees: tuple[int, ...],
 ) -> tuple[int, int]:
-    """The slots live everywhere behind the function's prefix, and where the prefix ends.
+    """The slots live everywhere after the function's prefix, and where the prefix ends.
 
     Cells and free variables that are mentioned at all: other functions share them. The first
     argument and ``__class__`` where ``super()`` is called: it finds them in the frame. Everything

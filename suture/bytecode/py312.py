@@ -13,7 +13,7 @@ NULL_FIRST = True
 EXIT_FIRST = False
 
 # FOR_ITER jumps to END_FOR and SEND to END_SEND, which clear away the iterator. The canonical
-# instructions have done so when they jump, hence they jump behind.
+# instructions have done so when they jump, hence they jump past it.
 BEHIND_LOOP = 1
 BEHIND_SEND = 1
 

@@ -12,7 +12,7 @@ NULL_FIRST = False
 # Which method of a manager `with` looks for first.
 EXIT_FIRST = False
 
-# FOR_ITER jumps behind END_FOR and the POP_TOP that follows it.
+# FOR_ITER jumps after END_FOR and the POP_TOP that follows it.
 BEHIND_LOOP = 2
 
 # What 3.12 has and 3.13 has not.

@@ -9,6 +9,11 @@ from typing import Any
 
 from suture.breaks import Break
 from suture.bytecode import Instruction
+from suture.compiler.effects import Effects
+from suture.compiler.graph import GraphBuilder
+from suture.compiler.guards.number_sources import NumberSource
+from suture.runtime.guards import Guards
+from suture.runtime.sources import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +25,7 @@ class Return:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Python runs instruction `inst` of the innermost frame; capture goes on behind it.
+    """Python runs instruction `inst` of the innermost frame; capture continues after it.
 
     `inside`: (code, index) of the frames, outermost first, of the call that this instruction makes
     and in which the break came up; nothing in such a call is compiled."""
@@ -33,7 +38,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Interpret:
-    """The frames go on in CPython's interpreter at the innermost frame's next instruction.
+    """The frames continue in CPython's interpreter at the innermost frame's next instruction.
 
     `raises`: because that instruction raises and no frame handles it. Otherwise `reason` says why,
     and `inside` is where it came up, as in `Run`.
@@ -47,7 +52,7 @@ class Interpret:
 @dataclass(frozen=True, slots=True)
 class Yield:
     """The outermost frame is a generator's: CPython runs its instruction `inst`, which yields.
-    Capture goes on when the generator is resumed."""
+    Capture continues when the generator is resumed."""
 
     inst: Instruction
     reason: Break
@@ -79,21 +84,21 @@ class Capture:
     draws        numbers that the variant draws (Draw)
     steps        instructions traced
     general      it fits states for which other variants were made
-    initializes  it came to a call that makes modules what they are
+    initializes  it came to the first call of a lazy module
     first_step   it makes the state of an optimizer: it hardly runs a second time
     inlined      code objects of the calls that were traced through
     """
 
     frames: list[Any]
     exit: Exit
-    graph: Any
-    guards: Any
-    effects: Any
-    slots: list[Any]
+    graph: GraphBuilder
+    guards: Guards
+    effects: Effects
+    slots: list[Source]
     modes: list[Any]
     functions: tuple[Any, Any]
     strictness: Any
-    number_sources: list[Any]
+    number_sources: list[NumberSource]
     checks: list[Any]
     draws: list[Any]
     steps: int
@@ -102,12 +107,17 @@ class Capture:
     first_step: bool
     inlined: frozenset[CodeType]
 
+    @property
+    def reason(self) -> Break | None:
+        """The break that the region ends with, if it ends with one."""
+        return None if isinstance(self.exit, Return) else self.exit.reason
+
     def drop_tracebacks(self) -> None:
-        """Nothing is raised any more: what the tracebacks of the break hold goes when nobody uses
-        it, and not only when a garbage collector comes by. What the program itself is handling at
+        """Nothing is raised any more: what the tracebacks of the break hold is freed when nothing
+        else uses it, and not only by the garbage collector. What the program itself is handling at
         this time is the context of all that was raised here, and stays as it is."""
         outside = sys.exception()
-        reason = getattr(self.exit, "reason", None)
+        reason: BaseException | None = self.reason
         while reason is not None and reason is not outside and reason.__traceback__ is not None:
             reason.__traceback__ = None
             reason = reason.__cause__ or reason.__context__

@@ -31,7 +31,7 @@ from suture.runtime.sources import Source
 class Raised(Exception):
     """The traced program raises `exception` (a value) here."""
 
-    def __init__(self, exception: Any) -> None:
+    def __init__(self, exception: Value) -> None:
         super().__init__(exception)
         self.exception = exception
 
@@ -97,12 +97,12 @@ class Value:
     def delattr(self, trace: Trace, name: str) -> None:
         raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"delete {name}", object=self.describe())
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
         """Call the object; may leave a frame. None: its class says what a call does."""
         return None
 
     def call_method(
-        self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
+        self, trace: Trace, name: str, args: list[Value], kwargs: dict[str, Value]
     ) -> Value | None:
         """Call method `name`; may leave a frame. None: it is the `m_` method or the attribute of
         that name."""
@@ -261,13 +261,7 @@ class Mark(NamedTuple):
 
 
 class Progress:
-    """How far the interpreter is. `step` counts the instructions of the region's own frames; `mark`
-    is what had happened when the current one began; `base_depth` is the number of frames below the
-    one that must return before the loop does; `last_step` is where the plan says to stop;
-    `limit_reached` is why the region should end as soon as it can; `work` counts all instructions,
-    those of nested calls too, and `allowed` is how many may be traced before what was captured is
-    weighed against them; `decided` counts the branches at a position that were expected to go as
-    before."""
+    """How far the interpreter is, and how much it may still do."""
 
     __slots__ = (
         "allowance", "allowed", "base_depth", "decided", "jumps_back", "last_step", "limit_reached",
@@ -275,76 +269,77 @@ class Progress:
     )  # fmt: skip
 
     def __init__(self, last_step: int, allowance: float) -> None:
-        self.step = 0
-        self.base_depth = 0
-        self.mark = Mark(0, 0, 0)
-        self.passed = 0
-        self.result: Any = None
-        self.last_step = last_step
-        self.decided: dict[Any, int] = {}
+        self.step = 0  # instructions of the region's own frames so far
+        self.last_step = last_step  # the step at which the plan says to stop; -1: none
+        self.mark = Mark(0, 0, 0)  # what had happened when the current instruction began
+        self.passed = 0  # and how long `effects.passed` was
+        self.base_depth = 0  # frames below the one with whose return the loop ends
+        self.result: Any = None  # what that frame has returned
+        self.work = 0  # instructions so far, those of nested calls too
+        self.allowance = allowance  # how many there may be in a region without operations
+        self.allowed = allowance  # and with the operations captured so far
+        self.limit_reached: Break | None = None  # why the region should end as soon as it can
         self.jumps_back: dict[tuple[int, int], int] = {}
         self.loop_turns: dict[tuple[int, int], int] = {}
-        self.limit_reached: Break | None = None
-        self.work = 0
-        self.allowed = self.allowance = allowance
+        self.decided: dict[Any, int] = {}  # branches on data expected so far, by position
         self.watch: Callable[[Trace, Frame, Any], None] | None = None
 
 
 class Region:
-    """What is traced: the chain of frames, the sources of its state, what earlier calls were like,
-    and the plan of this try. `initializes`: it came to a call that makes modules what they are.
-    `whole`: a break is an error, so that capturing goes before all. `own_names`: qualified names
-    of what the chain's frames define, other objects in each call."""
+    """What is traced: the chain of frames, what earlier calls were like, the plan of this try."""
 
     __slots__ = (
-        "as_loop", "chain", "entry_is_owned", "history", "initializes", "inline_limit",
-        "inlined", "own_names", "plan", "slots", "whole",
+        "as_loop", "chain", "history", "initializes", "inline_limit", "inlined", "own_names",
+        "plan", "slots", "whole",
     )  # fmt: skip
 
     def __init__(self, chain: Chain, history: Any, plan: Plan, whole: bool) -> None:
         self.chain = chain
+        self.slots: list[Source] = []  # the sources of the state
         self.history = history
         self.plan = plan
-        self.whole = whole
-        self.initializes = plan.stop is not None and plan.stop.initializes
-        self.slots: list[Source] = []
-        self.entry_is_owned = False
+        self.whole = whole  # fullgraph: a break is an error
+        self.initializes = plan.stop is not None and plan.stop.initializes  # a lazy module
         self.as_loop = False  # an iterator that has stood elsewhere before is left to Python
         self.inline_limit = config.inline_limit
-        self.inlined: set[CodeType] = set()  # code that calls ran in this trace
+        self.inlined: set[CodeType] = set()  # the code of calls that were inlined
+        # Prefixes of the names of functions and classes that frames of the chain define: they are
+        # other objects in each call.
         self.own_names = tuple(s.code.co_qualname + ".<locals>." for s in chain if s.index > 0)
 
 
 class Handling:
-    """Exceptions and generators under way. `ambient` is what the caller of the region handles;
-    `unwound` are frames that exceptions have left; `waiting` generators in the midst of their
-    elements, by id; `lasting` real objects at whose end something happens, `contained` those that
-    only `lists` hold which the region changes, of which the first `looked` were looked through and
-    the `unread` not yet; `making` where the iterator of the library was made that runs now."""
+    """Exceptions and generators under way."""
 
     __slots__ = (
-        "ambient", "began_handling", "contained", "last_traceback", "lasting", "lists", "looked",
-        "making", "unread", "unwound", "waiting", "writing",
+        "ambient", "began_handling", "last_traceback", "making", "unwound", "waiting", "writing",
     )  # fmt: skip
 
     def __init__(self, began_handling: bool) -> None:
-        self.ambient = sys.exception()
-        self.began_handling = began_handling
+        self.ambient = sys.exception()  # what the caller of the region handles
+        self.began_handling = began_handling  # the region resumes a generator inside an `except`
         self.last_traceback: Any = None
-        self.unwound: list[Frame] = []
-        self.waiting: dict[int, Any] = {}
-        self.lasting: list[Any] = []
-        self.contained: list[Any] = []
-        self.lists: list[Any] = []
-        self.unread: list[Any] = []
-        self.looked = 0
-        self.making: Any = None
+        self.unwound: list[Frame] = []  # frames that exceptions have left
+        self.waiting: dict[int, Any] = {}  # generators that have begun and not ended, by id
+        self.making: Any = None  # where the library's iterator was made that runs now
         self.writing: list[Any] = []  # containers whose text is being written, against cycles
 
 
+class Finalized:
+    """Real objects that do something when they are freed: the region ends where one is dropped."""
+
+    __slots__ = ("in_lists", "in_state", "lists", "scanned", "unread")
+
+    def __init__(self) -> None:
+        self.in_state: list[Any] = []  # those that only the state of the point holds
+        self.in_lists: list[Any] = []  # those that only `lists` hold
+        self.lists: list[Any] = []  # lists from outside that the region changes
+        self.scanned = 0  # how many of `effects.touched` were looked through for such lists
+        self.unread: list[Any] = []  # lists among these whose items nothing has looked at yet
+
+
 class Outside:
-    """What was met of the world outside: the value of each real object by its id, the sources of
-    objects the variant holds, which sources are guarded by identity."""
+    """What was met of the world outside. Sources and objects are keys by their id."""
 
     __slots__ = (
         "abstract_answers", "cells", "fixed", "general", "inner_sources", "known", "loose",
@@ -352,18 +347,18 @@ class Outside:
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.known: dict[int, tuple[Any, Any]] = {}
-        self.pins: dict[int, Source] = {}
+        self.known: dict[int, tuple[Any, Any]] = {}  # (object, its value)
+        self.pins: dict[int, Source] = {}  # the sources of objects that the variant holds
         self.picked: dict[int, Any] = {}  # items at an index that changes, by their sources
-        self.fixed: set[int] = set()
-        self.loose: set[int] = set()
+        self.fixed: set[int] = set()  # sources that are guarded by identity, or below such a one
+        self.loose: set[int] = set()  # sources below fixed ones where another object may be
         self.general: dict[int, Source] = {}  # arguments that are modules
         self.optimizers: set[int] = set()  # ids of the sources of those that are fixed
-        self.cells: dict[int, tuple[Any, Any]] = {}
-        self.type_lookups: dict[Any, Any] = {}
+        self.cells: dict[int, tuple[Any, Any]] = {}  # (cell, its value)
+        self.type_lookups: dict[Any, Any] = {}  # (class, name) -> what the class has there
         self.inner_sources: dict[int, Source] = {}  # of tensors that wrapper subclasses hold
-        self.abstract_answers: Any = None
-        self.setting: Any = None
+        self.abstract_answers: Any = None  # of isinstance and issubclass for abstract classes
+        self.setting: Any = None  # where the program last set a hook of a module
 
 
 class Numbers:
@@ -378,11 +373,7 @@ class Numbers:
 
 
 class Modes:
-    """What the program switches in torch. `changed`: (setter, value) calls that bring torch's
-    modes to their state at the exit; `function_modes`: the stack of modes of torch functions;
-    `restores` undo what was really switched while tracing; `transforms` are those of torch.func
-    whose bodies are traced, `mapped` how many of them are vmap; `overridable_seen`: a tensor was
-    seen whose class may take over operations."""
+    """What the program switches in torch."""
 
     __slots__ = (
         "changed", "function_modes", "functions_at_start", "functions_on", "mapped",
@@ -391,15 +382,16 @@ class Modes:
     )  # fmt: skip
 
     def __init__(self, functions_on: Any, strictness: Any) -> None:
-        self.changed: list[Any] = []
-        self.function_modes: list[Any] = []
+        self.changed: list[Any] = []  # (setter, value) calls that bring about the modes at the exit
+        self.restores: list[Callable[[], object]] = []  # undo what was switched while tracing
         self.modes_at_start: list[Any] = []
-        self.functions_on = self.functions_at_start = functions_on
+        self.function_modes: list[Any] = []  # the stack of TorchFunctionModes now
+        self.functions_at_start = functions_on  # whether `__torch_function__` is called
+        self.functions_on = functions_on  # and whether it is now
         self.switches_left = False  # a block without __torch_function__ was left
-        self.restores: list[Callable[[], object]] = []
-        self.transforms: list[str] = []
-        self.mapped = 0
-        self.overridable_seen = False
+        self.overridable_seen = False  # a tensor was seen whose class may take over operations
+        self.transforms: list[str] = []  # those of torch.func whose bodies are being traced
+        self.mapped = 0  # how many of them are vmap
         self.strictness = strictness
 
 
@@ -408,8 +400,8 @@ class Trace:
     they need."""
 
     __slots__ = (
-        "checks", "copied", "effects", "frames", "graph", "guards", "handling", "modes", "numbers",
-        "outside", "progress", "region",
+        "checks", "copied", "effects", "finalized", "frames", "graph", "guards", "handling",
+        "modes", "numbers", "outside", "progress", "region",
     )  # fmt: skip
 
     def __init__(self, region: Region, handling: Handling, modes: Modes, allowance: float) -> None:
@@ -417,6 +409,7 @@ class Trace:
         self.region = region
         self.graph = GraphBuilder(without_data=region.plan.without_data)
         self.handling = handling
+        self.finalized = Finalized()
         self.modes = modes
         self.guards = Guards()
         self.effects = Effects()
@@ -428,10 +421,10 @@ class Trace:
         self.copied: list[Any] = []  # parameters that share their memory with something
 
     def release(self) -> None:
-        """The trace is not needed any more: what it knows of the program goes at once, and not only
-        when a garbage collector comes by."""
-        self.handling.lasting.clear()
-        self.handling.contained.clear()
+        """The trace is not needed any more: what it knows of the program is freed at once, and not
+        only by the garbage collector."""
+        self.finalized.in_state.clear()
+        self.finalized.in_lists.clear()
         for name in self.__slots__:
             if hasattr(self, name):
                 delattr(self, name)

@@ -20,7 +20,7 @@ class Emitter(Protocol):
         """One more line of the variant's body."""
 
     def last(self, text: str) -> None:
-        """A line behind all that make and change objects."""
+        """A line after all those that make and change objects."""
 
     def fresh(self, hint: str) -> str:
         """A name not used yet."""

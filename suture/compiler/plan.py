@@ -1,30 +1,28 @@
-"""How a region is traced: one frozen `Plan` for each try, and why a try was not the last.
+"""How a region is traced: one frozen `Plan` for each attempt, and why an attempt was not the last.
 
-Tracing takes things for granted, and finds out on the way, or when the graph meets the backend,
-that one of them does not hold. Nothing is rolled back then: the try ends in a `Retry`, which holds
-the next plan and the reason in words, and the region is traced again from its start. The loop that
-does this is in `pipeline`.
+Tracing makes assumptions, and may find on the way, or when the backend gets the graph, that one of
+them does not hold. Nothing is rolled back then: the attempt ends in a `Retry`, which holds the next
+plan and the reason as text, and the region is traced again from its start. The loop that does this
+is `pipeline.settle`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from types import CodeType
 from typing import Any
 
 from suture.compiler.capture import Exit
-
-Position = tuple[CodeType, int]  # an instruction: code object and index
+from suture.runtime.branches import Position
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Where the next try ends: before instruction number `step` of the region, by `exit`.
+    """Where the next attempt ends: before instruction number `step` of the region, by `exit`.
 
-    `assumed` are the guards under which an earlier try found that the program raises there: the
+    `assumed` are the guards under which an earlier attempt found that the program raises there: the
     next one does not look that far, and other values may not raise. `initializes`: the earlier
-    try came to a call that makes modules what they are.
+    attempt came to the first call of a lazy module.
     """
 
     step: int
@@ -35,7 +33,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What one try takes for granted.
+    """What one attempt assumes.
 
     dynamic         sizes and numbers are symbols: all of them (True), none (False), or those that
                     were seen to change (None)

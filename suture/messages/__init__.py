@@ -9,18 +9,17 @@ import traceback
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from suture import errors, events
+from suture import _core, errors, events
 from suture.breaks import Break, Kind, tensors
 from suture.breaks.registry import Status
 from suture.bytecode import CANONICAL
 from suture.compiler.capture import Capture, Interpret, Return, Run
-from suture.compiler.guards.names import slot_words, spoken
+from suture.compiler.guards.names import point_location, slot_words, spoken
 from suture.messages import graphs, guards, probe, texts, trace_file
 from suture.messages.log import TELLER
 from suture.messages.source import expression, receiver
 from suture.messages.texts import break_text
 from suture.messages.watch import Watch, watcher
-from suture.runtime import location
 
 _log = logging.getLogger("suture.breaks")
 
@@ -71,12 +70,7 @@ def stack_of(frames: list[Any], inside: list[Any]) -> tuple[events.Where, ...]:
     return tuple(location_of(code, index) for code, index in reversed(at))
 
 
-def point_location(data: Any) -> events.Where:
-    """Where a point is."""
-    return location(data.chain)
-
-
-def traced(point: Any, data: Any, capture: Capture, watch: Watch | None) -> None:
+def traced(point: _core.Point, capture: Capture, watch: Watch | None) -> None:
     """A region was walked over."""
     if watch is None:
         return
@@ -85,7 +79,7 @@ def traced(point: Any, data: Any, capture: Capture, watch: Watch | None) -> None
     way = ways.get(type(capture.exit), "raise" if raises else "interpret")
     events.emit(
         events.Traced(
-            point_location(data),
+            point_location(point.data.chain),
             capture.steps,
             tuple(watch.inlined),
             tuple(watch.lines),
@@ -95,7 +89,7 @@ def traced(point: Any, data: Any, capture: Capture, watch: Watch | None) -> None
     )
 
 
-def broke(unit: Any, point: Any, capture: Capture, reason: Break) -> None:
+def broke(unit: Any, point: _core.Point, capture: Capture, reason: Break) -> None:
     """A break: an event and a log line, or an error where none is allowed."""
     exit = capture.exit
     stack = stack_of(capture.frames, exit.inside if isinstance(exit, (Run, Interpret)) else [])
@@ -118,8 +112,7 @@ def broke(unit: Any, point: Any, capture: Capture, reason: Break) -> None:
     )
     if raised:
         raise unsupported(reason, stack)
-    went_on = isinstance(exit, Run)
-    _tell(reason, stack, texts.WENT_ON if went_on else texts.INTERPRETED)
+    _tell(reason, stack, texts.CONTINUED if isinstance(exit, Run) else texts.INTERPRETED)
 
 
 def in_users_words(reason: Break, at: events.Where, slots: Mapping[str, str]) -> Break:
@@ -181,19 +174,19 @@ def _tell(reason: Break, stack: tuple[events.Where, ...], outcome: str) -> None:
         _log.log(level, "%s at %s: %d times so far", reason.number, at, before + 1)
 
 
-def retried(point: Any, data: Any, reason: str, tries: int) -> None:
+def retried(point: _core.Point, reason: str, tries: int) -> None:
     """A region is traced again."""
-    events.emit(events.Retried(point_location(data), reason, tries, point=point.name))
+    events.emit(events.Retried(point_location(point.data.chain), reason, tries, point=point.name))
 
 
-def captured(point: Any, data: Any, capture: Capture, emitted: Any) -> None:
+def captured(point: _core.Point, capture: Capture, emitted: Any) -> None:
     """A graph was handed to the backend."""
     graph = emitted.module.graph
     detailed = events.detailed()
     events.emit(
         events.Captured(
             point.name,
-            point_location(data),
+            point_location(point.data.chain),
             capture.graph.ops,
             len(emitted.inputs),
             sum(len(node.args[0]) for node in graph.nodes if node.op == "output"),
@@ -205,14 +198,14 @@ def captured(point: Any, data: Any, capture: Capture, emitted: Any) -> None:
     )
 
 
-def installed(point: Any, data: Any, variant: Any, state: tuple[Any, ...]) -> None:
+def installed(point: _core.Point, variant: Any, state: tuple[Any, ...]) -> None:
     """A variant was added to its point."""
-    probe.offer(point, data, variant)
+    probe.offer(point, variant)
     detailed = events.detailed()
     events.emit(
         events.Installed(
             f"{point.name}#{variant.number}",
-            point_location(data),
+            point_location(point.data.chain),
             guards.texts(variant.guards) if detailed else (),
             variant.source if detailed else "",
             guards.locations(variant.guards) if detailed else (),

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from suture.compiler.guards.names import called_module, location_of, slot_words, spoken
+from suture.compiler.guards.names import called_module, point_location, slot_words, spoken
 from suture.messages.guards import line_text
 from suture.messages.source import printable
 from suture.messages.texts import shorten
@@ -82,7 +82,7 @@ def _entries(data: Any, variant: Any) -> list[GuardEntry]:
     slots = slot_words(data.chain)
     owner = _owner(variant.guards.entries)
     module = called_module(data.chain, owner)
-    function = location_of(data.chain, owner).function
+    function = point_location(data.chain, owner).function
     out = []
     held = {id(g.source) for g in variant.guards.entries if g.kind in ("is", "weak")}
     for guard in variant.guards.entries:
@@ -128,7 +128,7 @@ def _is_library(name: str) -> bool:
 
 
 def _block(data: Any, variant: Any, entries: list[GuardEntry], everything: bool) -> list[str]:
-    at = location_of(data.chain, _owner(variant.guards.entries))
+    at = point_location(data.chain, _owner(variant.guards.entries))
     count = f"{len(entries)} guard{'s' * (len(entries) != 1)}"
     head = f"{at.function} ({shorten(at.file)}:{at.line}), variant {variant.number}: "
     if everything:

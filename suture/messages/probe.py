@@ -1,23 +1,26 @@
-"""Who wants to hold each variant in hand before its first call, to count and time what it runs.
+"""Probes: functions that are given each variant before its first call, to count and time what it
+runs.
 
-A probe gets (point, data, variant) once, under the lock of compiling. Reports use it; without
-probes a variant is exactly what the emitter wrote.
+A probe gets (point, variant) once, under the lock of compiling. Reports use it; without probes a
+variant is exactly what the emitter wrote.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
-Probe = Callable[[Any, Any, Any], None]
+from suture import _core
+from suture.runtime.points import Variant
+
+Probe = Callable[[_core.Point, Variant], None]
 _probes: tuple[Probe, ...] = ()
 
 
-def offer(point: Any, data: Any, variant: Any) -> None:
+def offer(point: _core.Point, variant: Variant) -> None:
     """Hand a fresh variant to every probe."""
     for probe in _probes:
-        probe(point, data, variant)
+        probe(point, variant)
 
 
 @contextmanager

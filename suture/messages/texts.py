@@ -14,7 +14,7 @@ from suture.breaks.registry import BreakType
 from suture.events import Where
 from suture.messages.source import excerpt
 
-WENT_ON = "Python ran this operation, and capture went on right behind it."
+CONTINUED = "Python ran this operation, and capture continued right after it."
 INTERPRETED = "The rest of this frame ran in the interpreter; calls it makes are still compiled."
 RAISED = "fullgraph=True (or error_on_graph_break) was asked for, so this is an error."
 _LABEL = 8

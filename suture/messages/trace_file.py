@@ -7,7 +7,7 @@ With `SUTURE_TRACE=dir` (or `suture.config.trace_dir`) each process writes two f
 
 docs/trace-schema.md describes both. A file that is cut off in the middle is still readable: every
 line stands alone, and the timeline needs no closing bracket. Where a file cannot be written, a
-warning says so once and the program goes on.
+warning says so once and the program continues.
 """
 
 from __future__ import annotations

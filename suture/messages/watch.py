@@ -64,7 +64,7 @@ class Watch:
 
 
 def _entered(trace: Trace, frame: Frame) -> str:
-    """A line about a frame that starts or goes on; with the rule that let it be inlined."""
+    """A line about a frame that starts or continues; with the rule that let it be inlined."""
     code = frame.code.code
     depth = len(trace.frames) - 1
     if depth == 0:

@@ -234,7 +234,7 @@ special(
 special(
     "torch._C._autograd._unsafe_set_version_counter",
     "version_counter",
-    because="written behind the graph",
+    because="written after the graph",
     otherwise=IN_GRAPH,
 )
 special(

@@ -195,7 +195,7 @@ def together(
     """A miss that all ranks take part in: they compile with what all of them have seen, and each
     learns if another one fails or makes something else."""
     for word in heard:
-        unit.compiler.hear(unit, data, word["sizes"], word["numbers"])
+        unit.compiler.learn_from_rank(unit, data, word["sizes"], word["numbers"])
     others = {f"rank {rank}: {word['why']}" for rank, word in enumerate(heard) if word["why"]}
     data.elsewhere = "; ".join(sorted(others))
     known = len(data.variants)

@@ -15,7 +15,7 @@ from typing import Any
 
 from suture.runtime.guards import Guards, finish
 from suture.runtime.parameters import PARAMETERS
-from suture.runtime.points import took
+from suture.runtime.points import try_remove
 
 MOST = 32  # modules that one variant is bound to; more of them share the variant itself
 
@@ -48,11 +48,11 @@ def _bind(point: Any, variant: Any, modules: tuple[Any, ...], tensors: tuple[Any
 
     def forget() -> None:
         at, general = ref(), own()
-        if at is not None and general is not None and took(general.bound, function):
-            took(at, function)
+        if at is not None and general is not None and try_remove(general.bound, function):
+            try_remove(at, function)
 
     if variant not in point.data.variants:  # another thread has dropped it meanwhile
-        took(point, function)
+        try_remove(point, function)
         return
     for module in modules:
         weakref.finalize(module, forget).atexit = False

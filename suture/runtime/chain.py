@@ -11,7 +11,6 @@ import builtins
 from dataclasses import dataclass
 from types import CodeType
 
-from suture import events
 from suture.bytecode import decode
 
 
@@ -74,7 +73,7 @@ def entry_chain(code: CodeType) -> Chain:
 
 
 def resumed_chain(code: CodeType, offset: int) -> Chain:
-    """The chain of a generator that is resumed behind the instruction at `offset`: the core hands
+    """The chain of a generator that is resumed after the instruction at `offset`: the core hands
     over all its slots, and the value sent on top of the stack."""
     decoded = decode(code)
     index = decoded.index_of(offset) + 1
@@ -117,8 +116,3 @@ def where(chain: Chain) -> tuple[str, str, int]:
     at = min(spec.index, len(code.instructions) - 1)
     line = next((n for i in range(at, -1, -1) if (n := code.line(i))), spec.code.co_firstlineno)
     return spec.code.co_qualname, spec.code.co_filename, line
-
-
-def location(chain: Chain) -> events.Where:
-    """Where the innermost frame is, as events have it."""
-    return events.Where(*where(chain))

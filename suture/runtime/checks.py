@@ -37,7 +37,7 @@ class AfterCheck:
         return self._enter(self.other(False, state), state)
 
     def raised(self, exc: BaseException, *state: Any) -> Any:
-        """The graph raised, perhaps because a condition did not hold: what to go on with, or None
+        """The graph raised, perhaps because a condition did not hold: what to continue with; None
         if that is for others to say."""
         if not isinstance(exc, Exception) or isinstance(exc, SutureError):
             return None

@@ -8,12 +8,12 @@ from typing import Any
 
 from suture import _core, config, stance, switches
 from suture.runtime.checks import tell_nobody
-from suture.runtime.points import PointData, Variant, took
+from suture.runtime.points import PointData, Variant, try_remove
 
 
 def restore(point: Any, variant: Variant) -> None:
     """A fallback is one of its point's again."""
-    if not took(point.data.fallbacks, variant):
+    if not try_remove(point.data.fallbacks, variant):
         return  # another thread was faster
     point.data.variants.append(variant)
     point.add(variant.function, variant.program, variant.general)

@@ -1,14 +1,15 @@
-"""What a variant assumed about the world, and the program that checks it.
+"""What a variant assumed, and the program that checks it.
 
 The tracer adds guards by source while it reads; `finish` turns them into one
 `_core.GuardProgram`. The text of each guard and the user's line that made it stay in
-`Guards.entries`, so a failing guard can be told in the user's terms.
+`Guards.entries`, so a failing guard can be reported in the user's terms.
 """
 
 from __future__ import annotations
 
 import itertools
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +29,7 @@ class Guard:
 
     def text(self) -> str:
         path = self.source.path() if self.source is not None else ""
-        return _TEXT.get(self.kind, lambda p, a: f"{self.kind}({p}, {_short(a)})")(path, self.arg)
+        return _KINDS[self.kind].text(path, self.arg)
 
 
 def _short(value: Any) -> str:
@@ -44,28 +45,46 @@ def _weak_name(value: Any) -> str:
     return type(value).__qualname__ if value is not None else "object"
 
 
-_TEXT = {
-    "is": lambda p, a: f"{p} is {_short(a)}",
-    "weak": lambda p, a: f"{p} is the {_weak_name(a)} it was",
-    "type": lambda p, a: f"type({p}) is {a.__module__}.{a.__qualname__}",
-    "equals": lambda p, a: f"{p} == {_short(a)}",
-    "len": lambda p, a: f"len({p}) == {a}",
-    "keys": lambda p, a: f"list({p}) == {_short(list(a))}",
-    "no_key": lambda p, a: f"{_short(a)} not in {p}",
-    "no_attr": lambda p, a: f"not hasattr({p}, {a!r})",
-    "no_mro_attr": lambda p, a: f"{p} has no {a!r}",
-    "tensor": lambda p, a: f"{p}: {_short(a)}",
-    "int": lambda p, a: f"type({p}) is int",
-    "float": lambda p, a: f"type({p}) is float",
-    "bool": lambda p, a: f"type({p}) is bool",
-    "unbound": lambda p, a: f"{p} is unbound",
-    "truth": lambda p, a: f"{getattr(a, '__name__', a)}({p})",
-    "exists": lambda p, a: f"{p} exists",
-    "same": lambda p, a: f"{p} is {a.path()}",
-    "distinct": lambda p, a: "no two of " + ", ".join(s.path() for s in a) + " are one object",
-    "expr": lambda p, a: str(a[-1]),
-    "expr_py": lambda p, a: str(a[-1]),
-    "torch_state": lambda p, a: f"torch state: {a[2]} == {_short(a[1])}",
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What is said of all guards of a kind.
+
+    text           (path, argument) -> the guard as an expression, for people
+    by_value       the argument is small and hashable: guards with equal ones are the same
+    whole_program  it is about several sources or none, so it belongs to no node of the tree
+    """
+
+    text: Callable[[str, Any], str]
+    by_value: bool = False
+    whole_program: bool = False
+
+
+# The core has the check of each kind (csrc/guard_checks.c, guard_relations.c).
+_KINDS = {
+    "is": _Kind(lambda p, a: f"{p} is {_short(a)}"),
+    "weak": _Kind(lambda p, a: f"{p} is the {_weak_name(a)} it was"),
+    "type": _Kind(lambda p, a: f"type({p}) is {a.__module__}.{a.__qualname__}"),
+    "equals": _Kind(lambda p, a: f"{p} == {_short(a)}"),
+    "len": _Kind(lambda p, a: f"len({p}) == {a}", by_value=True),
+    "keys": _Kind(lambda p, a: f"list({p}) == {_short(list(a))}"),
+    "no_key": _Kind(lambda p, a: f"{_short(a)} not in {p}", by_value=True),
+    "no_attr": _Kind(lambda p, a: f"not hasattr({p}, {a!r})", by_value=True),
+    "no_mro_attr": _Kind(lambda p, a: f"{p} has no {a!r}", by_value=True),
+    "tensor": _Kind(lambda p, a: f"{p}: {_short(a)}"),
+    "int": _Kind(lambda p, a: f"type({p}) is int", by_value=True),
+    "float": _Kind(lambda p, a: f"type({p}) is float", by_value=True),
+    "bool": _Kind(lambda p, a: f"type({p}) is bool", by_value=True),
+    "unbound": _Kind(lambda p, a: f"{p} is unbound", by_value=True),
+    "truth": _Kind(lambda p, a: f"{getattr(a, '__name__', a)}({p})"),
+    "exists": _Kind(lambda p, a: f"{p} exists", by_value=True),
+    "same": _Kind(lambda p, a: f"{p} is {a.path()}", whole_program=True),
+    "distinct": _Kind(
+        lambda p, a: "no two of " + ", ".join(s.path() for s in a) + " are one object",
+        whole_program=True,
+    ),
+    "expr": _Kind(lambda p, a: str(a[-1]), whole_program=True),
+    "expr_py": _Kind(lambda p, a: str(a[-1]), whole_program=True),
+    "torch_state": _Kind(lambda p, a: f"torch state: {a[2]} == {_short(a[1])}", whole_program=True),
 }
 
 
@@ -80,18 +99,12 @@ class Guards:
         self.where: Any = None  # callable giving (file, line); set by the tracer
 
     def add(self, source: Source | None, kind: str, arg: Any = None) -> None:
-        """Require `kind` of the value at `source`. Cheap to call again with the same words."""
-        key = (id(source), kind, arg if kind in _BY_VALUE else id(arg))
+        """Require `kind` of the value at `source`. Cheap to call again with the same arguments."""
+        key = (id(source), kind, arg if _KINDS[kind].by_value else id(arg))
         if key in self._seen:
             return
         self._seen.add(key)
         self.entries.append(Guard(source, kind, arg, self.where() if self.where else None))
-
-
-# Kinds whose argument is small and hashable; the others are told apart by identity.
-_BY_VALUE = frozenset(
-    {"len", "no_key", "no_attr", "no_mro_attr", "int", "float", "bool", "unbound", "exists"}
-)
 
 
 class _Node:
@@ -117,12 +130,12 @@ class _Node:
 
 
 class _Tree:
-    """What is read, by source: each below what it is read from. Nothing of it refers to itself:
-    what guards are about goes when the program lets go of it, without a garbage collector."""
+    """What is read, by source: each below what it is read from. There are no reference cycles: the
+    objects that guards are about are freed as soon as the program drops them."""
 
     def __init__(self) -> None:
         self.roots: list[_Node] = []
-        self.picked: list[_Node] = []  # roots too, behind those their list and index are below
+        self.picked: list[_Node] = []  # roots too, after those their list and index are below
         self._nodes: dict[int, _Node] = {}
         self._labels = itertools.count()
 
@@ -145,17 +158,14 @@ class _Tree:
         return at.label
 
 
-_PROGRAM_LEVEL = frozenset({"same", "distinct", "expr", "expr_py", "torch_state"})
-
-
 def finish(guards: Guards) -> _core.GuardProgram:
     """The guard program of everything collected, in the order it was asked for."""
     tree = _Tree()
     node, label = tree.node, tree.label
     same, distinct, exprs, state = [], [], [], []
     for number, guard in enumerate(guards.entries):
-        if guard.kind not in _PROGRAM_LEVEL:
-            assert guard.source is not None  # only program-level guards have none
+        if not _KINDS[guard.kind].whole_program:
+            assert guard.source is not None  # only guards of the whole program have none
             at = node(guard.source)
             if at.id < 0:
                 at.id = number

@@ -1,4 +1,4 @@
-"""Going on in CPython's own interpreter: the way out that always works."""
+"""Continuing in CPython's own interpreter: the exit that always works."""
 
 from __future__ import annotations
 
@@ -120,11 +120,11 @@ class AfterFailure:
         return interpret(self.chain, state, exc)
 
     def report(self, exc: BaseException) -> None:
-        """Say once that the program went on where the graph raised."""
+        """Say once that the program did not raise where the graph did."""
         if not self.reported:
             self.reported = True
             function, file, line = where(self.chain)
-            text = "%s (%s:%s): a graph raised %s, and the program, run by the interpreter, went on"
+            text = "%s (%s:%s): a graph raised %s; the program, run by the interpreter, did not"
             _log.warning(text, function, file, line, repr(exc), exc_info=exc)
 
 

@@ -22,7 +22,7 @@ class Throwing:
 
 
 class Interpreting:
-    """Takes a state and goes on in the interpreter."""
+    """Takes a state and continues in the interpreter."""
 
     __slots__ = ("chain",)
 

@@ -6,32 +6,39 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import CodeType
 from typing import Any, Protocol
 
-from suture import config
+import torch
+
+from suture import _core, config
+from suture.runtime.branches import Position
+from suture.runtime.callers import Caller
 from suture.runtime.chain import Chain, chain_key
 from suture.runtime.interpret import must_raise
 from suture.runtime.leaving import Interpreting
+from suture.runtime.parameters import Parameters
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Variant:
-    """One compiled region of a point."""
+    """One compiled region of a point: a function of the state, and the guards under which it may be
+    called."""
 
     function: Any
     source: str
-    guards: Any
-    program: Any
-    module: Any
-    number: int
+    guards: Any  # a `Guards`, or what the cache has of one
+    program: _core.GuardProgram
+    module: torch.nn.Module | None  # the graph that it calls, as it was captured
+    number: int  # among the variants of its point
     exit: str = ""  # the kind of its exit; the values it left with are not kept
-    ops: int = 0
-    parameters: Any = None  # reads those of modules that are arguments
+    ops: int = 0  # operations of the graph
+    parameters: Parameters | None = None  # reads those of modules that are arguments
     bound: list[Any] = field(default_factory=list)  # copies for one module each
-    own: bool = False  # it may go by itself: no other unit shares it
-    caller: Any = None  # the way into its graph, if it has one
+    own: bool = False  # it may be removed on its own: no other unit shares it
+    caller: Caller | None = None  # the way into its graph, if it has one
     general: bool = False  # it fits states for which others were made: those come first
-    ends_at: Any = None  # the position of the branch on data that it ends with, if it does
+    ends_at: Position | None = None  # the branch on data that it ends with, if it does
 
 
 @dataclass(slots=True, eq=False)
@@ -41,17 +48,17 @@ class PointData:
     chain: Chain
     history: Any = None  # of the compiler; None until a miss is compiled
     interpret_only: bool = False
-    raises: bool = False  # the program raises here
+    raises: bool = False  # tracing found that the program raises here
     variants: list[Variant] = field(default_factory=list)
     fallbacks: list[Variant] = field(default_factory=list)  # end at branches that are expected
     reasons: list[str] = field(default_factory=list)
-    given_up: bool = False
+    given_up: bool = False  # nothing is compiled here any more
     implicit: bool = False  # a function that compiled code called; not compiled by request
-    full_at: float = math.inf  # with so many variants there may be no more
-    called: bool = False
+    full_at: float = math.inf  # with this many variants there may be no more
+    no_operations_reported: bool = False
     elsewhere: str = ""  # why other ranks compile, where this one would not
-    watched: bool = False  # it was told that a mode sees each operation
-    plain: Any = None  # of the compiler: which states were traced in vain
+    mode_reported: bool = False  # that a TorchDispatchMode keeps this point from being compiled
+    plain: CodeType | None = None  # of a function that was traced long without an operation
     stored: set[str] = field(default_factory=set)  # files of the cache that variants came from
     unkept: list[str] = field(default_factory=list)  # why variants are not in the cache
     _interpreting: Any = None
@@ -65,7 +72,7 @@ class PointData:
 
     @property
     def interpreting(self) -> Any:
-        """What takes a state and goes on in the interpreter. Where the trace found that the
+        """What takes a state and continues in the interpreter. Where the trace found that the
         program raises, strict mode makes sure that it does."""
         if self.raises and config.strict:
             return functools.partial(must_raise, self.chain)
@@ -96,8 +103,8 @@ class Options:
 
 
 class Compiler(Protocol):
-    """What a unit calls of the compiler. The runtime imports nothing of it: `api` hands in an
-    object that loads it when it is first asked."""
+    """What a unit calls of the compiler, which the runtime does not import: `loading` has an
+    object that loads the compiler at its first use."""
 
     def answer(self, unit: Any, point: Any, state: tuple[Any, ...]) -> Callable[..., Any]:
         """What takes the state where no variant fits: a new variant, or the interpreter."""
@@ -107,18 +114,18 @@ class Compiler(Protocol):
         """The guard of a variant that fails on this state, in the words of the program."""
         ...
 
-    def hear(
+    def learn_from_rank(
         self, unit: Any, data: PointData, sizes: dict[str, list[int]], numbers: dict[str, Any]
     ) -> None:
-        """Another rank tells what it got, by path: what differs from it is a symbol here too."""
+        """Note what another rank was called with, by path: what differs is a symbol here too."""
         ...
 
     def stored(self, unit: Any, point: Any, state: tuple[Any, ...]) -> Variant | None:
         """A variant for the state that another process compiled, if the cache has one."""
         ...
 
-    def tell_watched(self, point: Any) -> None:
-        """Say why nothing is compiled while a mode sees each operation."""
+    def report_mode(self, point: Any) -> None:
+        """Report that nothing is compiled while a TorchDispatchMode sees each operation."""
         ...
 
     def configure(self, backend: Any) -> Any:
@@ -126,9 +133,9 @@ class Compiler(Protocol):
         ...
 
 
-def took(place: Any, what: Any) -> bool:
-    """Take something out of a list or a point; whether it was there. Of threads that try at once,
-    one is told that it took it: both remove in one step."""
+def try_remove(place: Any, what: Any) -> bool:
+    """Remove something from a list or a point; whether it was there. Of several threads that try,
+    one gets True: both kinds of places remove in one step."""
     try:
         place.remove(what)
     except ValueError:

@@ -1,4 +1,4 @@
-"""How the core looks at tensors: told once, when suture is imported."""
+"""How the core reads tensors: configured once, when suture is imported."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import enum
 class Uncompiled(enum.Enum):
     """A compiler's answer other than a variant."""
 
-    INTERPRET = "the frames go on in the interpreter"
+    INTERPRET = "the frames continue in the interpreter"
     THIS_CALL_PLAINLY = "the function is called as it is, and the next call is compiled"
 
 

@@ -50,7 +50,7 @@ def _forget_after(
             return None
         failed = [one for one, truth in zip(checks, truths) if truth is not one.truth]
         if failed and failed[0].learned:
-            # Those behind it were computed for a way that the program did not go.
+            # Those after it were computed for a branch that the program did not take.
             _failed(at, variant, failed[0].position, drop, branches)
             return other_point(at, state)
         known = drop(at, variant)

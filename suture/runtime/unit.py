@@ -23,7 +23,7 @@ from suture.runtime.builtins_check import builtins_replaced
 from suture.runtime.chain import Chain, chain_key, entry_chain, resumed_chain, where
 from suture.runtime.fallbacks import fallback_for
 from suture.runtime.family import family_of
-from suture.runtime.points import Compiler, Options, PointData, Variant, took
+from suture.runtime.points import Compiler, Options, PointData, Variant, try_remove
 from suture.torch_private import thread_state
 from suture.torch_private.graph_modules import forget_source
 from suture.torch_private.torchdynamo import hide
@@ -46,7 +46,7 @@ class Unit:
         self.points: dict[Any, Any] = {}
         self.overworked = 0  # regions that ended because tracing them took too much
         self.empty_regions = 0  # regions without an operation; -1 once there was one with some
-        self.small_graph_time = 0.0  # seconds, by the backend, behind breaks
+        self.small_graph_time = 0.0  # seconds, by the backend, for graphs after breaks
         self.called = False  # under a stance that does not compile the first call
         self.twins: dict[Any, Unit] = {}  # the same with other backends
         self.own: Unit | None = None  # whose twin this is
@@ -84,7 +84,7 @@ class Unit:
         return point
 
     def resumed(self, code: Any, offset: int) -> Any:
-        """The point of a generator that is resumed behind the instruction at `offset`."""
+        """The point of a generator that is resumed after the instruction at `offset`."""
         return None if id(code) in self.plain else self.point(resumed_chain(code, offset))
 
     def points_in(self, code: Any) -> list[Any]:
@@ -123,9 +123,9 @@ class Unit:
         if torch_state.are_fake(state):
             return data.interpreting
         if torch_state.user_modes() or builtins_replaced():
-            if not data.watched and thread_state.dispatch_stack_length():
-                data.watched = True
-                self.compiler.tell_watched(point)
+            if not data.mode_reported and thread_state.dispatch_stack_length():
+                data.mode_reported = True
+                self.compiler.report_mode(point)
             return data.interpreting
         if len(data.variants) >= data.full_at or sharded.is_call(data.chain, state):
             return data.interpreting
@@ -203,7 +203,7 @@ class Unit:
             point.data.reasons.clear()
             point.data.given_up = False
             point.data.full_at = math.inf
-            point.data.called = False
+            point.data.no_operations_reported = False
             point.data.plain = None
             point.data.history = None
             point.data.stored.clear()
@@ -218,10 +218,10 @@ def _is_compiling() -> bool:
 def drop(point: Any, variant: Variant) -> bool:
     """Take a variant out of its point. False: it is out already, because another thread, or the
     end of an object that it depends on, came first."""
-    if not took(point.data.variants, variant):
+    if not try_remove(point.data.variants, variant):
         return False
     for function in (variant.function, *variant.bound):
-        took(point, function)
+        try_remove(point, function)
     variant.bound.clear()
     if variant.module is not None:
         forget_source(variant.module)
@@ -236,7 +236,7 @@ def _forget_with(obj: Any, point: Any, variant: Variant) -> None:
     def forget() -> None:
         at, dropped = ref(), own()
         if at is not None and dropped is not None and not drop(at, dropped):
-            took(at.data.fallbacks, dropped)
+            try_remove(at.data.fallbacks, dropped)
 
     weakref.finalize(obj, forget).atexit = False
 

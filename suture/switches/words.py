@@ -16,7 +16,7 @@ WORDS = {
         "the backend's mode and options decide, for all graphs of a function"
     ),
     "torch._dynamo.set_recursion_limit": "calls are followed as deep as Python allows",
-    "torch._dynamo.allow_c_slot": "Python compares and hashes such objects, behind a break",
+    "torch._dynamo.allow_c_slot": "Python compares and hashes such objects, with a break",
     "torch._dynamo.bytecode_debugger.debug": "no bytecode is made that it could step through",
     "torch.compiler.nested_compile_region(options=...)": (
         "regions are compiled by the function's own backend, with its own decompositions"

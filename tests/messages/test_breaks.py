@@ -61,7 +61,7 @@ def test_the_log_has_everything(caplog):
         "try ",
         "torch.where",
         "did ",
-        "went on",
+        "continued",
         "GB0170.md",
         "suture break GB0170",
     ):

@@ -102,9 +102,9 @@ def outcome(function, args):
         return repr((error, copies))
 
 
-def same(function, *args, behind=True):
+def same(function, *args, resumes=True):
     """Two calls end as eager ends; returns the compiled function."""
-    compiled = tour.Compiled(function, behind=behind)
+    compiled = tour.Compiled(function, resumes=resumes)
     for _ in range(2):
         assert outcome(compiled, args) == outcome(function, args)
     return compiled
@@ -125,8 +125,8 @@ def test_effects_are_there_when_python_runs():
     assert len(same(fn, torch.ones(2), []).points) == 2
 
 
-@pytest.mark.parametrize("behind", [True, False])
-def test_nested_loops_with_a_break_inside(behind):
+@pytest.mark.parametrize("resumes", [True, False])
+def test_nested_loops_with_a_break_inside(resumes):
     def fn(x, log):
         for i in range(3):
             for j in range(2):
@@ -136,7 +136,7 @@ def test_nested_loops_with_a_break_inside(behind):
             x = torch.cos(x)
         return x
 
-    same(fn, torch.ones(2), [], behind=behind)
+    same(fn, torch.ones(2), [], resumes=resumes)
 
 
 def test_a_try_block_belongs_to_cpython():
@@ -221,7 +221,7 @@ def test_a_break_among_the_arguments_of_a_call():
         return torch.sin(x + note(log, 3)) * note(log, 2)
 
     same(fn, torch.ones(2), [])
-    same(fn, torch.ones(2), [], behind=False)
+    same(fn, torch.ones(2), [], resumes=False)
 
 
 def test_an_exception_of_the_operation_leaves_what_was_done_before():

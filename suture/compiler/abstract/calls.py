@@ -12,7 +12,7 @@ from suture.rules import Verdict
 
 
 @declared
-def all_known(trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> bool:
+def all_known(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> bool:
     """Whether every argument is a constant."""
 
 
@@ -25,14 +25,19 @@ def builtin_method(
 
 @declared
 def by_verdict(
-    trace: Trace, verdict: Verdict, real: object, fn: Any, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace,
+    verdict: Verdict,
+    real: object,
+    fn: Any,
+    args: list[Value],
+    kwargs: dict[str, Value],
 ) -> Any:
     """Call `real` (whose value is `fn`) as the rules say: inlined, as a node, folded, by a handler,
     or Break for Python to run. May leave a frame."""
 
 
 @declared
-def call(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def call(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
     """Call and come back with the result."""
 
 
@@ -49,13 +54,13 @@ def call_now(trace: Trace, real: object, values: list[Any], named: dict[str, Any
 
 @declared
 def call_type_method(
-    trace: Trace, obj: object, name: str, args: list[Any], kwargs: dict[str, Any]
+    trace: Trace, obj: object, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Any:
     """Call `type(obj).name(obj, ...)`, as operators and calls do."""
 
 
 @declared
-def fold(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def fold(trace: Trace, real: object, args: list[Value], kwargs: dict[str, Value]) -> Any:
     """Call a pure function now; its arguments must be known, or be floats that change."""
 
 
@@ -66,7 +71,7 @@ def folded(trace: Trace, thunk: Callable[[], Any]) -> Any:
 
 @declared
 def handle(
-    trace: Trace, handler: Handler, real: object, args: list[Any], kwargs: dict[str, Any]
+    trace: Trace, handler: Handler, real: object, args: list[Value], kwargs: dict[str, Value]
 ) -> Any:
     """Run a handler, if the arguments are such that it can."""
 
@@ -77,29 +82,29 @@ def has_visible_effects(trace: Trace) -> bool:
 
 
 @declared
-def inline(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def inline(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
     """A frame for the function, bound to its arguments; a generator is only made."""
 
 
 @declared
-def refused(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def refused(trace: Trace, real: object, args: list[Value], kwargs: dict[str, Value]) -> Any:
     """The TypeError that calling `real` with so many arguments gives."""
 
 
 @declared
 def refused_method(
-    trace: Trace, kind: type, name: str, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, kind: type, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     """The same for a method of a builtin container."""
 
 
 @declared
-def tail_call(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """Call as the last act of an instruction: the result, or a frame to go on with."""
+def tail_call(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
+    """Call as the last act of an instruction: the result, or a frame to continue with."""
 
 
 @declared
 def tail_call_method(
-    trace: Trace, obj: Value, name: str, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, obj: Value, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     """`obj.name(...)` as the last act of an instruction."""

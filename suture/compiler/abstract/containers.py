@@ -45,7 +45,7 @@ def index_of(trace: Trace, key: Value, length: int, what: str) -> Any:
 
 @dispatched
 def init_storage(
-    trace: Trace, storage: Value, made: Value, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, storage: Value, made: Value, args: list[Value], kwargs: dict[str, Value]
 ) -> None:
     """`__init__` of a builtin type on the builtin part of an object, `made`."""
 

@@ -14,7 +14,7 @@ def raise_(trace: Trace, kind: type[BaseException], *args: object) -> Any:
 
 
 @declared
-def raise_with(trace: Trace, kind: type[BaseException], args: list[Any]) -> Value:
+def raise_with(trace: Trace, kind: type[BaseException], args: list[Value]) -> Value:
     """Raise `kind(*args)` in the traced program; the arguments are values."""
 
 

@@ -15,7 +15,7 @@ def compare_drawn(trace: Trace, symbol: str, left: Value, right: object) -> Valu
 
 
 @declared
-def computed_number(trace: Trace, real: object, args: list[Any]) -> Value | None:
+def computed_number(trace: Trace, real: object, args: list[Value]) -> Value | None:
     """What a pure function makes of floats that change: a number of its own, which the variant
     computes at each call, or a truth that is guarded. None if it is something else."""
 

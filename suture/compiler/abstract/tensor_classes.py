@@ -11,7 +11,7 @@ from suture.compiler.core import Trace, Value
 
 @declared
 def call_override(
-    trace: Trace, real: object, fn: Any, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, real: object, fn: Any, args: list[Value], kwargs: dict[str, Value]
 ) -> Any:
     """A call of a torch function that an argument takes over; None if none does."""
 
@@ -29,7 +29,7 @@ def guard_functions(trace: Trace) -> None:
 
 @declared
 def make_tensor_instance(
-    trace: Trace, cls: Value, args: list[Any], kwargs: dict[str, Any]
+    trace: Trace, cls: Value, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     """What calling a class of tensors does: __new__, then __init__."""
 
@@ -53,7 +53,9 @@ def own_operator(trace: Trace, name: str, *operands: object) -> Any:
 
 
 @declared
-def refuse_in_graph(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Value]) -> None:
+def refuse_in_graph(
+    trace: Trace, real: object, args: list[Value], kwargs: dict[str, Value]
+) -> None:
     """A function of the program that is a node sees plain tensors when the graph runs: those
     of a class that has a say in operations are not given to it."""
 
@@ -74,7 +76,7 @@ def special_methods(trace: Trace, name: str, *operands: object) -> Value | None:
 
 
 @declared
-def special_override(trace: Trace, tensor: Value, method: str, args: list[Any]) -> Value | None:
+def special_override(trace: Trace, tensor: Value, method: str, args: list[Value]) -> Value | None:
     """A special method (`__len__`, `__getitem__`) that the class of a tensor defines, or that
     `__torch_function__` takes over; None if neither."""
 

@@ -12,7 +12,9 @@ from suture.runtime.sources import Source
 
 
 @declared
-def add_node(trace: Trace, op: str, target: object, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def add_node(
+    trace: Trace, op: str, target: object, args: list[Value], kwargs: dict[str, Value]
+) -> Any:
     """One node of the graph, and the value of its result: a tensor, a symbol, or a container of
     them. `op` and `target` as in torch.fx."""
 
@@ -23,7 +25,7 @@ def base_tensor_attribute(trace: Trace, tensor: Value, base: type, name: str) ->
 
 
 @declared
-def call_torch(trace: Trace, target: object, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def call_torch(trace: Trace, target: object, args: list[Value], kwargs: dict[str, Value]) -> Any:
     """One node that calls `target`."""
 
 
@@ -39,13 +41,13 @@ def fake_input(trace: Trace, value: torch.Tensor, source: Source, dims: object) 
 
 @declared
 def fake_result(
-    trace: Trace, op: str, target: object, args: list[Any], kwargs: dict[str, Any]
+    trace: Trace, op: str, target: object, args: list[Value], kwargs: dict[str, Value]
 ) -> Any:
     """What a node would give, on fake tensors; nothing is added to the graph."""
 
 
 @declared
-def fold_torch(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Any]) -> Value:
+def fold_torch(trace: Trace, real: object, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Call a function whose result is a fact, of tensors or of torch's settings."""
 
 
@@ -91,14 +93,14 @@ def tensor_length(trace: Trace, tensor: Value) -> Value:
 
 @declared
 def tensor_method(
-    trace: Trace, tensor: Value, name: str, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, tensor: Value, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     """A method of a tensor: known at once, or a node."""
 
 
 @declared
 def tensor_node(
-    trace: Trace, tensor: Value, name: str, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, tensor: Value, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     """A method of a tensor as one node."""
 

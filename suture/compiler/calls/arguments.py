@@ -64,7 +64,7 @@ def _limits(real: object) -> Any:
         return None
 
 
-def binds(real: object, args: list[Any], kwargs: dict[str, Any]) -> bool:
+def binds(real: object, args: list[Value], kwargs: dict[str, Value]) -> bool:
     """Whether the number and the names of the arguments are right; True if nobody knows."""
     try:
         limits = _limits(real)
@@ -85,7 +85,7 @@ def binds(real: object, args: list[Any], kwargs: dict[str, Any]) -> bool:
 
 
 def in_place(
-    real: object, args: list[Any], kwargs: dict[str, Any]
+    real: object, args: list[Value], kwargs: dict[str, Value]
 ) -> tuple[list[Any], dict[str, Any]]:
     """The same arguments, with those given by name that have a place there in their place."""
     limits = _limits(real)
@@ -132,7 +132,7 @@ def _of_arguments(error: Exception) -> bool:
 
 @implements(abstract.handle)
 def call_handler(
-    trace: Trace, handler: Handler, real: object, args: list[Any], kwargs: dict[str, Any]
+    trace: Trace, handler: Handler, real: object, args: list[Value], kwargs: dict[str, Value]
 ) -> Any:
     if not binds(real, args, kwargs):
         return refuse_arguments(trace, real, args, kwargs)
@@ -148,7 +148,7 @@ def call_handler(
 
 
 @implements(abstract.refused)
-def refuse_arguments(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def refuse_arguments(trace: Trace, real: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
     nothing = object()
     try:
         real(*[nothing] * len(args), **dict.fromkeys(kwargs, nothing))
@@ -161,7 +161,7 @@ def refuse_arguments(trace: Trace, real: Any, args: list[Any], kwargs: dict[str,
 
 @implements(abstract.refused_method)
 def refused_method(
-    trace: Trace, kind: type, name: str, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, kind: type, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     try:
         method = getattr(kind(), name)
@@ -170,7 +170,7 @@ def refused_method(
     return refuse_arguments(trace, method, args, kwargs)
 
 
-def refused_function(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def refused_function(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
     """The same for a Python function."""
     name = abstract.constant_value(trace, abstract.getattr(trace, fn, "__qualname__"))
     stub = stub_of(fn.code, name, fn.default_count, fn.kwdefault_names())

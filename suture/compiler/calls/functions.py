@@ -53,7 +53,7 @@ _IN_PLACE = frozenset({"__iadd__", "__imul__", "__ior__"})  # they give the obje
 
 
 @implements(abstract.tail_call)
-def tail_call(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def tail_call(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
     given = list(args)
     done = fn.call(trace, given, kwargs)
     if done is None:
@@ -62,13 +62,13 @@ def tail_call(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) ->
 
 
 @implements(abstract.call)
-def call_and_finish(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def call_and_finish(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
     return abstract.finish(trace, tail_call(trace, fn, args, kwargs))
 
 
 @implements(abstract.tail_call_method)
 def tail_call_method(
-    trace: Trace, obj: Any, name: str, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, obj: Any, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     done = obj.call_method(trace, name, args, kwargs)
     if done is not None:
@@ -86,7 +86,7 @@ def call_method(trace: Trace, obj: object, name: str, *args: Value) -> Value:
 
 @implements(abstract.call_type_method)
 def call_type_method(
-    trace: Trace, obj: Any, name: str, args: list[Any], kwargs: dict[str, Any]
+    trace: Trace, obj: Any, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Any:
     cls = obj.python_type()
     raw = abstract.type_lookup(trace, cls, name)
@@ -103,7 +103,7 @@ def call_type_method(
 
 
 @implements(function.call_function)
-def call_function(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Value:
+def call_function(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if type(fn) is MadeFunction:
         return inline(trace, fn, args, kwargs)
     real = fn.fn
@@ -126,7 +126,7 @@ def call_function(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]
 
 @implements(abstract.by_verdict)
 def by_verdict(
-    trace: Trace, verdict: Verdict, real: Any, fn: Any, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, verdict: Verdict, real: Any, fn: Any, args: list[Value], kwargs: dict[str, Value]
 ) -> Any:
     kind, target = verdict.kind, verdict.target
     if kind is rules.SPECIAL:
@@ -174,12 +174,12 @@ def by_verdict(
 
 
 @implements(abstract.all_known)
-def all_known(trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> bool:
+def all_known(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> bool:
     return all(v.is_constant() for v in (*args, *kwargs.values()))
 
 
 @implements(abstract.inline)
-def inline(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def inline(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
     code = fn.code
     if len(trace.frames) > trace.region.inline_limit:
         raise Break(calls.INLINE_DEPTH, function=fn.describe(), depth=str(len(trace.frames)))
@@ -196,13 +196,13 @@ def inline(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> An
     return abstract.pending(trace, frame)
 
 
-def bind_arguments(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
+def bind_arguments(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> list[Any]:
     """The arguments in the function's slots, as CPython binds them."""
     slots = _bound(trace, fn, args, kwargs)
     return slots if slots is not None else refused_function(trace, fn, args, kwargs)
 
 
-def _bound(trace: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> list[Any] | None:
+def _bound(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> list[Any] | None:
     """The slots, or None if the arguments are not the function's."""
     code = fn.code
     names = code.co_varnames
@@ -261,7 +261,7 @@ def _bind_keywords(
 
 
 @implements(builtin.call_builtin)
-def call_builtin(trace: Trace, fn: Builtin, args: list[Any], kwargs: dict[str, Any]) -> Value:
+def call_builtin(trace: Trace, fn: Builtin, args: list[Value], kwargs: dict[str, Value]) -> Value:
     real = fn.value
     overridden = abstract.call_override(trace, real, fn, args, kwargs)
     if overridden is not None:
@@ -291,7 +291,7 @@ def call_builtin(trace: Trace, fn: Builtin, args: list[Any], kwargs: dict[str, A
 
 
 def call_descriptor(
-    trace: Trace, real: Any, owner: type, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, real: Any, owner: type, args: list[Value], kwargs: dict[str, Value]
 ) -> Any:
     """`list.append(x, 1)`: a method descriptor called with its object."""
     obj, name = args[0], real.__name__
@@ -334,7 +334,7 @@ def builtin_method(
 
 @implements(constant.constant_method)
 def constant_method(
-    trace: Trace, owner: Value, name: str, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, owner: Value, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     value = owner.constant()
     if name in ("__enter__", "__exit__"):
@@ -351,7 +351,7 @@ def constant_method(
 
 
 @implements(abstract.fold)
-def fold_call(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def fold_call(trace: Trace, real: object, args: list[Value], kwargs: dict[str, Value]) -> Any:
     made = abstract.computed_number(trace, real, args) if not kwargs else None
     if made is not None:
         return made
@@ -429,7 +429,7 @@ _SWITCHES = ("_set_", "set_", "_push_", "_pop_", "_enter_", "_exit_", "_register
 _SIGNATURES: dict[Any, tuple[int, int | None, frozenset[str] | None]] = {}
 
 
-def _check_signature(method: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
+def _check_signature(method: Any, args: list[Value], kwargs: dict[str, Value]) -> None:
     """Raise TypeError unless `method(obj, tx, *args, **kwargs)` binds."""
     known = _SIGNATURES.get(method)
     if known is None:

@@ -30,7 +30,7 @@ _EAGER = (
 
 
 def call_itertools(
-    trace: Trace, real: Any, substitute: object, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, real: Any, substitute: object, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     """Call what stands for `real`, unless an earlier try found that Python must make it."""
     frame = trace.frames[-1]

@@ -292,7 +292,9 @@ _FOLDED_OWNERS = (int, bool, float, str, bytes, complex)
 _FOLDED = (str.maketrans, bytes.maketrans)
 
 
-def class_method(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+def class_method(
+    trace: Trace, real: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     """A C class method, called with its class first; None if it has no model."""
     owner = args[0] if args else None
     if not isinstance(owner, Class):
@@ -312,7 +314,7 @@ def class_method(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any
     return None
 
 
-def static_method(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def static_method(trace: Trace, real: object, args: list[Value], kwargs: dict[str, Value]) -> Any:
     """A C static method of an immutable type, such as str.maketrans; None if it is not that."""
     if type(real) is not types.BuiltinFunctionType:
         return None

@@ -44,7 +44,7 @@ def _mark_nonstrict(
     return given
 
 
-def assumed_constant(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Value:
+def assumed_constant(trace: Trace, real: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """The result of a function of which the program says that it never changes: called now, with
     the objects and tensors that are there now."""
     values = [_now(trace, a) for a in args]

@@ -21,6 +21,7 @@ from suture.breaks import (
     python,
     tensors,
 )
+from suture.compiler.core import Value
 from suture.compiler.language.operators import BINARY, COMPARE, UNARY
 from suture.rules import Origin, Verdict
 from suture.torch_private import autograd_parts
@@ -53,7 +54,7 @@ _QUESTIONS = {
 }
 
 
-def reason(real: Any, verdict: Verdict, args: list[Any]) -> Break:
+def reason(real: Any, verdict: Verdict, args: list[Value]) -> Break:
     """Why Python makes the call `real(*args)`."""
     found = _BY_IDENTITY.get(id(real))
     if found is not None:
@@ -79,7 +80,7 @@ def _python_function(real: types.FunctionType, verdict: Verdict) -> Break:
     )
 
 
-def _method(name: str, owner: type, args: list[Any]) -> Break:
+def _method(name: str, owner: type, args: list[Value]) -> Break:
     """A method in C of an object that has no model."""
     obj = args[0].describe()
     if owner.__module__ == "numpy" and owner.__name__ == "ndarray":
@@ -117,23 +118,23 @@ def name_of(real: object) -> str:
 # ---- single functions and single types
 
 
-def _frames(real: Any, args: list[Any]) -> Break:
+def _frames(real: Any, args: list[Value]) -> Break:
     return Break(python.FRAME_ACCESS, call=f"{real.__module__}.{real.__name__}()")
 
 
-def _backward(real: Any, args: list[Any]) -> Break:
+def _backward(real: Any, args: list[Value]) -> Break:
     return Break(tensors.BACKWARD_CALL, call=f"torch.autograd.{real.__name__}()")
 
 
-def _engine(name: str, args: list[Any]) -> Break:
+def _engine(name: str, args: list[Value]) -> Break:
     return Break(autograd.ENGINE_METHOD, method=name)
 
 
-def _event(name: str, args: list[Any]) -> Break:
+def _event(name: str, args: list[Value]) -> Break:
     return Break(distributed.EVENT_METHOD, method=name)
 
 
-def _anomaly(real: object, args: list[Any]) -> Break:
+def _anomaly(real: object, args: list[Value]) -> Break:
     return Break(contexts.MODE_UNSUPPORTED, mode="anomaly detection")
 
 

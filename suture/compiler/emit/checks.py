@@ -1,4 +1,4 @@
-"""What a variant does about the conditions that it expects: it looks, and goes back if need be."""
+"""How a variant checks the conditions that it expects, and what it undoes if one does not hold."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from suture.compiler.capture import Capture
 from suture.compiler.emit.writer import Writer
 from suture.compiler.graph import undoable
 from suture.compiler.graph.builder import tree_leaves
-from suture.compiler.graph.effects_of import effects_of
 from suture.compiler.objects import Tensor
+from suture.op_effects import effects_of
 from suture.runtime import Chain
 from suture.runtime.checks import AfterCheck, drawn, keep, put_back, set_drawn
 from suture.runtime.interpret import hooks_on_saved

@@ -7,6 +7,7 @@ changed objects back; bring torch's modes to their state at the exit; leave.
 from __future__ import annotations
 
 import functools
+import keyword
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +26,7 @@ from suture.compiler.emit.parameters import parameters_of
 from suture.compiler.emit.writer import Writer
 from suture.compiler.graph.talking import talks
 from suture.compiler.objects import MadeByPython
-from suture.runtime import VARIANT, AfterFailure, Chain, relocated, set_context, slot_names
+from suture.runtime import VARIANT, AfterFailure, Chain, relocated, set_context, slot_names, where
 from suture.runtime.checks import Watch
 from suture.runtime.interpret import hooks_on_saved
 from suture.runtime.parameters import PARAMETERS, Parameters
@@ -111,6 +112,16 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     return made
 
 
+def variant_name(chain: Chain) -> str:
+    """A readable name for the variant: the function's, with the line if it starts elsewhere."""
+    name, _, line = where(chain)
+    letters = (c if c.isalnum() else "_" for c in name.rpartition(".")[2])
+    plain = "".join(letters).strip("_") or "region"
+    if not plain.isidentifier() or keyword.iskeyword(plain):
+        plain = f"region_{plain}"
+    return plain if chain[0].index == 0 and len(chain) == 1 else f"{plain}_at_{line}"
+
+
 def _write_effects(writer: Writer, capture: Capture) -> None:
     """Bring every changed object that existed before the region up to date."""
     writer.current = writer.writes
@@ -166,11 +177,15 @@ def _graph(
         args.append(f"*{PARAMETERS}({', '.join(writer.params[s.arg] for s in reader.owners)})")
     others = [entry for entry in inputs if entry.rank() == 2]
     apart = {entry.node for entry in others if entry.node in writer.made_inputs}
-    reads = InputReads(writer, [e.source for e in others if not (e.text or e.node in apart)])
+    late = [e for e in others if not (e.text or e.node in apart)]
+    reads = InputReads(writer, [e.source for e in late if e.source is not None])
     made: list[str] = []
     for entry in others:
-        early = entry.node in apart  # in front of the lines that may raise
-        text = entry.text or (read(writer, entry.source) if early else reads.read(entry.source))
+        early = entry.node in apart  # before the lines that may raise
+        text = entry.text
+        if not text:
+            assert entry.source is not None  # what is not computed is read
+            text = read(writer, entry.source) if early else reads.read(entry.source)
         if entry.convert is not None:
             text = f"{writer.constant(entry.convert, 'convert')}({text})"
         if early:

@@ -20,7 +20,7 @@ class InputReads:
     """Reads of many sources. What several of them go through is read once: an optimizer has three
     tensors below `state[p]`, and each lookup calls the `__hash__` of a tensor.
 
-    `lines` assign such a base to a name; `release` deletes the names behind the graph's call, so
+    `lines` assign such a base to a name; `release` deletes the names after the graph's call, so
     that a variant keeps no object alive that the program may drop at a break.
     """
 

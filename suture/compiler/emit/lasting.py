@@ -1,4 +1,4 @@
-"""Which local variables a frame keeps behind an exit: those it reads, and those waited for."""
+"""Which local variables a frame keeps after an exit: those it reads, and those with finalizers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from suture.runtime.reads import is_empty_cell
 
 
 def needed(frame: Frame, index: int) -> set[int]:
-    """The slots of a frame that goes on at an instruction which must keep their values."""
+    """The slots of a frame that continues at an instruction which must keep their values."""
     if _is_watched(frame):
         return {i for i, value in enumerate(frame.locals) if value is not None}
     waiting = (i for i, value in enumerate(frame.locals) if waits(value))

@@ -1,4 +1,4 @@
-"""The end of a variant: return, or run one operation and jump, or go on in the interpreter."""
+"""The end of a variant: return, or run one operation and jump, or continue in the interpreter."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ class Leaving:
         self._to_generator(inst, inst.offset, [exit.value] if inst.boundary else [])
 
     def _to_generator(self, inst: Instruction, offset: int, stack: list[Any]) -> None:
-        """The generator's own frame goes on in CPython, which yields or returns."""
+        """The generator's own frame continues in CPython, which yields or returns."""
         writer, frame = self.writer, self.capture.frames[0]
         live = needed(frame, inst.index)
         slots = [self._text(v) if i in live else "UNBOUND" for i, v in enumerate(frame.locals)]
@@ -256,7 +256,7 @@ class Leaving:
         self.writer.line(self._jump(frames[:-1], outer.ip, [*outer.stack, result]))
 
     def _enter(self, exit: Interpret, frame: Frame) -> str:
-        """The innermost frame runs in the interpreter; its caller goes on in graphs. Gives the
+        """The innermost frame runs in the interpreter; its caller continues in graphs. Gives the
         name of what it returned."""
         writer, code = self.writer, frame.code
         result = writer.fresh("result")

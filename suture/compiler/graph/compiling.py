@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import torch
 import torch.fx
 
+from suture.op_effects import operation_name
 from suture.torch_private import operators, tensor_parts, thread_state
 
 
@@ -27,7 +28,7 @@ def state_for(graph: torch.fx.Graph, torch_function_off: bool) -> Iterator[None]
 def _is_trained_lstm(node: torch.fx.Node) -> bool:
     """An LSTM whose derivative is wanted. The fused kernel of processors keeps what backward needs
     in a tensor that is not there when the graph runs without autograd, as compiled graphs do."""
-    if node.op != "call_function" or getattr(node.target, "__name__", "") != "lstm":
+    if node.op != "call_function" or operation_name(node) != "lstm":
         return False
     made = tensor_parts.pytree.tree_leaves(node.meta.get("example_value"))
     return any(isinstance(v, torch.Tensor) and v.requires_grad for v in made)

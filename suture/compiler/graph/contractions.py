@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import torch.fx
 
+from suture.op_effects import operation_name
 from suture.torch_private import operators
 
 _NAMES = frozenset({
@@ -26,5 +27,4 @@ def is_contraction(node: torch.fx.Node) -> bool:
     if isinstance(target, (operators.OpOverload, operators.OpOverloadPacket)):
         space, _, name = str(target).partition(".")
         return space not in _FUSED or name.partition(".")[0].lstrip("_") in _NAMES
-    name = target if isinstance(target, str) else str(getattr(target, "__name__", ""))
-    return node.op in ("call_function", "call_method") and name in _NAMES
+    return node.op in ("call_function", "call_method") and operation_name(node) in _NAMES

@@ -9,7 +9,7 @@ import torch
 import torch.fx
 
 from suture.compiler.graph.builder import GraphBuilder, GraphInput, tree_leaves, was_written
-from suture.compiler.graph.effects_of import draws, effects_of
+from suture.op_effects import draws, effects_of
 from suture.torch_private import tensor_parts
 
 _MOST_NODES = 64

@@ -20,8 +20,8 @@ from collections.abc import Sequence
 import torch
 import torch.fx
 
-from suture.compiler.graph.effects_of import draws_nothing, effects_of
 from suture.compiler.graph.signatures import Body
+from suture.op_effects import draws_nothing, effects_of
 
 
 def draws(node: torch.fx.Node) -> bool:

@@ -9,6 +9,7 @@ import torch
 import torch.fx
 
 from suture.compiler.graph.known import number_of
+from suture.op_effects import operation_name
 from suture.torch_private.tensor_parts import version_of
 
 _DEEPEST = 16
@@ -84,7 +85,7 @@ def _bound(node: torch.fx.Node, left: int, index: int | None = None) -> int | No
     base = node.args[0] if node.args else None
     if not left or not isinstance(base, torch.fx.Node) or _is_written(node):
         return None
-    name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
+    name = operation_name(node)
     value = base.meta.get("example_value")
     if name in ("getitem", "__getitem__"):
         if not isinstance(value, torch.Tensor):

@@ -66,7 +66,7 @@ def watched_mode(**options: Any) -> Any:
 @functools.lru_cache
 def _written_lists(func: Any) -> tuple[tuple[int, str], ...]:
     """(place, name) of each list of tensors that an operator writes to."""
-    schema = getattr(func, "_schema", None)
+    schema = operators.schema_of(func)
     return tuple(
         (place, argument.name)
         for place, argument in enumerate(schema.arguments if schema is not None else ())

@@ -20,9 +20,9 @@ import torch.fx
 
 from suture.compiler.graph.contractions import is_contraction
 from suture.compiler.graph.draws import draws, told_apart
-from suture.compiler.graph.effects_of import effects_of, is_declared, written_by
 from suture.compiler.graph.signatures import Body, Differs, body_of
 from suture.compiler.graph.spans import Span, Stretch, stretches
+from suture.op_effects import effects_of, is_declared, written_by
 from suture.torch_private import bodies, operators, tensor_parts
 
 _FEWEST_CALLS = 4  # of a body that nobody has marked

@@ -8,14 +8,13 @@ range, or a division of integers by zero, in a compiled kernel ends the process.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import torch
 import torch.fx
 
 from suture.compiler.graph.builder import GraphBuilder, tree_leaves
-from suture.compiler.graph.effects_of import effects_of, writes_of
 from suture.compiler.graph.index_bounds import is_in_range
+from suture.op_effects import effects_of, operation_name, writes_of
 from suture.torch_private import operators
 
 # Must run, and may run twice: what they switch the graph switches back, what they check stays true.
@@ -54,7 +53,7 @@ def _is_repeatable(node: torch.fx.Node) -> bool:
         space = str(node.target).partition(".")[0]
         if space not in _OWN:
             return False  # collectives, operators of the program: a schema tells of no print
-    return not effects_of(node).acts or _name(node).startswith(_HARMLESS)
+    return not effects_of(node).acts or operation_name(node).startswith(_HARMLESS)
 
 
 def is_safe_after(last: torch.fx.Node) -> bool:
@@ -77,7 +76,7 @@ def _after(last: torch.fx.Node) -> Iterator[torch.fx.Node]:
 def _may_trap(node: torch.fx.Node) -> bool:
     if node.op not in ("call_function", "call_method"):
         return False
-    name = _name(node)
+    name = operation_name(node)
     plain = name if name.endswith("__") else name.rstrip("_")
     if plain in _CHECKING:
         return True
@@ -94,7 +93,7 @@ def _divides_integers(node: torch.fx.Node) -> bool:
     if any(value.is_floating_point() for value in made):
         return False
     divisor = node.args[1] if len(node.args) > 1 else None
-    if _name(node).startswith(("r", "__r")) and not _name(node).startswith("rem"):
+    if operation_name(node).startswith(("r", "__r")) and not operation_name(node).startswith("rem"):
         return True
     return not (type(divisor) is int and divisor != 0)
 
@@ -104,10 +103,3 @@ def _is_integer(node: torch.fx.Node) -> bool:
     if not isinstance(value, torch.Tensor):
         return False
     return not (value.is_floating_point() or value.is_complex() or value.dtype is torch.bool)
-
-
-def _name(node: torch.fx.Node) -> str:
-    target: Any = node.target
-    if isinstance(target, operators.OpOverload):
-        return str(target.overloadpacket.__name__)
-    return target if isinstance(target, str) else str(getattr(target, "__name__", ""))

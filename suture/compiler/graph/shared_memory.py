@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from suture.backends.parts import writes_all
-from suture.compiler.graph.effects_of import written_by
+from suture.op_effects import written_by
 from suture.runtime.predicates import in_own_memory
 from suture.torch_private import tensor_parts
 

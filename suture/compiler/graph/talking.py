@@ -3,13 +3,11 @@ whether one with barriers may be compiled in parts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch.fx
 
 from suture.backends import SWITCHES
-from suture.compiler.graph.effects_of import written_by
 from suture.runtime.barriers import call_barrier
 from suture.torch_private import distributed_parts, operators, tensor_parts
 
@@ -25,15 +23,12 @@ def talks(graph: torch.fx.Graph, attributes: dict[str, Any]) -> bool:
     return any(talks(one.graph, vars(one)["_modules"]) for one in held)
 
 
-def written_in_parts(builder: Any) -> Callable[[torch.fx.Node], tuple[torch.fx.Node, ...]] | None:
-    """What gives the nodes whose values a node of a graph with barriers may write to; None if the
-    graph may not be compiled in parts: it takes derivatives, or switches a mode that no part may
-    begin with."""
+def may_be_in_parts(builder: Any) -> bool:
+    """Whether a graph with barriers may be compiled in parts: it takes no derivatives, and switches
+    no mode that a part may not begin with."""
     if builder.derivatives.positions:
-        return None
-    if any(setter not in SWITCHES for setter, _ in builder.resets):
-        return None
-    return written_by
+        return False
+    return all(setter in SWITCHES for setter, _ in builder.resets)
 
 
 def _talks(node: torch.fx.Node) -> bool:

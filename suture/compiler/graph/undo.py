@@ -8,7 +8,7 @@ import torch
 import torch.fx
 
 from suture.compiler.graph.builder import GraphBuilder, GraphInput, was_written
-from suture.compiler.graph.effects_of import written_by
+from suture.op_effects import written_by
 
 _MOST = 1 << 20  # bytes that are worth a copy in every call
 

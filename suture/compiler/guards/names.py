@@ -70,8 +70,8 @@ def called_module(chain: Chain, owner: type | None) -> type | None:
     return owner if is_call and hasattr(owner, "forward") else None
 
 
-def location_of(chain: Chain, owner: type | None) -> Where:
-    """Where a point is; for the call of a module, its forward."""
+def point_location(chain: Chain, owner: type | None = None) -> Where:
+    """Where a point is; for the call of a module of class `owner`, the module's forward."""
     function, file, line = where(chain)
     forward = getattr(called_module(chain, owner), "forward", None)
     code = getattr(inspect.unwrap(forward), "__code__", None) if forward is not None else None

@@ -1,4 +1,4 @@
-"""How a region ends: what the interpreter raises for it, and when a try is not the last."""
+"""How a region ends: what the interpreter raises for it, and when an attempt is not the last."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def stop_at_drop(trace: Trace) -> None:
     """End the region if the last instruction has dropped an object at whose end something happens:
     the variant holds what it was given until it is left."""
     reason = dropped_item(trace) if trace.effects.touched else None
-    if reason is None and trace.handling.lasting:
+    if reason is None and trace.finalized.in_state:
         reason = dropped_object(trace)
     if reason is not None:
         raise Stopped(Again(reason))

@@ -1,4 +1,4 @@
-"""How much may be traced: turns of a loop, and instructions for what was captured so far."""
+"""How much may be traced: iterations of a loop, and instructions for what was captured so far."""
 
 from __future__ import annotations
 

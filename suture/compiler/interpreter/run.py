@@ -321,7 +321,7 @@ def run_frames(trace: Trace, base_depth: int) -> Any:
                 _drop(trace, inst, result)
             if result is not None:
                 return result
-            if base_depth == 0 and (trace.handling.lasting or trace.effects.touched):
+            if base_depth == 0 and (trace.finalized.in_state or trace.effects.touched):
                 stop_at_drop(trace)
     finally:
         trace.progress.base_depth = saved

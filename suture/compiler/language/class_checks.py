@@ -165,7 +165,7 @@ def _subclass_of(trace: Trace, cls: Value, classes: Value) -> bool:
     return _subclass_of_one(trace, cls, classes, kind)
 
 
-def _subclass_of_one(trace: Trace, cls: Value, variable: object, kind: Any) -> bool:
+def _subclass_of_one(trace: Trace, cls: Value, variable: Value, kind: Any) -> bool:
     check = _check_of(kind, "__subclasscheck__")
     if check is not None and check is not MISSING and not _is_known(check):
         return bool(

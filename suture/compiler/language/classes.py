@@ -35,7 +35,7 @@ from suture.rules.wrapped import home
 
 
 @implements(instance.call_class)
-def call_class(trace: Trace, cls: Class, args: list[Any], kwargs: dict[str, Any]) -> Value:
+def call_class(trace: Trace, cls: Class, args: list[Value], kwargs: dict[str, Value]) -> Value:
     real = cls.value
     handler = model_of(real)
     if handler is not None:
@@ -61,7 +61,7 @@ def call_class(trace: Trace, cls: Class, args: list[Any], kwargs: dict[str, Any]
     return make_instance(trace, cls, args, kwargs)
 
 
-def _member(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Value:
+def _member(trace: Trace, real: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """`Level(2)`: the member, unless the program says itself what other values stand for."""
     known = len(args) == 1 and not kwargs and args[0].is_constant()
     known = known and args[0].python_type() is not slice  # which has no hash
@@ -79,7 +79,7 @@ def _made_here(trace: Trace, real: type) -> bool:
     return real is collections.Counter
 
 
-def make_instance(trace: Trace, cls: Class, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def make_instance(trace: Trace, cls: Class, args: list[Value], kwargs: dict[str, Value]) -> Any:
     """What type.__call__ does: __new__, then __init__."""
     real = cls.value
     if issubclass(real, torch.Tensor):
@@ -108,7 +108,7 @@ def make_instance(trace: Trace, cls: Class, args: list[Any], kwargs: dict[str, A
 
 
 def call_init(
-    trace: Trace, made: Value, init: Value, args: list[Any], kwargs: dict[str, Any]
+    trace: Trace, made: Value, init: Value, args: list[Value], kwargs: dict[str, Value]
 ) -> Any:
     """Run __init__; the caller gets the object, not what __init__ returns."""
     pending = abstract.tail_call(trace, init, [made, *args], kwargs)
@@ -119,7 +119,9 @@ def call_init(
     return pending
 
 
-def allocate(trace: Trace, cls: Class, new: object, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def allocate(
+    trace: Trace, cls: Class, new: object, args: list[Value], kwargs: dict[str, Value]
+) -> Any:
     """What a C __new__ does, for the types we know."""
     real = cls.value
     if issubclass(real, BaseException):
@@ -140,7 +142,7 @@ def allocate(trace: Trace, cls: Class, new: object, args: list[Any], kwargs: dic
     return Object(None, real, None, storage)
 
 
-def _new_exception(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Raise:
+def _new_exception(trace: Trace, real: Any, args: list[Value], kwargs: dict[str, Value]) -> Raise:
     if issubclass(real, _CHECKED) and not (issubclass(real, OSError) and len(args) < 2):
         return _checked_exception(trace, real, args, kwargs)
     made = Raise(real, list(args))
@@ -152,7 +154,9 @@ def _new_exception(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, A
     return made
 
 
-def _checked_exception(trace: Trace, real: type, args: list[Any], kwargs: dict[str, Any]) -> Raise:
+def _checked_exception(
+    trace: Trace, real: type, args: list[Value], kwargs: dict[str, Value]
+) -> Raise:
     """One whose constructor looks at its arguments: Python makes it, unless its class is
     Python's own and they are known."""
     if kwargs or real.__flags__ & (1 << 9) or not abstract.all_known(trace, args, kwargs):
@@ -170,7 +174,7 @@ def _checked_exception(trace: Trace, real: type, args: list[Any], kwargs: dict[s
     return made
 
 
-def new_storage(trace: Trace, real: type, args: list[Any]) -> Value | None:
+def new_storage(trace: Trace, real: type, args: list[Value]) -> Value | None:
     """The builtin part of a new object of a class that derives from a builtin type; None for
     classes in C, which make their objects themselves."""
     if not real.__flags__ & (1 << 9) and real not in _STORAGE:
@@ -200,14 +204,14 @@ def new_storage(trace: Trace, real: type, args: list[Any]) -> Value | None:
     return None
 
 
-def _too_many(trace: Trace, real: type, args: list[Any]) -> None:
+def _too_many(trace: Trace, real: type, args: list[Value]) -> None:
     """What a set says to more than one argument."""
     text = f"{real.__name__} expected at most 1 argument, got {len(args)}"
     abstract.raise_(trace, TypeError, text)
 
 
 def storage_init(
-    trace: Trace, made: Any, init: object, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, made: Any, init: object, args: list[Value], kwargs: dict[str, Value]
 ) -> None:
     """The C __init__ of a container on the builtin part of an object."""
     storage = getattr(made, "storage", None)
@@ -219,21 +223,21 @@ def storage_init(
 
 @implements(abstract.init_storage)
 def _init_nothing(
-    trace: Trace, storage: Value, made: Value, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, storage: Value, made: Value, args: list[Value], kwargs: dict[str, Value]
 ) -> None:
     raise Break(calls.UNSUPPORTED_CALLABLE, callable=made.describe(), arguments="")
 
 
 @implements(abstract.init_storage, Constant, Tuple)
 def _init_constant(
-    trace: Trace, storage: Value, made: Value, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, storage: Value, made: Value, args: list[Value], kwargs: dict[str, Value]
 ) -> None:
     """What `__new__` has made is complete."""
 
 
 @implements(abstract.init_storage, Dict)
 def _init_dict(
-    trace: Trace, storage: Dict, made: Value, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, storage: Dict, made: Value, args: list[Value], kwargs: dict[str, Value]
 ) -> None:
     if storage.kind is collections.defaultdict and args:
         storage.factory, args = args[0], args[1:]
@@ -242,7 +246,7 @@ def _init_dict(
 
 @implements(abstract.init_storage, List)
 def _init_list(
-    trace: Trace, storage: List, made: Value, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, storage: List, made: Value, args: list[Value], kwargs: dict[str, Value]
 ) -> None:
     if storage.kind is not list:
         if args:
@@ -256,7 +260,7 @@ def _init_list(
 
 @implements(abstract.init_storage, Set)
 def _init_set(
-    trace: Trace, storage: Set, made: Value, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, storage: Set, made: Value, args: list[Value], kwargs: dict[str, Value]
 ) -> None:
     if len(args) > 1:
         _too_many(trace, made.python_type(), args)

@@ -40,5 +40,5 @@ class DeviceMethod(BuiltinMethod):
 
     __slots__ = ()
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         return abstract.device_block(trace, self.owner, self.name)

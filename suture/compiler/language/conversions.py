@@ -66,7 +66,7 @@ def _complex(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value
 
 
 def _number(
-    trace: Trace, kind: type, method: str, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, kind: type, method: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Any:
     if len(args) != 1 or kwargs:
         return abstract.fold(trace, kind, args, kwargs)
@@ -199,7 +199,7 @@ def _frozenset(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Val
     return _make_set(trace, frozenset, args)
 
 
-def _make_set(trace: Trace, kind: type, args: list[Any]) -> Value:
+def _make_set(trace: Trace, kind: type, args: list[Value]) -> Value:
     if kind is frozenset and args and isinstance(args[0], Set) and args[0].kind is frozenset:
         return args[0]
     return run_method(trace, Set(None, None, kind), "union", *args)

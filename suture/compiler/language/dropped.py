@@ -14,7 +14,17 @@ import torch
 
 from suture.breaks import Break, control_flow, objects
 from suture.compiler.abstract import implements
-from suture.compiler.core import Handling, Modes, Numbers, Outside, Progress, Region, Trace, Value
+from suture.compiler.core import (
+    Finalized,
+    Handling,
+    Modes,
+    Numbers,
+    Outside,
+    Progress,
+    Region,
+    Trace,
+    Value,
+)
 from suture.compiler.objects import Generator, Raised, generator, made_weakref
 from suture.compiler.objects.made_weakref import MadeReference
 from suture.runtime.reads import is_empty_cell
@@ -23,7 +33,7 @@ _OF_GETREFCOUNT = 1  # what it is asked about is its argument
 _OWN_REFERENCES = 2  # that of the table of waiting generators, and the argument of the caller
 _CONTAINERS = (list, tuple, dict, set, frozenset)
 # The trace itself refers to every generator; what values and frames refer to is asked.
-_OF_TRACE = (Trace, Handling, Outside, Progress, Region, Modes, Numbers)
+_OF_TRACE = (Trace, Handling, Finalized, Outside, Progress, Region, Modes, Numbers)
 _LOOKED_AT = 100_000  # objects, at most, to find out what can be reached
 
 
@@ -173,7 +183,7 @@ def watch_objects(trace: Trace, values: list[Any]) -> None:
         if kind is types.CellType or not waits(value):
             continue
         if issubclass(kind, types.GeneratorType) or not _is_held(real):
-            trace.handling.lasting.append(real)
+            trace.finalized.in_state.append(real)
 
 
 def _is_held(real: object) -> bool:
@@ -193,7 +203,7 @@ def dropped_object(trace: Trace) -> Break | None:
     """Why the region ends here: the instruction has dropped an object at whose end something
     happens. None if it has not."""
     held = {id(getattr(v, "value", v)) for f in trace.frames for v in (*f.locals, *f.stack)}
-    for real in trace.handling.lasting:
+    for real in trace.finalized.in_state:
         if id(real) not in held and id(real) not in reached([*_kept(trace)]):
             return Break(objects.FINALIZED_HERE, type=type(real).__name__)
     return None

@@ -44,7 +44,7 @@ def raise_(trace: Trace, kind: type[BaseException], *args: object) -> Any:
 
 
 @implements(abstract.raise_with)
-def raise_with(trace: Trace, kind: type[BaseException], args: list[Any]) -> Value:
+def raise_with(trace: Trace, kind: type[BaseException], args: list[Value]) -> Value:
     raise Raised(with_context(trace, Raise(kind, args)))
 
 
@@ -113,7 +113,7 @@ def do_raise(trace: Trace, frame: Frame, parts: list[Any]) -> None:
     """RAISE_VARARGS."""
     if not parts:
         handled = handled_now(trace)
-        if not _is_exception(handled):
+        if handled is None or not _is_exception(handled):
             if handled is None or isinstance(handled, Constant):
                 raise_(trace, RuntimeError, "No active exception to reraise")
             raise Break(objects.UNKNOWN_OBJECT, operation="re-raise", object="the exception")

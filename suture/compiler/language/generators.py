@@ -94,7 +94,7 @@ def resume(trace: Trace, gen: Generator, sent: Any, exc: Any) -> tuple[str, Any]
 
 def _throw_inside(trace: Trace, gen: Generator, frame: Frame, exc: Value) -> tuple[str, Any]:
     """An exception goes first to the generator that `yield from` waits for. Gives ("yield",
-    what it yields), ("return", None) if it returned and the frame goes on behind the `yield
+    what it yields), ("return", None) if it returned and the frame continues after the `yield
     from`, or ("raise", the exception to raise in this frame)."""
     send = _waiting_at(frame)
     slots = iterator_slots(send) if send is not None else 0
@@ -211,7 +211,7 @@ def close_generator(trace: Trace, gen: Generator) -> Any:
 
 
 @implements(generator.throw_into_generator)
-def throw_into_generator(trace: Trace, gen: Generator, args: list[Any]) -> Value:
+def throw_into_generator(trace: Trace, gen: Generator, args: list[Value]) -> Value:
     given = args[1] if len(args) > 1 and not args[1].is_constant() else args[0]
     made = isinstance(given, Class) and abstract.type_lookup(trace, given.value, "__new__")
     if isinstance(given, Opaque) or isinstance(made, (types.FunctionType, staticmethod)):
@@ -231,10 +231,7 @@ def throw_into_generator(trace: Trace, gen: Generator, args: list[Any]) -> Value
 def wrap_frame_function(trace: Trace, lazy: Any, code: Code) -> Value:
     """The function of a frame in the state: its code is the point's, so nothing to guard."""
     source = lazy.source
-    if trace.region.entry_is_owned:
-        trace.outside.fixed.add(id(source))
-    else:
-        trace.guards.add(source.attr("__globals__"), "is", lazy.value.__globals__)
+    trace.guards.add(source.attr("__globals__"), "is", lazy.value.__globals__)
     made = Function(lazy.value, source)
     trace.outside.known[id(lazy.value)] = (lazy.value, made)
     return made

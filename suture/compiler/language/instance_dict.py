@@ -45,7 +45,7 @@ class InstanceDict(Dict):
         return entries
 
     def known_length(self) -> int | None:
-        return None  # attributes that were set are put back behind the making of an iterator
+        return None  # attributes that were set are put back after the making of an iterator
 
     def get(self, trace: Trace, key: Any) -> Any:
         name = key.hash_key(trace)

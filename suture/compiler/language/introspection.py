@@ -52,7 +52,7 @@ def freeze(trace: Trace, value: Any) -> Value:
 
 
 @implements(frozen.frozen_answer)
-def frozen_answer(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Any]) -> Value:
+def frozen_answer(trace: Trace, real: object, args: list[Value], kwargs: dict[str, Value]) -> Value:
     values = [abstract.constant_value(trace, a) for a in args]
     named = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
     return abstract.call_now(trace, real, values, named)

@@ -108,7 +108,7 @@ def del_item(trace: Trace, obj: Value, key: Value) -> None:
 
 
 def _item_method(
-    trace: Trace, obj: Any, method: str, args: list[Any], what: str, key: Value
+    trace: Trace, obj: Any, method: str, args: list[Value], what: str, key: Value
 ) -> None:
     own = find_method(type(obj), method)
     if own is not None:
@@ -274,7 +274,7 @@ def _match_args(trace: Trace, cls: Class, count: int) -> tuple[str, ...] | None:
 
 
 def match_class(
-    trace: Trace, subject: object, cls: Any, count: int, names: tuple[str, ...]
+    trace: Trace, subject: Value, cls: Any, count: int, names: tuple[str, ...]
 ) -> Value:
     """MATCH_CLASS: the attributes a class pattern binds, or None."""
     if isinstance(cls, Opaque):

@@ -1,4 +1,4 @@
-"""super(): made, and its attributes looked up behind a class in the order of inheritance."""
+"""super(): made, and its attributes looked up after a class in the order of inheritance."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from typing import Any
 from suture.breaks import Break, calls
 from suture.bytecode import decode
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Object
 from suture.runtime.predicates import SameAnswer, has_answer, is_literal
@@ -49,7 +49,9 @@ def _cached_call(trace: Trace, args: Any, kwargs: Any) -> Any:
     return found
 
 
-def _without_cache(trace: Trace, cached: Object, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _without_cache(
+    trace: Trace, cached: Object, args: list[Value], kwargs: dict[str, Value]
+) -> Any:
     """A function of a library, or one in a graph that must be whole. With known arguments it is
     called for real, and the guard calls it again. With others, or where the world is not yet what
     the program has made of it, its function is traced."""
@@ -67,7 +69,7 @@ def _without_cache(trace: Trace, cached: Object, args: list[Any], kwargs: dict[s
 
 
 def _from_cache(
-    trace: Trace, cached: Object, args: list[Any], kwargs: dict[str, Any]
+    trace: Trace, cached: Object, args: list[Value], kwargs: dict[str, Value]
 ) -> Constant | None:
     """The answer of a function of a package, `is_torch_available()` say, if it is in its cache: the
     function does not run then, without a compiler either. The guard takes it from there again, so

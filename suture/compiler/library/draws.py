@@ -38,7 +38,7 @@ class Draw:
 
     function: Any
     args: tuple[Any, ...]
-    kwargs: dict[str, Any]
+    kwargs: dict[str, Value]
     state: tuple[Any, Any] = (random.getstate, random.setstate)  # of its generator
     item: torch.fx.Node | None = None  # takes the number out of its tensor
 
@@ -91,7 +91,7 @@ def may_be_large(function: Any, values: tuple[Any, ...]) -> bool:
 
 
 def _handler(function: Any) -> Any:
-    def handler(trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def handler(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         outermost = len(trace.graph.levels.stack) == 1
         if outermost and abstract.all_known(trace, args, kwargs):
             values = tuple(a.constant() for a in args)

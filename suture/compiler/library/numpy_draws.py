@@ -30,7 +30,7 @@ _MOST = 1 << 20  # numbers that are drawn once more than the program does, to se
 
 
 def _handler(function: Any) -> Any:
-    def handler(trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def handler(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         refused = unmodelled.reason(function, rules.lookup(function), args)
         if len(trace.graph.levels.stack) > 1 or _is_seeded(trace):
             raise refused

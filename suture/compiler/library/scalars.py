@@ -30,11 +30,11 @@ _DOMAIN = {math.sqrt: ">=", math.log2: ">"}
 _BOUNDED = frozenset({math.asin, math.acos, math.sinh, math.cosh})
 
 
-def _symbols(args: list[Any]) -> bool:
+def _symbols(args: list[Value]) -> bool:
     return any(isinstance(a, Symbol) for a in args)
 
 
-def _plainly(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Value]) -> Any:
+def _plainly(trace: Trace, real: object, args: list[Value], kwargs: dict[str, Value]) -> Any:
     """As the rules say, which is to fold it."""
     return abstract.by_verdict(
         trace, rules.lookup(real), real, abstract.wrap(trace, real, None), args, kwargs
@@ -44,7 +44,7 @@ def _plainly(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Valu
 def _unary(real: Any) -> None:
     node = _NODES[real]
 
-    def handler(trace: Trace, args: list[Any], kwargs: dict[str, Value]) -> Value:
+    def handler(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         if len(args) == 1 and isinstance(args[0], Tensor):
             args = [abstract.tensor_to_number(trace, args[0], "__float__")]
         if len(args) != 1 or kwargs or not _symbols(args) or real in _BOUNDED:
@@ -63,8 +63,8 @@ for _real in _NODES:
 
 
 def _rounding(real: object, kind: str) -> None:
-    def handler(trace: Trace, args: list[Any], kwargs: dict[str, Value]) -> Value:
-        if len(args) == 1 and not kwargs and _symbols(args):
+    def handler(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        if len(args) == 1 and not kwargs and isinstance(args[0], Symbol):
             return symbol_round(trace, args[0], kind)
         return _plainly(trace, real, args, kwargs)
 
@@ -77,7 +77,7 @@ _rounding(math.trunc, "int")
 
 
 @handles(math.pow)
-def _pow(trace: Trace, args: list[Any], kwargs: dict[str, Value]) -> Value:
+def _pow(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if len(args) != 2 or kwargs or not _symbols(args):
         return _plainly(trace, math.pow, args, kwargs)
     if not abstract.truth(trace, abstract.compare(trace, ">", args[0], Constant(0))):
@@ -98,7 +98,7 @@ def _as_float(trace: Trace, value: Value) -> Value:
 def _question(real: Any, answer: bool) -> None:
     """Symbolic numbers are neither infinite nor NaN: ints by nature, floats by their guard."""
 
-    def handler(trace: Trace, args: list[Any], kwargs: Any) -> Any:
+    def handler(trace: Trace, args: list[Value], kwargs: Any) -> Any:
         if len(args) == 1 and not kwargs:
             question_on_data(trace, args[0], f"{real.__name__}()")
         if (

@@ -1,5 +1,5 @@
 """Blocks in which a graph break is an error. Nothing is switched while tracing: the trace keeps
-what the program says, and a variant brings it up to date where Python goes on."""
+what the program says, and a variant brings it up to date where Python continues."""
 
 from __future__ import annotations
 

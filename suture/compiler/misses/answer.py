@@ -8,24 +8,23 @@ from typing import Any
 
 from suture import config, errors, stance, switches
 from suture.breaks import Break, contexts, internal, tensors
-from suture.compiler.misses import limits
-from suture.compiler.misses.faults import tell_interpreted
+from suture.compiler.misses import interpreted, limits
 from suture.compiler.misses.history import history_of
 from suture.compiler.misses.plain import runner
 from suture.compiler.misses.reasons import explain_miss
 from suture.runtime import call_plainly, must_raise, slot_names, torch_state, where
 from suture.runtime.leaving import Throwing
 from suture.runtime.points import PointData, Variant
-from suture.runtime.uncompiled import THIS_CALL_PLAINLY
+from suture.runtime.uncompiled import THIS_CALL_PLAINLY, Uncompiled
 from suture.runtime.unit import COMPILING, LOCK, Unit
 from suture.torch_private import thread_state
 from suture.torch_private.torchdynamo import hide
 
-Compile = Callable[[Unit, Any, PointData, tuple[Any, ...]], Any]
+Compile = Callable[[Unit, Any, tuple[Any, ...]], Variant | Uncompiled]
 
 
 def answer(unit: Unit, point: Any, state: tuple[Any, ...], compile: Compile) -> Any:
-    """What takes the state: a variant that `compile(unit, point, data, state)` gives, or what the
+    """What takes the state: a variant that `compile(unit, point, state)` gives, or what the
     interpreter does instead."""
     data = point.data
     plainly = runner(data, state)
@@ -52,7 +51,7 @@ def answer(unit: Unit, point: Any, state: tuple[Any, ...], compile: Compile) -> 
                 if limits.over_limit(unit, point, data, state):
                     return data.interpreting
                 _prepare(unit, data)
-                variant = compile(unit, point, data, state)
+                made = compile(unit, point, state)
         except errors.RaisedWhileCompiling as error:
             if data.chain[0].index:
                 return Throwing(data.chain, error.raised)
@@ -66,9 +65,9 @@ def answer(unit: Unit, point: Any, state: tuple[Any, ...], compile: Compile) -> 
             raise
         finally:
             COMPILING.on = False
-    if variant is THIS_CALL_PLAINLY and data.chain[0].index == 0:
+    if made is THIS_CALL_PLAINLY and data.chain[0].index == 0:
         return call_plainly
-    return variant.function if isinstance(variant, Variant) else data.interpreting
+    return made.function if isinstance(made, Variant) else data.interpreting
 
 
 def _prepare(unit: Unit, data: PointData) -> None:
@@ -93,16 +92,16 @@ def _is_plain(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) -
     Python."""
     if unit.options.fullgraph or any(torch_state.holds_tensors(v) for v in state):
         return False
-    if not data.called:
-        data.called = True
-        tell_interpreted(point, Break(internal.NO_OPERATIONS, count=str(unit.empty_regions)))
+    if not data.no_operations_reported:
+        data.no_operations_reported = True
+        interpreted.report(point, Break(internal.NO_OPERATIONS, count=str(unit.empty_regions)))
     return True
 
 
-def tell_watched(point: Any) -> None:
-    """Say why nothing is compiled at the point while a mode sees each operation."""
+def report_mode(point: Any) -> None:
+    """Report that nothing is compiled here while a TorchDispatchMode sees each operation."""
     mode = type(thread_state.dispatch_stack_at(thread_state.dispatch_stack_length() - 1))
-    tell_interpreted(point, Break(contexts.MODE_AROUND, mode=mode.__name__))
+    interpreted.report(point, Break(contexts.MODE_AROUND, mode=mode.__name__))
 
 
 def _may_compile(unit: Unit, data: PointData, state: tuple[Any, ...]) -> bool:

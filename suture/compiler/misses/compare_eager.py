@@ -22,6 +22,7 @@ import torch
 
 from suture import _core
 from suture.backends.verify import Mismatch, origin_of, unlike
+from suture.bytecode import makes_generator
 from suture.compiler.capture import Capture, Return
 from suture.runtime import call_from_slots
 from suture.torch_private.tensor_parts import pytree
@@ -38,15 +39,12 @@ def can_run_twice(data: Any, capture: Capture, parameters: Any) -> bool:
         return False
     if not isinstance(capture.exit, Return) or effects.globals or effects.calls:
         return False
-    if chain[0].code.co_flags & _GENERATORS or capture.modes or capture.functions[0]:
+    if makes_generator(chain[0].code) or capture.modes or capture.functions[0]:
         return False
     changed = [v.source for v in effects.touched.values() if v.source is not None]
     if capture.graph.writes_inputs():
         changed += [entry.source for entry in capture.graph.inputs]
     return all(source is not None and _is_argument(source.root()) for source in changed)
-
-
-_GENERATORS = 0x20 | 0x80 | 0x200  # generators, coroutines, asynchronous generators
 
 
 def _is_argument(root: Any) -> bool:
@@ -86,7 +84,7 @@ class ComparedVariant:
         wanted = _run_eagerly(state[0], copies)
         made = self.function(*state)
         if isinstance(made, (_core.Leave, _core.Jump)):
-            return made  # the graph raised: eager's own code goes on
+            return made  # the graph raised: eager's own code continues
         difference = self._difference(wanted, made, copies, state)
         self.results = []
         self.left -= 1

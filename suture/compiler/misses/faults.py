@@ -5,17 +5,15 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable
-from typing import Any
 
-from suture import config, events
+from suture import _core, config
 from suture.breaks import Break, calls, internal
 from suture.compiler import abstract
 from suture.compiler.capture import Capture
 from suture.compiler.core import Trace
 from suture.compiler.interpreter.run import run_region
+from suture.compiler.misses.interpreted import interpret_from_now_on, report
 from suture.compiler.plan import Retry, Stop
-from suture.runtime import location
-from suture.runtime.points import PointData
 from suture.torch_private import MissingName
 
 _log = logging.getLogger("suture.compiler.pipeline")
@@ -47,21 +45,14 @@ def _is_unforeseen(trace: Trace, error: Exception) -> bool:
     return not own and trace.region.plan.stop is None and bool(trace.progress.step and trace.frames)
 
 
-def tell_interpreted(point: Any, reason: Break) -> None:
-    """Say that the frames of a point go on in the interpreter, and why."""
-    at = location(point.data.chain)
-    events.emit(events.Interpreted(at, str(reason), reason.number, point=point.name))
-
-
-def out_of_room(point: Any, error: RecursionError) -> None:
+def out_of_room(point: _core.Point, error: RecursionError) -> None:
     """The stack is nearly full: say so, if there is room for that."""
     with contextlib.suppress(RecursionError):
-        tell_interpreted(point, Break(calls.TRACING_OUT_OF_ROOM, error=type(error).__name__))
+        report(point, Break(calls.TRACING_OUT_OF_ROOM, error=type(error).__name__))
 
 
-def missing(data: PointData, point: Any, error: MissingName) -> None:
+def missing(point: _core.Point, error: MissingName) -> None:
     """Compiling itself needs a part of torch that is gone: the frame runs in the interpreter."""
     reason = Break(internal.MISSING_NAME, name=error.path)
-    tell_interpreted(point, reason)
+    interpret_from_now_on(point, reason)
     _log.warning("%s", reason)
-    data.given_up = True

@@ -14,7 +14,8 @@ import torch
 
 from suture import config
 from suture.bytecode import decode, iterator_slots
-from suture.compiler.plan import Plan, Position
+from suture.compiler.plan import Plan
+from suture.runtime.branches import Position
 from suture.runtime.chain import Chain, slot_names
 from suture.runtime.points import PointData
 from suture.runtime.sources import slot
@@ -119,7 +120,7 @@ class History:
             self._received[path] = self._received.get(path, frozenset()) | sizes
 
     def is_run_as_loop(self, iterator: str) -> None:
-        """The point is behind the instruction that takes an element from the iterator at this
+        """The point is after the instruction that takes an element from the iterator at this
         path: the loop is not unrolled."""
         self._iterator_indices[iterator] = ""
 
@@ -221,8 +222,8 @@ class History:
             elif type(value) in (int, float):
                 self.dynamic_number(self._plan, f"L[{name!r}]", value)
 
-    def hear(self, sizes: dict[str, list[int]], numbers: dict[str, Any]) -> None:
-        """Another rank tells what it got, by path: what differs from it is a symbol here too."""
+    def learn_from_rank(self, sizes: dict[str, list[int]], numbers: dict[str, Any]) -> None:
+        """Note what another rank was called with, by path: what differs is a symbol here too."""
         if not _automatic(self._plan):
             return
         for path, told in sizes.items():

@@ -123,7 +123,7 @@ def _operations(to: Describing, facts: compilers.Facts, emitted: Any) -> dict[st
 
 
 def _parts(facts: compilers.Facts) -> dict[str, Any] | None:
-    """How DTensors are taken apart for a graph and put together behind it."""
+    """How DTensors are taken apart for a graph and put together after it."""
     if compilers.TAKEN_APART not in facts.reasons:
         return None
     try:

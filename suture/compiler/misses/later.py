@@ -12,6 +12,7 @@ import torch.fx
 from suture import config, errors, events
 from suture.backends import Backend, background
 from suture.compiler.capture import Capture
+from suture.op_effects import operation_name
 from suture.runtime.callers import Background
 from suture.torch_private import thread_state
 
@@ -29,7 +30,7 @@ def may_wait(backend: Backend, capture: Capture) -> bool:
         return False  # guards are made of what the backend assumes of them; modes see operations
     if graph.resets or graph.torch_function_off or thread_state.is_any_autocast_enabled():
         return False
-    return not any(getattr(n.target, "__name__", "") == "lstm" for n in graph.graph.nodes)
+    return not any(operation_name(n) == "lstm" for n in graph.graph.nodes)
 
 
 def compiled_later(

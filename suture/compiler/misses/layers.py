@@ -12,7 +12,7 @@ from suture.torch_private import distributed_parts, fake_tensors
 
 
 def may_take_views_outside(backend: Backend, capture: Capture) -> bool:
-    """Whether the views that a graph ends with may be taken behind it: no mode changes in it, and
+    """Whether the views that a graph ends with may be taken after it: no mode changes in it, and
     its inputs are plain tensors. Other backends than Inductor get graphs as they are."""
     graph = capture.graph
     if backend.name != "inductor" or capture.functions[0]:

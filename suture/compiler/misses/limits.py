@@ -9,7 +9,7 @@ from suture import _core, config, errors, events, switches
 from suture.breaks import Break, internal
 from suture.bytecode import decode
 from suture.compiler.capture import Capture, Return, Run, Yield
-from suture.compiler.guards.names import location_of
+from suture.compiler.guards.names import point_location
 from suture.compiler.guards.reasons import most_frequent
 from suture.compiler.misses.reasons import explain_miss
 from suture.compiler.outside.tensor_free import state_is_tensor_free
@@ -60,7 +60,7 @@ def over_limit(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) 
         return False
     reasons = tuple(explain_miss(data, v, state) for v in reversed(data.variants))
     data.reasons.append(reasons[0])
-    location = location_of(data.chain, type(state[1]) if len(state) > 1 else None)
+    location = point_location(data.chain, type(state[1]) if len(state) > 1 else None)
     function = location.function
     if config.error_on_recompile:
         head = (

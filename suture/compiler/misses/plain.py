@@ -22,7 +22,7 @@ _NUMBERS = frozenset({bool, int, float, complex, str, bytes, type(None), type(UN
 
 def meets_no_tensor(chain: Chain, state: tuple[Any, ...]) -> bool:
     """Whether the frames of a state can meet no tensor to their end. An array that comes in from
-    Python behind a break was made by NumPy; one that a function got is the program's data."""
+    Python after a break was made by NumPy; one that a function got is the program's data."""
     parts = [Lazy(value, None) for value in state if value is not UNBOUND]
     return is_tensor_free(parts, arrays=chain[0].index > 0)
 

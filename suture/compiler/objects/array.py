@@ -79,7 +79,7 @@ class Array(Value):
         array_set_attribute(trace, self, name, value)
 
     def call_method(
-        self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
+        self, trace: Trace, name: str, args: list[Value], kwargs: dict[str, Value]
     ) -> Value:
         own = find_method(type(self), name)
         if own is not None:
@@ -164,7 +164,7 @@ def array_set_attribute(trace: Trace, array: Array, name: str, value: Value) -> 
 
 @declared
 def array_method(
-    trace: Trace, array: Array, name: str, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, array: Array, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     """`array.name(...)` as a node over its tensor; Break where NumPy alone can do it."""
 
@@ -182,7 +182,9 @@ def array_store(trace: Trace, array: Value, key: Value, value: Value) -> Value:
 
 
 @declared
-def call_numpy(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+def call_numpy(
+    trace: Trace, real: object, args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     """A function of NumPy: its result as an array of the graph, or folded; None if it has nothing
     to do with arrays."""
 

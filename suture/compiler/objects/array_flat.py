@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from suture.breaks import Break, arrays
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
@@ -39,7 +37,7 @@ class Flat(Value):
         raise _unknown()
 
     def call_method(
-        self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
+        self, trace: Trace, name: str, args: list[Value], kwargs: dict[str, Value]
     ) -> Value:
         own = find_method(Flat, name)
         if own is None:

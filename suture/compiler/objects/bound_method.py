@@ -21,7 +21,7 @@ class BoundMethod(Value):
         self.owner = owner
         self.name = name
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         return abstract.tail_call_method(trace, self.owner, self.name, args, kwargs)
 
     def hash_key(self, trace: Trace) -> Hashable:
@@ -52,5 +52,5 @@ class CallMethod(BoundMethod):
             return CallMethod(self)
         return super().getattr(trace, name)
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         return abstract.tail_call(trace, self.owner, args, kwargs)

@@ -38,7 +38,7 @@ class Builtin(RealObject):
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
         real_object.object_set_attribute(trace, self, self.value, name, value)
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         return call_builtin(trace, self, args, kwargs)
 
     def rebuild(self, emit: Emitter) -> str:
@@ -49,5 +49,5 @@ class Builtin(RealObject):
 
 
 @declared
-def call_builtin(trace: Trace, fn: Value, args: list[Any], kwargs: dict[str, Any]) -> Value:
+def call_builtin(trace: Trace, fn: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Call a C function, a method descriptor, an operator of torch..."""

@@ -167,7 +167,7 @@ class Volatile(Value):
 
     __slots__ = ("args", "fn")
 
-    def __init__(self, fn: Any, args: list[Any]) -> None:
+    def __init__(self, fn: Any, args: list[Value]) -> None:
         super().__init__(None)
         self.fn = fn
         self.args = args
@@ -209,7 +209,7 @@ class ConstantMethod(Value):
     def real(self) -> Any:
         return self.method
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         return constant_method(trace, self.owner, self.name, args, kwargs)
 
     def getattr(self, trace: Trace, name: str) -> Value:
@@ -230,6 +230,6 @@ class ConstantMethod(Value):
 
 @declared
 def constant_method(
-    trace: Trace, owner: Value, name: str, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, owner: Value, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     """A method of a constant: folded if all arguments are constants."""

@@ -190,7 +190,7 @@ def dict_contains(self: Dict, trace: Trace, key: Value) -> Value:
 
 
 @method(Dict, "__getitem__")
-def dict_getitem(self: Dict, trace: Trace, key: object) -> Value:
+def dict_getitem(self: Dict, trace: Trace, key: Value) -> Value:
     found = self.get(trace, key)
     if found is not None:
         return found
@@ -214,7 +214,7 @@ def dict_setitem(self: Dict, trace: Trace, key: Value, value: Value) -> Value:
 
 
 @method(Dict, "__delitem__")
-def dict_delitem(self: Dict, trace: Trace, key: object) -> Value:
+def dict_delitem(self: Dict, trace: Trace, key: Value) -> Value:
     if self.get(trace, key) is None:
         return abstract.raise_with(trace, KeyError, [key])
     del self.change(trace)[key_of(trace, self, key).hash_key(trace)]

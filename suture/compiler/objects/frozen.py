@@ -88,7 +88,7 @@ class Frozen(RealObject):
         raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=self.describe())
 
     def call_method(
-        self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
+        self, trace: Trace, name: str, args: list[Value], kwargs: dict[str, Value]
     ) -> Value:
         if type(self.value) is types.MappingProxyType:  # what is in there is there for all to see
             values = [abstract.constant_value(trace, a) for a in args]
@@ -185,7 +185,7 @@ def frozen(trace: Trace, value: Value) -> Value:
 
 
 @declared
-def frozen_answer(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Any]) -> Value:
+def frozen_answer(trace: Trace, real: object, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """What a method of such an object gives: made anew by the variant if it can change."""
 
 

@@ -99,7 +99,7 @@ class Function(Value):
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
         real_object.object_set_attribute(trace, self, self.fn, name, value)
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         return call_function(trace, self, args, kwargs)
 
     def rebuild(self, emit: Emitter) -> str:
@@ -253,7 +253,7 @@ class MadeFunction(Mutable):
         self.touch(trace)
         del self.attrs[name]
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         return call_function(trace, self, args, kwargs)
 
     def rebuild(self, emit: Emitter) -> str:
@@ -305,7 +305,7 @@ class MadeFunctionGet(Value):
         super().__init__(None)
         self.fn = fn
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         owner = args[0]
         if owner.is_constant() and owner.constant() is None:
             return self.fn
@@ -367,7 +367,7 @@ class Method(Value):
             return abstract.wrap(trace, self.python_type(), None)
         return abstract.getattr(trace, self.fn, name)
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         return abstract.tail_call(trace, self.fn, [self.owner, *args], kwargs)
 
     def rebuild(self, emit: Emitter) -> str:
@@ -381,5 +381,5 @@ class Method(Value):
 
 
 @declared
-def call_function(trace: Trace, fn: Value, args: list[Any], kwargs: dict[str, Any]) -> Value:
+def call_function(trace: Trace, fn: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Call a Python function as the rules say."""

@@ -113,5 +113,5 @@ def send_to_generator(trace: Trace, gen: Value, value: Value) -> Value:
 
 
 @declared
-def throw_into_generator(trace: Trace, gen: Value, args: list[Any]) -> Value:
+def throw_into_generator(trace: Trace, gen: Value, args: list[Value]) -> Value:
     """`gen.throw(*args)`: raises at its yield, then as `generator_send`."""

@@ -93,11 +93,11 @@ class Object(Mutable):
     def delattr(self, trace: Trace, name: str) -> None:
         instance_delete_attribute(trace, self, name)
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         return abstract.call_type_method(trace, self, "__call__", args, kwargs)
 
     def call_method(
-        self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
+        self, trace: Trace, name: str, args: list[Value], kwargs: dict[str, Value]
     ) -> Value:
         return abstract.tail_call(trace, abstract.getattr(trace, self, name), args, kwargs)
 
@@ -196,7 +196,7 @@ class Class(RealObject):
             objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=self.value.__qualname__
         )
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         return call_class(trace, self, args, kwargs)
 
     def rebuild(self, emit: Emitter) -> str:
@@ -230,7 +230,7 @@ class Raise(Mutable):
         "args", "attrs", "bare", "cause", "cls", "context", "suppress", "traceback",
     )  # fmt: skip
 
-    def __init__(self, cls: type[BaseException], args: list[Any]) -> None:
+    def __init__(self, cls: type[BaseException], args: list[Value]) -> None:
         super().__init__(None)
         self.cls = cls
         self.args = args
@@ -345,7 +345,7 @@ class Opaque(RealObject):
                 raise Break(objects.UNKNOWN_OBJECT, operation="hash", object=self.describe())
         return self.identity()
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         given = ", ".join(a.describe() for a in args)
         raise Break(calls.UNSUPPORTED_CALLABLE, callable=self.describe(), arguments=given)
 
@@ -391,7 +391,7 @@ class Module(RealObject):
 
 
 @declared
-def call_class(trace: Trace, cls: Class, args: list[Any], kwargs: dict[str, Any]) -> Value:
+def call_class(trace: Trace, cls: Class, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """`cls(...)`: what the metaclass, `__new__` and `__init__` do. May leave a frame."""
 
 

@@ -148,7 +148,7 @@ class CalledIterator(ListIterator):
 
     __slots__ = ("args", "fn")
 
-    def __init__(self, items: list[Any], cls: type, fn: Any, args: list[Any]) -> None:
+    def __init__(self, items: list[Any], cls: type, fn: Any, args: list[Value]) -> None:
         super().__init__(items, cls)
         self.fn = fn
         self.args = args

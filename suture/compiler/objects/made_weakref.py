@@ -28,7 +28,7 @@ class MadeReference(Value):
     def python_type(self) -> type:
         return weakref.ref
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         if args or kwargs:
             return abstract.raise_(trace, TypeError, "a weak reference takes no arguments")
         if self.to.source is None and is_dropped(trace, self):

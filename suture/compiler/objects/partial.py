@@ -23,7 +23,7 @@ class Partial(Mutable):
     def __init__(
         self,
         fn: Any,
-        args: list[Any],
+        args: list[Value],
         keywords: dict[str, Any],
         source: Source | None = None,
         value: Any = None,
@@ -58,7 +58,7 @@ class Partial(Mutable):
         self.touch(trace)
         self.attrs[name] = value
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         return abstract.tail_call(trace, self.fn, [*self.args, *args], {**self.keywords, **kwargs})
 
     def rebuild(self, emit: Emitter) -> str:

@@ -38,7 +38,7 @@ class Refused(Opaque):
         raise self.why()
 
     def call_method(
-        self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
+        self, trace: Trace, name: str, args: list[Value], kwargs: dict[str, Value]
     ) -> Value:
         return method_of_refused(trace, self, name, args, kwargs)
 
@@ -48,6 +48,6 @@ class Refused(Opaque):
 
 @declared
 def method_of_refused(
-    trace: Trace, tensor: Refused, name: str, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, tensor: Refused, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     """A method of a tensor that is no value of the graph: some have a break of their own."""

@@ -26,7 +26,7 @@ class BuiltinMethod(BoundMethod):
     def python_type(self) -> type:
         return type_of_bound(self.owner.python_type(), self.name)
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         if find_method(type(self.owner), self.name) is None:
             raise Break(
                 objects.UNKNOWN_OBJECT,

@@ -167,7 +167,7 @@ class Tensor(GraphValue):
         tensor_set_attribute(trace, self, name, value)
 
     def call_method(
-        self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
+        self, trace: Trace, name: str, args: list[Value], kwargs: dict[str, Value]
     ) -> Value:
         return abstract.tensor_method(trace, self, name, args, kwargs)
 
@@ -211,7 +211,7 @@ class Symbol(GraphValue):
         return BoundMethod(self, name)
 
     def call_method(
-        self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
+        self, trace: Trace, name: str, args: list[Value], kwargs: dict[str, Value]
     ) -> Value:
         return symbol_method(trace, self, name, args, kwargs)
 
@@ -224,7 +224,7 @@ class TensorMethod(BoundMethod):
     def python_type(self) -> type:
         return type_of_bound(torch.Tensor, self.name)
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         return abstract.tensor_method(trace, self.owner, self.name, args, kwargs)
 
     def getattr(self, trace: Trace, name: str) -> Value:
@@ -242,7 +242,7 @@ class BaseMethod(TensorMethod):
 
     __slots__ = ()
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         return base_method(trace, self.owner, self.name, args, kwargs)
 
 
@@ -267,14 +267,14 @@ def tensor_attribute(trace: Trace, tensor: Tensor, name: str) -> Value:
 
 @declared
 def base_method(
-    trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, tensor: Tensor, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     """`super().name(...)`: the method that torch's C class has."""
 
 
 @declared
 def symbol_method(
-    trace: Trace, symbol: Symbol, name: str, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, symbol: Symbol, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     """A method of a symbolic number: a symbol, or folded on its value."""
 

@@ -93,7 +93,7 @@ class Text(Value):
         return abstract.getattr(trace, Constant(self.settle(trace)), name)
 
     def call_method(
-        self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
+        self, trace: Trace, name: str, args: list[Value], kwargs: dict[str, Value]
     ) -> Value:
         return abstract.tail_call_method(trace, Constant(self.settle(trace)), name, args, kwargs)
 

@@ -33,7 +33,7 @@ class WeakReference(RealObject):
             raise Break(objects.UNKNOWN_OBJECT, operation="compare", object=what)
         return (weakref.ref, referent.hash_key(trace))
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         """What it refers to: known already if the program holds it too."""
         target = self.value()
         known = (
@@ -58,7 +58,7 @@ class WeakProxy(Opaque):
         self.target(trace).setattr(trace, name, value)
 
     def call_method(
-        self, trace: Trace, name: str, args: list[Any], kwargs: dict[str, Any]
+        self, trace: Trace, name: str, args: list[Value], kwargs: dict[str, Value]
     ) -> Value:
         return abstract.tail_call(trace, self.getattr(trace, name), args, kwargs)
 

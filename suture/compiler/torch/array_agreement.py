@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from suture.compiler.core import Value
 from suture.compiler.objects import Constant, List, Symbol, Tuple
 from suture.compiler.objects.array import Array, numpy_dtype
 
@@ -25,7 +26,9 @@ class Unknown(Exception):
     """There is no sample of an operand."""
 
 
-def differs(call: Callable[..., Any], args: list[Any], kwargs: dict[str, Any], made: Any) -> bool:
+def differs(
+    call: Callable[..., Any], args: list[Value], kwargs: dict[str, Value], made: Any
+) -> bool:
     """Whether NumPy's own `call` gives another kind of result for such arguments than `made`."""
     try:
         samples = [sample(a) for a in args]

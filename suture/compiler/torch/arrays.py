@@ -67,7 +67,9 @@ _NUMBERS = ("item", "tolist", "__int__", "__float__", "__index__", "__bool__")
 
 
 @implements(array.call_numpy)
-def call_numpy(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+def call_numpy(
+    trace: Trace, real: object, args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     name = _numpy_name(real)
     if name is None:
         return None
@@ -125,7 +127,7 @@ _SPLITS = ("split", "array_split", "hsplit", "vsplit", "dsplit")
 
 
 def _array_to_fill(
-    trace: Trace, name: str, kwargs: dict[str, Any]
+    trace: Trace, name: str, kwargs: dict[str, Value]
 ) -> tuple[dict[str, Any], Array | None]:
     """The array that a function of NumPy writes its result to, and gives; None if none."""
     out = kwargs.get("out")
@@ -141,7 +143,7 @@ def _array_to_fill(
 
 
 def _fold_numpy(
-    trace: Trace, real: Any, name: str, args: list[Any], kwargs: dict[str, Any]
+    trace: Trace, real: Any, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
     """A function of numbers, called now: it gives a scalar, or an array that is made of what it
     gave; None if it is something else."""
@@ -164,7 +166,7 @@ def _fold_numpy(
 
 @implements(array.array_method)
 def array_method(
-    trace: Trace, array: Array, name: str, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, array: Array, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     if name in _NUMBERS and not args and not kwargs:
         if array.number is not None and name in ("item", "tolist"):
@@ -185,7 +187,7 @@ def array_method(
     return made
 
 
-def _item(trace: Trace, array: Array, args: list[Any]) -> Value:
+def _item(trace: Trace, array: Array, args: list[Value]) -> Value:
     """`array.item(3)` counts all elements, `array.item(1, 2)` is an index, as `array.item((1, 2))`
     is."""
     if len(args) == 1 and args[0].python_type() is not tuple:
@@ -316,7 +318,7 @@ def _strides(array: Array) -> Value:
 
 
 def _array_node(
-    trace: Trace, target: object, args: list[Any], kwargs: dict[str, Value], name: str
+    trace: Trace, target: object, args: list[Value], kwargs: dict[str, Value], name: str
 ) -> Value:
     frame = trace.frames[-1]
     position = (frame.code.code, frame.ip)
@@ -348,7 +350,7 @@ def _array_argument(trace: Trace, value: Value, name: str) -> Value:
     return value
 
 
-def _begins_with_tensor(args: list[Any]) -> bool:
+def _begins_with_tensor(args: list[Value]) -> bool:
     return bool(args) and isinstance(args[0], Tensor)
 
 

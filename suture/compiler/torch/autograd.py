@@ -21,7 +21,6 @@ from suture.compiler import abstract
 from suture.compiler.core import Mutable, Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.graph import OpFailed
-from suture.compiler.graph.effects_of import MAY_DRAW, declare
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.models import handles
 from suture.compiler.objects import Class, Constant, Tensor, Tuple
@@ -32,6 +31,7 @@ from suture.compiler.torch.overrides import is_custom, overloaded
 from suture.compiler.torch.replayed_functions import Plan, ReplayedFunction
 from suture.compiler.torch.subclasses import is_subclass
 from suture.compiler.torch.tensors import from_graph, op_failure
+from suture.op_effects import MAY_DRAW, declare
 from suture.torch_private import autograd_parts, thread_state
 
 _APPLY = torch.autograd.Function.__dict__["apply"]
@@ -139,7 +139,7 @@ def _apply(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return _with_classes(trace, made, result) if trace.modes.overridable_seen else made
 
 
-def _by_position(trace: Trace, cls: Class, given: list[Any], kwargs: dict[str, Any]) -> list[Any]:
+def _by_position(trace: Trace, cls: Class, given: list[Any], kwargs: dict[str, Value]) -> list[Any]:
     """The arguments without their names, as torch hands them to forward; Break where it raises."""
     refused = Break(calls.UNSUPPORTED_CALLABLE, callable="Function.apply", arguments="")
     raw = abstract.type_lookup(trace, cls.value, "forward")
@@ -285,7 +285,7 @@ class _Trial(Value):
         self.calls = calls_
         self.result: Any = None
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         self.result = self.calls(args)
         return self.result
 
@@ -304,7 +304,7 @@ def _trace_forward(
     separate = _has_setup(trace, cls)
     results: list[Any] = []
 
-    def run(args: list[Any]) -> Any:
+    def run(args: list[Value]) -> Any:
         before = torch.is_grad_enabled()
         # what the body switches is undone before this, should the trace end in it
         trace.modes.restores.append(functools.partial(thread_state.set_grad_enabled, before))
@@ -338,7 +338,7 @@ def _trace_backward(trace: Trace, cls: Class, ctx: Context, result: object) -> B
     leaves = [*(o for o in outputs if isinstance(o, Tensor)), *kept]
     inner = _backward_of(raw)
 
-    def run(args: list[Any]) -> Any:
+    def run(args: list[Value]) -> Any:
         fresh = [trees.build(trace, s, args[count:]) for s in held]
         ctx.attrs = dict(zip(ctx.attrs, fresh[len(ctx.saved) :]))
         ctx.saved = fresh[: len(ctx.saved)]

@@ -75,7 +75,7 @@ def _backward_of_several(
 
 
 def _options(
-    trace: Trace, signature: inspect.Signature, args: list[Any], kwargs: Any, refused: Break
+    trace: Trace, signature: inspect.Signature, args: list[Value], kwargs: Any, refused: Break
 ) -> dict[str, Any]:
     """The arguments of a call by name, where nothing but the call itself says what is done."""
     if _position(trace) in trace.region.plan.by_python or _is_watched(trace):
@@ -357,7 +357,7 @@ def _retain(trace: Trace, one: Retained, node: Any, value: Any) -> None:
     if isinstance(before, Tensor):
         made = abstract.call_torch(trace, torch.add, [before, new], {})
     else:
-        layout = {"memory_format": Constant(torch.contiguous_format)}
+        layout: dict[str, Value] = {"memory_format": Constant(torch.contiguous_format)}
         made = abstract.call_torch(trace, torch.clone, [new], layout)
     one.tensor.attrs["grad"] = made
     one.passed = True

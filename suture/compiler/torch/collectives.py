@@ -95,7 +95,7 @@ def _guard_rank(trace: Trace) -> None:
 
 
 @handles("group_fact")
-def _fact(trace: Trace, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _fact(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
     """get_rank() and the like: a number as long as the groups are those that they are now."""
     _guard_groups(trace)
     if target.__name__ not in _SAME_ON_ALL_RANKS:
@@ -157,7 +157,7 @@ def _collective(real: Any, name: str) -> None:
     signature = inspect.signature(real)
 
     @handles(real)
-    def handler(trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def handler(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         try:
             given = dict(signature.bind(*args, **kwargs).arguments)
         except TypeError:

@@ -22,7 +22,7 @@ def _make_tensor(trace: Trace, target: Any, args: list[Value], kwargs: dict[str,
         if not _is_plain(trace, data, args[1:], kwargs):
             raise Break(calls.ARGUMENT_OUTSIDE_GRAPH, function=target.__name__, argument="tensors")
         return _of_parts(trace, data, kwargs)
-    if target is not torch.scalar_tensor and _holds_symbol(trace, data):
+    if target is not torch.scalar_tensor and data is not None and _holds_symbol(trace, data):
         if _is_plain(trace, data, args[1:], kwargs):
             return _of_parts(trace, data, kwargs)
     if isinstance(data, Array):
@@ -114,7 +114,7 @@ def _is_plain(trace: Trace, data: object, rest: object, kwargs: dict[str, Value]
     return not (rest or wants) and known.issuperset(kwargs) and _stackable(trace, data)
 
 
-def _of_parts(trace: Trace, data: object, kwargs: dict[str, Value]) -> Value:
+def _of_parts(trace: Trace, data: Value, kwargs: dict[str, Value]) -> Value:
     """torch.tensor([t, 1, u]): the numbers in one-element tensors, stacked."""
     given = abstract.constant_value(trace, kwargs["dtype"]) if "dtype" in kwargs else None
     dtype = given if given is not None else _common_dtype(trace, data)
@@ -158,7 +158,7 @@ def _common_dtype(trace: Trace, data: Any) -> torch.dtype:
     return torch.bool if kind is bool else torch.int64
 
 
-def _stacked(trace: Trace, data: object, dtype: torch.dtype) -> Value:
+def _stacked(trace: Trace, data: Value, dtype: torch.dtype) -> Value:
     if isinstance(data, Array):
         return _stacked(trace, data.tensor, dtype)
     if isinstance(data, Tensor):

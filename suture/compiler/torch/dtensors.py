@@ -116,7 +116,9 @@ def _fixed(trace: Trace, value: Any, source: Source | None) -> Source:
 
 
 @handles("placement")
-def _make_placement(trace: Trace, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Value:
+def _make_placement(
+    trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
     """`Shard(0)`: an object that never changes and compares by value; the variant holds one."""
     given = [abstract.constant_value(trace, a) for a in args]
     named = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
@@ -125,7 +127,7 @@ def _make_placement(trace: Trace, target: Any, args: list[Any], kwargs: dict[str
 
 
 @handles("dtensor")
-def _crossing(trace: Trace, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _crossing(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
     """from_local, to_local, redistribute, full_tensor, and distribute_tensor where each rank takes
     its part of what it has: a node that knows mesh and placements."""
     name = target.__name__
@@ -137,7 +139,8 @@ def _crossing(trace: Trace, target: Any, args: list[Any], kwargs: dict[str, Any]
     )
     if not args or not isinstance(args[0], Tensor):
         raise refused
-    tensor, *rest = args
+    tensor: Any = args[0]
+    rest = args[1:]
     known = [abstract.constant_value(trace, one) for one in rest]
     named = {key: abstract.constant_value(trace, one) for key, one in kwargs.items()}
     if name == "from_local":

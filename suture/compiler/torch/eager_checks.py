@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from suture.breaks import Break, tensors
+from suture.compiler.core import Value
 from suture.compiler.objects import Constant, Symbol, Tensor
 
 _SUBTRACTIONS: frozenset[Any] = frozenset(
@@ -22,7 +23,7 @@ _SUBTRACTING_METHODS = frozenset(
 )
 
 
-def refuse_what_eager_refuses(op: str, target: Any, args: list[Any]) -> None:
+def refuse_what_eager_refuses(op: str, target: Any, args: list[Value]) -> None:
     """Break where the operation raises whatever its numbers are: subtracting with truth values."""
     if target not in (_SUBTRACTING_METHODS if op == "call_method" else _SUBTRACTIONS):
         return

@@ -15,11 +15,12 @@ import torch.fx
 
 from suture.breaks import Break, control_flow
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.graph.known import make_known
 from suture.compiler.graph.repeats import writes_after
 from suture.compiler.objects import Constant, List, Tensor
 from suture.compiler.torch.checks import expect_learned
+from suture.op_effects import operation_name
 
 _MOST = 64  # numbers of a mask
 
@@ -29,7 +30,7 @@ def mask_of(tensor: Any) -> torch.fx.Node | None:
     node = tensor.node if type(tensor) is Tensor and tensor.source is None else None
     if node is None or node.op not in ("call_function", "call_method"):
         return None
-    name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
+    name = operation_name(node)
     plain = name == "nonzero" and len(node.args) == 1 and not node.kwargs.get("as_tuple")
     mask = node.args[0] if plain else None
     value = mask.meta.get("example_value") if isinstance(mask, torch.fx.Node) else None
@@ -79,7 +80,7 @@ def _holds(trace: Trace, mask: Any, truths: list[bool]) -> Any:
     """The condition that just these numbers of a mask are not zero."""
     found = abstract.call_torch(trace, torch.ne, [mask, Constant(0)], {})
     if not all(truths):
-        device = {"device": Constant(mask.value.device)}
+        device: dict[str, Value] = {"device": Constant(mask.value.device)}
         wanted = List([Constant(truth) for truth in truths])
         wanted = abstract.call_torch(trace, torch.tensor, [wanted], device)
         found = abstract.call_torch(trace, torch.eq, [found, wanted], {})
@@ -89,7 +90,7 @@ def _holds(trace: Trace, mask: Any, truths: list[bool]) -> Any:
 def _become(trace: Trace, tensor: Tensor, numbers: list[int]) -> list[Any]:
     """Let a tensor be that of these indices, and give its rows, whose numbers are known."""
     device = tensor.value.device
-    options = {"device": Constant(device), "dtype": Constant(torch.int64)}
+    options: dict[str, Value] = {"device": Constant(device), "dtype": Constant(torch.int64)}
     listed = List([List([Constant(i) for i in numbers])])
     flat = abstract.call_torch(trace, torch.tensor, [listed], options)
     made = abstract.add_node(trace, "call_method", "t", [flat], {})  # as nonzero() lays it out

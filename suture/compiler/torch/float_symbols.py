@@ -23,7 +23,7 @@ _MOST_STEPS = 200  # of the computation that a guard may have to do again
 
 
 @implements(abstract.computed_number)
-def computed_number(trace: Trace, real: Any, args: list[Any]) -> Value | None:
+def computed_number(trace: Trace, real: Any, args: list[Value]) -> Value | None:
     values = [a.value for a in args if isinstance(a, (Symbol, Constant))]
     if len(values) < len(args) or not any(isinstance(v, torch.SymFloat) for v in values):
         return None

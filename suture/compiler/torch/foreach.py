@@ -31,7 +31,7 @@ def _factors(trace: Trace, given: Any) -> list[Any] | None:
 
 
 def _file(real: object, combine: Any) -> None:
-    def handler(trace: Trace, args: list[Any], kwargs: dict[str, Value]) -> Value:
+    def handler(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         factors = _factors(trace, args[3]) if len(args) == 4 and not kwargs else None
         if factors is None:
             return abstract.by_verdict(
@@ -89,7 +89,7 @@ def _file_fused(real: Any) -> None:
     than torch's functionalization takes, and of some of these steps it has no functional form:
     Python runs it then, behind the graph."""
 
-    def handler(trace: Trace, args: list[Any], kwargs: Any) -> Any:
+    def handler(trace: Trace, args: list[Value], kwargs: Any) -> Any:
         position = (trace.frames[-1].code.code, trace.frames[-1].ip)
         empty = any(isinstance(a, (List, Tuple)) and not abstract.unpack(trace, a) for a in args)
         if empty or position in trace.region.plan.by_python:

@@ -86,7 +86,12 @@ def _is_device(trace: Trace, mode: object) -> bool:
 
 
 def call_function_mode(
-    trace: Trace, func: object, kinds: Value, args: list[Any], kwargs: dict[str, Value], plain: bool
+    trace: Trace,
+    func: Value,
+    kinds: Value,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    plain: bool,
 ) -> Value:
     """What the innermost mode says. The stack is without it meanwhile."""
     mode = function_mode(trace, -1)
@@ -109,7 +114,7 @@ def call_function_mode(
     return result
 
 
-def _on_device(trace: Trace, mode: Value, func: Any, args: list[Any], kwargs: Any) -> Value:
+def _on_device(trace: Trace, mode: Value, func: Any, args: list[Value], kwargs: Any) -> Value:
     """A default device: functions that make tensors are told of it."""
     try:
         makes = func.real() in _constructors()

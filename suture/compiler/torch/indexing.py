@@ -63,7 +63,7 @@ def _can_be_put(value: Value, tensor: Tensor) -> bool:
     return True
 
 
-def _mapped_item(trace: Trace, tensor: Tensor, key: object) -> Value | None:
+def _mapped_item(trace: Trace, tensor: Tensor, key: Value) -> Value | None:
     """An item at numbers that may be other ones in each row; None if there are none, or more
     than numbers and index tensors."""
     keys = abstract.unpack(trace, key) if isinstance(key, Tuple) else [key]

@@ -21,7 +21,7 @@ from suture.torch_private import tensor_parts
 
 @implements(abstract.make_tensor_instance)
 def make_tensor_instance(
-    trace: Trace, cls: Class, args: list[Any], kwargs: dict[str, Any]
+    trace: Trace, cls: Class, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     real = cls.value
     if is_wrapper_class(real):
@@ -40,7 +40,7 @@ def make_tensor_instance(
     return call_init(trace, made, abstract.wrap(trace, init, None), args, kwargs)
 
 
-def _refuse(kind: Any, args: list[Any]) -> Break:
+def _refuse(kind: Any, args: list[Value]) -> Break:
     name = kind.value.__name__ if isinstance(kind, Class) else kind.describe()
     given = ", ".join(a.describe() for a in args)
     return Break(subclasses.SUBCLASS_CONSTRUCTOR, subclass=name, arguments=given)

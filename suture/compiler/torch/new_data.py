@@ -17,10 +17,10 @@ import torch.fx
 from suture.breaks import Break
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
-from suture.compiler.graph.effects_of import written_by
 from suture.compiler.objects import Tensor
 from suture.compiler.objects.tensor_parameter import RenewedTensor
 from suture.compiler.torch.subclasses import PLAIN
+from suture.op_effects import written_by
 from suture.torch_private import autograd_parts, tensor_parts
 
 

@@ -41,7 +41,7 @@ def _holds_number(value: torch.Tensor) -> bool:
     return real and value.dim() == 0 and value.device.type == "cpu" and not value.requires_grad
 
 
-def beside_tensors(trace: Trace, args: list[Any]) -> list[Any]:
+def beside_tensors(trace: Trace, args: list[Value]) -> list[Any]:
     """The arguments of an operation, with numbers that would widen a result cast to the dtype of
     the tensor beside them: in the arguments, or in lists of them, each beside its like."""
     if args and all(isinstance(a, List) for a in args):
@@ -59,7 +59,7 @@ def _differs(row: Any, changed: Any) -> bool:
     return any(a is not b for a, b in zip(row, changed))
 
 
-def _beside(trace: Trace, args: list[Any]) -> list[Any]:
+def _beside(trace: Trace, args: list[Value]) -> list[Any]:
     """Only a tensor without dimensions lets another one of them widen the result."""
     numbers = trace.graph.numbers
     tensors = [a for a in args if isinstance(a, Tensor)]
@@ -77,7 +77,7 @@ def _beside(trace: Trace, args: list[Any]) -> list[Any]:
     ]
 
 
-def note_number(trace: Trace, args: list[Any], result: object) -> None:
+def note_number(trace: Trace, args: list[Value], result: object) -> None:
     """Take what was computed from such numbers alone for one."""
     tensors = [a for a in args if isinstance(a, Tensor)]
     numbers = trace.graph.numbers

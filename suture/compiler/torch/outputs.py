@@ -6,7 +6,7 @@ from typing import Any
 
 from suture.breaks import Break, tensor_methods
 from suture.compiler import abstract
-from suture.compiler.core import Trace
+from suture.compiler.core import Trace, Value
 from suture.compiler.graph.arrays import array_function
 from suture.compiler.objects import Tensor
 from suture.compiler.objects.sequence import Sequence
@@ -14,7 +14,7 @@ from suture.torch_private.tensor_parts import is_view
 
 
 def refuse_resize(
-    trace: Trace, op: str, target: Any, args: list[Any], kwargs: dict[str, Any]
+    trace: Trace, op: str, target: Any, args: list[Value], kwargs: dict[str, Value]
 ) -> None:
     """Python runs what would resize a tensor that others can see: one from outside, or a view.
     A graph says of its inputs, once and for all, how large they are. NumPy resizes nothing: what it
@@ -22,8 +22,8 @@ def refuse_resize(
     if target is array_function:
         return
     given = kwargs["out"]
-    outputs = list(given.unpacked(trace)) if isinstance(given, Sequence) else [given]
-    outputs = [o for o in outputs if isinstance(o, Tensor) and not _is_private(o)]
+    listed = given.unpacked(trace) if isinstance(given, Sequence) else [given]
+    outputs = [o for o in listed if isinstance(o, Tensor) and not _is_private(o)]
     if not outputs:
         return
     rest = {name: value for name, value in kwargs.items() if name != "out"}

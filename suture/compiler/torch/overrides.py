@@ -109,7 +109,7 @@ def call_torch_function(
     trace: Trace,
     func: Any,
     found: list[Any],
-    args: list[Any],
+    args: list[Value],
     kwargs: dict[str, Value],
     plain: bool,
 ) -> Value:
@@ -146,7 +146,9 @@ def meet_subclass(trace: Trace, kind: type | None = None) -> None:
 
 
 @implements(abstract.refuse_in_graph)
-def refuse_in_graph(trace: Trace, real: object, args: list[Any], kwargs: dict[str, Value]) -> None:
+def refuse_in_graph(
+    trace: Trace, real: object, args: list[Value], kwargs: dict[str, Value]
+) -> None:
     if not isinstance(real, types.FunctionType) or real.__module__.startswith("torch."):
         return
     for value in overridden_by(trace, args, kwargs):
@@ -160,7 +162,7 @@ def refuse_in_graph(trace: Trace, real: object, args: list[Any], kwargs: dict[st
 
 @implements(abstract.call_override)
 def call_override(
-    trace: Trace, real: object, fn: Any, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, real: object, fn: Any, args: list[Value], kwargs: dict[str, Value]
 ) -> Any:
     if not (trace.modes.overridable_seen or any(_may_override(a) for a in args)):
         return None
@@ -176,7 +178,7 @@ def call_override(
     return call_torch_function(trace, fn, found, args, kwargs, True)
 
 
-def _call_field(trace: Trace, real: Any, args: list[Any]) -> Value | None:
+def _call_field(trace: Trace, real: Any, args: list[Value]) -> Value | None:
     """`torch.Tensor.shape.__get__(x)`."""
     field = real.__self__
     if not isinstance(field, _GETSET) or not args or not isinstance(args[0], Tensor):
@@ -190,7 +192,7 @@ def _call_field(trace: Trace, real: Any, args: list[Any]) -> Value | None:
 
 
 def override_of_method(
-    trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, tensor: Tensor, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
     """A method of a tensor that an argument takes over; None if none does."""
     method = getattr(torch.Tensor, name, None)
@@ -241,7 +243,7 @@ def operator_override(trace: Trace, name: str, *operands: object) -> Value | Non
 
 
 @implements(abstract.special_override)
-def special_override(trace: Trace, tensor: Value, method: str, args: list[Any]) -> Value | None:
+def special_override(trace: Trace, tensor: Value, method: str, args: list[Value]) -> Value | None:
     if not isinstance(tensor, Tensor) or (tensor.cls in PLAIN and not modes_see(trace)):
         return None
     if tensor.cls not in PLAIN:
@@ -297,7 +299,7 @@ def _torch_operator(trace: Trace, name: str, operands: Any) -> Value:
 
 @implements(tensor.base_method)
 def base_method(
-    trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, tensor: Tensor, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     found = overridden_by(trace, [tensor, *args], kwargs) if trace.modes.overridable_seen else []
     if not found:
@@ -324,7 +326,7 @@ def with_functions(trace: Trace, on: bool, call: Callable[[], Any]) -> Any:
 
 
 def own_function(
-    trace: Trace, cls: Any, func: Value, kinds: Any, args: list[Any], kwargs: Any
+    trace: Trace, cls: Any, func: Value, kinds: Any, args: list[Value], kwargs: Any
 ) -> Value:
     """torch.Tensor.__torch_function__: the operation itself, its tensors as `cls`."""
     if not all(issubclass(cls.value, k.value) for k in abstract.unpack(trace, kinds)):

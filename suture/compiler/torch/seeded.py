@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from suture.compiler.core import Value
-from suture.compiler.graph.effects_of import draws
+from suture.op_effects import draws
 from suture.torch_private.tensor_parts import TorchDispatchMode
 
 

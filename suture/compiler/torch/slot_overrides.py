@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.objects import Tensor
 
 
-def override_of_slot(trace: Trace, tensor: Tensor, method: str, args: list[Any]) -> Value | None:
+def override_of_slot(trace: Trace, tensor: Tensor, method: str, args: list[Value]) -> Value | None:
     """What an override gives for a special method; None if there is none."""
     if not trace.modes.overridable_seen:
         return None

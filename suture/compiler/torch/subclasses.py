@@ -137,7 +137,7 @@ def set_in_class(trace: Trace, tensor: Tensor, name: str, value: Any) -> bool:
     return True
 
 
-def with_class(trace: Trace, made: object, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def with_class(trace: Trace, made: object, args: list[Value], kwargs: dict[str, Value]) -> Any:
     """The result of an operation, as the class that its arguments give it."""
     kind = _class_of([*args, *kwargs.values()])
     if kind is not None:

@@ -97,13 +97,13 @@ def symbol_number(trace: Trace, value: Symbol, kind: type, method: str) -> Any:
     return abstract.call_torch(trace, target, [value], {})
 
 
-def holds_symbols(args: list[Any], kwargs: dict[str, Any]) -> bool:
+def holds_symbols(args: list[Value], kwargs: dict[str, Value]) -> bool:
     """Whether an operation is handed symbolic numbers as arguments of their own."""
     return any(isinstance(value, Symbol) for value in (*args, *kwargs.values()))
 
 
 def decided(
-    trace: Trace, args: list[Any], kwargs: dict[str, Any]
+    trace: Trace, args: list[Value], kwargs: dict[str, Value]
 ) -> tuple[list[Any], dict[str, Any]]:
     """The arguments of an operation that takes plain numbers only, such as a flag: truth values are
     decided, which guards the comparison; where there are none, the numbers themselves."""
@@ -199,7 +199,7 @@ def _fold_known(trace: Trace, real: object, left: object, right: object) -> Valu
     )
 
 
-def _node(trace: Trace, real: object, *operands: object) -> Value:
+def _node(trace: Trace, real: object, *operands: Value) -> Value:
     return abstract.call_torch(trace, real, list(operands), {})
 
 
@@ -222,7 +222,7 @@ def unbacked_decision(trace: Trace, error: Any) -> Break:
 
 @implements(tensor.symbol_method)
 def symbol_method(
-    trace: Trace, symbol: Symbol, name: str, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, symbol: Symbol, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     kind = symbol.python_type()
     if name == "__index__" or (name in ("__int__", "__trunc__") and kind is int):

@@ -149,7 +149,7 @@ def autograd_attribute(trace: Trace, tensor: Tensor, name: str) -> Value:
 
 @implements(refused.method_of_refused)
 def method_of_refused(
-    trace: Trace, tensor: Refused, name: str, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, tensor: Refused, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     model = model_named(f"Tensor.{name}") if name.startswith("sparse_resize_") else None
     if model is not None:
@@ -187,7 +187,7 @@ def tensor_length(trace: Trace, tensor: Tensor) -> Value:
 
 @implements(abstract.tensor_method)
 def tensor_method(
-    trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, tensor: Tensor, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     if trace.modes.overridable_seen or any(type(a) is Object for a in args):
         overridden = override_of_method(trace, tensor, name, args, kwargs)
@@ -216,7 +216,7 @@ def tensor_method(
     return tensor_node(trace, tensor, name, args, kwargs)
 
 
-def _pick(trace: Trace, shape: Size, args: list[Any]) -> Value:
+def _pick(trace: Trace, shape: Size, args: list[Value]) -> Value:
     at = abstract.integer(trace, args[0])
     if not -len(shape.items) <= at < len(shape.items):
         n = len(shape.items)
@@ -229,7 +229,7 @@ def _pick(trace: Trace, shape: Size, args: list[Any]) -> Value:
 
 
 def _known_method(
-    trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, tensor: Tensor, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     values = [a.value if isinstance(a, Tensor) else abstract.constant_value(trace, a) for a in args]
     named = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
@@ -239,7 +239,7 @@ def _known_method(
 
 
 def _measure(
-    trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, tensor: Tensor, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     with trace.graph.fake:
         values = [abstract.constant_value(trace, a) for a in args]
@@ -255,7 +255,7 @@ def _measure(
 
 @implements(abstract.tensor_node)
 def tensor_node(
-    trace: Trace, tensor: Tensor, name: str, args: list[Any], kwargs: dict[str, Value]
+    trace: Trace, tensor: Tensor, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     method = getattr(torch.Tensor, name, None)
     verdict = rule_of(trace, method) if method is not None else None

@@ -73,12 +73,14 @@ def is_tensor(trace: Trace, variable: object) -> bool:
 
 
 @implements(abstract.call_torch)
-def call_torch(trace: Trace, target: object, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def call_torch(trace: Trace, target: object, args: list[Value], kwargs: dict[str, Value]) -> Any:
     return add_node(trace, "call_function", target, args, kwargs)
 
 
 @implements(abstract.add_node)
-def add_node(trace: Trace, op: str, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def add_node(
+    trace: Trace, op: str, target: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Any:
     if "requires_grad" in kwargs and makes_leaf(trace, target, kwargs["requires_grad"]):
         return make_leaf(trace, op, target, args, kwargs)
     refuse_what_eager_refuses(op, target, args)
@@ -108,7 +110,7 @@ def add_node(trace: Trace, op: str, target: Any, args: list[Any], kwargs: dict[s
 
 @implements(abstract.fake_result)
 def fake_result(
-    trace: Trace, op: str, target: object, args: list[Any], kwargs: dict[str, Any]
+    trace: Trace, op: str, target: object, args: list[Value], kwargs: dict[str, Value]
 ) -> Any:
     flat = tuple(as_proxy(trace, a) for a in args)
     named = {k: as_proxy(trace, v) for k, v in kwargs.items()}
@@ -174,7 +176,7 @@ def op_failure(trace: Trace, failed: OpFailed, target: object) -> Break:
 
 
 def from_graph(
-    trace: Trace, node: torch.fx.Node, value: object, args: list[Any], kwargs: dict[str, Any]
+    trace: Trace, node: torch.fx.Node, value: object, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     """The value of a node's result; an argument that comes back is the same object."""
     if isinstance(value, torch.Tensor):
@@ -240,7 +242,7 @@ def symbol(
 
 
 @implements(abstract.fold_torch)
-def fold_torch(trace: Trace, real: Any, args: list[Any], kwargs: dict[str, Any]) -> Value:
+def fold_torch(trace: Trace, real: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if any(holds_tensor(trace, a) for a in (*args, *kwargs.values())):
         given = torch.fx.map_arg([as_proxy(trace, a) for a in args], _fake_of)
         named = torch.fx.map_arg({k: as_proxy(trace, v) for k, v in kwargs.items()}, _fake_of)

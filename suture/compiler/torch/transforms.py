@@ -128,7 +128,7 @@ def apply(
     trace: Trace,
     name: str,
     fn: Value,
-    args: list[Any],
+    args: list[Value],
     kwargs: Any,
     transform: object,
     fakes: Any = None,
@@ -171,7 +171,7 @@ def _is_second_order_mapped(names: list[str]) -> bool:
     """Whether a vmap is around forward mode around reverse mode: on fake tensors torch fails
     there, and is not itself afterwards."""
     at = iter(names)
-    if "vmap" not in at:  # each test goes on behind what the one before found
+    if "vmap" not in at:  # each test starts after what the one before found
         return False
     forward = next((n for n in at if n in ("jvp", "jacfwd", "hessian")), None)
     return forward == "hessian" or any(n in ("grad", "vjp", "jacrev", "hessian") for n in at)
@@ -282,7 +282,7 @@ class _FirstArguments(Value):
         self.fn = fn
         self.count = count
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         return abstract.tail_call(trace, self.fn, args[: self.count], kwargs)
 
 
@@ -315,7 +315,7 @@ class Pullback(Value):
         self.primals = primals
         self.aux = aux  # whether the function gives an auxiliary result
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         count = len(self.primals)
         fn = _FirstArguments(self.fn, count)
         return apply(trace, "vjp", fn, [*self.primals, *args], {}, Vjp(count, self.aux))
@@ -336,7 +336,7 @@ class Jacobian(Value):
         self.fn = fn
         self.options = options
 
-    def call(self, trace: Trace, args: list[Any], kwargs: dict[str, Any]) -> Value:
+    def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         transform = Applied(self.maker, self.options)
         return apply(trace, self.maker.__name__, self.fn, args, kwargs, transform)
 

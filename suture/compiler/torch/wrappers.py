@@ -200,7 +200,7 @@ def _made_attribute(trace: Trace, tensor: Tensor, name: str, value: Value) -> Va
     raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute=name)
 
 
-def make_wrapper(trace: Trace, cls: Class, args: list[Any], kwargs: dict[str, Any]) -> Value:
+def make_wrapper(trace: Trace, cls: Class, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """A wrapper that the program makes: its constructor is a node of the graph."""
     meet_wrapper(trace, cls.value)
     made = abstract.call_torch(trace, cls.value, args, kwargs)

@@ -192,7 +192,7 @@ def _is_bound(value: Any) -> bool:
 
 
 def _slicing(iterator: Iterator[Any], start: int, stop: int | None, step: int) -> Iterator[Any]:
-    """Takes no item behind the last one that is wanted; skips up to `stop` before it ends."""
+    """Takes no item after the last one that is wanted; skips up to `stop` before it ends."""
     index = 0
     wanted = start
     while stop is None or index < max(start, stop):
@@ -237,7 +237,7 @@ def tee(iterable: Iterable[Any], n: int = 2, /) -> tuple[Iterator[Any], ...]:
 
 
 def _teeing(iterator: Iterator[Any], link: list[Any]) -> Iterator[Any]:
-    """A link is [] until the item behind it was taken, then [item, next link]."""
+    """A link is [] until the item after it was taken, then [item, next link]."""
     while True:
         if not link:
             item = next(iterator, _MISSING)

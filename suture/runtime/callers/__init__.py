@@ -6,7 +6,7 @@
 | `Training` | AOTAutograd made an autograd function of it, nothing has to be done around that |
 | `Plain`, by `Measured` | few operations, which change nothing and are faster one by one |
 | `Wrapped` | always: what the backend gave |
-| `Around` | one of these, with modes put back, autocast off, or views taken behind it |
+| `Around` | one of these, with modes put back, autocast off, or views taken after it |
 | `Background` | until one of the others is compiled, where a thread does that |
 
 docs/decisions/0010-ways-into-a-graph.md says what the wrappers that are left out guarantee, and why

@@ -118,7 +118,7 @@ class Before(Around):
 
 
 def followed(run: Run, behind: Run, inputs: tuple[int, ...]) -> Run:
-    """What a graph and the views behind it give, together."""
+    """What a graph and the views after it give, together."""
     if not inputs:
         return lambda *args: behind(*run(*args))
 

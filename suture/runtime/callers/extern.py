@@ -22,7 +22,7 @@ def bias_addmm(
 def assert_tensor_metadata(
     tensor: torch.Tensor | None, size: Any, stride: Any, dtype: torch.dtype, name: str
 ) -> None:
-    """Raise unless a result of the operation `name`, if it has one, is what the kernels behind it
+    """Raise unless a result of the operation `name`, if it has one, is what the kernels after it
     were compiled for."""
     if tensor is None:
         return

@@ -42,7 +42,7 @@ def around_parts(run: Run, data: dict[str, Any]) -> Run:
 
 
 def put_together(data: Any) -> Together:
-    """What makes results of the results of a graph; those behind the last that is used follow."""
+    """What makes results of the results of a graph; those after the last that is used follow."""
     makers = [_maker(one) for one in data]
     used = max((end for _, end in makers), default=0)
 

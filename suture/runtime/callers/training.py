@@ -83,7 +83,7 @@ def _is_empty(value: Any) -> bool:
 def _forward(
     call: Run, returns: int, saved: int, without: tuple[int, ...], left: dict[str, Any]
 ) -> Callable[..., Any]:
-    """The forward side: `call` gives the results and behind them the tensors to save."""
+    """The forward side: `call` gives the results and after them the tensors to save."""
     attributes = tuple(left.items())
     every = returns + saved
 

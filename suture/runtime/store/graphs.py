@@ -83,7 +83,7 @@ def _boxed(reading: Reading, data: dict[str, Any]) -> Run:
 
 
 def _spread(run: Run, data: dict[str, Any]) -> Run:
-    """The same, with DTensors taken apart before and put together behind it, if there are any."""
+    """The same, with DTensors taken apart before and put together after it, if there are any."""
     parts = data.get("parts")
     return run if parts is None else around_parts(run, parts)
 

@@ -1,7 +1,7 @@
 """One file with all that was compiled of a model: written by `suture.save`, read by `suture.load`.
 
 A header line (what it is, its format, the SHA-256 of the rest), a line of JSON, and the files that
-variants need, one behind the other. Variants are those of the cache; the machine and the versions
+variants need, one after the other. Variants are those of the cache; the machine and the versions
 stand at the head, by name, so that whoever loads it is told what differs.
 """
 

@@ -1,4 +1,4 @@
-"""What every command needs: consoles, exit codes, and a way to say no."""
+"""What every command needs: consoles, exit codes, and how to fail."""
 
 from __future__ import annotations
 

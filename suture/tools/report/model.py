@@ -89,7 +89,7 @@ class Recompilation:
 
 @dataclass(slots=True)
 class Interpretation:
-    """A frame that went on in the interpreter other than by request."""
+    """A frame that continued in the interpreter other than by request."""
 
     where: Where
     reason: str

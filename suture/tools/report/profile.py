@@ -14,6 +14,7 @@ from time import perf_counter
 from typing import Any
 
 from suture import _core, events
+from suture.runtime.points import Variant
 
 
 @dataclass(slots=True)
@@ -33,7 +34,7 @@ class Profile:
         self.breaks: list[Times] = []
         self._open = threading.local()
 
-    def __call__(self, point: Any, data: Any, variant: Any) -> None:
+    def __call__(self, point: _core.Point, variant: Variant) -> None:
         graph, operation = Times(), Times()
         self.graphs.append(graph)
         self.breaks.append(operation)

@@ -1,7 +1,7 @@
 """Runs examples in a process of its own: jobs as JSON lines in, results as JSON lines out.
 
 A program may crash, hang, leave a process group or a mode behind; whoever started this process
-can end it and go on with the next job in a fresh one.
+can end it and continue with the next job in a fresh one.
 
     {"kind": "page", "id": "GB0170", "source": ..., "config": {...}}
     {"kind": "guide", "id": "breaks", "blocks": [{"line": 3, "source": ..., "raises": false}]}

@@ -1,4 +1,4 @@
-"""Numbers that a module keeps in buffers are known while tracing, until the region writes to them."""
+"""Numbers that a module keeps in buffers are known while tracing, until they are written to."""
 
 from __future__ import annotations
 

@@ -233,5 +233,5 @@ def match_keys(trace: Trace, frame: Frame, inst: Instruction) -> None:
 
 
 @op("MATCH_CLASS", run="match_class")
-def match_class(trace: Trace, inst: Instruction, subject: object, cls: type, names: Any) -> Value:
+def match_class(trace: Trace, inst: Instruction, subject: Value, cls: Value, names: Any) -> Value:
     return items.match_class(trace, subject, cls, inst.val, abstract.constant_value(trace, names))

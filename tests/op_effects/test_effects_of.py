@@ -9,7 +9,7 @@ import torch
 import torch.fx
 import torch.nn.functional as F
 
-from suture.compiler.graph.effects_of import MAY_DRAW, declare, draws, draws_nothing, effects_of
+from suture.op_effects import MAY_DRAW, declare, draws, draws_nothing, effects_of
 from tests.harness import check
 
 aten = torch.ops.aten

@@ -272,6 +272,15 @@ def written_by(node: torch.fx.Node) -> tuple[torch.fx.Node, ...]:
     return tuple(found)
 
 
+def operation_name(node: torch.fx.Node) -> str:
+    """The name of the method or the function that a node calls, without its module; "" if it has
+    none. An overload has the name of its operator."""
+    target: Any = node.target
+    if isinstance(target, operators.OpOverload):
+        target = target.overloadpacket
+    return target if isinstance(target, str) else str(getattr(target, "__name__", ""))
+
+
 # ---- what is known of a call
 
 
