@@ -49,6 +49,16 @@ def pytest_xdist_make_scheduler(config, log):
         def _split_scope(self, nodeid):
             return self._dealt[_file(nodeid)]
 
+        def remove_node(self, node):
+            """A test that ended its worker is not run again: it would end the next one too."""
+            units = self.assigned_work[node].values()
+            left = [(unit, test) for unit in units for test, done in unit.items() if not done]
+            if left:
+                unit, test = left[0]
+                unit[test] = True
+            super().remove_node(node)
+            return left[0][1] if left else None
+
     return Dealt(config, log)
 
 

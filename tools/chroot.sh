@@ -46,7 +46,7 @@ mountpoint -q "$target/dev/shm" || mount --bind /dev/shm "$target/dev/shm"
 
 # Names and certificates as this machine has them, so that pip reaches what it reaches here.
 certificates=etc/ssl/certs/ca-certificates.crt
-for file in etc/resolv.conf etc/pip.conf $certificates; do
+for file in etc/resolv.conf etc/hosts etc/pip.conf $certificates; do
     [ ! -e "/$file" ] || cp "/$file" "$target/$file"
 done
 

@@ -12,7 +12,7 @@ import torch.fx
 
 # Where training is traced torch traces the body of each call again, twice, to see whether it writes
 # to what it is given, and to raise if so. An operator with this set is not asked.
-_MAY_WRITE = "_supports_training_input_mutation"  # seen in 2.13-2.15
+_MAY_WRITE = "_supports_training_input_mutation"  # seen in 2.12-2.15
 
 _write_nothing: WeakSet[torch.fx.GraphModule] = WeakSet()
 

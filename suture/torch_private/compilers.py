@@ -427,7 +427,7 @@ def _waited_for(meta: Any) -> Any:
     for name in ("act_input_paths", "act_input_indices"):  # since 2.14; before
         if hasattr(meta, name):
             return getattr(meta, name)
-    if release() >= (2, 13):
+    if release() >= (2, 12):
         raise AttributeError("act_input_paths")
     return ()
 

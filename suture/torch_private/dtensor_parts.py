@@ -15,7 +15,7 @@ from suture.torch_private.table import Topic, loaded
 NAMES = Topic(
     __name__,
     "DTensors in the cache",
-    "2.13-2.15",
+    "2.12-2.15",
     {
         "DTensor": "torch.distributed.tensor.DTensor",
         "ShardOrderEntry": "torch.distributed.tensor._dtensor_spec.ShardOrderEntry",
@@ -31,7 +31,7 @@ _FIELDS = {
     "Partial": ("reduce_op",),
     "_StridedShard": ("dim", "split_factor"),
 }
-INNER = ["_local_tensor", "device_mesh"]  # what a DTensor is made of, since torch 2.13
+INNER = ["_local_tensor", "device_mesh"]  # what a DTensor is made of, since torch 2.12
 
 
 def __getattr__(name: str) -> Any:

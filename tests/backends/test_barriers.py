@@ -323,7 +323,7 @@ def test_inference_mode_and_a_barrier_run_in_order(monkeypatch):
 
 
 @pytest.mark.skipif(
-    "timeout" not in inspect.signature(dist.barrier).parameters, reason="torch 2.13 and newer"
+    "timeout" not in inspect.signature(dist.barrier).parameters, reason="of the newer torches"
 )
 def test_a_barrier_has_the_timeout_and_the_device_that_it_is_given(monkeypatch):
     seen = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import sys
@@ -36,8 +37,8 @@ def _checked(x: torch.Tensor) -> torch.Tensor:
     return y
 
 
-# Before torch 2.13 a barrier has the timeout of its group only.
-OWN_TIMEOUT = torch.__version__ >= (2, 13)
+# Of the older torches a barrier has the timeout of its group only.
+OWN_TIMEOUT = "timeout" in inspect.signature(dist.barrier).parameters
 
 
 @suture.compile(backend="aot_eager", fullgraph=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import tempfile
 import time
@@ -121,9 +122,10 @@ def barriers_and_collectives(side: Any) -> Any:
 
 
 def with_options(side: Any) -> Any:
-    """A timeout of its own, which a barrier that all come to does not reach; torch 2.12 and older
-    know none."""
-    given = {"timeout": timedelta(minutes=3)} if torch.__version__ >= (2, 13) else {}
+    """A timeout of its own, which a barrier that all come to does not reach; the older
+    torches know none."""
+    own = "timeout" in inspect.signature(dist.barrier).parameters
+    given = {"timeout": timedelta(minutes=3)} if own else {}
 
     def forward(x: torch.Tensor) -> torch.Tensor:
         y = x * 2

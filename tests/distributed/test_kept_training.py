@@ -6,10 +6,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-import torch
-
 from tests.distributed import launch
+from tests.runtime.store.test_dtensors import kept as keeps_dtensors
 
 SCRIPT = Path(__file__).with_name("kept_training.py")
 SHARDED = ("scenarios:fsdp_whole", "scenarios:fsdp_per_block")
@@ -37,7 +35,7 @@ def test_sharded_parameters_one_rank_compiles_and_the_others_load(tmp_path):
             assert found["counts"][0] > 0 == sum(found["counts"][1:]), (name, found["lines"])
 
 
-@pytest.mark.skipif(torch.__version__ < (2, 13), reason="DTensors are kept since torch 2.13")
+@keeps_dtensors
 def test_dtensors_each_rank_compiles_once_for_all_starts(tmp_path):
     for rank in _started(tmp_path / "first", tmp_path / "cache", "aot_eager", SPREAD):
         for name, (used, kept, refused) in ((n, one["counts"]) for n, one in rank.items()):
