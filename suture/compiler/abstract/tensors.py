@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -52,8 +53,9 @@ def fold_torch(trace: Trace, real: object, args: list[Value], kwargs: dict[str, 
 
 
 @declared
-def from_value(trace: Trace, node: torch.fx.Node, value: object) -> Any:
-    """The value of what a node gives, of its fake result."""
+def from_value(trace: Trace, node: torch.fx.Node, value: object, given: Iterable[Any] = ()) -> Any:
+    """The value of what a node gives, of its fake result. Of the values in `given`, tensors that
+    come back are the same objects."""
 
 
 @declared

@@ -21,6 +21,7 @@ from suture.compiler.calls.arguments import refused_function
 from suture.compiler.calls.library_iterators import call_itertools, is_of_itertools
 from suture.compiler.calls.torchdynamo_words import refuse_forbidden
 from suture.compiler.core import Trace, Value
+from suture.compiler.language import templates
 from suture.compiler.language.attributes import MISSING, find_in_mro
 from suture.compiler.language.exceptions import native_exception
 from suture.compiler.language.items import dict_subscript
@@ -343,9 +344,17 @@ def constant_method(
         raise Break(contexts.UNKNOWN_MANAGER, manager=owner.describe())
     if name == "__iter__" and not args and not kwargs:
         return abstract.iterate(trace, owner)
-    if name in ("join",) and len(args) == 1 and type(value) in (str, bytes):
-        parts = [abstract.constant_value(trace, p) for p in abstract.unpack(trace, args[0])]
+    if name == "join" and len(args) == 1 and type(value) in (str, bytes):
+        items = abstract.unpack(trace, args[0])
+        made = templates.joined_by(trace, value, items) if type(value) is str else None
+        if made is not None:
+            return made
+        parts = [abstract.constant_value(trace, p) for p in items]
         return folded(trace, lambda: value.join(parts))
+    if name == "format" and type(value) is str:
+        made = templates.formatted(trace, value, args, kwargs)
+        if made is not None:
+            return made
     method = getattr(value, name)
     return fold_call(trace, method, args, kwargs)
 

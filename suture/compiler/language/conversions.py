@@ -17,6 +17,7 @@ from suture.breaks import Break, builtin_calls, calls, objects
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
+from suture.compiler.language import templates
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.language.iteration import elements_of
 from suture.compiler.language.texts import container_text, text_in_c
@@ -41,7 +42,7 @@ from suture.compiler.objects.constant import is_plain
 from suture.compiler.objects.kept import refuse_changing, runs_program
 from suture.compiler.objects.lookup import is_buffer
 from suture.compiler.objects.methods import run_method
-from suture.compiler.objects.text import Text
+from suture.compiler.objects.text import Text, field
 from suture.runtime.predicates import is_literal
 
 
@@ -371,7 +372,14 @@ def format_value(trace: Trace, value: Any, spec: Value | None) -> Any:
 
 @implements(abstract.format_value, Text)
 def _format_text(trace: Trace, value: Text, spec: Value | None) -> Any:
-    return value if spec is None else format_value(trace, value, spec)
+    how = "" if spec is None else abstract.constant_value(trace, spec)
+    if how == "":
+        return value
+    try:
+        format("", how)
+    except ValueError as error:
+        abstract.raise_(trace, ValueError, str(error))
+    return Text([field(value, "format", how)])
 
 
 @implements(abstract.format_value, Object)
@@ -401,7 +409,10 @@ def _format_object(trace: Trace, value: Object, spec: Value | None) -> Any:
 
 
 def format_percent(trace: Trace, left: Value, right: Value) -> Value:
-    """`"..." % values` with values that are all known."""
+    """`"..." % values`."""
+    made = templates.percent(trace, left, right)
+    if made is not None:
+        return made
     return abstract.call_now(
         trace, operator.mod, [abstract.constant_value(trace, v) for v in (left, right)], {}
     )

@@ -11,6 +11,7 @@ from suture.breaks import Break, control_flow, objects
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
+from suture.compiler.language import templates
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.language.conversions import format_percent, wrap_known
 from suture.compiler.language.operands import reflected_first, unsupported
@@ -201,6 +202,8 @@ def binary_operator(trace: Trace, name: str, left: Any, right: Any) -> Value:
     left, right = as_operand(trace, left, right), as_operand(trace, right, left)
     if isinstance(left, (Tensor, Symbol)) or isinstance(right, (Tensor, Symbol)):
         done = abstract.graph_binary(trace, name, left, right)
+        if done is None and name in ("mod", "imod"):
+            done = templates.percent(trace, left, right)
         if done is not None:
             return done
         left, right = without_symbols(trace, left), without_symbols(trace, right)

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from suture.breaks import Break, builtin_calls
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
-from suture.compiler.objects import Constant, Dict, List, Object, Set, Tuple, set_
+from suture.compiler.objects import Constant, Dict, List, Object, Set, Size, Tuple, set_
 from suture.compiler.objects.text import Text, field, joined
 
-_BRACKETS: dict[type, tuple[str, str]] = {list: ("[", "]"), tuple: ("(", ")"), dict: ("{", "}")}
+_BRACKETS: dict[type, tuple[str, str]] = {
+    list: ("[", "]"),
+    tuple: ("(", ")"),
+    dict: ("{", "}"),
+    torch.Size: ("torch.Size([", "])"),
+}
 _PLAIN_REPR = (list.__repr__, tuple.__repr__, dict.__repr__)
 
 
 def container_text(trace: Trace, value: Any) -> Any:
-    """repr() of a list, a tuple or a dict; None if it is none of these."""
-    if type(value) not in (List, Tuple, Dict) and not isinstance(value, (List, Dict)):
+    """repr() of a list, a tuple, a dict or a size; None if it is none of these."""
+    if type(value) not in (List, Tuple, Dict, Size) and not isinstance(value, (List, Dict)):
         return None
     kind = value.python_type()
     if kind not in _BRACKETS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from suture.breaks import Break, builtin_calls, objects, tensors
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
+from suture.compiler.objects.bound_method import BoundMethod
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.methods import method
 from suture.compiler.objects.tensor import Symbol, Tensor
@@ -18,28 +20,53 @@ from suture.torch_private.tensor_parts import version_of
 
 @dataclass(slots=True)
 class Field:
-    """One value in a text: `how` is "format", "str", "repr" or "ascii"."""
+    """One value in a text, and `how` it gets there: by a builtin ("format", "str", "repr" or
+    "ascii"), by "percent", or by a method of str. `given` are the other arguments: a format, a
+    directive such as "%5d", what the method takes."""
 
     value: Any
     how: str
-    spec: str
+    given: tuple[Any, ...]
     version: int
 
     def text(self, emit: Emitter) -> str:
         if isinstance(self.value, Tensor) and version_of(self.value.value) != self.version:
             raise Break(objects.UNKNOWN_OBJECT, operation="write", object="a tensor changed since")
         value = emit.value(self.value)
+        if self.how == "percent":
+            return f"{self.given[0]!r} % ({value},)"
+        rest = [repr(argument) for argument in self.given]
+        if self.how in METHODS:
+            return f"{value}.{self.how}({', '.join(rest)})"
         builtin = emit.constant(_BUILTINS[self.how], self.how)
-        spec = f", {self.spec!r}" if self.how == "format" else ""
-        return f"{builtin}({value}{spec})"
+        return f"{builtin}({', '.join([value, *rest])})"
+
+    def of(self, known: Any) -> str:
+        """The text, of the value itself."""
+        return written(known, self.how, self.given)
 
 
 _BUILTINS: dict[str, Any] = {"format": format, "str": str, "repr": repr, "ascii": ascii}
 
+# Methods of a text that give a text, whatever the text is.
+METHODS = {
+    "capitalize", "casefold", "center", "expandtabs", "ljust", "lower", "lstrip", "removeprefix",
+    "removesuffix", "replace", "rjust", "rstrip", "strip", "swapcase", "title", "upper", "zfill",
+}  # fmt: skip
 
-def field(value: object, how: str, spec: str = "") -> Field:
+
+def written(known: Any, how: str, given: tuple[Any, ...]) -> str:
+    """What a field with these parts is in a text."""
+    if how == "percent":
+        return str(given[0] % (known,))
+    if how in METHODS:
+        return str(getattr(known, how)(*given))
+    return str(_BUILTINS[how](known, *given))
+
+
+def field(value: object, how: str, *given: Any) -> Field:
     version = version_of(value.value) if isinstance(value, Tensor) else 0
-    return Field(value, how, spec, version)
+    return Field(value, how, given, version)
 
 
 class Text(Value):
@@ -63,20 +90,18 @@ class Text(Value):
 
     def settle(self, trace: Trace) -> str:
         """The text itself: numbers are specialised, a tensor breaks."""
-        out = []
-        for part in self.parts:
-            if isinstance(part, Field):
-                if isinstance(part.value, Tensor):
-                    raise Break(
-                        tensors.PRINT_TENSOR, builtin=part.how, arguments=part.value.describe()
-                    )
-                if not isinstance(part.value, Symbol):
-                    raise Break(builtin_calls.STR_IN_C, object=part.value.describe())
-                known = abstract.specialise(trace, part.value)
-                spec = (part.spec,) if part.how == "format" else ()
-                part = _BUILTINS[part.how](known, *spec)
-            out.append(part)
-        return "".join(out)
+        return "".join(
+            self._settled(trace, part) if isinstance(part, Field) else part for part in self.parts
+        )
+
+    def _settled(self, trace: Trace, part: Field) -> str:
+        if isinstance(part.value, Text):
+            return part.of(part.value.settle(trace))
+        if isinstance(part.value, Tensor):
+            raise Break(tensors.PRINT_TENSOR, builtin=part.how, arguments=part.value.describe())
+        if not isinstance(part.value, Symbol):
+            raise Break(builtin_calls.STR_IN_C, object=part.value.describe())
+        return part.of(abstract.specialise(trace, part.value))
 
     def constant(self) -> Any:
         raise Break(objects.UNKNOWN_OBJECT, operation="take the value of", object=self.describe())
@@ -90,16 +115,31 @@ class Text(Value):
         )
 
     def getattr(self, trace: Trace, name: str) -> Value:
+        if name in METHODS:
+            return TextMethod(self, name)
         return abstract.getattr(trace, Constant(self.settle(trace)), name)
 
     def call_method(
         self, trace: Trace, name: str, args: list[Value], kwargs: dict[str, Value]
     ) -> Value:
+        if name in METHODS and not kwargs and all(isinstance(a, Constant) for a in args):
+            given = [a.constant() for a in args]
+            if all(type(a) in (str, int) for a in given) and _fits(name, given):
+                return Text([field(self, name, *given)])
         return abstract.tail_call_method(trace, Constant(self.settle(trace)), name, args, kwargs)
 
     def rebuild(self, emit: Emitter) -> str:
         parts = [p.text(emit) if isinstance(p, Field) else repr(p) for p in self.parts]
         return f"''.join([{', '.join(parts)}])"
+
+
+class TextMethod(BoundMethod):
+    """A method that makes another text of a text, such as `"...".upper`."""
+
+    __slots__ = ()
+
+    def python_type(self) -> type:
+        return types.BuiltinMethodType
 
 
 @method(Text, "__add__")
@@ -150,3 +190,12 @@ def joined(trace: Trace, texts: list[Any]) -> Value:
     for text in texts:
         parts += text.parts if isinstance(text, Text) else [abstract.constant_value(trace, text)]
     return Text(parts)
+
+
+def _fits(name: str, given: list[Any]) -> bool:
+    """Whether a method of str takes these arguments."""
+    try:
+        getattr("", name)(*given)
+    except (TypeError, ValueError):
+        return False
+    return True

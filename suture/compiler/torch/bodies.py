@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,7 +91,7 @@ def call_held(trace: Trace, module: object, name: str, nodes: list[Any], given: 
         node, value = trace.graph.call("call_module", target, lifted, {})
     except OpFailed as failed:
         raise op_failure(trace, failed, name) from failed.cause
-    return _same_as_given(abstract.from_value(trace, node, value), given)
+    return abstract.from_value(trace, node, value, given)
 
 
 def _formal(trace: Trace, level: Any, i: int, old: Value, fake: Any) -> Value:
@@ -115,15 +114,6 @@ def _refuse_effects(trace: Trace, name: str, outside: set[int], saved: Effects) 
         raise Break(higher_order.BODY_SIDE_EFFECT, operator=name, object="what is printed")
     if trace.effects.globals != saved.globals:
         raise Break(higher_order.BODY_SIDE_EFFECT, operator=name, object="a global variable")
-
-
-def _same_as_given(made: Any, given: Iterable[Value]) -> Any:
-    """A result with the tensors that were given in the places where they came back."""
-    if isinstance(made, Tensor):
-        return next((g for g in given if isinstance(g, Tensor) and g.value is made.value), made)
-    if isinstance(made, Sequence):
-        made.items = [_same_as_given(item, given) for item in made.items]
-    return made
 
 
 def _as_before(trace: Trace, variable: Value) -> bool:

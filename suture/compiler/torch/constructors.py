@@ -14,6 +14,9 @@ from suture.compiler.objects import Constant, List, Size, Symbol, Tensor, Tuple
 from suture.compiler.objects.array import Array
 from suture.torch_private import operators
 
+# torch.tensor makes infinities of floats that are too large for these; torch.scalar_tensor raises.
+_NARROW = (torch.float32, torch.complex64)
+
 
 @handles("make_tensor")
 def _make_tensor(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
@@ -168,8 +171,12 @@ def _stacked(trace: Trace, data: Value, dtype: torch.dtype) -> Value:
     if isinstance(data, (List, Tuple)):
         parts = [_stacked(trace, i, dtype) for i in data.unpacked(trace)]
         return abstract.call_torch(trace, torch.stack, [List(parts)], {})
-    maker = torch.scalar_tensor if isinstance(data, Symbol) else torch.tensor
-    return abstract.call_torch(trace, maker, [data], {"dtype": Constant(dtype)})
+    if not isinstance(data, Symbol):
+        return abstract.call_torch(trace, torch.tensor, [data], {"dtype": Constant(dtype)})
+    if data.python_type() is float and dtype in _NARROW:
+        made = _stacked(trace, data, torch.float64)
+        return abstract.add_node(trace, "call_method", "to", [made, Constant(dtype)], {})
+    return abstract.call_torch(trace, torch.scalar_tensor, [data], {"dtype": Constant(dtype)})
 
 
 @handles(operators.shape_as_tensor)

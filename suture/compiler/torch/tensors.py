@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import operator
 import types
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace
 from suture.compiler.graph import OpFailed
+from suture.compiler.graph.arrays import array_function, array_method
 from suture.compiler.language.operators import COMPARE, IN_PLACE
 from suture.compiler.objects import (
     Constant,
@@ -178,44 +180,47 @@ def op_failure(trace: Trace, failed: OpFailed, target: object) -> Break:
 def from_graph(
     trace: Trace, node: torch.fx.Node, value: object, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
-    """The value of a node's result; an argument that comes back is the same object."""
-    if isinstance(value, torch.Tensor):
-        for arg in (*args, *kwargs.values()):
-            if isinstance(arg, Tensor) and arg.value is value:
-                return arg
-            if isinstance(arg, (List, Tuple)):
-                for item in arg.items:
-                    if isinstance(item, Tensor) and item.value is value:
-                        return item
-        return Tensor(node, value, None, _plain_class(value))
-    return from_value(trace, node, value)
+    """The value of a node's result; an argument that comes back is the same object, in a tuple
+    of results too (`torch.max(x, 1, out=(values, indices))`). NumPy makes each array anew, and
+    its nodes are asked for by the parts they give."""
+    if isinstance(value, (tuple, list)) and node.target in (array_function, array_method):
+        return from_value(trace, node, value)
+    return from_value(trace, node, value, _tensors_in((*args, *kwargs.values())))
+
+
+def _tensors_in(given: Iterable[Any]) -> Iterator[Tensor]:
+    """The tensors among arguments, those in lists too."""
+    for one in given:
+        if isinstance(one, Tensor):
+            yield one
+        elif isinstance(one, (List, Tuple)):
+            yield from _tensors_in(one.items)
 
 
 @implements(abstract.from_value)
-def from_value(trace: Trace, node: torch.fx.Node, value: object) -> Any:
+def from_value(trace: Trace, node: torch.fx.Node, value: object, given: Iterable[Any] = ()) -> Any:
     if isinstance(value, torch.Tensor):
-        return Tensor(node, value, None, _plain_class(value))
+        same = next((g for g in given if isinstance(g, Tensor) and g.value is value), None)
+        return same if same is not None else Tensor(node, value, None, _plain_class(value))
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
         return symbol(trace, node, value)
     if is_literal(value) and not isinstance(value, tuple):
         return Constant(value + 0 if type(value) is int else value)  # a new object, as Python's
     if isinstance(value, (tuple, list)):
-        items = [
-            from_value(trace, trace.graph.getitem(node, i, v), v)
-            if _in_graph(v)
-            else abstract.known(trace, v)
-            for i, v in enumerate(value)
-        ]
-        return _like(trace, value, items)
+        given = list(given)
+        return _like(trace, value, [_part(trace, node, i, v, given) for i, v in enumerate(value)])
     if isinstance(value, dict):
-        return Dict(
-            {
-                k: (Constant(k), from_value(trace, trace.graph.getitem(node, k, v), v))
-                for k, v in value.items()
-            }
-        )
+        given = list(given)
+        return Dict({k: (Constant(k), _part(trace, node, k, v, given)) for k, v in value.items()})
     error = f"gives a {type(value).__name__}"
     raise Break(tensors.FAKE_FAILED, operator=str(node.target), error=error)
+
+
+def _part(trace: Trace, node: torch.fx.Node, key: object, value: object, given: list[Any]) -> Any:
+    """One element of a node's result."""
+    if not _in_graph(value):
+        return abstract.known(trace, value)
+    return from_value(trace, trace.graph.getitem(node, key, value), value, given)
 
 
 def _like(trace: Trace, value: object, items: list[Any]) -> Value:
