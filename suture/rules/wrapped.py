@@ -141,7 +141,13 @@ def call_method(obj: Any) -> Any:
 
 
 def has_code(obj: Any) -> bool:
-    """Whether `obj` is a function written in Python."""
+    """Whether `obj` is a function written in Python. An object of the program is asked nothing:
+    its class may compute attributes."""
+    kind = type(obj)
+    if issubclass(kind, types.MethodType):
+        return has_code(obj.__func__)
+    if not any("__code__" in base.__dict__ for base in kind.__mro__):
+        return False
     return isinstance(getattr(obj, "__code__", None), types.CodeType)
 
 

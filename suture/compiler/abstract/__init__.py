@@ -38,6 +38,7 @@ from suture.compiler.abstract.calls import (
 )
 from suture.compiler.abstract.containers import (
     advance,
+    ask_length,
     contains,
     dict_pairs,
     each,
@@ -140,6 +141,7 @@ __all__ = [
     "add_node",
     "advance",
     "all_known",
+    "ask_length",
     "base_tensor_attribute",
     "binary",
     "bind",

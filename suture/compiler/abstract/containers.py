@@ -66,6 +66,12 @@ def known_set(trace: Trace, value: object) -> Value:
 
 
 @dispatched
+def ask_length(trace: Trace, value: object) -> None:
+    """Run what `list` and its kin run between `iter(value)` and the first element: `__len__` or
+    `__length_hint__`, where the program has written them."""
+
+
+@dispatched
 def length(trace: Trace, obj: Value) -> Value:
     """`len(obj)`, as a value: a constant or a symbol."""
 
@@ -82,8 +88,9 @@ def mapping_iterator(trace: Trace, of: Value, what: str) -> Any:
 
 
 @declared
-def unpack(trace: Trace, value: object) -> list[Any]:
-    """The elements of any iterable as a list of values; those of a tensor are its rows."""
+def unpack(trace: Trace, value: object, asked: bool = False) -> list[Any]:
+    """The elements of any iterable as a list of values; those of a tensor are its rows. `asked`
+    where Python asks for the length first (`ask_length`)."""
 
 
 @dispatched

@@ -161,17 +161,17 @@ def _tuple(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if not args:
         return Tuple([])
     same = type(args[0]) in (Tuple, Constant) and args[0].python_type() is tuple
-    return args[0] if same else Tuple(elements_of(trace, args[0]))
+    return args[0] if same else Tuple(elements_of(trace, args[0], asked=True))
 
 
 @handles(list)
 def _list(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    return List(elements_of(trace, args[0]) if args else [])
+    return List(elements_of(trace, args[0], asked=True) if args else [])
 
 
 @handles(torch.Size)
 def _size(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    return Size([_dimension(trace, i) for i in elements_of(trace, args[0])] if args else [])
+    return Size([_dimension(trace, i) for i in elements_of(trace, args[0], True)] if args else [])
 
 
 def _dimension(trace: Trace, item: Value) -> Value:

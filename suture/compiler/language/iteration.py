@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import operator
 import types
 from typing import Any
 
@@ -147,8 +148,8 @@ def _advance_object(trace: Trace, iterator: Object) -> Value:
         raise
 
 
-def elements_of(trace: Trace, value: object) -> list[Any]:
-    """All elements of an iterable."""
+def elements_of(trace: Trace, value: object, asked: bool = False) -> list[Any]:
+    """All elements of an iterable; `asked` where its length is asked for first."""
     if isinstance(value, DictView) and isinstance(value.of, HookTable) and value.what != "keys":
         pairs = value.of.in_order(trace)
         if pairs is not None:
@@ -157,6 +158,8 @@ def elements_of(trace: Trace, value: object) -> list[Any]:
     if isinstance(value, Sequence):
         return list(value.unpacked(trace))
     iterator = abstract.iterate(trace, value)
+    if asked:
+        abstract.ask_length(trace, value)
     if isinstance(iterator, (Iterator, Generator)):
         return iterator.remaining(trace)
     out = []
@@ -166,8 +169,21 @@ def elements_of(trace: Trace, value: object) -> list[Any]:
 
 
 @implements(abstract.unpack)
-def unpack_values(trace: Trace, value: Value) -> list[Any]:
-    return elements_of(trace, value)
+def unpack_values(trace: Trace, value: Value, asked: bool = False) -> list[Any]:
+    return elements_of(trace, value, asked)
+
+
+@implements(abstract.ask_length)
+def _ask_nobody(trace: Trace, value: object) -> None:
+    """Nobody sees that a builtin type is asked."""
+
+
+@implements(abstract.ask_length, Object)
+def _ask_length(trace: Trace, value: Object) -> None:
+    for name in ("__len__", "__length_hint__"):
+        if isinstance(abstract.type_lookup(trace, value.cls, name), types.FunctionType):
+            abstract.call(trace, abstract.wrap(trace, operator.length_hint, None), [value], {})
+            return
 
 
 @implements(abstract.is_settled)

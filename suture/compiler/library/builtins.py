@@ -297,7 +297,7 @@ def _all(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
 def _sorted(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     items = to_be_sorted(trace, args[0]) if "key" not in kwargs else None
     if items is None:
-        items = elements_of(trace, args[0])
+        items = elements_of(trace, args[0], asked=True)
     return List(sorted_(trace, items, kwargs.get("key"), kwargs.get("reverse")))
 
 

@@ -91,7 +91,7 @@ def growing_list_append(self: GrowingList, trace: Trace, item: Value) -> Value:
 def growing_list_extend(self: GrowingList, trace: Trace, more: Value) -> Value:
     if not abstract.is_settled(trace, more):
         return list_extend(self, trace, more)
-    new = list(abstract.unpack(trace, more))
+    new = list(abstract.unpack(trace, more, asked=True))
     if self._items is None:
         self.touch(trace)
         self.added.extend(new)

@@ -52,10 +52,14 @@ def list_append(self: List, trace: Trace, item: Value) -> Value:
 @method(List, "extend")
 def list_extend(self: List, trace: Trace, more: Any) -> Value:
     if abstract.is_settled(trace, more):
-        new = list(abstract.unpack(trace, more))
+        new = list(abstract.unpack(trace, more, asked=True))
         self.change(trace).extend(new)
         return Constant(None)
-    for item in abstract.each(trace, more):  # what gives the items may look at the list meanwhile
+    iterator = abstract.iterate(trace, more)
+    abstract.ask_length(trace, more)
+    for item in abstract.each(
+        trace, iterator
+    ):  # what gives the items may look at the list meanwhile
         run_method(trace, self, "append", item)
     return Constant(None)
 

@@ -38,7 +38,7 @@ def callable_of(parts: Any) -> tuple[Any, list[Any]]:
 def call_function_ex(trace: Trace, inst: Instruction, *parts: Value) -> Value:
     first, second = parts[0], parts[1]
     fn = second if first is NULL else first
-    args = list(abstract.unpack(trace, parts[2]))
+    args = list(abstract.unpack(trace, parts[2], asked=True))
     kwargs = {}
     if len(parts) > 3:
         for key, value in abstract.dict_pairs(trace, parts[3]):
