@@ -12,7 +12,8 @@ TENSOR_HOOK = define(
     explanation=(
         "A hook on a tensor is a Python function that the autograd engine calls in the backward "
         "pass. This one does more than compute a gradient, its handle is kept, or its tensor was "
-        "computed outside: the graph ends so that the hook can be set on the real tensor."
+        "computed outside or is a result: the graph ends so that the hook can be set on the real "
+        "tensor."
     ),
     hints=(
         "Let the hook only compute, and drop its handle: then it is part of the graph.",

@@ -112,6 +112,7 @@ class AfterFailure:
             _log.debug("a graph raised; its region is run in the interpreter", exc_info=exc)
             return _core.jump(_AGAIN, self, exc, state)
         clean_traceback(exc)
+        _drop_node_text(exc)
         if isinstance(exc, Exception) and not watched:
             exc.add_note(
                 "raised inside a compiled graph that writes to its inputs or talks to other ranks,"
@@ -126,6 +127,15 @@ class AfterFailure:
             function, file, line = where(self.chain)
             text = "%s (%s:%s): a graph raised %s; the program, run by the interpreter, did not"
             _log.warning(text, function, file, line, repr(exc), exc_info=exc)
+
+
+def _drop_node_text(exc: BaseException) -> None:
+    """Take away what torch.fx adds to the text of an error: the node of the graph that raised."""
+    if exc.args and isinstance(exc.args[0], str) and _NODE_TEXT in exc.args[0]:
+        exc.args = (exc.args[0].partition(_NODE_TEXT)[0], *exc.args[1:])
+
+
+_NODE_TEXT = "\n\nWhile executing %"
 
 
 def _again(failure: AfterFailure, exc: BaseException, state: tuple[Any, ...]) -> Any:

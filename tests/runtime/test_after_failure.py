@@ -97,3 +97,19 @@ def test_running_out_of_stack_while_compiling_leaves_a_record(monkeypatch):
     compiled = suture.compile(lambda x: x + 1, backend="eager")
     assert torch.equal(compiled(torch.ones(2)), torch.full((2,), 2.0))
     assert [record.number for record in suture.stats().interpreted] == ["GB2048"]
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_an_error_of_a_graph_that_writes_has_eagers_text(backend):
+    def fn(x, mask):
+        x[mask] = 1.0
+        return x + 1
+
+    def text(call):
+        with pytest.raises(IndexError) as caught:
+            call(torch.ones(4), torch.zeros(3, dtype=torch.bool))
+        return str(caught.value)
+
+    compiled = suture.compile(fn, backend=backend, dynamic=True)
+    compiled(torch.ones(4), torch.ones(4, dtype=torch.bool))
+    assert text(compiled) == text(fn)

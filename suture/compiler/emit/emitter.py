@@ -211,7 +211,9 @@ def _refuse_freed(writer: Writer, builder: Any) -> None:
     nodes = (*writer.outputs, *(entry.node for entry in builder.inputs))
     position = builder.derivatives.freed_by(node.meta.get("example_value") for node in nodes)
     if position is not None:
-        raise MadeByPython(position, "a tensor whose derivative is used up, or a leaf")
+        raise MadeByPython(
+            position, "a tensor whose derivative is used up, that has a hook, or a leaf"
+        )
     position = builder.derivatives.ends_at(n.meta.get("example_value") for n in writer.outputs)
     if position is not None:
         raise MadeByPython(position, "an optimizer's step beside a derivative to come")

@@ -52,6 +52,7 @@ class Derivatives:
         self._before: set[Any] = set()  # nodes of autograd that made the inputs of the region
         self._freed: dict[Any, Any] = {}  # nodes whose saved tensors are gone -> the call
         self._inside: dict[Any, Any] = {}  # nodes of leaves that stay inside -> the call
+        self._with_hook: list[tuple[torch.Tensor, Any]] = []  # computed, and the calls
         self._leaves: list[tuple[torch.Tensor, Any]] = []  # those leaves, and their calls
 
     def note_input(self, value: Any) -> None:
@@ -96,6 +97,12 @@ class Derivatives:
         self._inside[_edge(leaf)[0]] = position
         self._leaves.append((leaf, position))
 
+    def note_hook(self, tensor: torch.Tensor, position: Any) -> None:
+        """The call at `position` has set a hook inside the graph. On a tensor that leaves, others
+        may be set, or its gradient be asked for: they belong behind this one, and would come
+        first."""
+        self._with_hook.append((tensor, position))
+
     def is_freed(self, value: Any) -> bool:
         """Whether a tensor is only good to raise what a second backward() raises: a number of
         which backward() was called and which has freed something, or a tensor all of whose ways
@@ -128,16 +135,17 @@ class Derivatives:
 
     def freed_by(self, values: Iterable[Any]) -> Any:
         """The call that has freed, or made, what a tensor among `values` needs for its own
-        derivative, or that lets one keep its gradient; None if there is no such tensor."""
+        derivative, that lets one keep its gradient or has set a hook on it; None if there is no
+        such tensor."""
         gone = self._freed | self._inside
-        if not gone and not self.retained:
+        if not gone and not self.retained and not self._with_hook:
             return None
         values = list(values)
         for one in self.retained:  # only a real tensor keeps a gradient that is still to come
             if not one.passed or any(v is one.tensor.value for v in values):
                 return one.position
-        for leaf, position in self._leaves:
-            if any(v is leaf for v in values):
+        for tensor, position in (*self._leaves, *self._with_hook):
+            if any(v is tensor for v in values):
                 return position
         made = [v.grad_fn for v in values if isinstance(v, torch.Tensor) and v.grad_fn is not None]
         return next((gone[n] for n in _above(made) if n in gone), None)

@@ -2,7 +2,8 @@
 
 A hook on a tensor that the region computes goes into the graph: it is traced on a gradient that
 looks like the tensor, and a node sets what was traced as the hook. That is the same only if the
-hook does nothing but compute, and if nobody keeps the handle. A hook on a leaf that comes from
+hook does nothing but compute, if nobody keeps the handle and if the tensor stays inside, unless
+the graph must be whole. A hook on a leaf that comes from
 outside is set when the region ends, whatever it does. The others Python sets.
 """
 
@@ -103,6 +104,9 @@ def _register_hook(trace: Trace, target: Any, args: Any, kwargs: Any) -> Value:
     value = tensor.value
     if not value.requires_grad or value.is_leaf or not _handle_is_dropped(trace):
         raise refused
+    position = (trace.frames[-1].code.code, trace.frames[-1].ip)
+    if position in trace.region.plan.by_python:
+        raise refused
     with torch.no_grad(), trace.graph.fake:
         grad = torch.empty_like(value)
     before = torch.is_grad_enabled()
@@ -118,6 +122,8 @@ def _register_hook(trace: Trace, target: Any, args: Any, kwargs: Any) -> Value:
     held = trace.graph.held_module(body.module, "hook")
     nodes = torch.fx.map_arg((tensor.node, held, *body.lifted), trace.graph.levels.lift)
     trace.graph.node("call_function", set_hook_, nodes, {}, None)
+    if not trace.region.whole:
+        trace.graph.derivatives.note_hook(value, position)
     return Constant(None)
 
 

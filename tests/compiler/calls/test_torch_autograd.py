@@ -193,9 +193,45 @@ def test_hooks_on_computed_tensors_are_part_of_the_graph(backend):
         z = y * 3
         z.mul_(2)
         z.register_hook(lambda grad: grad + 1)
-        return z
+        return z.exp()
 
     check(fn, torch.randn(4, requires_grad=True), backend=backend)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_hook_on_a_result_comes_before_what_is_set_later(backend):
+    def fn(x):
+        y = x.sin()
+        y.register_hook(lambda grad: grad.clamp(-1, 1))
+        return y
+
+    def gradients(call):
+        seen = []
+        x = torch.arange(4.0, requires_grad=True)
+        y = call(x)
+        y.register_hook(lambda grad: seen.append(grad.clone()))
+        y.retain_grad()
+        loss = (y * 5).sum()
+        (asked,) = torch.autograd.grad(loss, y, retain_graph=True)
+        loss.backward()
+        return [*seen, y.grad, asked, x.grad]
+
+    ours = gradients(suture.compile(fn, backend=backend))
+    assert all(torch.equal(a, b) for a, b in zip(ours, gradients(fn), strict=True))
+    check(fn, torch.randn(4, requires_grad=True), breaks=["GB0029"])
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_hooks_behind_one_that_was_traced_get_what_it_gives(backend):
+    def fn(x, seen):
+        x = x.clone().requires_grad_()
+        y = x * 2
+        y.register_hook(lambda grad: grad.clamp(-1, 1))
+        y.register_hook(lambda grad: seen.append(grad.clone()))
+        (y**2).sum().backward()
+        return x.grad, seen
+
+    check(fn, torch.randn(4), [], backend=backend, graphs=None, breaks=None, recompiles=None)
 
 
 def test_a_hook_that_does_more_than_compute_is_set_by_python():
