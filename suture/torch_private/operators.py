@@ -26,6 +26,7 @@ NAMES = Topic(
         "check_tensor_all": "torch._check_tensor_all",
         "foreach_addcdiv": "torch._foreach_addcdiv_",
         "foreach_addcmul": "torch._foreach_addcmul_",
+        "foreach_mul": "torch._foreach_mul_",
         "fused_adagrad": "torch._fused_adagrad_",
         "fused_adam": "torch._fused_adam_",
         "fused_adamw": "torch._fused_adamw_",

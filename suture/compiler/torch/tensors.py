@@ -85,7 +85,7 @@ def add_node(
 ) -> Any:
     if "requires_grad" in kwargs and makes_leaf(trace, target, kwargs["requires_grad"]):
         return make_leaf(trace, op, target, args, kwargs)
-    refuse_what_eager_refuses(op, target, args)
+    refuse_what_eager_refuses(trace, op, target, args)
     if trace.graph.numbers:
         args = beside_tensors(trace, args)
     if "out" in kwargs:
@@ -185,16 +185,16 @@ def from_graph(
     its nodes are asked for by the parts they give."""
     if isinstance(value, (tuple, list)) and node.target in (array_function, array_method):
         return from_value(trace, node, value)
-    return from_value(trace, node, value, _tensors_in((*args, *kwargs.values())))
+    return from_value(trace, node, value, _tensors_in(trace, (*args, *kwargs.values())))
 
 
-def _tensors_in(given: Iterable[Any]) -> Iterator[Tensor]:
+def _tensors_in(trace: Trace, given: Iterable[Any]) -> Iterator[Tensor]:
     """The tensors among arguments, those in lists too."""
     for one in given:
         if isinstance(one, Tensor):
             yield one
         elif isinstance(one, (List, Tuple)):
-            yield from _tensors_in(one.items)
+            yield from _tensors_in(trace, one.unpacked(trace))
 
 
 @implements(abstract.from_value)

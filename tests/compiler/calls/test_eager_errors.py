@@ -43,3 +43,26 @@ def test_subtraction_with_truth_values_ends_the_program_as_in_eager():
 
 def test_subtraction_of_numbers_stays_in_the_graph():
     check(lambda x, n: (x - n, n - x, x - x), torch.ones(2), 2, graphs=1)
+
+
+FACTORS = {
+    "a float": lambda: 2.5,
+    "an int": lambda: 2,
+    "numbers": lambda: [2, 2.5],
+    "a tensor": lambda: torch.tensor(2.5),
+    "tensors": lambda: [torch.full((2,), 2.5)] * 2,
+    "a complex number": lambda: 2j,
+}
+
+
+@pytest.mark.parametrize("factor", FACTORS.values(), ids=FACTORS)
+@pytest.mark.parametrize("kind", [torch.int64, torch.bool, torch.float32])
+def test_products_that_the_tensors_of_a_list_cannot_hold_raise(factor, kind):
+    def fn(tensors):
+        torch._foreach_mul_(tensors, factor())
+        return tensors
+
+    def make():
+        return ([torch.ones(2, dtype=kind), torch.ones(2, dtype=kind)],)
+
+    check(fn, make=make, backend="aot_eager", graphs=None, breaks=None)
