@@ -25,6 +25,12 @@ KINDS = (
     "derivatives",
     "decoding",
     "statements",
+    "optimizing",
+    "modules",
+    "models",
+    "corners",
+    "protocols",
+    "tools",
 )
 for kind in KINDS:
     importlib.import_module(f"tests.programs.people.{kind}")
