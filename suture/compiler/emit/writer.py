@@ -299,8 +299,14 @@ def _ended() -> Any:
 
 
 def _is_plain(text: str) -> bool:
-    """Text that may be repeated: literals, and expressions without calls."""
+    """Text that may be repeated: literals and names. An attribute may be another object each time
+    it is read."""
+    if _ATTRIBUTE.match(text):
+        return False
     return ("(" not in text and "[" not in text and "{" not in text) or text == "()"
+
+
+_ATTRIBUTE = re.compile(r"[^\W\d]\w*\.")
 
 
 # Names that a variant may use as they are: no value of the program gets one of them.
