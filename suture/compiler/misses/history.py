@@ -294,6 +294,13 @@ class History:
         seen.add(form)
         return len(seen) > most
 
+    def is_made_anew(self, path: str, cls: type, name: str) -> bool:
+        """Whether objects at `path` were of more than a few classes of one qualified name, of which
+        `cls` is the last: each call makes another one."""
+        seen = self._forms.setdefault(f"the class of {path}: {name}", set())
+        seen.add(id(cls))
+        return len(seen) > _MOST_CLASSES
+
     def same_object(self, path: str, value: Any) -> bool:
         """Whether the object at `path` has been one and the same so far."""
         known = self._objects.get(path)
@@ -397,3 +404,4 @@ class _Id:
 
 
 _MANY = object()
+_MOST_CLASSES = 3  # that one definition has made, before none of them is looked into

@@ -399,7 +399,7 @@ WRAPPERS[torch.nn.Parameter] = _tensor
 def _object(trace: Trace, value: object, source: Source | None) -> Value:
     source = source if source is not None else pin(trace, value)
     cls = type(value)
-    if qualname_of(cls).startswith(trace.region.own_names):
+    if qualname_of(cls).startswith(trace.region.own_names) or _is_made_anew(trace, source, cls):
         return Unknown(value, source)  # of a class that is defined anew in each call
     if hides_dict(cls):
         return opaque(trace, value, source)
@@ -420,6 +420,15 @@ def _object(trace: Trace, value: object, source: Source | None) -> Value:
     elif issubclass(cls, (dict, list, tuple, set, frozenset, collections.deque)):
         made.storage = _storage(trace, value, source)
     return made
+
+
+def _is_made_anew(trace: Trace, source: Source, cls: type) -> bool:
+    """Whether what is there has another class in each call, so that a variant for one class would
+    not be used again. A break would be an error: then it is looked into."""
+    name = qualname_of(cls)
+    if "<locals>" not in name or trace.region.whole or source.kind == "const":
+        return False
+    return bool(trace.region.history.is_made_anew(source.path(), cls, name))
 
 
 def _storage(trace: Trace, value: Any, source: Source) -> Any:
