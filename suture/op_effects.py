@@ -119,7 +119,8 @@ def effects_of(node: torch.fx.Node) -> Effects:
     if facts is None:
         return _anything(node)
     writes = tuple(_written(node, facts))
-    acts = facts.acts or (node.op == "call_function" and not facts.draws and node.is_impure())
+    explained = bool(writes) or facts.draws
+    acts = facts.acts or (node.op == "call_function" and not explained and node.is_impure())
     if not writes and not acts:
         return facts.plain
     return Effects(writes, facts.draws, facts.aliases or bool(writes), acts)

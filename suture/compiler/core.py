@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Hashable
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from suture import config
 from suture.breaks import Break, objects
@@ -166,14 +166,18 @@ class Mutable(Value):
     """An object whose contents the program can change.
 
     `changed` says that the contents differ from what the real object holds; such objects are
-    written back when the region ends. An object made in the region has no source.
+    written back when the region ends. An object made in the region has no source; `born` says
+    which of two was made first.
     """
 
-    __slots__ = ("changed",)
+    __slots__ = ("born", "changed")
+    births: ClassVar[int] = 0
 
     def __init__(self, source: Source | None = None) -> None:
         super().__init__(source)
         self.changed = False
+        Mutable.births += 1
+        self.born = Mutable.births
 
     def touch(self, trace: Trace) -> None:
         """Note that the contents change now. Called before the change."""
@@ -401,7 +405,7 @@ class Trace:
 
     __slots__ = (
         "checks", "copied", "effects", "finalized", "frames", "graph", "guards", "handling",
-        "modes", "numbers", "outside", "progress", "region",
+        "modes", "numbers", "optional", "outside", "progress", "region",
     )  # fmt: skip
 
     def __init__(self, region: Region, handling: Handling, modes: Modes, allowance: float) -> None:
@@ -418,6 +422,7 @@ class Trace:
         self.outside = Outside()
         self.numbers = Numbers()
         self.checks: list[Any] = []  # what the program is expected not to raise
+        self.optional: list[Any] = []  # bodies under way that the program may skip
         self.copied: list[Any] = []  # parameters that share their memory with something
 
     def release(self) -> None:

@@ -15,12 +15,14 @@ Drop = Callable[[Any, Any], bool]
 
 class Expected(NamedTuple):
     """What a variant expects of a condition on data. `kept`: it hangs on what modules keep;
-    `learned`: it went so in earlier calls."""
+    `learned`: it went so in earlier calls; `skips`: where it does not hold, the graph ran what the
+    program skips."""
 
     position: Position
     truth: bool
     kept: bool
     learned: bool
+    skips: bool
 
 
 def expect(
@@ -81,9 +83,14 @@ def _without_expecting(
     then: the first stands for all."""
     ref = weakref.ref(point)
     learned = [check.position for check in checks if check.learned]
+    skips = [(check.position, False) for check in checks if check.skips]
 
     def other(raised: bool, state: tuple[Any, ...]) -> Any:
         at = ref()
+        if raised and skips and at is not None and at.data.history is not None:
+            drop(at, variant)
+            at.data.history.unexpected(skips)
+            return at
         if at is None or not learned:
             return None
         if raised:

@@ -48,6 +48,7 @@ NAMES = Topic(
         "PythonMod": f"{_FUNCTIONS}.PythonMod",
         "PythonPrinter": "torch.utils._sympy.printers.PythonPrinter",
         "ValueRanges": "torch.utils._sympy.value_ranges.ValueRanges",
+        "bound_sympy": "torch.utils._sympy.value_ranges.bound_sympy",
         "int_oo": "torch.utils._sympy.numbers.int_oo",
         "insert_deferred_runtime_asserts": (
             "torch.fx.passes.runtime_assert.insert_deferred_runtime_asserts"
@@ -210,6 +211,58 @@ def follows_from_ranges(shape_env: Any, expr: Any) -> bool:
     import sympy
 
     return bool(shape_env._maybe_evaluate_static(expr, axioms=()) == sympy.true)
+
+
+def numbers_from_data(value: Any) -> list[Any]:
+    """The symbols in a SymInt or SymBool that only data give a value."""
+    known = value.node.shape_env.backed_var_to_val
+    return [symbol for symbol in value.node.expr.free_symbols if symbol not in known]
+
+
+def truth_without(value: Any, size: Any, above: tuple[Any, ...] = ()) -> bool | None:
+    """What a SymBool is where the symbol `size` is 0, if it is the opposite wherever that is more;
+    None if it is not plain. The symbols `above` are more than 0."""
+    expr = value.node.expr
+    empty = _bounds(value, expr.xreplace({size: size - size}), above)
+    if empty is None or _bounds(value, expr, (*above, size)) is not (not empty):
+        return None
+    return empty
+
+
+def truth_above(value: Any, above: tuple[Any, ...]) -> bool | None:
+    """What a SymBool is wherever the symbols `above` are more than 0; None if that is open."""
+    return _bounds(value, value.node.expr, above)
+
+
+def _bounds(value: Any, expr: Any, above: tuple[Any, ...]) -> bool | None:
+    made = NAMES.get("ValueRanges")
+    ranges = dict(value.node.shape_env.var_to_range)
+    for symbol in above:
+        ranges[symbol] = made(lower=1, upper=ranges[symbol].upper)
+    found = NAMES.get("bound_sympy")(expr, ranges)
+    return bool(found.lower) if found.is_bool and found.is_singleton() else None
+
+
+class OfData:
+    """What a shape environment has taken for granted of numbers from data."""
+
+    def __init__(self, shape_env: Any) -> None:
+        self.ranges = dict(shape_env.var_to_range)
+        self.asserts = {s: len(given) for s, given in shape_env.deferred_runtime_asserts.items()}
+
+    def holds_without(self, shape_env: Any, zeros: dict[Any, Any]) -> bool:
+        """Whether what was taken for granted since then is true where symbols are 0, for which
+        `zeros` has that number."""
+        known = shape_env.backed_var_to_val
+        for symbol, bounds in self.ranges.items():
+            if symbol not in known and shape_env.var_to_range.get(symbol) != bounds:
+                return False
+        added = [
+            one.expr
+            for symbol, given in shape_env.deferred_runtime_asserts.items()
+            for one in given[self.asserts.get(symbol, 0) :]
+        ]
+        return all(expr.xreplace(zeros) == True for expr in added)  # noqa: E712
 
 
 def is_nested_int(number: Any) -> bool:

@@ -18,9 +18,10 @@ class Effects:
     `unfinished`: what the region has begun and must not end with, such as a collective that nobody
     has waited for; making one real says what to do instead.
     `changes` counts every change: an instruction that has made one cannot be left to Python as if
-    it had not begun, so a break in it traces the region again and stops before it."""
+    it had not begun, so a break in it traces the region again and stops before it. `log` has, for
+    each change, when the changed object was made; 0 if the region did not make it."""
 
-    __slots__ = ("calls", "changes", "globals", "passed", "touched", "unfinished")
+    __slots__ = ("calls", "changes", "globals", "log", "passed", "touched", "unfinished")
 
     def __init__(self) -> None:
         self.touched: dict[int, Any] = {}
@@ -29,23 +30,26 @@ class Effects:
         self.passed: list[tuple[Any, Any, Any, int]] = []
         self.unfinished: list[Any] = []
         self.changes = 0
+        self.log: list[int] = []
 
     def note_change(self) -> None:
         """The instruction that runs now has changed something of the trace or of the process."""
         self.changes += 1
+        self.log.append(0)
 
     def touch(self, variable: Any) -> None:
         self.changes += 1
+        self.log.append(0 if variable.source is not None else getattr(variable, "born", 0))
         self.touched.setdefault(id(variable), variable)
 
     def call(self, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
         """Call `fn` when the region ends."""
-        self.changes += 1
+        self.note_change()
         self.calls.append((fn, args, kwargs))
 
     def store_global(self, namespace: dict[str, Any], name: str, value: Any) -> None:
         """Set global `name`; value None deletes it."""
-        self.changes += 1
+        self.note_change()
         key = (id(namespace), name)
         self.globals.pop(key, None)  # the last store decides the order
         self.globals[key] = (namespace, value)

@@ -51,7 +51,7 @@ class CheckLines:
             f"        return {handler}({name}, ({inner}){state})",
         ]
         self._keep_written(writer, capture, read)
-        if any(check.learned for check in capture.checks):
+        if any(check.learned or check.skips for check in capture.checks):
             self._learned(writer, handler)
 
     def _learned(self, writer: Writer, handler: str) -> None:

@@ -50,11 +50,12 @@ def _classes_fit(node: torch.fx.Node) -> bool:
 def _key_in_range(value: torch.Tensor, key: Any) -> bool:
     """Whether the tensors of integers in a key are in range."""
     dim = 0
-    for part in key if isinstance(key, (tuple, list)) else (key,):
+    parts = key if isinstance(key, (tuple, list)) else (key,)
+    for part in parts:
         if part is None:
             continue
         if part is Ellipsis:
-            return not any(isinstance(p, torch.fx.Node) for p in key)
+            return not any(isinstance(p, torch.fx.Node) for p in parts)
         if isinstance(part, torch.fx.Node):
             index = part.meta.get("example_value")
             if not isinstance(index, torch.Tensor):

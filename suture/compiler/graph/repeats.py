@@ -58,22 +58,22 @@ def _is_repeatable(node: torch.fx.Node) -> bool:
 
 def is_safe_after(last: torch.fx.Node) -> bool:
     """Whether all operations behind `last` at most raise, whatever numbers they are given."""
-    return not any(map(_may_trap, _after(last)))
+    return not any(map(may_trap, after(last)))
 
 
 def writes_after(last: torch.fx.Node) -> bool:
     """Whether some operation behind `last` writes to a tensor."""
-    return any(writes_of(node) for node in _after(last))
+    return any(writes_of(node) for node in after(last))
 
 
-def _after(last: torch.fx.Node) -> Iterator[torch.fx.Node]:
+def after(last: torch.fx.Node) -> Iterator[torch.fx.Node]:
     node = last.next
     while node.op != "root":
         yield node
         node = node.next
 
 
-def _may_trap(node: torch.fx.Node) -> bool:
+def may_trap(node: torch.fx.Node) -> bool:
     if node.op not in ("call_function", "call_method"):
         return False
     name = operation_name(node)

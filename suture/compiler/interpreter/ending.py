@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from suture.compiler.capture import Again, Exit, Return
-from suture.compiler.core import Trace
+from suture.compiler.core import Frame, Trace
 from suture.compiler.graph import GraphBuilder
 from suture.compiler.language.dropped import dropped_object
 from suture.compiler.language.dropped_items import dropped_item
 from suture.compiler.plan import Plan, Retry
+from suture.compiler.torch.checks import expect_no_rows
+from suture.compiler.torch.optional_bodies import idle_where
 
 
 class Restart(Exception):
@@ -42,6 +44,27 @@ def stop_at_drop(trace: Trace) -> None:
         reason = dropped_object(trace)
     if reason is not None:
         raise Stopped(Again(reason))
+
+
+def leave_bodies(trace: Trace, frame: Frame) -> None:
+    """Where a body that the program may skip has come to its end, see that skipping it would have
+    been the same; if not, stop at its branch."""
+    while trace.optional:
+        body = trace.optional[-1]
+        if body.frame is not frame or body.join != frame.ip:
+            return
+        condition = idle_where(trace, body)
+        if condition is None:
+            why = "what is skipped without rows does something all the same"
+            raise Restart(body.step, body.exit, why)
+        trace.optional.pop()
+        if not condition.is_constant():
+            expect_no_rows(trace, condition, body)
+
+
+def unfinished_body(trace: Trace) -> tuple[int, Any] | None:
+    """How to stop at the branch of a body that may be skipped, if the region ends within it."""
+    return (trace.optional[0].step, trace.optional[0].exit) if trace.optional else None
 
 
 def needs_sizes(plan: Plan, exit: Exit) -> Retry | None:

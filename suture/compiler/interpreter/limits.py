@@ -24,3 +24,11 @@ def weigh(trace: Trace) -> None:
         trace.progress.limit_reached = Break(
             internal.TRACE_LIMIT, count=str(trace.progress.work), operations=str(trace.graph.ops)
         )
+
+
+def is_overworked(trace: Trace) -> bool:
+    """Whether the region ended because tracing it took too much."""
+    return (
+        trace.progress.limit_reached is not None
+        and trace.progress.limit_reached.type is internal.TRACE_LIMIT
+    )

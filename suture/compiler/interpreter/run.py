@@ -21,8 +21,10 @@ from suture.compiler.interpreter.ending import (
     Stopped,
     Uncaught,
     all_guards,
+    leave_bodies,
     needs_sizes,
     stop_at_drop,
+    unfinished_body,
 )
 from suture.compiler.interpreter.limits import turned, weigh
 from suture.compiler.interpreter.lines import loop_slots, raises_again
@@ -187,6 +189,7 @@ def _region(trace: Trace) -> Exit:
     except MissingName as error:
         fault = Break(internal.MISSING_NAME, name=error.path)
         raise Restart(trace.progress.step, exit_at(trace, fault), str(fault)) from None
+    _refuse(trace, unfinished_body(trace), "what is skipped without rows does not end here")
     _refuse(trace, refused_check(trace), "what is written before a check cannot be taken back")
     _refuse(trace, refused_copy(trace), "others see the memory of a leaf that is made here")
     guard_aliasing(trace)
@@ -302,6 +305,8 @@ def run_frames(trace: Trace, base_depth: int) -> Any:
                     and trace.region.plan.stop is not None
                 ):
                     raise Stopped(trace.region.plan.stop.exit)
+            if trace.optional:
+                leave_bodies(trace, frame)
             trace.progress.work += 1
             if trace.progress.work > trace.progress.allowed:
                 weigh(trace)
@@ -341,14 +346,6 @@ def _drop(trace: Trace, inst: Instruction, result: Any) -> None:
         exit = Run(inst, run, reason) if run else Interpret(False, reason)
         why = f"closing a generator that is dropped here: {reason}"
         raise Restart(trace.progress.step, exit, why) from None
-
-
-def is_overworked(trace: Trace) -> bool:
-    """Whether the region ended because tracing it took too much."""
-    return (
-        trace.progress.limit_reached is not None
-        and trace.progress.limit_reached.type is internal.TRACE_LIMIT
-    )
 
 
 def execute(trace: Trace, frame: Frame, inst: Instruction) -> None:

@@ -42,6 +42,7 @@ def _is_certain(trace: Trace) -> bool:
     """Whether the program is sure to get here, with nothing drawn or told before."""
     effects = trace.effects
     waits = effects.globals or effects.calls or trace.numbers.draws or trace.checks
+    waits = waits or trace.optional
     return not waits and len(trace.graph.levels.stack) == 1
 
 

@@ -363,12 +363,12 @@ class _Describing:
 
     def expected(self, check: Any, ways: Ways) -> list[Any]:
         """A condition on data that the variant expects, and the way that it was taken from."""
-        position, truth, kept, learned = expectation(check)
+        position, truth, kept, learned, skips = expectation(check)
         way = ways.get(position)
         if learned and way is None:
             raise Unstorable("it expects a branch to go a way that is not known")
         place = [self.code(position[0]), position[1]]
-        return [place, truth, kept, list(way) if learned and way else None]
+        return [place, truth, kept, list(way) if learned and way else None, skips]
 
     def _parameters(self, reader: Parameters | None) -> Any:
         """What reads the parameters of modules that are arguments."""

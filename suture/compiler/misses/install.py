@@ -54,4 +54,5 @@ def _tell(unit: Unit, data: PointData, symbols: dict[int, Any]) -> None:
 
 def expectation(check: Any) -> Expected:
     """What the runtime needs to know of a check."""
-    return Expected(check.position, check.expected, check.from_module_state, check.learned)
+    why = check.from_module_state, check.learned, check.skips
+    return Expected(check.position, check.expected, *why)

@@ -14,7 +14,8 @@ from suture.compiler.emit import Emitted, emit, variant_name
 from suture.compiler.graph import GraphBuilder
 from suture.compiler.graph.fake_failures import unlogged_failures
 from suture.compiler.guards import shapes
-from suture.compiler.interpreter.run import is_overworked, new_trace
+from suture.compiler.interpreter.limits import is_overworked
+from suture.compiler.interpreter.run import new_trace
 from suture.compiler.misses import answer as misses
 from suture.compiler.misses import compare_eager, keep, limits
 from suture.compiler.misses import install as installing

@@ -37,6 +37,7 @@ from suture.compiler.graph import (
 from suture.compiler.graph.talking import talks
 from suture.compiler.objects import Symbol, Tensor, tensor
 from suture.compiler.outside.identity import owner_of
+from suture.compiler.torch.optional_bodies import OptionalBody, truth_of_optional
 from suture.compiler.torch.subclasses import PLAIN
 from suture.compiler.torch.symbols import symbol_truth
 from suture.runtime.sources import Source
@@ -47,8 +48,8 @@ from suture.torch_private.tensor_parts import version_of
 class Check:
     """A condition that a graph computes, and what it is expected to be. `position` is the branch,
     `step` and `exit` say how to stop there instead. `from_module_state`: it depends on module
-    state alone; `learned`: it went so in earlier calls; `last` is the last node that was made
-    before."""
+    state alone; `learned`: it went so in earlier calls; `skips`: where it does not hold, a body ran
+    on rows that the program skips; `last` is the last node that was made before."""
 
     tensor: Tensor | Symbol
     expected: bool
@@ -58,6 +59,7 @@ class Check:
     last: torch.fx.Node
     from_module_state: bool = False
     learned: bool = False
+    skips: bool = False
     version: int = 0
 
     def __post_init__(self) -> None:
@@ -84,6 +86,9 @@ def expected_truth(trace: Trace, frame: Any, inst: Any, condition: Value) -> boo
         return None
     jumped, fell = map(frame.code.only_raises, (inst.target, inst.index + 1))
     if jumped is fell:
+        rows = truth_of_optional(trace, frame, inst, condition)
+        if rows is not None:
+            return rows
         current = current_truth(trace, condition)
         return _learned_truth(trace, position, condition) if current is None else current
     expected = fell is (inst.op == "POP_JUMP_IF_TRUE")
@@ -144,6 +149,12 @@ def expect_learned(trace: Trace, condition: Any, position: Any, exit: Any) -> No
     _expect(trace, condition, True, position, exit, learned=True)
 
 
+def expect_no_rows(trace: Trace, condition: Any, body: OptionalBody) -> None:
+    """Expect that a body had no rows where the program skips it, which `condition` says."""
+    check = Check(condition, True, body.position, body.step, body.exit, body.last, skips=True)
+    trace.checks.append(check)
+
+
 def _is_module_state(trace: Trace, source: Source | None) -> bool:
     if source is None or source.base is None:
         return False
@@ -172,7 +183,7 @@ def refused_check(trace: Trace) -> tuple[int, Any] | None:
     if talks(trace.graph.graph, trace.graph.attributes):
         # Other ranks take part in a collective once, and only in those that the program comes to.
         return trace.checks[0].step, trace.checks[0].exit
-    first = next((check for check in trace.checks if check.learned), None)
+    first = next((check for check in trace.checks if check.learned or check.skips), None)
     if first is not None and not (is_repeatable(trace.graph) and is_safe_after(first.last)):
         return first.step, first.exit
     if undoable(trace.graph) is not None:

@@ -4,6 +4,9 @@ How many rows there are, and which, only the data say, so that iteration is a br
 it went over is told as a branch is: for each number of the mask whether it was in. Where that was
 the same in earlier calls it is expected again: the loop is unrolled over rows that are known, and
 one condition, on the mask, is a result of the graph.
+
+Where the body of the loop takes tokens by another mask, and has none for a row that is not in,
+all rows may be gone through: for those the body does nothing.
 """
 
 from __future__ import annotations
@@ -16,10 +19,12 @@ import torch.fx
 from suture.breaks import Break, control_flow
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
+from suture.compiler.emitting import Emitter
 from suture.compiler.graph.known import make_known
 from suture.compiler.graph.repeats import writes_after
-from suture.compiler.objects import Constant, List, Tensor
+from suture.compiler.objects import END, Constant, List, ListIterator, Tensor
 from suture.compiler.torch.checks import expect_learned
+from suture.compiler.torch.optional_bodies import OptionalBody, may_run_on_nothing
 from suture.op_effects import operation_name
 
 _MOST = 64  # numbers of a mask
@@ -89,14 +94,96 @@ def _holds(trace: Trace, mask: Any, truths: list[bool]) -> Any:
 
 def _become(trace: Trace, tensor: Tensor, numbers: list[int]) -> list[Any]:
     """Let a tensor be that of these indices, and give its rows, whose numbers are known."""
-    device = tensor.value.device
+    made, rows = _known_rows(trace, tensor.value.device, numbers)
+    tensor.node, tensor.value = made.node, made.value
+    return rows
+
+
+def _known_rows(trace: Trace, device: torch.device, numbers: list[int]) -> tuple[Tensor, list[Any]]:
+    """A tensor of these indices, laid out as by nonzero(), and its rows, which are known."""
     options: dict[str, Value] = {"device": Constant(device), "dtype": Constant(torch.int64)}
     listed = List([List([Constant(i) for i in numbers])])
     flat = abstract.call_torch(trace, torch.tensor, [listed], options)
-    made = abstract.add_node(trace, "call_method", "t", [flat], {})  # as nonzero() lays it out
-    tensor.node, tensor.value = made.node, made.value
-    rows = abstract.tensor_rows(trace, tensor)
+    made = abstract.add_node(trace, "call_method", "t", [flat], {})
+    rows = abstract.tensor_rows(trace, made)
     for row, number in zip(rows, numbers):
         if device.type == "cpu":
             make_known(trace.graph.fake, row.value, torch.tensor([number]))
-    return rows
+    return made, rows
+
+
+# ---- rows that need not be there
+
+
+class OptionalRows(ListIterator):
+    """Over all rows that `mask.nonzero()` may have: for those that it has not, the body of the loop
+    has nothing to do (`optional_bodies.py`). `found` says of each number of the mask whether it is
+    in; `step` and `exit` are how to stop at the loop instead."""
+
+    __slots__ = ("exit", "found", "position", "step")
+
+    def __init__(self, trace: Trace, rows: list[Any], found: list[Any], exit: Any) -> None:
+        super().__init__(rows)
+        frame = trace.frames[-1]
+        self.found = found
+        self.exit = exit
+        self.position = (frame.code.code, frame.ip)
+        self.step = trace.progress.step
+
+    def advance(self, trace: Trace) -> Any:
+        frame = trace.frames[-1]
+        if self.at < len(self.items) and frame.code.instructions[frame.ip].op != "FOR_ITER":
+            raise Break(control_flow.UNKNOWN_ITERATOR, iterator=self.describe())
+        row = super().advance(trace)
+        if row is not END:
+            condition = self.found[self.at - 1]
+            body = OptionalBody(trace, frame.ip, list(frame.stack), condition, True, self.exit)
+            body.position, body.step = self.position, self.step
+            trace.optional.append(body)
+        return row
+
+    def rebuild(self, emit: Emitter) -> str:
+        raise Break(control_flow.UNKNOWN_ITERATOR, iterator=self.describe())
+
+
+def _fills(mask: torch.fx.Node) -> bool:
+    """Whether most numbers of a mask are likely to be in: those that are not cost the time of a
+    body that runs on nothing. A mask of few numbers may have any; others are taken to be filled if
+    they are made of a tensor with as many elements for each number as there are numbers."""
+    count = mask.meta["example_value"].shape[0]
+    largest, node = count, mask
+    for _ in range(_LOOKED_THROUGH):
+        node = next(iter(node.all_input_nodes), node)
+        value = node.meta.get("example_value")
+        size = value.numel() if isinstance(value, torch.Tensor) else 0
+        hint = size.node.hint if isinstance(size, torch.SymInt) else size
+        largest = max(largest, hint or 0)
+    return bool(count <= _FEW or largest >= count * count)
+
+
+_FEW = 8
+_LOOKED_THROUGH = 3  # operations
+
+
+def optional_rows(trace: Trace, tensor: Tensor) -> OptionalRows | None:
+    """Iterates over the rows that `mask.nonzero()` may have, if it may be so that the loop has
+    nothing to do for those that it has not; None if it may not."""
+    frame = trace.frames[-1]
+    mask = mask_of(tensor)
+    if mask is None or frame.code.instructions[frame.ip].op != "GET_ITER":
+        return None
+    if trace.region.whole or not may_run_on_nothing(trace) or writes_after(tensor.node):
+        return None
+    if (frame.code.code, frame.ip) in trace.region.plan.unexpected or not _fills(mask):
+        return None
+    try:
+        abstract.constant_value(trace, abstract.tensor_length(trace, tensor))
+    except Break as reason:
+        exit = abstract.exit_at(trace, reason)
+    else:
+        return None
+    count = mask.meta["example_value"].shape[0]
+    given = abstract.from_value(trace, mask, mask.meta["example_value"])
+    found = abstract.call_torch(trace, torch.ne, [given, Constant(0)], {})
+    _, rows = _known_rows(trace, tensor.value.device, list(range(count)))
+    return OptionalRows(trace, rows, abstract.tensor_rows(trace, found), exit)

@@ -28,7 +28,7 @@ def tensor_getitem(trace: Trace, obj: Tensor, key: Value) -> Value:
     overridden = override_of_slot(trace, obj, "__getitem__", [key])
     if overridden is not None:
         return overridden
-    at = _with_tensors(trace, key)
+    at = _with_known(trace, _with_tensors(trace, key))
     found = _mapped_item(trace, obj, at) if trace.modes.mapped else None
     if found is None:
         found = _selected(trace, obj, at)
@@ -43,7 +43,7 @@ def tensor_setitem(trace: Trace, obj: Tensor, key: Value, value: Value) -> None:
         return
     if not _can_be_put(value, obj):
         raise Break(calls.ARGUMENT_OUTSIDE_GRAPH, function="__setitem__", argument="value")
-    at = _with_tensors(trace, key)
+    at = _with_known(trace, _with_tensors(trace, key))
     part = _selected(trace, obj, at)
     if part is not None:
         abstract.call_torch(trace, operator.setitem, [part, Constant(Ellipsis), value], {})
@@ -118,6 +118,19 @@ def _with_tensors(trace: Trace, key: object) -> Any:
     if type(key) is not Tuple or not any(isinstance(k, Array) for k in abstract.unpack(trace, key)):
         return key
     return Tuple([k.tensor if isinstance(k, Array) else k for k in abstract.unpack(trace, key)])
+
+
+def _with_known(trace: Trace, key: Any) -> Any:
+    """Ints for the tensors in a key whose number is known: a compiler would take it from the
+    data."""
+    keys = abstract.unpack(trace, key) if type(key) is Tuple else [key]
+    if trace.modes.mapped or not any(_is_number(k) for k in keys):
+        return key
+    numbers = {i: abstract.known_number(trace, k) for i, k in enumerate(keys) if _is_number(k)}
+    if all(number is None for number in numbers.values()):
+        return key
+    plain = [k if numbers.get(i) is None else Constant(numbers[i]) for i, k in enumerate(keys)]
+    return Tuple(plain) if type(key) is Tuple else plain[0]
 
 
 def _is_index(key: Any) -> bool:

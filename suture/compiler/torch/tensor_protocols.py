@@ -17,7 +17,7 @@ from suture.compiler.objects import Constant, ListIterator, Symbol, Tensor
 from suture.compiler.objects import array as array_values
 from suture.compiler.objects.array import Array
 from suture.compiler.objects.text import Text, field
-from suture.compiler.torch.expected_rows import expected_rows
+from suture.compiler.torch.expected_rows import expected_rows, optional_rows
 from suture.compiler.torch.slot_overrides import override_of_slot
 from suture.compiler.torch.tensors import add_node, call_torch, tensor_to_number, truth_from_data
 
@@ -34,7 +34,12 @@ def tensor_iter(trace: Trace, value: Tensor) -> Value:
     if overridden is not None:
         return overridden
     rows = expected_rows(trace, value)
-    return ListIterator(abstract.tensor_rows(trace, value) if rows is None else rows)
+    if rows is None:
+        optional = optional_rows(trace, value)
+        if optional is not None:
+            return optional
+        rows = abstract.tensor_rows(trace, value)
+    return ListIterator(rows)
 
 
 @implements(abstract.contains, Tensor)

@@ -365,11 +365,11 @@ class _Reading:
     def _expected(self, data: Any) -> Expected:
         """What is expected of a condition on data. A way that was learned from earlier calls must
         have been learned here too."""
-        place, truth, kept, way = data
+        place, truth, kept, way, skips = data
         position = self.code(place[0]), int(place[1])
         if way is not None and self.unit.expected().get(position) != tuple(way):
             raise Unfit("a branch on data is not expected to go this way yet")
-        return Expected(position, bool(truth), bool(kept), way is not None)
+        return Expected(position, bool(truth), bool(kept), way is not None, bool(skips))
 
     # ---- the function
 

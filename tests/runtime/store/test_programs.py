@@ -28,6 +28,12 @@ PROGRAMS = {
         "def fn(x):\n    for i in range(3):\n        x = x + i\n"
         "        if x.sum() < 0:\n            x = x * 2\n    return x\n"
     ),
+    "rows by a mask that may be empty": (
+        "def fn(x):\n    out = torch.zeros_like(x)\n    for n in range(3):\n"
+        "        mask = (x[:, 0] - 3 * n).abs() < 1\n        if mask.any():\n"
+        "            idx = torch.where(mask)[0]\n            out.index_add_(0, idx, x[idx] + n)\n"
+        "    return out\n"
+    ),
     "exceptions": (
         "def fn(x):\n    try:\n        x = x + 1\n        int('no')\n        x = x * 5\n"
         "    except ValueError:\n        x = x * 2\n    return x\n"

@@ -1,0 +1,240 @@
+"""What operations do where a size from data is 0: which of them nobody can tell from not running.
+
+`x[idx]`, `layer(rows)` and `out.index_add_(0, idx, rows)` compute nothing, write nothing and do not
+raise where `idx` is empty. Of an operation that is not named here that is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+import torch.fx
+
+from suture.compiler.graph.builder import tree_leaves
+from suture.compiler.graph.repeats import after, may_trap
+from suture.op_effects import effects_of, operation_name
+from suture.torch_private import tensor_parts
+
+# Take a dimension of no elements as any other.
+_TAKES_EMPTY = frozenset({
+    # elementwise
+    "abs", "add", "and", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "ceil", "clamp",
+    "clamp_max", "clamp_min", "clip", "cos", "div", "divide", "elu", "eq", "erf", "exp", "floor",
+    "floor_divide", "floordiv", "ge", "gelu", "gt", "hardsigmoid", "hardswish", "hardtanh", "iadd",
+    "imul", "invert", "isfinite", "isinf", "isnan", "isub", "itruediv", "le", "leaky_relu", "lerp",
+    "log", "log1p", "logical_and", "logical_not", "logical_or", "logical_xor", "logsigmoid", "lt",
+    "masked_fill", "maximum", "minimum", "mish", "mul", "multiply", "ne", "neg", "negative", "not",
+    "or", "pos", "pow", "reciprocal", "relu", "relu6", "round", "rsqrt", "rsub", "selu", "sigmoid",
+    "sign", "silu", "sin", "softplus", "sqrt", "square", "sub", "subtract", "tanh", "true_divide",
+    "truediv", "where", "xor",
+    # rows and products
+    "addmm", "all", "any", "baddbmm", "bmm", "cumsum", "einsum", "embedding", "layer_norm",
+    "linear", "log_softmax", "matmul", "mean", "mm", "rms_norm", "softmax", "sum",
+    # other sizes, other kinds
+    "bfloat16", "bool", "cat", "chunk", "clone", "concat", "contiguous", "cpu", "cuda", "detach",
+    "double", "empty_like", "expand", "expand_as", "flatten", "float", "full_like", "half", "int",
+    "long", "movedim", "mT", "narrow", "ones_like", "permute", "repeat", "reshape", "split",
+    "split_with_sizes", "squeeze", "stack", "swapaxes", "t", "tile", "to", "transpose", "type_as",
+    "unbind", "unsqueeze", "view", "view_as", "zeros_like",
+    # places
+    "gather", "getitem", "index", "index_add", "index_copy", "index_fill", "index_put",
+    "index_select", "nonzero", "scatter", "scatter_add", "select", "setitem",
+    # sizes
+    "dim", "getattr", "numel", "size", "sym_max", "sym_min", "sym_not", "sym_size",
+})  # fmt: skip
+# Give no tensor.
+_OF_NUMBERS = frozenset({
+    "add", "and", "dim", "eq", "ge", "getattr", "getitem", "gt", "le", "lt", "mul", "ne", "neg",
+    "not", "numel", "or", "setitem", "size", "sub", "sym_max", "sym_min", "sym_not", "sym_size",
+})  # fmt: skip
+# Write where an index says, so nowhere if it is empty.
+_WRITES_AT_INDEX = frozenset({
+    "index_add", "index_copy", "index_fill", "index_put", "scatter", "scatter_add", "setitem",
+})  # fmt: skip
+# In place, they change what even a tensor without elements shows.
+_CHANGES_SHAPE = frozenset({"detach", "squeeze", "swapaxes", "t", "transpose", "unsqueeze"})
+# Are given sizes.
+_RESHAPES = frozenset({"reshape", "view", "expand", "split_with_sizes", "repeat", "tile"})
+
+
+class NoRows:
+    """The sizes that are 0 where one of them is, as symbols, and the masks of which nothing is true
+    there: what is taken out by the same mask has the same number of rows."""
+
+    def __init__(self, graph: torch.fx.Graph, size: Any) -> None:
+        made = [
+            (n, n.meta["unbacked_bindings"]) for n in graph.nodes if "unbacked_bindings" in n.meta
+        ]
+        masks = {_mask_of(node) for node, sizes in made if size in sizes} - {None}
+        self.masks = {mask for mask in masks if mask is not None and _stays(mask)}
+        equal = [sizes for node, sizes in made if _mask_of(node) in self.masks]
+        self.zeros = {one: one - one for sizes in ([size], *equal) for one in sizes}
+
+    def is_zero(self, number: Any) -> bool:
+        """Whether a number is 0 where the sizes are."""
+        if not isinstance(number, torch.SymInt):
+            return type(number) is int and number == 0
+        return bool(number.node.expr.xreplace(self.zeros) == 0)
+
+    def empties(self, value: Any) -> bool:
+        """Whether a tensor, or the one that a node gives, has no elements then."""
+        if isinstance(value, torch.fx.Node):
+            value = value.meta.get("example_value")
+        return isinstance(value, torch.Tensor) and any(map(self.is_zero, value.shape))
+
+    def finds_nothing(self, index: Any) -> bool:
+        """Whether an index is of no place then."""
+        if not isinstance(index, torch.fx.Node):
+            return False
+        return index in self.masks or (self.empties(index) and _is_integer(index))
+
+
+def _mask_of(node: torch.fx.Node) -> torch.fx.Node | None:
+    """The tensor whose elements that are not zero say how many rows a node gives."""
+    name = operation_name(node).strip("_")
+    if name in ("nonzero", "where") and len(node.args) == 1:
+        given = node.args[0]
+    elif name == "getitem" and len(node.args) == 2:
+        key = node.args[1]
+        parts = key if isinstance(key, (tuple, list)) else (key,)
+        tensors = [part for part in parts if isinstance(part, torch.fx.Node)]
+        given = tensors[0] if len(tensors) == 1 and _dtype(tensors[0]) is torch.bool else None
+    else:
+        given = None
+    return given if isinstance(given, torch.fx.Node) else None
+
+
+def _stays(mask: torch.fx.Node) -> bool:
+    """Whether nobody has written to a mask."""
+    value = mask.meta.get("example_value")
+    plain = isinstance(value, torch.Tensor) and not value.is_inference()
+    return plain and not tensor_parts.version_of(value)
+
+
+def does_nothing_after(last: torch.fx.Node, none: NoRows) -> bool:
+    """Whether all operations behind `last` do nothing where there are no rows: what they give
+    aside, and that may have no history in autograd, which shows whether they ran."""
+    return all(does_nothing(node, none) for node in after(last))
+
+
+def sizes_made_after(last: torch.fx.Node) -> dict[Any, torch.fx.Node]:
+    """The sizes that data decided behind `last`, as symbols; each with a tensor that has so many
+    rows."""
+    made = {size for node in after(last) for size in node.meta.get("unbacked_bindings", ())}
+    found: dict[Any, torch.fx.Node] = {}
+    for node in after(last):
+        value = node.meta.get("example_value")
+        if isinstance(value, torch.Tensor) and value.dim():
+            rows = value.shape[0]
+            if isinstance(rows, torch.SymInt) and rows.node.expr in made:
+                found.setdefault(rows.node.expr, node)
+    return found
+
+
+def does_nothing(node: torch.fx.Node, none: NoRows) -> bool:
+    """The same for one operation."""
+    if node.op in ("placeholder", "get_attr"):
+        return True
+    name = operation_name(node).strip("_")
+    if node.op not in ("call_function", "call_method") or name not in _TAKES_EMPTY:
+        return False
+    made = _tensors(node)
+    if not made and name not in _OF_NUMBERS:
+        return False
+    if torch.is_grad_enabled() and any(value.requires_grad for value in made):
+        return False
+    effects = effects_of(node)
+    if effects.draws or _raises(node, name, none):
+        return False
+    written = list(_nodes(effects.writes))
+    if written and (name in _CHANGES_SHAPE or _touches_inputs(node.graph, written)):
+        return False  # a tensor counts how often it was written to
+    at_index = name in _WRITES_AT_INDEX and any(map(none.finds_nothing, _indices(node, name)))
+    return at_index or all(map(none.empties, written))
+
+
+def _raises(node: torch.fx.Node, name: str, none: NoRows) -> bool:
+    """Whether an operation that takes dimensions of no elements may raise, or worse, for how it is
+    called."""
+    if may_trap(node) and not any(map(none.finds_nothing, _indices(node, name))):
+        return True
+    value = node.args[0].meta.get("example_value") if _is_node(node.args[:1]) else None
+    if name in _RESHAPES and not _says_all_sizes(node, none):
+        return True
+    if not isinstance(value, torch.Tensor):
+        return False
+    if name in _ALONG:
+        dim = node.kwargs.get("dim", _ALONG[name])
+        dim = node.args[_ALONG_AT[name]] if len(node.args) > _ALONG_AT[name] else dim
+        return type(dim) is not int or none.is_zero(value.shape[dim])
+    return name in ("getitem", "setitem") and _picks_one(value, node.args[1], none)
+
+
+# Take parts of a dimension: the one they take where none is given, and where it stands.
+_ALONG = {
+    "select": None,
+    "narrow": None,
+    "split": 0,
+    "split_with_sizes": 0,
+    "chunk": 0,
+    "unbind": 0,
+}
+_ALONG_AT = {"select": 1, "narrow": 1, "split": 2, "split_with_sizes": 2, "chunk": 2, "unbind": 1}
+
+
+def _picks_one(value: torch.Tensor, key: Any, none: NoRows) -> bool:
+    """Whether a key asks, by its number, for an element of a dimension that has none."""
+    parts = [p for p in (key if isinstance(key, (tuple, list)) else (key,)) if p is not None]
+    if not any(map(none.is_zero, value.shape)) or not any(type(p) is int for p in parts):
+        return False
+    if any(isinstance(p, torch.fx.Node) or p is Ellipsis for p in parts):
+        return True  # it is not plain which dimension is meant
+    sizes = zip(parts, value.shape)
+    return any(type(part) is int and none.is_zero(size) for part, size in sizes)
+
+
+def _indices(node: torch.fx.Node, name: str) -> list[Any]:
+    """What says where an operation reads or writes."""
+    if name == "embedding":
+        return list(node.args[:1])
+    return list(_nodes((node.args[1:], dict(node.kwargs))))
+
+
+def _touches_inputs(graph: torch.fx.Graph, written: list[torch.fx.Node]) -> bool:
+    """Whether tensors share memory with what is handed to the graph."""
+    memory = {tensor_parts.storage_key(v) for node in written for v in _tensors(node)}
+    given = (v for node in graph.nodes if node.op == "placeholder" for v in _tensors(node))
+    return any(tensor_parts.storage_key(v) in memory for v in given)
+
+
+def _tensors(node: torch.fx.Node) -> list[torch.Tensor]:
+    leaves = tree_leaves(node.meta.get("example_value", node.meta.get("val")))
+    return [v for v in leaves if isinstance(v, torch.Tensor)]
+
+
+def _nodes(values: Any) -> Iterator[torch.fx.Node]:
+    found: list[torch.fx.Node] = []
+    torch.fx.map_arg(values, found.append)
+    yield from found
+
+
+def _is_node(values: tuple[Any, ...]) -> bool:
+    return bool(values) and isinstance(values[0], torch.fx.Node)
+
+
+def _dtype(node: torch.fx.Node) -> torch.dtype | None:
+    return getattr(node.meta.get("example_value"), "dtype", None)
+
+
+def _is_integer(node: torch.fx.Node) -> bool:
+    return _dtype(node) in (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+
+
+def _says_all_sizes(node: torch.fx.Node, none: NoRows) -> bool:
+    """Whether the sizes that an operation is given tell what it makes of no elements: one that it
+    is to find out (-1) it cannot, where another one is 0."""
+    given = tree_leaves((node.args[1:], dict(node.kwargs)))
+    values = [v.meta.get("example_value") if isinstance(v, torch.fx.Node) else v for v in given]
+    return -1 not in values or not any(map(none.is_zero, values))

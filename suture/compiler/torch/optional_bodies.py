@@ -1,0 +1,228 @@
+"""`if idx.numel() == 0: continue`: a body that the program skips where there are no rows.
+
+Nobody can tell such a body that ran on no rows from one that was skipped, if all it does is to
+compute from these rows and to write at their places. Then the branch decides nothing: the body is
+traced, and goes into the graph as if the branch were not there.
+
+Whether it is so is seen where the two ways meet again: what the program has there must be what it
+had at the branch, nothing of what was there before may have changed, and every operation in between
+must be one that does nothing where the number of rows is 0 (`graph/no_rows.py`). Else the region is
+traced again and ends at the branch.
+
+Where the condition is not that number but says the same in other words (`if not mask.any()`, a row
+of `mask.nonzero()`), the body is expected to have no rows where the program skips it: a check.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from suture.breaks import Break
+from suture.bytecode import Instruction
+from suture.bytecode.flow import successors
+from suture.compiler import abstract
+from suture.compiler.core import Frame, Lazy, Mutable, Trace, Value
+from suture.compiler.graph.no_rows import NoRows, does_nothing_after, sizes_made_after
+from suture.compiler.objects import Constant, Symbol, Tensor
+from suture.compiler.torch.symbols import symbol_to_bool, symbol_truth
+from suture.torch_private.symbolic_shapes import (
+    OfData,
+    numbers_from_data,
+    truth_above,
+    truth_without,
+)
+
+
+class OptionalBody:
+    """What a body that may be skipped found at its start, with `stack` on the stack of its frame.
+    `join` is the instruction of `frame` at which both ways meet; it is skipped where `condition` is
+    not `truth`; `size` is the symbol that is known to be 0 there, None if it is not known which one
+    is. `position`, `step` and `exit` say how to stop at the branch instead."""
+
+    def __init__(
+        self, trace: Trace, join: int, stack: list[Any], condition: Any, truth: bool, exit: Any
+    ) -> None:
+        self.frame = trace.frames[-1]
+        self.join = join
+        self.condition = condition
+        self.truth = truth
+        self.size: Any = None
+        self.position = (self.frame.code.code, self.frame.ip)
+        self.step = trace.progress.step
+        self.exit = exit
+        self.last = next(iter(reversed(trace.graph.graph.nodes)))
+        self.locals = list(self.frame.locals)
+        self.stack = stack
+        self.began = Mutable.births
+        self.changed = len(trace.effects.log)
+        self.counts = _counts(trace)
+        self.of_data = OfData(trace.graph.shape_env)
+
+
+def _counts(trace: Trace) -> tuple[Any, ...]:
+    """How much there is of what a body must not add to."""
+    return (
+        len(trace.frames),
+        len(trace.effects.calls),
+        len(trace.effects.globals),
+        len(trace.effects.passed),
+        len(trace.effects.unfinished),
+        len(trace.numbers.draws),
+        len(trace.numbers.arrays_written),
+        len(trace.handling.waiting),
+        len(trace.checks),
+        len(trace.copied),
+    )
+
+
+# ---- where it begins
+
+
+def truth_of_optional(trace: Trace, frame: Frame, inst: Instruction, condition: Any) -> bool | None:
+    """The truth that leads into the body of a branch, if the program may skip that body, and the
+    condition may say that there are rows or that there are none; None for other branches."""
+    if not may_run_on_nothing(trace):
+        return None
+    if isinstance(condition, Tensor):
+        return _truth_of_tensor(trace, frame, inst, condition)
+    if condition.python_type() is float:
+        return None
+    value = getattr(symbol_to_bool(trace, condition), "value", None)
+    if not isinstance(value, torch.SymBool):
+        return None
+    above = tuple(body.size for body in trace.optional if body.size is not None)
+    known = truth_above(value, above) if above else None
+    if known is not None:
+        return known
+    sizes = numbers_from_data(value)
+    empty = truth_without(value, sizes[0], above) if len(sizes) == 1 else None
+    join = None if empty is None else _meeting(frame, inst, empty)
+    if empty is None or join is None or _is_open(trace, frame, join):
+        return None
+    try:
+        symbol_truth(trace, condition)
+    except Break as reason:
+        exit = abstract.exit_at(trace, reason)
+        body = OptionalBody(trace, join, frame.stack[:-1], condition, not empty, exit)
+        body.size = sizes[0]
+        trace.optional.append(body)
+        return not empty
+    return None
+
+
+def _truth_of_tensor(trace: Trace, frame: Frame, inst: Instruction, condition: Tensor) -> Any:
+    """The same for a condition that is a tensor: in a loop, where one of its sides is empty."""
+    if (
+        trace.region.whole
+        or condition.cls is not torch.Tensor
+        or not frame.code.in_loop(inst.index)
+    ):
+        return None
+    joins = {truth: _meeting(frame, inst, not truth) for truth in (True, False)}
+    leading = [truth for truth, join in joins.items() if join is not None]
+    if len(leading) != 1 or _is_open(trace, frame, joins[leading[0]]):
+        return None
+    try:
+        abstract.truth(trace, condition)
+    except Break as reason:
+        exit = abstract.exit_at(trace, reason)
+        join, stack = joins[leading[0]], frame.stack[:-1]
+        assert join is not None
+        trace.optional.append(OptionalBody(trace, join, stack, condition, leading[0], exit))
+        return leading[0]
+    return None
+
+
+def may_run_on_nothing(trace: Trace) -> bool:
+    """Whether running operations on no rows could go unseen at all. Autograd's histories show what
+    ran, and so do operations that torch refuses to run."""
+    if len(trace.graph.levels.stack) > 1 or torch.are_deterministic_algorithms_enabled():
+        return False
+    if not torch.is_grad_enabled():
+        return True
+    values = (entry.node.meta.get("val") for entry in trace.graph.inputs)
+    return not any(isinstance(v, torch.Tensor) and v.requires_grad for v in values)
+
+
+def _is_open(trace: Trace, frame: Frame, join: int | None) -> bool:
+    """Whether a body of a frame that ends there is under way: a loop turns in it."""
+    return any(body.frame is frame and body.join == join for body in trace.optional)
+
+
+def _meeting(frame: Frame, inst: Instruction, skipped: bool) -> int | None:
+    """Where the way that skips a body, on the truth `skipped`, meets the one through it: the first
+    thing that is done on the way that skips; None if the body does not lead there."""
+    instructions = frame.code.instructions
+    assert inst.target is not None
+    ways = [inst.target, inst.index + 1]
+    skips, begins = ways if skipped is (inst.op == "POP_JUMP_IF_TRUE") else reversed(ways)
+    while instructions[skips].op == "JUMP":
+        skips = next(successors(instructions[skips]))
+    work, seen = [begins], {inst.index}
+    while work:
+        at = work.pop()
+        if at == skips:
+            return skips
+        if at not in seen:
+            seen.add(at)
+            work += successors(instructions[at])
+    return None
+
+
+# ---- where it ends
+
+
+def idle_where(trace: Trace, body: OptionalBody) -> Value | None:
+    """The condition under which nobody can tell that a body, which has come to its end, ran instead
+    of being skipped: a constant if it is always so, None if it may never be so."""
+    frame = body.frame
+    if _counts(trace) != body.counts or len(frame.stack) != len(body.stack):
+        return None
+    kept = list(zip(body.stack, frame.stack))
+    kept += [(body.locals[slot], frame.locals[slot]) for slot in frame.code.live(body.join)]
+    if not all(_is_same(old, new) for old, new in kept):
+        return None
+    if any(born <= body.began for born in trace.effects.log[body.changed :]):
+        return None
+    if body.size is not None and _needs(trace, body, body.size):
+        return Constant(True)
+    if trace.region.whole:
+        return None
+    made = sizes_made_after(body.last)
+    found = next((size for size in made if _needs(trace, body, size)), None)
+    return None if found is None else _agrees(trace, body, made[found])
+
+
+def _needs(trace: Trace, body: OptionalBody, size: Any) -> bool:
+    """Whether a body does nothing where the symbol `size` is 0."""
+    none = NoRows(trace.graph.graph, size)
+    taken = body.of_data.holds_without(trace.graph.shape_env, none.zeros)
+    return taken and does_nothing_after(body.last, none)
+
+
+def _agrees(trace: Trace, body: OptionalBody, node: Any) -> Value:
+    """The condition that a body was to run or had no rows; `node` is a tensor with a row for each
+    of them."""
+    rows = abstract.from_value(trace, node, node.meta["example_value"])
+    count = abstract.tensor_length(trace, rows)
+    none = abstract.compare(trace, "==", count, Constant(0))
+    if isinstance(body.condition, Symbol):
+        goes = symbol_to_bool(trace, body.condition)
+        goes = goes if body.truth else abstract.negate(trace, goes)
+        return abstract.binary(trace, "or_", goes, none)
+    device: dict[str, Value] = {"device": Constant(body.condition.value.device)}
+    number = abstract.call_torch(trace, torch.scalar_tensor, [count], device)
+    empty = abstract.call_torch(trace, torch.eq, [number, Constant(0)], {})
+    test = torch.ne if body.truth else torch.eq
+    goes = abstract.call_torch(trace, test, [body.condition, Constant(0)], {})
+    goes = abstract.call_torch(trace, torch.reshape, [goes, abstract.wrap(trace, (), None)], {})
+    return abstract.call_torch(trace, torch.logical_or, [goes, empty], {})
+
+
+def _is_same(old: Any, new: Any) -> bool:
+    """Whether a variable has what it had. What was looked at meanwhile is a value now."""
+    if type(old) is Lazy and new is not None and old.source is not None:
+        return new.source is old.source
+    return old is new
