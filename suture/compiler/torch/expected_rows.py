@@ -24,7 +24,7 @@ from suture.compiler.graph.known import make_known
 from suture.compiler.graph.repeats import writes_after
 from suture.compiler.objects import END, Constant, List, ListIterator, Tensor
 from suture.compiler.torch.checks import expect_learned
-from suture.compiler.torch.optional_bodies import OptionalBody, may_run_on_nothing
+from suture.compiler.torch.optional_bodies import OptionalBody, exit_for, may_run_on_nothing
 from suture.op_effects import operation_name
 
 _MOST = 64  # numbers of a mask
@@ -179,7 +179,7 @@ def optional_rows(trace: Trace, tensor: Tensor) -> OptionalRows | None:
     try:
         abstract.constant_value(trace, abstract.tensor_length(trace, tensor))
     except Break as reason:
-        exit = abstract.exit_at(trace, reason)
+        exit = exit_for(trace, reason)
     else:
         return None
     count = mask.meta["example_value"].shape[0]

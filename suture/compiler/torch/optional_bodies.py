@@ -104,7 +104,7 @@ def truth_of_optional(trace: Trace, frame: Frame, inst: Instruction, condition: 
     try:
         symbol_truth(trace, condition)
     except Break as reason:
-        exit = abstract.exit_at(trace, reason)
+        exit = exit_for(trace, reason)
         body = OptionalBody(trace, join, frame.stack[:-1], condition, not empty, exit)
         body.size = sizes[0]
         trace.optional.append(body)
@@ -127,7 +127,7 @@ def _truth_of_tensor(trace: Trace, frame: Frame, inst: Instruction, condition: T
     try:
         abstract.truth(trace, condition)
     except Break as reason:
-        exit = abstract.exit_at(trace, reason)
+        exit = exit_for(trace, reason)
         join, stack = joins[leading[0]], frame.stack[:-1]
         assert join is not None
         trace.optional.append(OptionalBody(trace, join, stack, condition, leading[0], exit))
@@ -137,13 +137,22 @@ def _truth_of_tensor(trace: Trace, frame: Frame, inst: Instruction, condition: T
 
 def may_run_on_nothing(trace: Trace) -> bool:
     """Whether running operations on no rows could go unseen at all. Autograd's histories show what
-    ran, and so do operations that torch refuses to run."""
+    ran, and so do operations that torch refuses to run, and objects that a body may let go of at
+    whose end something happens."""
     if len(trace.graph.levels.stack) > 1 or torch.are_deterministic_algorithms_enabled():
+        return False
+    if trace.finalized.in_state or trace.finalized.in_lists or trace.handling.waiting:
         return False
     if not torch.is_grad_enabled():
         return True
     values = (entry.node.meta.get("val") for entry in trace.graph.inputs)
     return not any(isinstance(v, torch.Tensor) and v.requires_grad for v in values)
+
+
+def exit_for(trace: Trace, reason: Break) -> Any:
+    """How the region ends here for that reason. The exit has a break of its own: that one's
+    traceback would keep the trace, and with it what the program has dropped."""
+    return abstract.exit_at(trace, Break(reason.type, **reason.fields))
 
 
 def _is_open(trace: Trace, frame: Frame, join: int | None) -> bool:

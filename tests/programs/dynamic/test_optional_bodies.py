@@ -1,5 +1,8 @@
 """Bodies that the program skips where there are no rows are part of the graph."""
 
+import gc
+import weakref
+
 import pytest
 import torch
 
@@ -299,6 +302,54 @@ def a_turn_that_goes_on_early(x, chosen):
 def test_a_body_that_does_something_else_is_skipped(fn):
     sets = [(rows(n), c) for n, c in enumerate((ALL, SOME, ALL - ALL + 3, SOME, ALL))]
     calls_like_eager(fn, *sets, graphs=None)
+
+
+def test_an_object_that_the_body_lets_go_of_ends_when_it_does_in_eager():
+    ends = []
+
+    class Held:
+        def __del__(self):
+            ends.append("end")
+
+    def fn(x, chosen, box):
+        out, held = torch.zeros_like(x), box.pop()
+        idx = torch.where(chosen == 1)[0]
+        if idx.numel() > 0:
+            held = None  # noqa: F841
+            out.index_add_(0, idx, x[idx])
+        ends.append("behind")
+        return out
+
+    def seen(called, chosen):
+        ends.clear()
+        called(rows(), chosen, [Held()])
+        return list(ends)
+
+    compiled = suture.compile(fn, backend="eager")
+    for chosen in (ALL, SOME, ALL, SOME):
+        assert seen(compiled, chosen) == seen(fn, chosen)
+
+
+def test_nothing_is_kept_of_the_first_call():
+    class Given:
+        pass
+
+    def fn(x, chosen, given):
+        out = torch.zeros_like(x)
+        idx = torch.where(chosen == 1)[0]
+        if idx.numel() > 0:
+            out.index_add_(0, idx, x[idx])
+        return out
+
+    given = Given()
+    end = weakref.ref(given)
+    gc.disable()
+    try:
+        suture.compile(fn, backend="eager")(rows(), ALL, given)
+        del given
+        assert end() is None
+    finally:
+        gc.enable()
 
 
 def test_what_had_no_rows_has_no_gradient():
