@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
-from contextlib import AbstractContextManager
+from contextlib import ExitStack
 from typing import Any
 
 from suture import events
+from suture.torch_private import vector_isa
 from suture.torch_private.lazy_backward import Listener
+from suture.torch_private.table import loaded
 
 _MOST = 4096
 _points: dict[str, str] = {}  # compile id -> the point whose graph it is
@@ -23,16 +25,18 @@ def expect(compile_id: Any, point: str) -> None:
 
 
 def _begin(compile_id: str) -> None:
-    phase: AbstractContextManager[None] = events.phase("backward", _points.get(compile_id, ""))
-    phase.__enter__()
-    _open.phase = phase
+    around = ExitStack()
+    around.enter_context(events.phase("backward", _points.get(compile_id, "")))
+    if compile_id in _points and loaded("torch._inductor.cpu_vec_isa") is not None:
+        around.enter_context(vector_isa.first_alone())
+    _open.around = around
 
 
 def _end(compile_id: str) -> None:
-    phase = getattr(_open, "phase", None)
-    if phase is not None:
-        _open.phase = None
-        phase.__exit__(None, None, None)
+    around = getattr(_open, "around", None)
+    if around is not None:
+        _open.around = None
+        around.close()
 
 
 _listener = Listener(_begin, _end)

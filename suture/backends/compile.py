@@ -25,7 +25,14 @@ from suture.backends.ways import choose
 from suture.errors import BackendFailed
 from suture.inference_mode import switch
 from suture.runtime.callers import Caller, Situation, Wrapped
-from suture.torch_private import MissingName, aot_training, bodies, compilers, cuda_graphs
+from suture.torch_private import (
+    MissingName,
+    aot_training,
+    bodies,
+    compilers,
+    cuda_graphs,
+    vector_isa,
+)
 
 
 def compile_graph(
@@ -173,6 +180,7 @@ def _state_for(
         nullcontext() if beside else bodies.known_bodies(gm),
         compilers.telling_assumptions(told, fake_mode, not aside),
         cuda_graphs.short_replays(replays),
+        vector_isa.first_alone() if backend.name == "inductor" else nullcontext(),
     ):
         yield
 

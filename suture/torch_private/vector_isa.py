@@ -1,0 +1,101 @@
+"""Which vector instructions Inductor's kernels for processors use.
+
+Inductor compiles and loads a small program for each instruction set that the processor has, and
+then takes the first that worked. While suture compiles, it tries them in the same order and stops
+at the first that works.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from suture.torch_private.table import Topic, is_missing
+
+NAMES = Topic(
+    __name__,
+    "trying one instruction set instead of all",
+    "2.11-2.15",
+    {"isas": "torch._inductor.cpu_vec_isa", "options": "torch._inductor.config"},
+)
+
+
+@contextlib.contextmanager
+def first_alone() -> Iterator[None]:
+    """Meanwhile Inductor tries no more instruction sets than it takes to find the one it uses.
+    Which one that is stays the same. Belongs to the whole process, and may be nested."""
+    isas = NAMES.get("isas")
+    with _lock:
+        known = bool(_before) or (not is_missing(isas) and _is_as_known(isas))
+        if known and not _before:
+            _before.append(isas.valid_vec_isa_list)
+            isas.valid_vec_isa_list = _stopping_early(isas, isas.valid_vec_isa_list)
+        _inside.append(known)
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside.remove(known)
+            if _before and True not in _inside:
+                isas.valid_vec_isa_list = _before.pop()
+
+
+_lock = threading.Lock()
+_inside: list[bool] = []  # one for each block that is open: whether it needs the other function
+_before: list[Callable[[], list[Any]]] = []  # torch's function while another one stands there
+
+
+def _is_as_known(isas: Any) -> bool:
+    """Whether instruction sets are filtered, in their order, from a list of candidates."""
+    asks = getattr(getattr(isas, "valid_vec_isa_list", None), "__wrapped__", None)
+    names = getattr(getattr(asks, "__code__", None), "co_names", ())
+    candidates = getattr(isas, "supported_vec_isa_list", None)
+    return "supported_vec_isa_list" in names and type(candidates) is list
+
+
+def _stopping_early(isas: Any, everything: Any) -> Callable[[], list[Any]]:
+    """What stands in for torch's function: a list that begins with the one that is used."""
+
+    def first_that_works() -> list[Any]:
+        with _asking:
+            if not _first_is_taken() or everything.cache_info().currsize:  # all were tried before
+                found: list[Any] = everything()
+                return found
+            if not _found:
+                _found.append(_first(isas, everything))
+            return _found[0]
+
+    return first_that_works
+
+
+_asking = threading.Lock()
+_found: list[list[Any]] = []
+
+
+def _first_is_taken() -> bool:
+    """Whether Inductor takes the first of the list: nobody asks for a width or a capability. Only
+    where the list is filtered from candidates, which is so on one family of processors."""
+    width = getattr(getattr(NAMES.get("options"), "cpp", None), "simdlen", 0)
+    named = os.getenv("ATEN_CPU_CAPABILITY")
+    return width is None and not named and platform.machine() in ("x86_64", "AMD64")
+
+
+def _first(isas: Any, everything: Any) -> list[Any]:
+    """torch's own function, with one candidate after the other."""
+    candidates = isas.supported_vec_isa_list
+    try:
+        for one in candidates:
+            isas.supported_vec_isa_list = [one]
+            found = everything.__wrapped__()
+            if found:
+                if len(found) == 1 and found[0] is one:
+                    return [one]
+                break
+    finally:
+        isas.supported_vec_isa_list = candidates
+    all_of_them: list[Any] = everything()
+    return all_of_them
