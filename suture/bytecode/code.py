@@ -137,7 +137,7 @@ class Code:
 
     def line(self, index: int) -> int | None:
         """The source line of ``index``, None where the compiler noted none."""
-        return self.positions(index)[0]
+        return self._positions[self.instructions[index].lasti // 2][0]
 
     def positions(self, index: int) -> tuple[int | None, int | None, int | None, int | None]:
         """First line, last line, first column, last column (in bytes) of ``index``."""

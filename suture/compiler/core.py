@@ -346,8 +346,8 @@ class Outside:
     """What was met of the world outside. Sources and objects are keys by their id."""
 
     __slots__ = (
-        "abstract_answers", "cells", "fixed", "general", "inner_sources", "known", "loose",
-        "optimizers", "picked", "pins", "setting", "type_lookups",
+        "abstract_answers", "cells", "fixed", "general", "hook_tables", "inner_sources", "known",
+        "loose", "optimizers", "picked", "pins", "setting", "type_lookups",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -361,6 +361,7 @@ class Outside:
         self.cells: dict[int, tuple[Any, Any]] = {}  # (cell, its value)
         self.type_lookups: dict[Any, Any] = {}  # (class, name) -> what the class has there
         self.inner_sources: dict[int, Source] = {}  # of tensors that wrapper subclasses hold
+        self.hook_tables: list[Any] | None = None  # of hooks that all modules have
         self.abstract_answers: Any = None  # of isinstance and issubclass for abstract classes
         self.setting: Any = None  # where the program last set a hook of a module
 

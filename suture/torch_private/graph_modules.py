@@ -19,6 +19,20 @@ def __getattr__(name: str) -> Any:
     return NAMES.get(name)
 
 
+def name_for(graph: Any, target: Any) -> str | None:
+    """How torch.fx begins the name of a node with this target; None: it finds that out itself."""
+    known = _names.get(target)
+    if known is None and hasattr(graph, "_target_to_str"):  # seen in 2.11-2.15
+        if len(_names) > _MOST_NAMES:
+            _names.clear()
+        known = _names[target] = str(graph._target_to_str(target))
+    return known
+
+
+_MOST_NAMES = 4096
+_names: dict[Any, str] = {}
+
+
 def forget_source(module: Any) -> None:
     """Drop the text that torch.fx keeps of a graph module's code for as long as the process runs.
 

@@ -16,15 +16,21 @@ class Effects:
     never change, in order. `passed`: (exception, code, globals, offset) for each frame that an
     exception from outside went through; (exception, None, context, 0) where it was raised.
     `unfinished`: what the region has begun and must not end with, such as a collective that nobody
-    has waited for; making one real says what to do instead.
+    has waited for; making one real says what to do instead. `owners`: by the id of an instance's
+    dict, the keys in `touched` of those whose dict it is, of the first `indexed` that were touched.
     `changes` counts every change: an instruction that has made one cannot be left to Python as if
     it had not begun, so a break in it traces the region again and stops before it. `log` has, for
     each change, when the changed object was made; 0 if the region did not make it."""
 
-    __slots__ = ("calls", "changes", "globals", "log", "passed", "touched", "unfinished")
+    __slots__ = (
+        "calls", "changes", "globals", "indexed", "log", "owners", "passed", "touched",
+        "unfinished",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.touched: dict[int, Any] = {}
+        self.owners: dict[int, list[int]] = {}
+        self.indexed = 0
         self.globals: dict[tuple[int, str], tuple[dict[str, Any], Any]] = {}
         self.calls: list[tuple[Any, list[Any], dict[str, Any]]] = []
         self.passed: list[tuple[Any, Any, Any, int]] = []

@@ -14,6 +14,7 @@ import torch
 import torch.fx
 
 from suture import config
+from suture.compiler.graph.alike import Alike
 from suture.compiler.graph.asserts import bind_unbacked
 from suture.compiler.graph.compiling import state_for
 from suture.compiler.graph.derivatives import Derivatives
@@ -30,6 +31,7 @@ from suture.runtime.sources import Source
 from suture.torch_private import (
     MissingName,
     fake_tensors,
+    graph_modules,
     symbolic_shapes,
     tensor_parts,
     thread_state,
@@ -111,6 +113,7 @@ class GraphBuilder:
             shape_env=self.shape_env, allow_non_fake_inputs=False, export=False
         )
         self.calls = Calls()
+        self.alike = Alike()
         self.inputs: list[GraphInput] = []
         self.known: dict[torch.fx.Node, Any] = {}  # inputs whose number may decide something
         self.decided: Callable[[list[Any]], None] = lambda inputs: None
@@ -221,7 +224,7 @@ class GraphBuilder:
         known, before = len(fresh), torch.is_inference_mode_enabled() is self.inference
         # if the mode was switched since, the tensor was there before
         with _NOTHING if before else torch.inference_mode(self.inference):
-            fake = fake_input(self.fake, tensor, source.path(), dims, self.equals)
+            fake = fake_input(self.fake, tensor, source.path(), dims, self.equals, self.alike)
         del fresh[known:]  # sizes that the program marks as unbacked come from no operation
         return fake
 
@@ -238,10 +241,7 @@ class GraphBuilder:
             above: list[torch.fx.Node] = []
             torch.fx.map_arg((args, kwargs), above.append)
             self.decide(above)
-        if any(
-            isinstance(v, torch.Tensor) and v.dtype in _QUANTIZED
-            for v in tensor_parts.pytree.tree_leaves(value)
-        ):
+        if _is_quantized(value):
             raise OpFailed("error", TypeError("fake tensors cannot be quantized"))
         return self.node(op, target, args, kwargs, value), value
 
@@ -265,7 +265,8 @@ class GraphBuilder:
         if len(self.levels.stack) > 1 and not outermost:
             graph = self.levels.top.graph
             args, kwargs = torch.fx.map_arg((args, kwargs), self.levels.lift)
-        node = graph.create_node(op, target, tuple(args), dict(kwargs))
+        name = graph_modules.name_for(graph, target)
+        node = graph.create_node(op, target, tuple(args), dict(kwargs), name)
         node.meta["example_value"] = value
         node.meta["val"] = value
         for symbol in bind_unbacked(self.shape_env, node, value):
@@ -463,6 +464,13 @@ class GraphBuilder:
 
 
 _QUANTIZED = (torch.quint8, torch.qint8, torch.qint32, torch.quint4x2, torch.quint2x4)
+
+
+def _is_quantized(value: Any) -> bool:
+    """Whether a result is a quantized tensor, or holds one."""
+    if isinstance(value, torch.Tensor):
+        return value.dtype in _QUANTIZED
+    return any(isinstance(v, torch.Tensor) and v.dtype in _QUANTIZED for v in tree_leaves(value))
 
 
 _NOTHING = nullcontext()

@@ -9,15 +9,22 @@ from typing import Any
 
 import torch
 
+from suture.compiler.graph.alike import Alike, kind_of
 from suture.compiler.graph.names import TorchName
 from suture.torch_private import symbolic_shapes, tensor_parts
 
 
 def fake_input(
-    mode: Any, tensor: torch.Tensor, path: str, dims: Any, equals: dict[Any, Any]
+    mode: Any,
+    tensor: torch.Tensor,
+    path: str,
+    dims: Any,
+    equals: dict[Any, Any],
+    alike: Alike,
 ) -> Any:
     """The fake counterpart of the tensor at `path`. `dims` says which sizes are symbolic, or is
-    None. Symbols that stand for the sizes of another tensor are put into `equals`."""
+    None. Symbols that stand for the sizes of another tensor are put into `equals`; `alike` knows
+    the weights that were met before."""
     if tensor_parts.is_traceable_wrapper_subclass(tensor) and dims is not None:
         return mode.from_tensor(tensor, symbolic_context=dims, source=TorchName(path))
     if tensor_parts.is_traceable_wrapper_subclass(tensor) or _views_a_wrapper(tensor):
@@ -25,7 +32,13 @@ def fake_input(
     if dims is None and _stands_alone(tensor):
         # its sizes are numbers, and no other tensor's come with them: there is nothing that torch
         # might take for a symbol, and nothing of which to tell it that it is none
-        return mode.from_tensor(tensor, static_shapes=True, source=TorchName(path))
+        kind = kind_of(tensor)
+        found = None if kind is None else alike.find(mode, tensor, kind)
+        if found is None:
+            found = mode.from_tensor(tensor, static_shapes=True, source=TorchName(path))
+            if kind is not None:
+                alike.look(mode, tensor, kind, found)
+        return found
     context = dims if dims is not None else symbolic_shapes.static_context(tensor)
     # Without a name torch does not take the number in a tensor of no dimensions for an input
     # of the program: it comes from data, and nothing may be decided on it while tracing.

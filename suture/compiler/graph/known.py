@@ -18,11 +18,13 @@ from suture.compiler.graph.results import Results, Unknown, Views, only_computes
 from suture.torch_private import fake_tensors, functorch_parts, operators, tensor_parts
 
 _ITEM = operators.local_scalar
+_DEVICE = operators.device_of
 
 
 def watched_mode(**options: Any) -> Any:
     """A fake tensor mode that notes when the number in a tensor is taken out (`read`), and whether
     all operators since `only_computed` was None did no more than to compute from their arguments.
+    `make` gives a fake tensor of a new tensor without data and a device.
 
     It is of torch's own class and not of a derived one, because torch's higher-order operators
     look modes up by their class.
@@ -30,12 +32,19 @@ def watched_mode(**options: Any) -> Any:
     mode = fake_tensors.FakeTensorMode(**options)
     plain = mode.dispatch
     mode.read, mode.only_computed = False, None
+    mode.make = fake_tensors.maker(mode)
     results, views = Results(), Views()
 
     def compute(func: Any, args: Any, kwargs: Any) -> Any:
         return plain(func, (), args, kwargs)
 
     def dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is _DEVICE and type(args[0]) is fake_tensors.FakeTensor:
+            # asked of each tensor in each operation: the answer is no operator's
+            if mode.only_computed is not False:
+                mode.only_computed = True
+            if not args[0].fake_mode.in_kernel_invocation:
+                return args[0].fake_device
         if func is _ITEM and getattr(args[0], "constant", None) is not None:
             mode.read = True
         fits = results.fits(func)

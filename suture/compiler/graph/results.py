@@ -60,7 +60,7 @@ class Results:
             return None
         size, stride, dtype, device = known
         made = torch.empty_strided(size, stride, dtype=dtype, device="meta")
-        return fake_tensors.FakeTensor(mode, made, device)
+        return mode.make(made, device)
 
     def remember(self, key: Any, args: Any, value: Any) -> None:
         """Remember a result, if it is a tensor that `find` can make again: with memory of its own,
@@ -73,7 +73,7 @@ class Results:
         numbers = (*size, *stride, offset)
         if offset or any(type(n) is not int for n in numbers) or not _is_plain(value):
             return
-        if value.untyped_storage().nbytes() != _span(size, stride) * value.element_size():
+        if value.untyped_storage().nbytes() != span_of(size, stride) * value.element_size():
             return
         memory = tensor_parts.storage_key(value)
         for one in tensor_parts.pytree.tree_leaves(args):
@@ -106,7 +106,7 @@ class Views(Results):
         size, stride, offset, dtype, device = known
         made = torch.empty_strided(size, stride, dtype=dtype, device="meta")
         made.set_(of.untyped_storage(), offset, size, stride)
-        return fake_tensors.FakeTensor(mode, made, device)
+        return mode.make(made, device)
 
     def remember(self, key: Any, args: Any, value: Any) -> None:
         """Remember a view, if it is a tensor that `find_in` can make again."""
@@ -129,7 +129,7 @@ class Calls(Results):
         if not (op == "call_method" or _is_torchs(target)) or not args:
             return None
         first = args[0][0] if type(args[0]) in (list, tuple) and args[0] else args[0]
-        if type(first) is not fake_tensors.FakeTensor or target is _ATTENTION or _is_watched():
+        if type(first) is not fake_tensors.FakeTensor or target is _ATTENTION or is_watched():
             return None
         if torch.is_grad_enabled() and _requires_grad((*args, *kwargs.values())):
             return None
@@ -144,7 +144,7 @@ def _is_torchs(target: Any) -> bool:
     return type(target) is BuiltinFunctionType and target.__module__ != "builtins"
 
 
-def _is_watched() -> bool:
+def is_watched() -> bool:
     """Whether a mode may change what an operation gives, or wants to see each one."""
     return bool(
         thread_state.function_stack_length()
@@ -172,7 +172,7 @@ def only_computes(func: Any) -> bool:
     return not any(getattr(torch.Tag, name) in func.tags for name in _UNFIT)
 
 
-def _span(size: tuple[int, ...], stride: tuple[int, ...]) -> int:
+def span_of(size: tuple[int, ...], stride: tuple[int, ...]) -> int:
     """How many elements a tensor of such sizes and strides spans."""
     if 0 in size:
         return 0

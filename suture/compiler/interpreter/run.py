@@ -290,25 +290,25 @@ def _now(trace: Trace) -> Mark:
 
 @implements(abstract.loop)
 def run_frames(trace: Trace, base_depth: int) -> Any:
-    saved, trace.progress.base_depth = trace.progress.base_depth, base_depth
-    frames = trace.frames
+    progress, frames, effects = trace.progress, trace.frames, trace.effects
+    handling, finalized, graph = trace.handling, trace.finalized, trace.graph
+    saved, progress.base_depth = progress.base_depth, base_depth
     try:
         while True:
             frame = frames[-1]
             inst = frame.code.instructions[frame.ip]
             if base_depth == 0:
-                trace.progress.step += 1
-                trace.progress.mark = _now(trace)
-                trace.progress.passed = len(trace.effects.passed)
-                if (
-                    trace.progress.step == trace.progress.last_step
-                    and trace.region.plan.stop is not None
-                ):
+                progress.step += 1
+                changes, operations, depth = progress.mark
+                if changes != effects.changes or operations != graph.ops or depth != len(frames):
+                    progress.mark = _now(trace)
+                progress.passed = len(effects.passed)
+                if progress.step == progress.last_step and trace.region.plan.stop is not None:
                     raise Stopped(trace.region.plan.stop.exit)
             if trace.optional:
                 leave_bodies(trace, frame)
-            trace.progress.work += 1
-            if trace.progress.work > trace.progress.allowed:
+            progress.work += 1
+            if progress.work > progress.allowed:
                 weigh(trace)
             try:
                 execute(trace, frame, inst)
@@ -320,16 +320,17 @@ def run_frames(trace: Trace, base_depth: int) -> Any:
                 raise unbacked_decision(trace, error) from None
             if frame.ip <= inst.index:
                 turned(trace, frame)
-            result, trace.progress.result = trace.progress.result, None
-            if trace.handling.waiting:
+            result, progress.result = progress.result, None
+            if handling.waiting:
                 del frame  # it may be the last that knows of them
                 _drop(trace, inst, result)
             if result is not None:
                 return result
-            if base_depth == 0 and (trace.finalized.in_state or trace.effects.touched):
+            watched = finalized.in_state or finalized.in_lists or finalized.unread
+            if base_depth == 0 and (watched or finalized.scanned < len(effects.touched)):
                 stop_at_drop(trace)
     finally:
-        trace.progress.base_depth = saved
+        progress.base_depth = saved
 
 
 def _drop(trace: Trace, inst: Instruction, result: Any) -> None:
@@ -349,8 +350,9 @@ def _drop(trace: Trace, inst: Instruction, result: Any) -> None:
 
 
 def execute(trace: Trace, frame: Frame, inst: Instruction) -> None:
-    if trace.progress.watch is not None:
-        trace.progress.watch(trace, frame, inst)
+    progress = trace.progress
+    if progress.watch is not None:
+        progress.watch(trace, frame, inst)
     handler = HANDLERS.get(inst.op)
     if handler is None:
         from suture.breaks import python
@@ -358,8 +360,8 @@ def execute(trace: Trace, frame: Frame, inst: Instruction) -> None:
         if inst.op in ("CHECK_EG_MATCH", "PREP_RERAISE_STAR"):
             raise Break(python.STAR_EXCEPT, types=frame.stack[-1].describe())
         raise Break(python.UNKNOWN_INSTRUCTION, opcode=inst.op)
-    if trace.progress.limit_reached is not None and (handler.run or trace.progress.base_depth):
-        raise trace.progress.limit_reached
+    if progress.limit_reached is not None and (handler.run or progress.base_depth):
+        raise progress.limit_reached
     if handler.raw:
         handler.fn(trace, frame, inst)
         return
@@ -375,8 +377,8 @@ def execute(trace: Trace, frame: Frame, inst: Instruction) -> None:
         return
     kind = type(out)
     if kind is Pending:
-        if trace.progress.base_depth == 0:
-            out.frame.call = (trace.progress.step, tuple(out.frame.locals))
+        if progress.base_depth == 0:
+            out.frame.call = (progress.step, tuple(out.frame.locals))
         trace.frames.append(out.frame)
     elif kind is tuple:
         stack.extend(out)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from typing import Any
 
 from suture.compiler import abstract
@@ -108,10 +110,18 @@ def dict_is_held(trace: Trace, obj: object) -> bool:
 
 @implements(abstract.changed_owner)
 def changed_owner(trace: Trace, table: dict[str, Any]) -> Value | None:
-    for obj in trace.effects.touched.values():
-        if isinstance(obj, Object) and obj.attrs and obj.value is not None:
-            if has_dict(obj.cls) and object.__getattribute__(obj.value, "__dict__") is table:
-                return obj
+    effects = trace.effects
+    if effects.indexed < len(effects.touched):  # by their ids: who else refers to them is counted
+        for key, obj in itertools.islice(effects.touched.items(), effects.indexed, None):
+            if isinstance(obj, Object) and obj.value is not None and has_dict(obj.cls):
+                with contextlib.suppress(AttributeError):  # a dict that nobody can read
+                    own = object.__getattribute__(obj.value, "__dict__")
+                    effects.owners.setdefault(id(own), []).append(key)
+        effects.indexed = len(effects.touched)
+    for key in effects.owners.get(id(table), ()):
+        owner: Value = effects.touched[key]
+        if owner.attrs:  # type: ignore[attr-defined]
+            return owner
     return None
 
 

@@ -176,5 +176,16 @@ def _is_plain(trace: Trace, module: Object) -> bool:
     if not is_same(trace, compiled, Constant(None)):
         return False
     tables = [instance_value(trace, module, name) for name in _HOOKS]
-    tables += [load_global(trace, _NAMESPACE, name) for name in _GLOBAL_HOOKS]
+    tables += _global_tables(trace)
     return all(isinstance(t, Dict) and not t.truth(trace) for t in tables)
+
+
+def _global_tables(trace: Trace) -> list[Value]:
+    """The tables of hooks that all modules have, looked up once as long as the region sets no
+    global variable."""
+    outside = trace.outside
+    if trace.effects.globals or id(_NAMESPACE) in outside.known:
+        return [load_global(trace, _NAMESPACE, name) for name in _GLOBAL_HOOKS]
+    if outside.hook_tables is None:
+        outside.hook_tables = [load_global(trace, _NAMESPACE, name) for name in _GLOBAL_HOOKS]
+    return outside.hook_tables

@@ -1,0 +1,39 @@
+"""What a fake tensor mode remembers of the tensors that it has made fake ones of: which fake tensor
+stands for which, and which of them share memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_SEEN = "2.11-2.15"  # of FakeTensorMode.fake_tensor_converter and what is read of it here
+
+
+def is_unknown(mode: Any, tensor: Any) -> bool:
+    """Whether the mode has met neither the tensor nor another one with its memory. False where this
+    torch remembers it in another way."""
+    try:
+        describer = mode.fake_tensor_converter.meta_converter.describer
+        return not (
+            tensor in describer.lookup_tensor
+            or tensor.untyped_storage() in describer.lookup_storage
+        )
+    except AttributeError:
+        return False
+
+
+def remember(mode: Any, tensor: Any, fake: Any) -> None:
+    """Let the mode take `fake` for what it made of `tensor`. For what `is_unknown`."""
+    converter = mode.fake_tensor_converter.meta_converter
+    converter.tensor_memo[converter.describer.get_tensor_id(tensor)] = fake
+    storage = converter.describer.get_storage_id(tensor.untyped_storage())
+    converter.storage_memo[storage] = fake.untyped_storage()
+
+
+def can_remember(mode: Any) -> bool:
+    """Whether this torch has what `remember` writes to."""
+    converter = getattr(getattr(mode, "fake_tensor_converter", None), "meta_converter", None)
+    describer = getattr(converter, "describer", None)
+    names = ("get_tensor_id", "get_storage_id", "lookup_tensor", "lookup_storage")
+    return all(hasattr(describer, name) for name in names) and all(
+        hasattr(converter, name) for name in ("tensor_memo", "storage_memo")
+    )
