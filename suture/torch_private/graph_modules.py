@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+from types import BuiltinFunctionType, ModuleType, NoneType
 from typing import Any
 
 from suture.torch_private.table import Topic, is_missing
@@ -20,9 +21,15 @@ def __getattr__(name: str) -> Any:
 
 
 def name_for(graph: Any, target: Any) -> str | None:
-    """How torch.fx begins the name of a node with this target; None: it finds that out itself."""
+    """How torch.fx begins the name of a node with this target; None: it finds that out itself. Of
+    methods by name and of functions in C, which stay: nothing of the program is kept."""
+    kind = type(target)
+    if kind is not str and kind is not BuiltinFunctionType:
+        return None
     known = _names.get(target)
-    if known is None and hasattr(graph, "_target_to_str"):  # seen in 2.11-2.15
+    if known is None and hasattr(graph, "_target_to_str"):  # seen in 2.13
+        if kind is not str and not isinstance(target.__self__, (ModuleType, type, NoneType)):
+            return None  # of an object
         if len(_names) > _MOST_NAMES:
             _names.clear()
         known = _names[target] = str(graph._target_to_str(target))
