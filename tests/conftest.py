@@ -7,6 +7,7 @@ their order: a test that fails because of one before it fails in every run of th
 from __future__ import annotations
 
 import functools
+import logging
 import signal
 import sys
 
@@ -18,6 +19,15 @@ def pytest_configure(config):
     so would every process that a test starts."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_call():
+    """torch writes its structured trace where a handler waits for it, and pytest puts one at every
+    logger. Without those, tracing goes the way that it goes in a program."""
+    log = logging.getLogger("torch.__trace")
+    log.handlers = [h for h in log.handlers if type(h).__module__ != "_pytest.logging"]
+    return (yield)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -11,6 +11,7 @@ trace holds frames, and a value's slots are given the trace.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Hashable
 from types import CodeType
@@ -268,8 +269,9 @@ class Progress:
     """How far the interpreter is, and how much it may still do."""
 
     __slots__ = (
-        "allowance", "allowed", "base_depth", "decided", "jumps_back", "last_step", "limit_reached",
-        "loop_turns", "mark", "passed", "result", "step", "watch", "work",
+        "allowance", "allowed", "base_depth", "bodies", "decided", "jumps_back", "last_step",
+        "limit_reached", "loop_turns", "mark", "most_bodies", "passed", "result", "step", "watch",
+        "work",
     )  # fmt: skip
 
     def __init__(self, last_step: int, allowance: float) -> None:
@@ -286,6 +288,8 @@ class Progress:
         self.jumps_back: dict[tuple[int, int], int] = {}
         self.loop_turns: dict[tuple[int, int], int] = {}
         self.decided: dict[Any, int] = {}  # branches on data expected so far, by position
+        self.bodies = 0  # begun so far, of those that the program may skip
+        self.most_bodies = math.inf  # how many there may be
         self.watch: Callable[[Trace, Frame, Any], None] | None = None
 
 

@@ -47,6 +47,7 @@ class Unit:
         self.overworked = 0  # regions that ended because tracing them took too much
         self.empty_regions = 0  # regions without an operation; -1 once there was one with some
         self.small_graph_time = 0.0  # seconds, by the backend, for graphs after breaks
+        self.optional_bodies = 0  # in its graphs: the program may skip them
         self.called = False  # under a stance that does not compile the first call
         self.twins: dict[Any, Unit] = {}  # the same with other backends
         self.own: Unit | None = None  # whose twin this is
@@ -195,6 +196,7 @@ class Unit:
         self.empty_regions = 0
         self.branches = Branches()
         self.small_graph_time = 0.0
+        self.optional_bodies = 0
         self.called = self.own is not None
         for point in list(self.points.values()):
             for variant in list(point.data.variants):

@@ -17,6 +17,7 @@ from suture.runtime import torch_state
 from suture.runtime.points import PointData
 from suture.runtime.unit import Unit
 
+_MOST_BODIES = 48
 _LEAST_TRACED = 2_000
 
 
@@ -51,6 +52,14 @@ def trace_allowance(unit: Unit, plain: bool) -> float:
         return math.inf
     left = max(config.trace_limit >> 2 * min(unit.overworked, 10), _LEAST_TRACED)
     return min(left, config.tensor_free_limit) if plain else left
+
+
+def body_allowance(unit: Unit) -> float:
+    """How many more bodies that the program may skip can go into the graphs of a function: each
+    takes a backend as long as if it were not skipped, and a model may have hundreds of experts."""
+    if unit.options.fullgraph or not unit.options.backend.takes_long():
+        return math.inf
+    return _MOST_BODIES - unit.optional_bodies
 
 
 def over_limit(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) -> bool:

@@ -133,7 +133,11 @@ def finish_capture(miss: Miss, plan: Plan, capture: Capture) -> Variant | Uncomp
     torch_state.guard(capture.guards, miss.modes)
     with events.phase("backend", name):
         refused = install_graph(miss, plan, capture, emitted)
-    return refused or install(miss, capture, emitted)
+    if refused is not None:
+        return refused
+    assert miss.trace is not None
+    unit.optional_bodies += miss.trace.progress.bodies
+    return install(miss, capture, emitted)
 
 
 def trace(miss: Miss, plan: Plan) -> Capture | Retry:
@@ -154,6 +158,7 @@ def trace(miss: Miss, plan: Plan) -> Capture | Retry:
     )
     miss.trace, miss.watch = traced, messages.watcher()
     traced.progress.watch = miss.watch
+    traced.progress.most_bodies = limits.body_allowance(unit)
     events.now.detail = functools.partial(_operations, traced.graph)
     with unlogged_failures():
         result = run_around_faults(traced, functools.partial(handler_fault, miss))

@@ -24,7 +24,12 @@ from suture.compiler.graph.known import make_known
 from suture.compiler.graph.repeats import writes_after
 from suture.compiler.objects import END, Constant, List, ListIterator, Tensor
 from suture.compiler.torch.checks import expect_learned
-from suture.compiler.torch.optional_bodies import OptionalBody, exit_for, may_run_on_nothing
+from suture.compiler.torch.optional_bodies import (
+    OptionalBody,
+    begin_body,
+    exit_for,
+    may_run_on_nothing,
+)
 from suture.op_effects import operation_name
 
 _MOST = 64  # numbers of a mask
@@ -139,7 +144,7 @@ class OptionalRows(ListIterator):
             condition = self.found[self.at - 1]
             body = OptionalBody(trace, frame.ip, list(frame.stack), condition, True, self.exit)
             body.position, body.step = self.position, self.step
-            trace.optional.append(body)
+            begin_body(trace, body)
         return row
 
     def rebuild(self, emit: Emitter) -> str:
@@ -172,7 +177,8 @@ def optional_rows(trace: Trace, tensor: Tensor) -> OptionalRows | None:
     mask = mask_of(tensor)
     if mask is None or frame.code.instructions[frame.ip].op != "GET_ITER":
         return None
-    if trace.region.whole or not may_run_on_nothing(trace) or writes_after(tensor.node):
+    count = mask.meta["example_value"].shape[0]
+    if trace.region.whole or not may_run_on_nothing(trace, count) or writes_after(tensor.node):
         return None
     if (frame.code.code, frame.ip) in trace.region.plan.unexpected or not _fills(mask):
         return None
@@ -182,7 +188,6 @@ def optional_rows(trace: Trace, tensor: Tensor) -> OptionalRows | None:
         exit = exit_for(trace, reason)
     else:
         return None
-    count = mask.meta["example_value"].shape[0]
     given = abstract.from_value(trace, mask, mask.meta["example_value"])
     found = abstract.call_torch(trace, torch.ne, [given, Constant(0)], {})
     _, rows = _known_rows(trace, tensor.value.device, list(range(count)))

@@ -107,7 +107,7 @@ def truth_of_optional(trace: Trace, frame: Frame, inst: Instruction, condition: 
         exit = exit_for(trace, reason)
         body = OptionalBody(trace, join, frame.stack[:-1], condition, not empty, exit)
         body.size = sizes[0]
-        trace.optional.append(body)
+        begin_body(trace, body)
         return not empty
     return None
 
@@ -130,15 +130,23 @@ def _truth_of_tensor(trace: Trace, frame: Frame, inst: Instruction, condition: T
         exit = exit_for(trace, reason)
         join, stack = joins[leading[0]], frame.stack[:-1]
         assert join is not None
-        trace.optional.append(OptionalBody(trace, join, stack, condition, leading[0], exit))
+        begin_body(trace, OptionalBody(trace, join, stack, condition, leading[0], exit))
         return leading[0]
     return None
 
 
-def may_run_on_nothing(trace: Trace) -> bool:
-    """Whether running operations on no rows could go unseen at all. Autograd's histories show what
-    ran, and so do operations that torch refuses to run, and objects that a body may let go of at
-    whose end something happens."""
+def begin_body(trace: Trace, body: OptionalBody) -> None:
+    """The body is under way from here on."""
+    trace.optional.append(body)
+    trace.progress.bodies += 1
+
+
+def may_run_on_nothing(trace: Trace, count: int = 1) -> bool:
+    """Whether running operations on no rows could go unseen at all, and `count` more bodies may be
+    taken in. Autograd's histories show what ran, and so do operations that torch refuses to run,
+    and objects that a body may let go of at whose end something happens."""
+    if trace.progress.bodies + count > trace.progress.most_bodies:
+        return False
     if len(trace.graph.levels.stack) > 1 or torch.are_deterministic_algorithms_enabled():
         return False
     if trace.finalized.in_state or trace.finalized.in_lists or trace.handling.waiting:

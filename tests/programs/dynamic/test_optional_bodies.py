@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import suture
+from suture.compiler.misses import limits
 from tests.harness import Graphs, check
 
 WEIGHTS = torch.randn(4, 3, 3, generator=torch.Generator().manual_seed(1))
@@ -47,6 +48,16 @@ def routed(x, chosen):
             continue
         out.index_add_(0, idx, torch.relu(x[idx] @ WEIGHTS[e]))
     return out
+
+
+def test_a_function_has_a_limit_of_such_bodies(monkeypatch):
+    """Where a backend takes long for each of them, the rest breaks."""
+    monkeypatch.setattr(limits, "body_allowance", lambda unit: 2 - unit.optional_bodies)
+    calls_like_eager(routed, (rows(), ALL), (rows(1), SOME), (rows(2), ALL), graphs=None)
+    broken = [record.number for record in suture.stats().breaks]
+    assert broken
+    monkeypatch.undo()
+    calls_like_eager(routed, (rows(), ALL), (rows(1), SOME), graphs=1)
 
 
 def routed_by_shape(x, chosen):
