@@ -109,10 +109,8 @@ def _load_frame(trace: Trace, spec: Any, part: list[Any], depth: int) -> Frame:
     code = decode(spec.code)
     fn = wrap_frame_function(trace, part[0], spec.code)
     locals_: list[Any] = [None] * len(code.localsplus)
-    needed = set(code.live(spec.index)) if spec.resumed else spec.live
     for slot_, value in zip(spec.live, part[1:]):
-        if slot_ in needed:
-            locals_[slot_] = value
+        locals_[slot_] = value
     live = len(spec.live)
     if spec.index and code.in_loop(spec.index):
         stored = loop_slots(code)
@@ -448,7 +446,7 @@ def unwind(trace: Trace, exc: Value, base_depth: int) -> bool:
     if base_depth == 0:
         raise Uncaught from None
     _note_passed(trace, exc, passed)
-    leave_frames(trace, base_depth)
+    leave_frames(trace, exc, base_depth)
     return False
 
 
@@ -463,7 +461,7 @@ def _note_passed(trace: Trace, exc: Value, passed: list[Any]) -> None:
 def _handle(trace: Trace, frame: Frame, inst: Any, exc: Any, depth: int) -> None:
     from suture.compiler.objects import Constant
 
-    leave_frames(trace, depth)
+    leave_frames(trace, exc, depth)
     handler = inst.handler
     del frame.stack[handler.depth :]
     if handler.lasti:
