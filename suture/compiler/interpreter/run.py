@@ -16,6 +16,7 @@ from suture.compiler.abstract import implements
 from suture.compiler.capture import Again, Capture, Exit, Interpret, Return, Run, Yield
 from suture.compiler.core import Frame, Handling, Mark, Modes, Pending, Region, Trace, Value
 from suture.compiler.graph import Span, sizes_from_zero
+from suture.compiler.interpreter.caught import is_caught
 from suture.compiler.interpreter.ending import (
     Restart,
     Stopped,
@@ -308,8 +309,11 @@ def run_frames(trace: Trace, base_depth: int) -> Any:
             progress.work += 1
             if progress.work > progress.allowed:
                 weigh(trace)
+            ops = trace.graph.ops
             try:
                 execute(trace, frame, inst)
+                if ops != trace.graph.ops and not trace.graph.caught:
+                    trace.graph.caught = is_caught(trace, frame, inst)
             except Raised as raised:
                 if not unwind(trace, raised.exception, base_depth):
                     raise
