@@ -379,7 +379,7 @@ def _format_text(trace: Trace, value: Text, spec: Value | None) -> Any:
         format("", how)
     except ValueError as error:
         abstract.raise_(trace, ValueError, str(error))
-    return Text([field(value, "format", how)])
+    return Text([field(trace, value, "format", how)])
 
 
 @implements(abstract.format_value, Object)
