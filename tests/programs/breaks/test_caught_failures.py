@@ -75,6 +75,16 @@ def over_one_memory(x, table, truths):
     return table + 1
 
 
+def written_through_data(x, table, truths):
+    table.data[0] = 3
+    total = table.sum()
+    try:
+        total = total + abs(truths).sum()
+    except RuntimeError:
+        total = total + 1
+    return total
+
+
 def with_random_numbers(x, table, truths):
     try:
         table.add_(torch.rand(3))
@@ -92,6 +102,7 @@ def with_random_numbers(x, table, truths):
         swallowed,
         with_a_finally,
         over_one_memory,
+        written_through_data,
         with_random_numbers,
     ],
     ids=lambda fn: fn.__name__,
