@@ -315,3 +315,19 @@ def test_the_text_of_a_tensor_is_from_before_it_was_written():
         return texts, x + 1
 
     check(fn, torch.ones(2), graphs=None, breaks=None)
+
+
+@pytest.mark.parametrize("sign", ["+", "-", "*", "/", "//", "%", "**", "@", "&", "^", "<<", ">>"])
+@pytest.mark.parametrize("left", ["(1, 2)", "[1]", "{1: 2}", "{1}", "len", "x.view(1, 2).max(0)"])
+def test_operators_in_place_say_so_when_they_are_refused(sign, left):
+    lines = [
+        "def fn(x):",
+        f"    value = {left}",
+        "    try:",
+        f"        value {sign}= None",
+        "    except TypeError as error:",
+        "        return x + 1, str(error)",
+    ]
+    made: dict[str, object] = {}
+    exec("\n".join(lines), made)
+    check(made["fn"], torch.ones(2), graphs=None, breaks=None)
