@@ -25,6 +25,8 @@ _COLLECTIONS = (
     "newinstance", "resurrection_does_not_block_cleanup_of_other_objects",
     "resurrection_is_transitive", "resurrection_only_happens_once_per_object", "saveall", "tuple",
 )  # fmt: skip
+_UNCOLLECTED = "needs that no garbage is collected between the evaluation of two arguments"
+_SAME_TUPLE = "asks whether a callable in C is handed the very tuple that the call unpacks"
 _SPECIALISED = "looks at how CPython has specialised the bytecode of a function that ran"
 _STREAMS = (
     "CBufferedReader",
@@ -48,6 +50,8 @@ _VIEWED = ("getbuffer", "getitem", "setitem_readonly", "setitem_writable")
 
 # test id (or a prefix that ends in ".") -> why the test itself cannot pass when compiled
 EXPECTED: dict[str, str] = {
+    "test.test_call.TestPEP590.test_vectorcall_override": _SAME_TUPLE,
+    "test.test_queue.CSimpleQueueTest.test_reentrancy": _UNCOLLECTED,
     "test.test_patma.TestTracing.": "follows the lines of a frame with sys.settrace",
     "test.test_functools.TestLRUC.test_lru_reentrancy_with_len": _LEN,
     "test.test_functools.TestLRUPy.test_lru_reentrancy_with_len": _LEN,

@@ -53,7 +53,7 @@ class Outcome:
     """What one call did: result or exception, stdout, RNG state, inputs afterwards."""
 
     def __init__(self, fn: Any, args: Any, kwargs: Any, seed: int = 0) -> None:
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)  # torch.manual_seed notes a stack per device
         random.seed(seed)
         self.error: BaseException | None = None
         self.result: Any = None

@@ -327,7 +327,7 @@ class Handling:
         self.ambient = sys.exception()  # what the caller of the region handles
         self.began_handling = began_handling  # the region resumes a generator inside an `except`
         self.last_traceback: Any = None
-        self.unwound: list[Frame] = []  # frames that exceptions have left
+        self.unwound: list[Frame] = []  # frames that exceptions from outside have left
         self.waiting: dict[int, Any] = {}  # generators that have begun and not ended, by id
         self.making: Any = None  # where the library's iterator was made that runs now
         self.writing: list[Any] = []  # containers whose text is being written, against cycles

@@ -32,6 +32,7 @@ from suture.compiler.objects import (
     Class,
     Constant,
     Dict,
+    Function,
     Generator,
     MadeFunction,
     Raised,
@@ -162,6 +163,9 @@ def by_verdict(
     if kind is rules.INLINE:
         if target is not None and target is not real:
             substitute = abstract.wrap(trace, target, None)
+            python = isinstance(real, types.FunctionType) or not isinstance(substitute, Function)
+            if not python and _bound(trace, substitute, args, kwargs) is None:
+                return abstract.refused(trace, real, args, kwargs)  # in its own words
             if is_of_itertools(real):
                 return call_itertools(trace, real, substitute, args, kwargs)
             return tail_call(trace, substitute, args, kwargs)

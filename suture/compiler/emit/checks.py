@@ -33,15 +33,19 @@ class CheckLines:
         self.failed: list[str] = []
         self.after: list[str] = []
         self.handler: AfterCheck | None = None
-        if not capture.checks:
+        self.puts_back = False  # what the graph has written, should it raise
+        if not capture.checks and not capture.graph.caught:
             return
-        self.handler = AfterCheck(chain)
         name = "None"
         if any(effects_of(node).draws for node in capture.graph.graph.nodes):
             name = writer.fresh("before")
             call = f"{writer.constant(drawn, 'drawn')}({_uses_cuda(capture)})"
             self.before = [f"    {name} = {call}"]
             self.failed = [f"        {writer.constant(set_drawn, 'set_drawn')}({name})"]
+        if not capture.checks:
+            self._keep_written(writer, capture, read)
+            return
+        self.handler = AfterCheck(chain)
         truths = [writer.graph_output(check.tensor) for check in capture.checks]
         inner = "".join(text + ", " for text in truths)
         state = "".join(", " + param for param in writer.params)
@@ -69,9 +73,11 @@ class CheckLines:
 
     def _keep_written(self, writer: Writer, capture: Capture, read: Callable[[Any], str]) -> None:
         """What the graph writes to is kept before, and put back if the region is run again."""
+        written = undoable(capture.graph)
+        self.puts_back = written is not None
         texts = [
             writer.constant(e.example, "written") if e.static else read(e.source)
-            for e in undoable(capture.graph) or ()
+            for e in written or ()
         ]
         if not texts:
             return
@@ -79,7 +85,7 @@ class CheckLines:
         self.before.append(f"    {kept} = {writer.constant(keep, 'keep')}(({inner}))")
         restore = f"        {writer.constant(put_back, 'put_back')}({kept})"
         self.failed.append(restore)
-        self.after.insert(1, restore)
+        self.after[1:1] = [restore] if self.after else []
 
 
 def _uses_cuda(capture: Capture) -> bool:

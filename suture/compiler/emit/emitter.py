@@ -197,7 +197,7 @@ def _graph(
     held = sum(entry.static for entry in inputs)
     comment = f"  # {builder.ops} operation{'s' if builder.ops != 1 else ''}"
     comment += f" on these and {held} tensors of modules" if held else ""
-    again = not builder.writes() or bool(capture.checks)  # what is written is put back before
+    again = not builder.writes() or checks.puts_back
     writes = not again or talks(builder.graph, builder.attributes)
     call = f"{left} = {call}{comment}" if names else f"{call}{comment}"
     body = ["        " + line for line in (*reads.lines, call, *reads.release())]

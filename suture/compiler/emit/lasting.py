@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 
-from suture.compiler.core import Frame
+from suture.compiler.core import Frame, Lazy
 from suture.compiler.language.dropped import waits
 from suture.compiler.outside.namespaces import looks_at_locals
 from suture.runtime.reads import is_empty_cell
@@ -15,7 +15,10 @@ def needed(frame: Frame, index: int) -> set[int]:
     if _is_watched(frame):
         return {i for i, value in enumerate(frame.locals) if value is not None}
     waiting = (i for i, value in enumerate(frame.locals) if waits(value))
-    return {*frame.code.live(index), *waiting}
+    kept = {*frame.code.live(index), *waiting}
+    if frame.resumed:  # a generator is handed all that its frame holds, whatever that is
+        kept.update(i for i, value in enumerate(frame.locals) if type(value) is Lazy)
+    return kept
 
 
 def _is_watched(frame: Frame) -> bool:

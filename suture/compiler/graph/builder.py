@@ -129,6 +129,7 @@ class GraphBuilder:
         self.resets: dict[Any, tuple[Any, ...]] = {}  # (setter, which) -> state of a mode before
         self.inference = torch.is_inference_mode_enabled()
         self.ops = 0
+        self.caught = False  # whether the program handles what one of them raises
         # whether nodes run with a `__torch_function__` that was not traced
         self.calls_torch_function = False
         self.torch_function_off = False  # whether the graph runs without `__torch_function__`

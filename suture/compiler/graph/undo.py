@@ -9,6 +9,7 @@ import torch.fx
 
 from suture.compiler.graph.builder import GraphBuilder, GraphInput, was_written
 from suture.op_effects import written_by
+from suture.torch_private.tensor_parts import storage_key
 
 _MOST = 1 << 20  # bytes that are worth a copy in every call
 
@@ -21,7 +22,9 @@ def undoable(builder: GraphBuilder) -> list[GraphInput] | None:
     if direct or builder.writes_inputs():
         tensors = [(e, e.node.meta["val"]) for e in builder.inputs if not e.made]
         tensors = [(e, fake) for e, fake in tensors if isinstance(fake, torch.Tensor)]
-        written = [e for e, fake in tensors if e.node in direct or was_written(fake)]
+        memory = {_memory(node.meta.get("example_value")) for node in direct} - {None}
+        memory |= {_memory(fake) for e, fake in tensors if e.node in direct or was_written(fake)}
+        written = [e for e, fake in tensors if _memory(fake) in memory]
     if not all(_is_plain(entry) for entry in written):
         return None
     size = sum(entry.example.numel() * entry.example.element_size() for entry in written)
@@ -53,12 +56,13 @@ def _is_dense(tensor: torch.Tensor) -> bool:
     return True
 
 
+def _memory(fake: Any) -> int | None:
+    """Which memory a fake tensor is in; None if it has none of its own."""
+    plain = isinstance(fake, torch.Tensor) and fake.layout is torch.strided
+    return storage_key(fake) if plain else None
+
+
 def _written_directly(graph: Any) -> set[Any]:
-    """The inputs that operations write themselves; running statistics of a normalisation are among
-    them, of which torch keeps no version."""
-    return {
-        written
-        for node in graph.nodes
-        for written in written_by(node)
-        if written.op == "placeholder"
-    }
+    """What operations write themselves. Torch keeps no version of some of it: of the running
+    statistics of a normalisation, of inputs that are written through `.data`."""
+    return {written for node in graph.nodes for written in written_by(node)}

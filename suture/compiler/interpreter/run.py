@@ -16,6 +16,7 @@ from suture.compiler.abstract import implements
 from suture.compiler.capture import Again, Capture, Exit, Interpret, Return, Run, Yield
 from suture.compiler.core import Frame, Handling, Mark, Modes, Pending, Region, Trace, Value
 from suture.compiler.graph import Span, sizes_from_zero
+from suture.compiler.interpreter.caught import is_caught
 from suture.compiler.interpreter.ending import (
     Restart,
     Stopped,
@@ -109,10 +110,8 @@ def _load_frame(trace: Trace, spec: Any, part: list[Any], depth: int) -> Frame:
     code = decode(spec.code)
     fn = wrap_frame_function(trace, part[0], spec.code)
     locals_: list[Any] = [None] * len(code.localsplus)
-    needed = set(code.live(spec.index)) if spec.resumed else spec.live
     for slot_, value in zip(spec.live, part[1:]):
-        if slot_ in needed:
-            locals_[slot_] = value
+        locals_[slot_] = value
     live = len(spec.live)
     if spec.index and code.in_loop(spec.index):
         stored = loop_slots(code)
@@ -310,8 +309,11 @@ def run_frames(trace: Trace, base_depth: int) -> Any:
             progress.work += 1
             if progress.work > progress.allowed:
                 weigh(trace)
+            ops = trace.graph.ops
             try:
                 execute(trace, frame, inst)
+                if ops != trace.graph.ops and not trace.graph.caught:
+                    trace.graph.caught = is_caught(trace, frame, inst)
             except Raised as raised:
                 if not unwind(trace, raised.exception, base_depth):
                     raise
@@ -448,7 +450,7 @@ def unwind(trace: Trace, exc: Value, base_depth: int) -> bool:
     if base_depth == 0:
         raise Uncaught from None
     _note_passed(trace, exc, passed)
-    leave_frames(trace, base_depth)
+    leave_frames(trace, exc, base_depth)
     return False
 
 
@@ -463,7 +465,7 @@ def _note_passed(trace: Trace, exc: Value, passed: list[Any]) -> None:
 def _handle(trace: Trace, frame: Frame, inst: Any, exc: Any, depth: int) -> None:
     from suture.compiler.objects import Constant
 
-    leave_frames(trace, depth)
+    leave_frames(trace, exc, depth)
     handler = inst.handler
     del frame.stack[handler.depth :]
     if handler.lasti:

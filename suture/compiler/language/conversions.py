@@ -201,7 +201,7 @@ def _frozenset(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Val
 
 
 def _make_set(trace: Trace, kind: type, args: list[Value]) -> Value:
-    if kind is frozenset and args and isinstance(args[0], Set) and args[0].kind is frozenset:
+    if kind is frozenset and args and args[0].python_type() is frozenset:
         return args[0]
     return run_method(trace, Set(None, None, kind), "union", *args)
 
@@ -379,7 +379,7 @@ def _format_text(trace: Trace, value: Text, spec: Value | None) -> Any:
         format("", how)
     except ValueError as error:
         abstract.raise_(trace, ValueError, str(error))
-    return Text([field(value, "format", how)])
+    return Text([field(trace, value, "format", how)])
 
 
 @implements(abstract.format_value, Object)

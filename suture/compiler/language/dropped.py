@@ -25,7 +25,7 @@ from suture.compiler.core import (
     Trace,
     Value,
 )
-from suture.compiler.objects import Generator, Raised, generator, made_weakref
+from suture.compiler.objects import Generator, Raise, Raised, generator, made_weakref
 from suture.compiler.objects.made_weakref import MadeReference
 from suture.runtime.reads import is_empty_cell
 
@@ -37,8 +37,9 @@ _OF_TRACE = (Trace, Handling, Finalized, Outside, Progress, Region, Modes, Numbe
 _LOOKED_AT = 100_000  # objects, at most, to find out what can be reached
 
 
-def leave_frames(trace: Trace, depth: int) -> None:
-    """An exception leaves the frames above `depth`."""
+def leave_frames(trace: Trace, exc: Value, depth: int) -> None:
+    """An exception leaves the frames above `depth`. What they hold ends when it does: its traceback
+    holds them."""
     gone = trace.frames[depth:]
     for frame in gone:
         if frame.generator is not None:
@@ -48,11 +49,23 @@ def leave_frames(trace: Trace, depth: int) -> None:
     if trace.handling.waiting:
         for frame in gone:
             frame.stack.clear()
-        trace.handling.unwound += gone
+            frame.locals = [value if _holds_one(trace, value) else None for value in frame.locals]
+        held = [frame for frame in reversed(gone) if any(v is not None for v in frame.locals)]
+        (exc.left if isinstance(exc, Raise) else trace.handling.unwound).extend(held)
+
+
+def _holds_one(trace: Trace, value: Any) -> bool:
+    """Whether somebody waits for the end of a local variable, or of a generator that it holds."""
+    if value is None or waits(value):
+        return value is not None
+    found = reached([value])
+    return any(key in found for key in trace.handling.waiting)
 
 
 def close_dropped(trace: Trace) -> None:
     """Close the generators that the instruction has dropped."""
+    if sys.getrefcount(trace.handling.last_traceback) <= _OF_GETREFCOUNT + 1:
+        trace.handling.last_traceback = None  # it holds its exception, which nobody asks for it
     while (gen := _dropped(trace)) is not None:
         _close(trace, gen)
 
@@ -104,8 +117,6 @@ def _close(trace: Trace, gen: Generator) -> None:
         generator.close_generator(trace, gen)
     except Raised:  # which Python only prints
         raise Break(control_flow.UNKNOWN_ITERATOR, iterator=gen.describe()) from None
-    if frame in trace.handling.unwound:  # nobody has the traceback of what closed it
-        trace.handling.unwound.remove(frame)
 
 
 def _kept(trace: Trace) -> list[Any]:

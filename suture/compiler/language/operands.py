@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import deque
 from collections.abc import Iterable
 from typing import Any
@@ -44,25 +45,38 @@ def spreads_over(number: Any, items: Iterable[Value]) -> bool:
     return type(number) is Constant and type(number.value).__module__ == "numpy"
 
 
-def unsupported(trace: Trace, name: str, kinds: tuple[type, type]) -> Value:
+def unsupported(trace: Trace, name: str, kinds: tuple[type, type], in_place: bool) -> Value:
     """The TypeError of operands that know nothing of each other."""
     symbol = SYMBOLS.get(name, name)
+    if in_place:
+        symbol = symbol.split()[0] + "="
     left, right = map(type_name, kinds)
-    if name in ("add", "mul") and not _SEQUENCES.isdisjoint(kinds):
-        return abstract.raise_(trace, TypeError, _words_of_sequences(name, kinds))
+    if name in ("add", "mul") and any(issubclass(kind, _SEQUENCES) for kind in kinds):
+        return abstract.raise_(trace, TypeError, _words_of_sequences(name, kinds, in_place))
     return abstract.raise_(
         trace, TypeError, f"unsupported operand type(s) for {symbol}: '{left}' and '{right}'"
     )
 
 
-_SEQUENCES = frozenset({str, bytes, bytearray, list, tuple})
+_SEQUENCES = (str, bytes, bytearray, list, tuple)
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 
-def _words_of_sequences(name: str, kinds: tuple[type, type]) -> str:
+def _words_of_sequences(name: str, kinds: tuple[type, type], in_place: bool) -> str:
     """What a sequence says to another operand than it takes: CPython asks it last."""
-    one, other = (k() if k in _SEQUENCES else type(type_name(k), (), {})() for k in kinds)
+    one, other = map(_stand_in, kinds)
+    if name == "mul" and not (kinds[0].__flags__ & _HEAP_TYPE or hasattr(kinds[0], "__contains__")):
+        in_place = False  # without slots of sequences the left one is not asked
     try:
-        one + other if name == "add" else one * other
+        getattr(operator, "i" + name if in_place else name)(one, other)
     except TypeError as error:
         return str(error)
     raise AssertionError(f"{kinds} can be put together")
+
+
+def _stand_in(kind: type) -> Any:
+    """An empty object of a name, and a sequence if objects of this class are one."""
+    if kind in _SEQUENCES:
+        return kind()
+    base = next((base for base in _SEQUENCES if issubclass(kind, base)), object)
+    return type(type_name(kind), (base,), {})()

@@ -217,7 +217,7 @@ def binary_operator(trace: Trace, name: str, left: Any, right: Any) -> Value:
             done = special_method(trace, left, "__" + name.rstrip("_") + "__", right)
         if done is not None:
             return done
-    return _binary_methods(trace, plain, left, right)
+    return _binary_methods(trace, plain, left, right, in_place=plain != name)
 
 
 def as_operand(trace: Trace, operand: Value, other: Value) -> Any:
@@ -227,7 +227,9 @@ def as_operand(trace: Trace, operand: Value, other: Value) -> Any:
     return operand
 
 
-def _binary_methods(trace: Trace, name: str, left: Value, right: Value) -> Any:
+def _binary_methods(
+    trace: Trace, name: str, left: Value, right: Value, in_place: bool = False
+) -> Any:
     forward, backward = BINARY[name]
     kinds = left.python_type(), right.python_type()
     swapped = kinds[0] is not kinds[1] and kinds[0] in kinds[1].__mro__
@@ -240,7 +242,7 @@ def _binary_methods(trace: Trace, name: str, left: Value, right: Value) -> Any:
             return done
     if name == "mod" and issubclass(kinds[0], (str, bytes)):
         return format_percent(trace, left, right)
-    return unsupported(trace, name, kinds)
+    return unsupported(trace, name, kinds, in_place)
 
 
 def overrides_method(trace: Trace, kinds: tuple[type, type], method: str) -> bool:

@@ -88,7 +88,7 @@ def _filled(trace: Trace, directive: re.Match[str], value: Any) -> Value:
         spec = directive.group()
     if isinstance(value, Constant):
         return Constant(written(value.constant(), "percent", (spec,)))
-    return Text([field(value, "percent", spec)])
+    return Text([field(trace, value, "percent", spec)])
 
 
 def formatted(trace: Trace, template: str, args: list[Any], kwargs: dict[str, Any]) -> Any:

@@ -61,7 +61,7 @@ def _items_text(trace: Trace, value: Any) -> list[Any]:
 def text_in_c(trace: Trace, value: Object, raw: object, how: str) -> Value:
     """The text of an object whose class leaves that to a builtin type."""
     if raw is object.__repr__:  # the names of its class and its address, which both stay
-        return Text([field(value, how)])
+        return Text([field(trace, value, how)])
     storage = value.storage
     if raw in _PLAIN_REPR and storage is not None:
         text = container_text(trace, storage)

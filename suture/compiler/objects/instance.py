@@ -13,7 +13,7 @@ from suture import _core
 from suture.breaks import Break, calls, objects
 from suture.compiler import abstract
 from suture.compiler.abstract import declared
-from suture.compiler.core import Mutable, Trace, Value
+from suture.compiler.core import Frame, Mutable, Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.methods import method
@@ -227,7 +227,7 @@ class Raise(Mutable):
     """An exception object made while tracing. `args` are its arguments."""
 
     __slots__ = (
-        "args", "attrs", "bare", "cause", "cls", "context", "suppress", "traceback",
+        "args", "attrs", "bare", "cause", "cls", "context", "left", "suppress", "traceback",
     )  # fmt: skip
 
     def __init__(self, cls: type[BaseException], args: list[Value]) -> None:
@@ -239,6 +239,7 @@ class Raise(Mutable):
         self.suppress = False
         self.attrs: dict[str, Any] = {}
         self.traceback: list[tuple[Any, Any, int]] = []  # frames it has passed, innermost first
+        self.left: list[Frame] = []  # those of them that hold what somebody waits for
         self.bare = False  # made by __new__ alone, no __init__ has run
 
     def python_type(self) -> type:
@@ -287,7 +288,12 @@ class Raise(Mutable):
         elif name == "args":
             self.args = list(abstract.unpack(trace, value))
         else:
-            self.traceback = traceback_before(trace, self, value)
+            self._replace_traceback(traceback_before(trace, self, value))
+
+    def _replace_traceback(self, entries: list[tuple[Any, Any, int]]) -> None:
+        self.traceback = entries
+        if not entries:
+            self.left = []
 
     def rebuild(self, emit: Emitter) -> str:
         cls = emit.constant(self.cls, self.cls.__name__)
@@ -306,9 +312,14 @@ class Raise(Mutable):
             emit.line(f"{name}.__suppress_context__ = True")
         for attr, value in self.attrs.items():
             emit.line(f"{name}.{attr} = {emit.value(value)}")
+        left = list(self.left)
         for code, namespace, at in self.traceback:
             add = emit.constant(_core.add_traceback, "add_traceback")
             position = f"{emit.constant(code, 'code')}, {emit.constant(namespace, 'globals')}, {at}"
+            frame = next((frame for frame in left if frame.code.code is code), None)
+            if frame is not None:
+                left.remove(frame)
+                position += f", ({''.join(f'{emit.value(v)}, ' for v in frame.locals)})"
             emit.line(f"{add}({name}, {position})")
         return name
 
@@ -317,7 +328,7 @@ class Raise(Mutable):
 def raise_with_traceback(self: Raise, trace: Trace, traceback: Value) -> Value:
     entries = traceback_before(trace, self, traceback)
     self.touch(trace)
-    self.traceback = entries
+    self._replace_traceback(entries)
     return self
 
 

@@ -13,6 +13,7 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.bound_method import BoundMethod
 from suture.compiler.objects.constant import Constant
+from suture.compiler.objects.made_by_python import MadeByPython
 from suture.compiler.objects.methods import method
 from suture.compiler.objects.tensor import Symbol, Tensor
 from suture.torch_private.tensor_parts import version_of
@@ -22,16 +23,18 @@ from suture.torch_private.tensor_parts import version_of
 class Field:
     """One value in a text, and `how` it gets there: by a builtin ("format", "str", "repr" or
     "ascii"), by "percent", or by a method of str. `given` are the other arguments: a format, a
-    directive such as "%5d", what the method takes."""
+    directive such as "%5d", what the method takes. `position` is where the text was made, by code
+    that may be asked to let Python do so."""
 
     value: Any
     how: str
     given: tuple[Any, ...]
     version: int
+    position: Any
 
     def text(self, emit: Emitter) -> str:
         if isinstance(self.value, Tensor) and version_of(self.value.value) != self.version:
-            raise Break(objects.UNKNOWN_OBJECT, operation="write", object="a tensor changed since")
+            raise MadeByPython(self.position, "the text of a tensor that is written to later")
         value = emit.value(self.value)
         if self.how == "percent":
             return f"{self.given[0]!r} % ({value},)"
@@ -64,9 +67,13 @@ def written(known: Any, how: str, given: tuple[Any, ...]) -> str:
     return str(_BUILTINS[how](known, *given))
 
 
-def field(value: object, how: str, *given: Any) -> Field:
+def field(trace: Trace, value: Value, how: str, *given: Any) -> Field:
+    """A value whose text is made when the variant runs."""
     version = version_of(value.value) if isinstance(value, Tensor) else 0
-    return Field(value, how, given, version)
+    position = (trace.frames[-1].code.code, trace.frames[-1].ip)
+    if isinstance(value, Tensor) and position in trace.region.plan.by_python:
+        raise Break(tensors.PRINT_TENSOR, builtin=how, arguments=value.describe())
+    return Field(value, how, given, version, position)
 
 
 class Text(Value):
@@ -125,7 +132,7 @@ class Text(Value):
         if name in METHODS and not kwargs and all(isinstance(a, Constant) for a in args):
             given = [a.constant() for a in args]
             if all(type(a) in (str, int) for a in given) and _fits(name, given):
-                return Text([field(self, name, *given)])
+                return Text([field(trace, self, name, *given)])
         return abstract.tail_call_method(trace, Constant(self.settle(trace)), name, args, kwargs)
 
     def rebuild(self, emit: Emitter) -> str:

@@ -225,7 +225,7 @@ def symbol_method(
     trace: Trace, symbol: Symbol, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     kind = symbol.python_type()
-    if name == "__index__" or (name in ("__int__", "__trunc__") and kind is int):
+    if name in ("__index__", "__int__", "__trunc__") and kind is int:
         return symbol
     if name == "is_integer" and kind is float and not args:
         return abstract.fold(trace, float.is_integer, [symbol], {})
@@ -246,14 +246,21 @@ def symbol_method(
 
 
 def number_from_data(trace: Trace, tensor: Tensor, method: str) -> Any:
-    """The number in a one-element tensor, as a symbol that has no value while tracing."""
-    if tensor.value.dtype.is_complex:
+    """The number in a one-element tensor, as a symbol that has no value while tracing. None if
+    there is no such symbol: Python asks the tensor."""
+    dtype = tensor.value.dtype
+    if dtype.is_complex or method == "__complex__":
         return None
+    if method == "__index__" and dtype.is_floating_point:
+        return None  # torch raises
     count = tensor.value.numel()
     if isinstance(count, int) and count != 1:
         return None
     try:
-        made = abstract.add_node(trace, "call_method", "item", [tensor], {})
+        asked = tensor
+        if dtype is torch.bool and method in ("__int__", "__index__", "__float__"):  # 1, not True
+            asked = abstract.add_node(trace, "call_method", "long", [tensor], {})
+        made = abstract.add_node(trace, "call_method", "item", [asked], {})
     except Break:
         return None
     bounds = bounds_of(tensor.node) if isinstance(made, Symbol) else None

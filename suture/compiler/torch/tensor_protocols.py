@@ -79,7 +79,7 @@ def tensor_operator(trace: Trace, obj: Tensor, method: str, other: Value) -> Val
 @implements(abstract.convert_value, Tensor, Symbol)
 def text_of(trace: Trace, value: Value, how: str) -> Any:
     """Made when the variant runs."""
-    return Text([field(value, how)])
+    return Text([field(trace, value, how)])
 
 
 @implements(abstract.format_value, Tensor, Symbol)
@@ -92,7 +92,7 @@ def format_of(trace: Trace, value: Value, spec: Value | None) -> Any:
     known = abstract.constant_value(trace, spec) if spec else ""
     if known:
         _check_format(trace, value, known)
-    return Text([field(value, "format", known)])
+    return Text([field(trace, value, "format", known)])
 
 
 def _check_format(trace: Trace, value: Any, spec: str) -> None:

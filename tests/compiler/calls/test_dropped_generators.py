@@ -189,6 +189,193 @@ def test_the_traceback_of_an_exception_keeps_a_generator(fn):
         assert LOG == ["caught", "closed"]
 
 
+def fails_with_one_open():
+    made = numbers()
+    next(made)
+    raise KeyError
+
+
+def holds_one_open():
+    made = numbers()
+    yield next(made)
+    yield 5
+
+
+def handled(x):
+    try:
+        fails_with_one_open()
+    except KeyError:
+        LOG.append("handled")
+    LOG.append("behind")
+    return x + 1
+
+
+def kept_for_a_while(x):
+    try:
+        fails_with_one_open()
+    except KeyError as error:
+        kept = [error]
+    LOG.append("kept")
+    kept.clear()
+    LOG.append("behind")
+    return x + 1
+
+
+def traceback_taken_away(x):
+    try:
+        fails_with_one_open()
+    except KeyError as error:
+        error.__traceback__ = None
+        LOG.append("handled")
+    return x + 1
+
+
+def swallowed(x):
+    with contextlib.suppress(KeyError):
+        fails_with_one_open()
+    LOG.append("behind")
+    return x + 1
+
+
+def closed_from_outside(x):
+    made = holds_one_open()
+    x = x + next(made)
+    made.close()
+    LOG.append("behind")
+    return x + 1
+
+
+def thrown_into(x):
+    made = holds_one_open()
+    x = x + next(made)
+    try:
+        made.throw(KeyError)
+    except KeyError:
+        LOG.append("handled")
+    LOG.append("behind")
+    return x + 1
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        handled,
+        kept_for_a_while,
+        traceback_taken_away,
+        swallowed,
+        closed_from_outside,
+        thrown_into,
+    ],
+)
+def test_what_an_exception_has_left_goes_with_it(fn):
+    LOG.clear()
+    expected = fn(X), list(LOG)
+    compiled = suture.compile(fn, fullgraph=True, backend="eager")
+    for _ in range(2):
+        LOG.clear()
+        torch.testing.assert_close(compiled(X), expected[0])
+        assert LOG == expected[1]
+
+
+def fails_with_a_list_of_one():
+    made = [numbers()]
+    next(made[0])
+    raise KeyError
+
+
+def raised_again(x):
+    try:
+        fails_with_one_open()
+    except KeyError:
+        LOG.append("handled")
+        raise
+
+
+def raised_again_by_a_block(x):
+    with contextlib.suppress(IndexError):
+        fails_with_a_list_of_one()
+    return x + 1
+
+
+def passes_a_finally(x):
+    try:
+        fails_with_one_open()
+    finally:
+        LOG.append("finally")
+
+
+def becomes_another(x):
+    try:
+        fails_with_a_list_of_one()
+    except KeyError as error:
+        raise LookupError from error
+
+
+def raised_again_behind_a_break(x):
+    try:
+        fails_with_one_open()
+    except KeyError:
+        suture.graph_break()
+        raise
+
+
+def returned(x):
+    try:
+        fails_with_one_open()
+    except KeyError as error:
+        return error
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        raised_again,
+        raised_again_by_a_block,
+        passes_a_finally,
+        becomes_another,
+        raised_again_behind_a_break,
+        returned,
+    ],
+)
+def test_an_exception_that_leaves_the_region_takes_along_what_its_frames_hold(fn):
+    compiled = suture.compile(fn, backend="eager")
+    seen = []
+    for call in (fn, compiled, compiled):
+        LOG.clear()
+        try:
+            result = call(X)
+        except LookupError as error:
+            result = error
+        LOG.append("here")
+        del result
+        seen.append(list(LOG))
+    assert seen[0][-2:] == ["here", "closed"]
+    assert seen[1] == seen[0] and seen[2] == seen[0]
+
+
+def test_a_generator_holds_what_it_reads_no_more_behind_a_break():
+    def breaks_with_one_open(x):
+        made = numbers()
+        x = x + next(made)
+        suture.graph_break()
+        LOG.append("broken")
+        yield x
+        LOG.append("again")
+        yield x + 1
+
+    def fn(x):
+        for item in breaks_with_one_open(x):
+            LOG.append("item")
+        LOG.append("behind")
+        return item
+
+    compiled = suture.compile(fn, backend="eager")
+    for call in (fn, compiled, compiled):
+        LOG.clear()
+        call(X)
+        assert LOG == ["broken", "item", "again", "item", "closed", "behind"]
+
+
 def test_mode_of_a_dropped_generator_ends():
     def fn(x):
         for _ in without_gradients():

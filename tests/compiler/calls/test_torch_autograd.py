@@ -422,3 +422,18 @@ def test_a_derivative_sees_the_hooks_that_were_just_put_on_a_leaf():
         return (torch.ones(3, requires_grad=True),)
 
     check(fn, make=leaf, graphs=None, breaks=None, grads=False)
+
+
+def test_a_view_whose_base_is_detached_in_place():
+    def fn(x):
+        part = x[1:]
+        suture.graph_break()
+        x.detach_()
+        return part.detach() + 1, x + 1
+
+    compiled = suture.compile(fn, backend="eager")
+    with suture.config.patch(strict=True):
+        for call in (fn, compiled, compiled):
+            part, whole = call(torch.ones(3).requires_grad_())
+            assert part.tolist() == [2.0, 2.0] and whole.tolist() == [2.0, 2.0, 2.0]
+            assert not whole.requires_grad

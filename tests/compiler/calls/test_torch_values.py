@@ -24,6 +24,25 @@ def test_item_use():
     check(item_use, x, graphs=1)
 
 
+def test_numbers_of_a_truth_are_numbers():
+    def fn(x, n):
+        above, many = x.sum() > 0, n > 3
+        as_int, as_float = int(above), float(above)
+        noted = [as_int, type(as_int), f"{as_int}", isinstance(as_int, bool)]
+        return x + as_int, as_int, as_float, above.__index__(), many.__index__(), int(many), noted
+
+    for n in (5, 2):
+        check(fn, torch.ones(3), n)
+        check(fn, -torch.ones(3), n, dynamic=True)
+
+
+def test_complex_of_a_number_in_a_tensor():
+    def fn(x):
+        return complex(x[0]), complex(x[0].int()), complex(x[0] > 0), x + 1
+
+    check(fn, torch.ones(3), graphs=None, breaks=None)
+
+
 def test_tolist():
     def tolist(x):
         return x[0].tolist()

@@ -9,6 +9,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+from tests.programs.fuzz.changes import changes
+from tests.programs.fuzz.control import control
+from tests.programs.fuzz.operations import aliases, gradients, mixed
 from tests.programs.fuzz.sets import sets
 
 HEAD = """
@@ -216,4 +219,6 @@ def containers(seed: int) -> str:
 
 GENERATORS: dict[str, Callable[[int], str]] = {
     "autograd": autograd, "views": views, "containers": containers, "sets": sets,
+    "control": control, "changes": changes, "mixed": mixed, "aliases": aliases,
+    "gradients": gradients,
 }  # fmt: skip

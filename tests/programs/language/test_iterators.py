@@ -407,3 +407,25 @@ def test_looking_for_an_item_leaves_an_iterator_behind_it(make):
         calls=3,
         make=lambda: (torch.ones(2), iter(make([1, 2, 3]))),
     )
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        lambda: itertools.product([1], repeat=1, other=2),
+        lambda: itertools.product([1], other=2),
+        lambda: itertools.chain([1], other=2),
+        lambda: itertools.zip_longest([1], other=2),
+        lambda: itertools.accumulate([1], other=2),
+        lambda: itertools.accumulate(),
+        lambda: itertools.islice([1], other=2),
+    ],
+)
+def test_arguments_that_are_refused_are_in_the_words_of_the_library(refused):
+    def fn(x):
+        try:
+            refused()
+        except TypeError as error:
+            return x + 1, str(error)
+
+    check(fn, torch.ones(2))

@@ -303,3 +303,31 @@ def test_patterns_compare_by_what_they_match():
         return x + 1, same, groups == {"a": 1}, {"a": 1} == groups, groups != {"a": 1}, groups == 3
 
     check(fn, torch.ones(2), graphs=None, breaks=None)
+
+
+def test_the_text_of_a_tensor_is_from_before_it_was_written():
+    def shown(x):
+        return f"{x}"
+
+    def fn(x):
+        texts = [str(x[0]), shown(x), f"{x.sum():.1f}", "%s" % x]
+        x.add_(1)
+        return texts, x + 1
+
+    check(fn, torch.ones(2), graphs=None, breaks=None)
+
+
+@pytest.mark.parametrize("sign", ["+", "-", "*", "/", "//", "%", "**", "@", "&", "^", "<<", ">>"])
+@pytest.mark.parametrize("left", ["(1, 2)", "[1]", "{1: 2}", "{1}", "len", "x.view(1, 2).max(0)"])
+def test_operators_in_place_say_so_when_they_are_refused(sign, left):
+    lines = [
+        "def fn(x):",
+        f"    value = {left}",
+        "    try:",
+        f"        value {sign}= None",
+        "    except TypeError as error:",
+        "        return x + 1, str(error)",
+    ]
+    made: dict[str, object] = {}
+    exec("\n".join(lines), made)
+    check(made["fn"], torch.ones(2), graphs=None, breaks=None)

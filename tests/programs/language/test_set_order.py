@@ -88,3 +88,13 @@ def test_an_operator_in_place_gives_another_frozenset() -> None:
         return x + len(joined), first, joined, met, left, either, kept, given
 
     check(fn, torch.ones(2), frozenset([7]))
+
+
+def test_a_frozenset_of_a_frozenset_is_that_one() -> None:
+    def fn(x: torch.Tensor) -> Any:
+        made = frozenset([17, 40, 1]) ^ frozenset([8, 41])  # a constant
+        again = frozenset(made)
+        less = frozenset({65, 16, 40, 2, 32, 9}) - frozenset({65, 3, 64})
+        return x + 1, f"{again}", again is made, f"{frozenset(less)}", frozenset(less) is less
+
+    check(fn, torch.ones(2))
