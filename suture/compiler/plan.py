@@ -41,6 +41,7 @@ class Plan:
     unexpected      branches on data of which no outcome is expected any more
     expected        branches on data that went the same way in earlier calls, and how: one truth
                     for all decisions, or one for each in turn
+    decisive        branches around bodies that do something where there are no rows too
     constants       paths of numbers that the backend cannot take as symbols
     floats_as_data  floats reach the backend as tensors of which it knows nothing
     without_data    numbers that come out of tensors stay outside of graphs
@@ -54,6 +55,7 @@ class Plan:
     by_python: frozenset[Position] = frozenset()
     unexpected: frozenset[Position] = frozenset()
     expected: Mapping[Position, tuple[bool, ...]] = field(default_factory=dict)
+    decisive: frozenset[Position] = frozenset()
     constants: frozenset[str] = frozenset()
     floats_as_data: bool = False
     without_data: bool = False

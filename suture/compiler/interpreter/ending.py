@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from suture.compiler.capture import Again, Exit, Return
+from suture.compiler.capture import Again, Exit, Interpret, Return
 from suture.compiler.core import Frame, Trace
 from suture.compiler.graph import GraphBuilder
 from suture.compiler.language.dropped import dropped_object
 from suture.compiler.language.dropped_items import dropped_item
-from suture.compiler.plan import Plan, Retry
+from suture.compiler.plan import Plan, Retry, Stop
 from suture.compiler.torch.checks import expect_no_rows
-from suture.compiler.torch.optional_bodies import idle_where
+from suture.compiler.torch.optional_bodies import OptionalBody, idle_where
 
 
 class Restart(Exception):
@@ -22,6 +22,22 @@ class Restart(Exception):
         self.step = step
         self.exit = exit
         self.reason = reason
+
+    def retry(self, trace: Trace) -> Retry:
+        """What the next try is to do."""
+        assumed: tuple[Any, ...] = ()
+        if isinstance(self.exit, Interpret) and self.exit.raises:
+            assumed = all_guards(trace.guards, trace.graph, trace.numbers.number_sources)
+        stop = Stop(self.step, self.exit, assumed, trace.region.initializes)
+        return Retry(trace.region.plan.stopping(stop), self.reason)
+
+
+class Replanned(Exception):
+    """Trace the region again under another plan; `retry` has it, and says why."""
+
+    def __init__(self, retry: Retry) -> None:
+        super().__init__(retry.reason)
+        self.retry = retry
 
 
 class Uncaught(Exception):
@@ -48,23 +64,28 @@ def stop_at_drop(trace: Trace) -> None:
 
 def leave_bodies(trace: Trace, frame: Frame) -> None:
     """Where a body that the program may skip has come to its end, see that skipping it would have
-    been the same; if not, stop at its branch."""
+    been the same; if not, its branch is one like others."""
     while trace.optional:
         body = trace.optional[-1]
         if body.frame is not frame or body.join != frame.ip:
             return
         condition = idle_where(trace, body)
         if condition is None:
-            why = "what is skipped without rows does something all the same"
-            raise Restart(body.step, body.exit, why)
+            raise _branches(trace, body, "what is skipped without rows does something all the same")
         trace.optional.pop()
         if not condition.is_constant():
             expect_no_rows(trace, condition, body)
 
 
-def unfinished_body(trace: Trace) -> tuple[int, Any] | None:
-    """How to stop at the branch of a body that may be skipped, if the region ends within it."""
-    return (trace.optional[0].step, trace.optional[0].exit) if trace.optional else None
+def refuse_unfinished_body(trace: Trace) -> None:
+    """The branch of a body that may be skipped is one like others if the region ends within it."""
+    if trace.optional:
+        raise _branches(trace, trace.optional[0], "what is skipped without rows does not end here")
+
+
+def _branches(trace: Trace, body: OptionalBody, why: str) -> Replanned:
+    plan = trace.region.plan
+    return Replanned(Retry(plan.having(decisive=plan.decisive | {body.position}), why))
 
 
 def needs_sizes(plan: Plan, exit: Exit) -> Retry | None:

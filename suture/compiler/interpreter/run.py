@@ -18,14 +18,14 @@ from suture.compiler.core import Frame, Handling, Mark, Modes, Pending, Region, 
 from suture.compiler.graph import Span, sizes_from_zero
 from suture.compiler.interpreter.caught import is_caught
 from suture.compiler.interpreter.ending import (
+    Replanned,
     Restart,
     Stopped,
     Uncaught,
-    all_guards,
     leave_bodies,
     needs_sizes,
+    refuse_unfinished_body,
     stop_at_drop,
-    unfinished_body,
 )
 from suture.compiler.interpreter.limits import turned, weigh
 from suture.compiler.interpreter.lines import loop_slots, raises_again
@@ -45,7 +45,7 @@ from suture.compiler.outside.aliasing import guard_aliasing
 from suture.compiler.outside.growth import growth
 from suture.compiler.outside.inputs import guard_numbers
 from suture.compiler.outside.tensor_free import tensor_free_frame, whole_substitute
-from suture.compiler.plan import Plan, Retry, Stop
+from suture.compiler.plan import Plan, Retry
 from suture.compiler.torch.checks import refused_check
 from suture.compiler.torch.function_modes import begin_modes
 from suture.compiler.torch.optimizer_state import makes_optimizer_state
@@ -160,18 +160,16 @@ def run_region(trace: Trace) -> Capture | Retry:
             exit = _region(trace)
         return growth(trace) or needs_sizes(trace.region.plan, exit) or _captured(trace, exit)
     except Restart as restart:
-        assumed = ()
-        if isinstance(restart.exit, Interpret) and restart.exit.raises:
-            assumed = all_guards(trace.guards, trace.graph, trace.numbers.number_sources)
-        stop = Stop(restart.step, restart.exit, assumed, trace.region.initializes)
-        return Retry(trace.region.plan.stopping(stop), restart.reason)
+        return restart.retry(trace)
+    except Replanned as again:
+        return again.retry
     finally:
         for restore in reversed(trace.modes.restores):
             restore()
 
 
 def _region(trace: Trace) -> Exit:
-    """Run the frames; how the region ends. May raise Restart."""
+    """Run the frames; how the region ends. May raise Restart or Replanned."""
     exit: Exit
     try:
         exit = Return(run_frames(trace, 0))
@@ -188,7 +186,7 @@ def _region(trace: Trace) -> Exit:
     except MissingName as error:
         fault = Break(internal.MISSING_NAME, name=error.path)
         raise Restart(trace.progress.step, exit_at(trace, fault), str(fault)) from None
-    _refuse(trace, unfinished_body(trace), "what is skipped without rows does not end here")
+    refuse_unfinished_body(trace)
     _refuse(trace, refused_check(trace), "what is written before a check cannot be taken back")
     _refuse(trace, refused_copy(trace), "others see the memory of a leaf that is made here")
     guard_aliasing(trace)

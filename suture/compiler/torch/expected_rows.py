@@ -180,7 +180,8 @@ def optional_rows(trace: Trace, tensor: Tensor) -> OptionalRows | None:
     count = mask.meta["example_value"].shape[0]
     if trace.region.whole or not may_run_on_nothing(trace, count) or writes_after(tensor.node):
         return None
-    if (frame.code.code, frame.ip) in trace.region.plan.unexpected or not _fills(mask):
+    plan = trace.region.plan
+    if (frame.code.code, frame.ip) in plan.unexpected | plan.decisive or not _fills(mask):
         return None
     try:
         abstract.constant_value(trace, abstract.tensor_length(trace, tensor))

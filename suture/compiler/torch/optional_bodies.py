@@ -7,7 +7,7 @@ traced, and goes into the graph as if the branch were not there.
 Whether it is so is seen where the two ways meet again: what the program has there must be what it
 had at the branch, nothing of what was there before may have changed, and every operation in between
 must be one that does nothing where the number of rows is 0 (`graph/no_rows.py`). Else the region is
-traced again and ends at the branch.
+traced again, and the branch is one like others.
 
 Where the condition is not that number but says the same in other words (`if not mask.any()`, a row
 of `mask.nonzero()`), the body is expected to have no rows where the program skips it: a check.
@@ -83,7 +83,8 @@ def _counts(trace: Trace) -> tuple[Any, ...]:
 def truth_of_optional(trace: Trace, frame: Frame, inst: Instruction, condition: Any) -> bool | None:
     """The truth that leads into the body of a branch, if the program may skip that body, and the
     condition may say that there are rows or that there are none; None for other branches."""
-    if not may_run_on_nothing(trace):
+    decides = (frame.code.code, inst.index) in trace.region.plan.decisive
+    if decides or not may_run_on_nothing(trace):
         return None
     if isinstance(condition, Tensor):
         return _truth_of_tensor(trace, frame, inst, condition)
