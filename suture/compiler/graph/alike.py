@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from suture.compiler.graph.results import is_watched, span_of
-from suture.torch_private import fake_memory, structured_trace, tensor_parts
+from suture.torch_private import fake_memory, functorch_parts, structured_trace, tensor_parts
 
 _KINDS = (torch.Tensor, torch.nn.Parameter)
 
@@ -44,6 +44,8 @@ def kind_of(tensor: torch.Tensor) -> Any:
     """What tensors have in common whose fake counterparts are alike; None of a tensor with more to
     it. For leaves without gradient that view no other tensor, of one dimension or more."""
     if type(tensor) not in _KINDS or not tensor.dtype.is_floating_point:
+        return None
+    if functorch_parts.is_wrapped(tensor):  # it has no memory of its own
         return None
     size, stride = tuple(tensor.shape), tensor.stride()
     nbytes = tensor.untyped_storage().nbytes()

@@ -93,6 +93,7 @@ def _write_lists(mode: Any, plain: Any, func: Any, types: Any, args: Any, kwargs
         fake
         for place, name in _written_lists(func)
         for fake in (args[place] if place < len(args) else kwargs.get(name, ()))
+        if isinstance(fake, fake_tensors.FakeTensor)  # subclasses come here with what they hold
     ]
     given = tensor_parts.pytree.tree_leaves((args, kwargs))
     if any(v.constant is None for v in given if isinstance(v, fake_tensors.FakeTensor)):
