@@ -23,6 +23,7 @@ from suture.compiler.graph import (
 )
 from suture.compiler.graph.fake_failures import unlogged_failures
 from suture.compiler.graph.hooked import hooks_one_of_several
+from suture.compiler.graph.overlapping import writes_overlapping
 from suture.compiler.graph.shared_memory import guard_own_memory, writes_part_of_shared
 from suture.compiler.graph.talking import may_be_in_parts
 from suture.compiler.guards import shapes
@@ -141,10 +142,11 @@ def _runs_uncompiled(
     miss: Miss, plan: Plan, capture: Capture, module: torch.fx.GraphModule
 ) -> bool:
     """Whether the graph is not given to the backend: it failed on this one, would not keep what the
-    graph does with shared memory or with a hook, or would gain nothing."""
+    graph does with shared or overlapping memory or with a hook, or would gain nothing."""
     return (
         plan.uncompiled
         or writes_part_of_shared(capture.graph)
+        or writes_overlapping(capture.graph)
         or hooks_one_of_several(capture.reason, module)
         or _gains_nothing(miss, capture)
     )
