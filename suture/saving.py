@@ -73,7 +73,7 @@ def _blobs(root: Path, artefact: dict[str, Any]) -> dict[str, bytes]:
 def _options(unit: Unit) -> dict[str, Any]:
     asked = unit.options
     backend = asked.backend
-    mode, options = backend.compiler.asked() if backend.name == "inductor" else (None, [])
+    mode, options = backend.compiler.asked() if backend.is_inductor() else (None, [])
     return {
         "backend": backend.name,
         "mode": mode if mode != "default" else None,

@@ -15,12 +15,10 @@ from typing import Any
 import torch
 import torch.fx
 
+from suture.backends.configure import Backend
 from suture.backends.parts import Part, may_be_cut, parts_of
 from suture.runtime.barriers import call_barrier
 from suture.torch_private import compilers
-
-# They keep the order of nodes, and need no cutting.
-_IN_ORDER = ("eager", "noop", "record")
 
 
 def has_barrier(graph: torch.fx.Graph) -> bool:
@@ -29,16 +27,12 @@ def has_barrier(graph: torch.fx.Graph) -> bool:
 
 
 def cut_at_barriers(
-    backend: Callable[..., Any],
-    name: str,
-    gm: torch.fx.GraphModule,
-    compile_id: Any,
-    may_cut: bool,
+    backend: Backend, gm: torch.fx.GraphModule, compile_id: Any, may_cut: bool
 ) -> Callable[..., Any] | None:
     """A backend that compiles what is between barriers on its own; None: the graph has none, or
     the backend runs its nodes as they come. Where the graph must stay whole (not `may_cut`, or a
     part would compute something else on its own), operations run one after the other."""
-    if name in _IN_ORDER or not has_barrier(gm.graph):
+    if backend.keeps_order() or not has_barrier(gm.graph):
         return None
 
     def compile_parts(gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:

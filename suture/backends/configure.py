@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from suture.backends.aot_eager import aot_eager
+from suture.backends.eager import eager
 from suture.backends.inductor import Inductor
 from suture.backends.registry import CompilerFn, lookup
 from suture.errors import UserError
@@ -33,18 +34,34 @@ class Backend:
     def __hash__(self) -> int:
         return hash(self.name)
 
+    def is_inductor(self) -> bool:
+        """Whether it is Inductor, which suture calls with its options."""
+        return isinstance(self.compiler, Inductor)
+
+    def is_eager(self) -> bool:
+        """Whether it gives a graph back as it is."""
+        return self.compiler is eager
+
+    def keeps_order(self) -> bool:
+        """Whether it runs the nodes of a graph in their order, with nothing moved."""
+        return self.name in _IN_ORDER
+
+    def can_be_kept(self) -> bool:
+        """Whether what it makes of a graph can be written to a cache."""
+        return self.is_eager() or self.compiler is aot_eager or self.is_inductor()
+
     def optimizes(self) -> bool:
         """Whether it makes other code of a graph than its operations."""
         return self.name not in _RUN_PLAINLY
 
     def takes_long(self) -> bool:
         """Whether compiling a graph takes far longer than running its operations once."""
-        return isinstance(self.compiler, Inductor)
+        return self.is_inductor()
 
     def shares_layers(self) -> bool:
         """Whether it compiles `invoke_subgraph` once for all its calls, gradients included. Others
         run it as an operation, and its backward works below AOTAutograd only."""
-        return isinstance(self.compiler, Inductor) or self.compiler is aot_eager
+        return self.is_inductor() or self.compiler is aot_eager
 
     def shares_layers_that_draw(self) -> bool:
         """Whether, as torch is set now, each call of a body draws random numbers of its own, once,
@@ -72,6 +89,7 @@ class Backend:
             reset()
 
 
+_IN_ORDER = frozenset({"eager", "noop", "record"})
 # Backends of ours and of torch that run a graph's operations one by one.
 _RUN_PLAINLY = frozenset({"eager", "noop", "aot_eager", "aot_eager_decomp_partition", "record"})
 

@@ -15,14 +15,14 @@ def keeps(gm, inputs, **kwargs):
 
 
 def test_other_backends_get_what_was_given_as_keywords():
-    gm, inputs, _ = traced(lambda x: (x + 1,), torch.ones(2))
-    configure(keeps)(gm, inputs)
+    graph = traced(lambda x: (x + 1,), torch.ones(2))
+    configure(keeps)(graph.module, graph.inputs)
     assert keeps.seen == {}
-    configure(keeps, mode="default")(gm, inputs)
+    configure(keeps, mode="default")(graph.module, graph.inputs)
     assert keeps.seen == {}
-    configure(keeps, mode="fast")(gm, inputs)
+    configure(keeps, mode="fast")(graph.module, graph.inputs)
     assert keeps.seen == {"mode": "fast"}
-    configure(keeps, options={"level": 3})(gm, inputs)
+    configure(keeps, options={"level": 3})(graph.module, graph.inputs)
     assert keeps.seen == {"options": {"level": 3}}
 
 

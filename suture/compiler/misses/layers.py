@@ -15,7 +15,7 @@ def may_take_views_outside(backend: Backend, capture: Capture) -> bool:
     """Whether the views that a graph ends with may be taken after it: no mode changes in it, and
     its inputs are plain tensors. Other backends than Inductor get graphs as they are."""
     graph = capture.graph
-    if backend.name != "inductor" or capture.functions[0]:
+    if not backend.is_inductor() or capture.functions[0]:
         return False
     if graph.resets or graph.torch_function_off:
         return False

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import logging
 import time
-from collections.abc import Callable
 from typing import Any
 
 import torch.fx
@@ -66,17 +65,20 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Emitted) ->
     if not (plan.inlined or cut):
         given = with_shared_layers(backend, capture.graph, module, miss.point.name)
     if not cut and may_wait(backend, capture):
-        emitted.set_graph(_in_background(miss, emitted, given, capture.graph.fake))
+        emitted.set_graph(_in_background(miss, emitted, given, capture))
         messages.captured(miss.point, capture, emitted)
         return None
     began = time.perf_counter()
     try:
         with unlogged_failures(), capture.graph.compiling(), sizes_from_zero(plan.from_zero):
-            compiled = _compile(miss, emitted, given, capture.graph.fake)(
-                aside=capture.graph.floats_aside(),
-                symbolic=bool(capture.number_sources),
-                may_cut=cut and may_be_in_parts(capture.graph),
-                views_outside=not cut and may_take_views_outside(backend, capture),
+            compiled = backends.compile_graph(
+                backend,
+                _traced(emitted, given, capture),
+                _origin(miss),
+                backends.Allowed(
+                    in_parts=cut and may_be_in_parts(capture.graph),
+                    views_outside=not cut and may_take_views_outside(backend, capture),
+                ),
             )
     except errors.BackendFailed as failed:
         return _after_failure(miss, plan, capture, emitted, failed, given is not module)
@@ -103,31 +105,39 @@ def _set_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Emitted, made:
     messages.captured(miss.point, capture, emitted)
 
 
-def _compile(
-    miss: Miss, emitted: Emitted, given: torch.fx.GraphModule, fake_mode: Any
-) -> Callable[..., Any]:
-    """`backends.compile_graph` of `given`, with what every graph of a variant has."""
-    return functools.partial(
-        backends.compile_graph,
-        miss.unit.options.backend,
+def _traced(
+    emitted: Emitted, given: torch.fx.GraphModule, capture: Capture
+) -> backends.TracedGraph:
+    """The graph `given`, with what is known of the inputs of the variant's graph."""
+    return backends.TracedGraph(
         given,
         [entry.for_backend() for entry in emitted.inputs],
-        fake_mode=fake_mode,
-        static=[i for i, entry in enumerate(emitted.inputs) if keeps_address(entry)],
-        function=miss.function(),
-        point=miss.point.name,
+        capture.graph.fake,
         fakes=[entry.node.meta["val"] for entry in emitted.inputs],
+        static=[i for i, entry in enumerate(emitted.inputs) if keeps_address(entry)],
+        floats_aside=capture.graph.floats_aside(),
+        symbolic=bool(capture.number_sources),
     )
 
 
+def _origin(miss: Miss) -> backends.Origin:
+    return backends.Origin(miss.function(), miss.point.name)
+
+
 def _in_background(
-    miss: Miss, emitted: Emitted, given: torch.fx.GraphModule, fake_mode: Any
+    miss: Miss, emitted: Emitted, given: torch.fx.GraphModule, capture: Capture
 ) -> Any:
     """What runs the graph as it is until a thread has compiled `given`, of which it gets a copy."""
     module = emitted.module
     assert module is not None
     copy = copied(module) if given is module else given
-    compile = functools.partial(_compile(miss, emitted, copy, fake_mode), beside=True)
+    compile = functools.partial(
+        backends.compile_graph,
+        miss.unit.options.backend,
+        _traced(emitted, copy, capture),
+        _origin(miss),
+        in_background=True,
+    )
     return compiled_later(module, compile, miss.point.name, _raises_backend_errors(miss))
 
 

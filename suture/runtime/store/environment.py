@@ -143,10 +143,10 @@ def _distributed() -> list[Any]:
 
 def _asked(options: Options) -> list[Any]:
     backend = options.backend
-    if backend.name not in ("eager", "aot_eager", "inductor"):
+    if not backend.can_be_kept():
         raise Unstorable(f"graphs of the backend {backend.name} cannot be kept")
-    changed = inductor_code.changed_settings() if backend.name != "eager" else []
-    asked = backend.compiler.asked() if backend.name == "inductor" else []
+    changed = inductor_code.changed_settings() if not backend.is_eager() else []
+    asked = backend.compiler.asked() if backend.is_inductor() else []
     if changed is None or asked is None:
         raise Unstorable("the options of Inductor have no name")
     if backend.guard_filter_fn is not None or options.shapes is not None or backend.kwargs:

@@ -287,3 +287,13 @@ def test_what_an_object_says_that_never_changes_is_not_that_of_another(cache, as
     text = SAYING.replace("ASKED", asked)
     cache.run(text, (X,))
     assert cache.run(text.replace(before, after), (X,))[0] == 0
+
+
+def test_a_backend_of_the_program_is_known_by_what_it_is_not_by_its_name(cache):
+    def eager(gm, inputs):
+        eager.called = True
+        return gm.forward
+
+    cache.run(PLAIN, (X,))
+    assert cache.run(PLAIN, (X,), backend=eager) == (0, 0)
+    assert eager.called
