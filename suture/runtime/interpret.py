@@ -215,7 +215,8 @@ def _leave_arguments(
     handled = part[1 + live + spec.depth] if spec.handling else None
     offset, nulls = code.entry_of(spec.index)
     if error is not None:
-        offset = code.instructions[max(spec.index - 1, 0)].lasti
+        # a caller raises in its call; the innermost frame where it continues, in the blocks there
+        offset = code.instructions[spec.index - waiting].lasti
     else:
         stack = (*stack, *(value,) * waiting, *(_core.UNBOUND,) * nulls)
     return offset, tuple(slots), tuple(stack), part[0], error, handled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import traceback
 
 import pytest
@@ -113,3 +114,18 @@ def test_an_error_of_a_graph_that_writes_has_eagers_text(backend):
     compiled = suture.compile(fn, backend=backend, dynamic=True)
     compiled(torch.ones(4), torch.ones(4, dtype=torch.bool))
     assert text(compiled) == text(fn)
+
+
+def test_a_block_that_python_entered_is_left_where_the_graph_in_it_raises():
+    """The graph writes to a tensor with gaps, which is not put back: its error is raised where it
+    starts, and that is in the block."""
+
+    def fn(x, lock):
+        with lock:
+            x.add_(1)
+        return x + 1
+
+    lock = threading.Lock()
+    with pytest.raises(ZeroDivisionError):
+        suture.compile(fn, backend=raising_backend)(torch.ones(8)[::2], lock)
+    assert not lock.locked()

@@ -1,19 +1,122 @@
-"""Writes to tensors that have several elements at one place in memory, such as expanded ones."""
+"""Writes to memory that the same operation writes or reads a second time: to tensors that have
+several elements at one place, such as expanded ones, and from one part of a tensor to another."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
 
+from suture.compiler.graph.places import meet, places_of
 from suture.op_effects import written_by
+from suture.torch_private import fake_tensors, operators, tensor_parts
+
+# Operators that take a target with several elements at one place, and a number inside the target.
+_FILLS = frozenset(
+    {"fill_", "zero_", "masked_fill_", "index_fill_", "index_put_", "tril_", "triu_"}
+)
+# Those that read an element of a tensor and write the one at its place, though torch's tag is not
+# on all of their forms.
+_ELEMENT_BY_ELEMENT = frozenset({"copy", "masked_fill", "floor_divide", "where", "fill", "zero"})
+
+
+# ---- one operation
+
+
+def refuse_overlap(func: Any, args: Any, kwargs: Any) -> None:
+    """Raise what torch's kernels raise, and its kernels for fake tensors do not, if an operator
+    writes to an element more than once, or to elements that it reads for others. A few kernels do
+    not look: there the result hangs on the order in which they go, which no compiler keeps."""
+    places = _written(func)
+    if not places:
+        return
+    given = [args[at] if at < len(args) else kwargs.get(name) for at, name in places]
+    targets = _tensors(given)
+    name = operators.schema_of(func).name.removeprefix("aten::")
+    fills = name in _FILLS
+    for target in targets:
+        if not fills and _is_expanded(target):
+            raise RuntimeError(_SEVERAL)
+    listed = _tensors((args, kwargs))
+    if len(listed) < 2:
+        return
+    neighbours: dict[int, list[Any]] = {}
+    for one in listed:
+        neighbours.setdefault(tensor_parts.storage_key(one), []).append(one)
+    for target in targets:
+        others = list(neighbours[tensor_parts.storage_key(target)])
+        others.pop(next(at for at, one in enumerate(others) if one is target))
+        for other in others:
+            if not (fills and other.dim() == 0) and _is_read_elsewhere(target, other, name):
+                raise RuntimeError(_SHARED)
+
+
+_ADVICE = "Please clone() the tensor before performing the operation."
+_SEVERAL = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single "
+    f"memory location. {_ADVICE}"
+)
+_SHARED = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to "
+    f"a single memory location. {_ADVICE}"
+)
+
+
+@functools.cache
+def _written(func: Any) -> tuple[tuple[int, str], ...]:
+    """(place, name) of each argument whose memory an operator of torch writes to."""
+    if not isinstance(func, operators.OpOverload) or func.namespace != "aten":
+        return ()
+    if torch.Tag.inplace_view in func.tags:  # it changes the tensor, not its memory
+        return ()
+    return tuple(
+        (place, argument.name)
+        for place, argument in enumerate(operators.schema_of(func).arguments)
+        if argument.alias_info is not None and argument.alias_info.is_write
+    )
+
+
+@functools.cache
+def _is_one_by_one(name: str) -> bool:
+    """Whether an operator computes each element from those at the same place."""
+    plain = name.removesuffix("_")
+    if plain in _ELEMENT_BY_ELEMENT or plain.startswith("_foreach_"):
+        return True
+    packets = [getattr(torch.ops.aten, one, None) for one in (name, plain)]
+    overloads = [getattr(p, o) for p in packets if p is not None for o in p.overloads()]
+    return any(torch.Tag.pointwise in overload.tags for overload in overloads)
+
+
+def _tensors(values: Any) -> list[Any]:
+    """The fake tensors among arguments whose elements lie in memory by sizes and strides."""
+    return [
+        v
+        for v in tensor_parts.pytree.tree_leaves(values)
+        if type(v) is fake_tensors.FakeTensor and v.layout is torch.strided
+    ]
+
+
+def _is_expanded(tensor: Any) -> bool:
+    places = places_of(tensor)
+    return places is not None and places.is_expanded()
+
+
+def _is_read_elsewhere(target: Any, other: Any, name: str) -> bool:
+    """Whether two tensors of one memory share elements, other than each at its place in both."""
+    written, read = places_of(target), places_of(other)
+    if written is None or read is None or (written == read and _is_one_by_one(name)):
+        return False
+    return meet(written, read)
+
+
+# ---- a whole graph
 
 
 def writes_overlapping(builder: Any) -> bool:
-    """Whether the graph writes to such a tensor. Eager mode refuses most of these writes, and does
-    others element by element. Compilers make a write the computation of a new tensor, which they
-    take back to the memory of the old one as if each element had its own place: there is no error,
-    and another result."""
+    """Whether the graph writes to a tensor with several elements at one place, with an operation
+    that eager mode does not refuse. Compilers make a write the computation of a new tensor, which
+    they take back to the memory of the old one as if each element had its own place."""
     if not builder.writes():
         return False
     return any(_overlaps(at) for node in builder.graph.nodes for at in written_by(node))
