@@ -52,7 +52,7 @@ REQUIRES_GRAD_CALL = define(
     "GB0125",
     "Unsupported Tensor.requires_grad_() call",
     title="requires_grad_() on a tensor made in the graph",
-    message="{tensor}.requires_grad_()",
+    message="{tensor}.{method}()",
     explanation=(
         "Whether a tensor takes part in autograd is fixed for a graph when it is compiled. A leaf "
         "of known sizes with memory of its own is made outside the graph, and one that stays "

@@ -12,6 +12,11 @@ NAMES = Topic(
     "2.11-2.15",
     {
         "InferenceMode": "torch._C._InferenceMode",
+        # which dispatch keys a thread includes and excludes, and an object that sets both
+        "DispatchKeySet": "torch._C.DispatchKeySet",
+        "ForceDispatchKeyGuard": "torch._C._ForceDispatchKeyGuard",
+        "excluded_keys": "torch._C._dispatch_tls_local_exclude_set",
+        "included_keys": "torch._C._dispatch_tls_local_include_set",
         "set_grad_enabled": "torch._C._set_grad_enabled",
         "is_fwd_grad_enabled": "torch._C._is_fwd_grad_enabled",
         "set_fwd_grad_enabled": "torch._C._set_fwd_grad_enabled",

@@ -53,7 +53,16 @@ def array_attribute(array: torch.Tensor, name: str) -> Any:
 def array_operator(name: str, *operands: Any) -> Any:
     """An operator of Python, by its name in the operator module."""
     made = _tensors(getattr(operator, name)(*_arrays(operands)))
-    return _own(made, operands) if name in _COPIES else made
+    return _own(made, operands) if name in _COPIES or _picks_one(name, operands, made) else made
+
+
+def _picks_one(name: str, operands: tuple[Any, ...], made: Any) -> bool:
+    """Whether an index gives a number, which a later change of the array does not change. With an
+    ellipsis it gives an array."""
+    if name != "getitem" or made.dim():
+        return False
+    keys = operands[1] if isinstance(operands[1], tuple) else operands[1:]
+    return not any(key is Ellipsis for key in keys)
 
 
 def array_setitem_(array: torch.Tensor, key: Any, value: Any) -> None:

@@ -14,6 +14,7 @@ import torch
 import torch.fx
 
 from suture.compiler.graph.casts import refuse_cast
+from suture.compiler.graph.inference_writes import note_view, refuse_inference
 from suture.compiler.graph.overlapping import refuse_overlap
 from suture.compiler.graph.results import Results, Unknown, Views, only_computes
 from suture.torch_private import fake_tensors, functorch_parts, operators, tensor_parts
@@ -35,6 +36,7 @@ def watched_mode(**options: Any) -> Any:
     mode.read, mode.only_computed = False, None
     mode.make = fake_tensors.maker(mode)
     results, views = Results(), Views()
+    viewed: set[int] = set()
 
     def compute(func: Any, args: Any, kwargs: Any) -> Any:
         return plain(func, (), args, kwargs)
@@ -55,6 +57,9 @@ def watched_mode(**options: Any) -> Any:
         if not (fits or looks or mode.in_kernel_invocation):
             refuse_cast(compute, func, args, kwargs or {})
             refuse_overlap(func, args, kwargs or {})
+            refuse_inference(func, args, kwargs or {}, viewed)
+        if looks:
+            note_view(args[0], viewed)
         if mode.in_kernel_invocation or not (fits or looks):
             if _written_lists(func):
                 return _write_lists(mode, plain, func, types, args, kwargs or {})

@@ -41,18 +41,28 @@ COMPARISONS = ("lt", "le", "eq", "ne", "gt", "ge")
 class Array(Value):
     """A NumPy array, or a NumPy scalar if the tensor behind it has no dimensions and the array was
     made by the program: NumPy gives scalars there. `number`: what a scalar from outside, or one
-    compared with another number, is as a number of Python."""
+    compared with another number, is as a number of Python. `is_view`: the program made an array
+    over memory that is there already, which is an array with no dimensions as well."""
 
-    __slots__ = ("number", "tensor")
+    __slots__ = ("is_view", "number", "tensor")
 
-    def __init__(self, tensor: Tensor, source: Source | None = None, number: Any = None) -> None:
+    def __init__(
+        self,
+        tensor: Tensor,
+        source: Source | None = None,
+        number: Any = None,
+        is_view: bool = False,
+    ) -> None:
         super().__init__(source)
         self.tensor = tensor
         self.number = number
+        self.is_view = is_view
 
     @property
     def is_scalar(self) -> bool:
-        return self.number is not None or (self.source is None and self.tensor.value.dim() == 0)
+        if self.number is not None:
+            return True
+        return self.source is None and not self.is_view and self.tensor.value.dim() == 0
 
     def python_type(self) -> type:
         import numpy
@@ -101,6 +111,10 @@ def array_getitem(self: Array, trace: Trace, key: Value) -> Value | None:
 
 @method(Array, "__setitem__")
 def array_setitem(self: Array, trace: Trace, key: Value, value: Value) -> Value:
+    if self.is_scalar:
+        kind = type_name(self.python_type())
+        text = f"'{kind}' object does not support item assignment"
+        return abstract.raise_(trace, TypeError, text)
     return array_store(trace, self, key, value)
 
 
@@ -109,6 +123,8 @@ def array_len(self: Array, trace: Trace) -> Value:
     if self.is_scalar:
         kind = type_name(self.python_type())
         return abstract.raise_(trace, TypeError, f"object of type '{kind}' has no len()")
+    if self.tensor.value.dim() == 0:
+        return abstract.raise_(trace, TypeError, "len() of unsized object")
     return abstract.tensor_length(trace, self.tensor)
 
 
@@ -118,6 +134,8 @@ def array_iter(self: Array, trace: Trace) -> Value:
         return abstract.raise_(
             trace, TypeError, f"'{type_name(self.python_type())}' object is not iterable"
         )
+    if self.tensor.value.dim() == 0:
+        return abstract.raise_(trace, TypeError, "iteration over a 0-d array")
     count = abstract.integer(trace, abstract.tensor_length(trace, self.tensor))
     return abstract.list_iterator(
         trace, [run_method(trace, self, "__getitem__", Constant(i)) for i in range(count)]

@@ -240,11 +240,22 @@ def _array_operator(trace: Trace, name: str, *operands: Value) -> Any:
     operands = tuple(_as_number(o) for o in operands)  # the dtype of the result is looked at below
     target = nodes.array_operator_ if changes else nodes.array_operator
     made = _array_node(trace, target, [Constant(name), *operands], {}, name)
+    if name == "getitem" and _has_ellipsis(trace, operands[1]):
+        if isinstance(first, Array) and first.is_scalar:  # an array of a copy
+            raise Break(tensors.NUMPY_UNSUPPORTED, function="numpy's getitem of a scalar")
+        made.is_view = True
     if isinstance(made, Array) and isinstance(first, Array) and made.tensor is first.tensor:
         return first
     if isinstance(made, Array) and numpy_dtype(made.tensor.value) != dtype:
         raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of these operands")
     return made
+
+
+def _has_ellipsis(trace: Trace, key: Value) -> bool:
+    """Whether a key gives a view even where it names one element."""
+    parts = key.unpacked(trace) if isinstance(key, Tuple) else [key]
+    known = [part.value for part in parts if isinstance(part, Constant)]
+    return any(v is Ellipsis or (isinstance(v, tuple) and Ellipsis in v) for v in known)
 
 
 def _as_number(operand: Value) -> Value:
@@ -289,7 +300,9 @@ def array_attribute(trace: Trace, array: Array, name: str) -> Value:
     if name == "__class__":
         return abstract.wrap(trace, array.python_type(), None)
     if name in _COMPUTED:
-        return _array_node(trace, nodes.array_attribute, [array, Constant(name)], {}, name)
+        made: Any = _array_node(trace, nodes.array_attribute, [array, Constant(name)], {}, name)
+        made.is_view = not array.is_scalar
+        return made  # type: ignore[no-any-return]
     found = find_in_mro(array.python_type(), name)
     if found is None:
         return Constant(None)
@@ -454,7 +467,7 @@ def _to_numpy(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str,
     plain = not args and not kwargs and not value.requires_grad and value.device.type == "cpu"
     if not plain or value.dtype in (torch.bfloat16, torch.complex32) or value.is_conj():
         raise Break(calls.C_FUNCTION, function="Tensor.numpy")
-    return Array(abstract.add_node(trace, "call_method", "detach", [tensor], {}))
+    return Array(abstract.add_node(trace, "call_method", "detach", [tensor], {}), is_view=True)
 
 
 @handles("from_numpy")

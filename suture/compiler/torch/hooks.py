@@ -19,6 +19,7 @@ from suture.compiler.core import Mutable, Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.models import handles
 from suture.compiler.objects import BuiltinMethod, Constant, Tensor
+from suture.compiler.objects.made_by_python import MadeByPython
 from suture.compiler.objects.methods import method
 from suture.compiler.torch import trees
 from suture.compiler.torch.bodies import trace_body
@@ -38,12 +39,13 @@ def set_hook_(tensor: torch.Tensor, body: Any, *lifted: Any) -> None:
 
 
 class Handle(Mutable):
-    """The handle of a hook on a leaf, which the variant sets."""
+    """The handle of a hook on a leaf, which the variant sets; `position` is the call that does."""
 
-    __slots__ = ("hook", "leaf", "method", "removed")
+    __slots__ = ("hook", "leaf", "method", "position", "removed")
 
-    def __init__(self, leaf: Tensor, method: str, hook: Any) -> None:
+    def __init__(self, leaf: Tensor, method: str, hook: Any, position: Any) -> None:
         super().__init__(None)
+        self.position = position
         self.leaf = leaf
         self.method = method
         self.hook = hook
@@ -59,6 +61,8 @@ class Handle(Mutable):
         return BuiltinMethod(self, name) if name == "remove" else super().getattr(trace, name)
 
     def rebuild(self, emit: Emitter) -> str:
+        if not _takes_hooks(self.leaf.value):  # the region has detached it since
+            raise MadeByPython(self.position, "a hook on a tensor that is detached later")
         made = f"{emit.value(self.leaf)}.{self.method}({emit.value(self.hook)})"
         name = str(emit.begin(self, made))
         if self.removed:
@@ -83,12 +87,22 @@ def _on_leaf(trace: Trace, method: str, args: Any, kwargs: Any) -> Handle | None
         return None
     tensor, hook = args
     real = tensor.example
-    if real is None or tensor.cls not in PLAIN or not (real.is_leaf and real.requires_grad):
+    if real is None or tensor.cls not in PLAIN:
         return None
-    handle = Handle(tensor, method, hook)
+    position = (trace.frames[-1].code.code, trace.frames[-1].ip)
+    if position in trace.region.plan.by_python:
+        return None
+    if not _takes_hooks(real) or not _takes_hooks(tensor.value):
+        return None
+    handle = Handle(tensor, method, hook, position)
     trace.effects.call(keep_hook, [handle], {})
     trace.graph.derivatives.hooked.append(tensor.value)
     return handle
+
+
+def _takes_hooks(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is a leaf that gets a gradient."""
+    return tensor.is_leaf and tensor.requires_grad
 
 
 @handles("register_hook")

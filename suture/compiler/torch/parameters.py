@@ -99,7 +99,8 @@ def make_leaf(
     """What torch.zeros(2, requires_grad=True) and its kin make; Break if Python has to."""
     plain = {k: v for k, v in kwargs.items() if k != "requires_grad"}
     name = target if isinstance(target, str) else getattr(target, "__name__", str(target))
-    refused = Break(tensor_methods.REQUIRES_GRAD_CALL, tensor=f"{name}(...)")
+    what = f"{name}(...)"
+    refused = Break(tensor_methods.REQUIRES_GRAD_CALL, tensor=what, method="requires_grad_")
     if not _is_plain(abstract.fake_result(trace, op, target, args, plain)):
         raise refused
     made = abstract.add_node(trace, op, target, args, plain)

@@ -19,6 +19,7 @@ from suture.compiler.torch.derivatives import is_plain
 from suture.compiler.torch.new_data import set_data
 from suture.compiler.torch.parameters import make_leaf_in_place
 from suture.torch_private import autograd_parts
+from suture.torch_private.tensor_parts import is_view
 
 
 @handles("Tensor.retain_grad")
@@ -59,8 +60,32 @@ def _requires_grad(
         trace, given
     ):
         return tensor
-    refused = Break(tensor_methods.REQUIRES_GRAD_CALL, tensor=tensor.describe())
+    refused = _refused(tensor, "requires_grad_")
     return _require_grad(trace, tensor, given, refused)
+
+
+def _refused(tensor: Tensor, method: str) -> Break:
+    return Break(tensor_methods.REQUIRES_GRAD_CALL, tensor=tensor.describe(), method=method)
+
+
+@handles("Tensor.detach_")
+def _detach_in_place(
+    trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
+    """Of an input it is nothing, or a change that compilers do not make; of a view it raises, and
+    guards do not ask whether an input is a view."""
+    if tensor.source is not None and tensor.example is not None:
+        if tensor.value.requires_grad or is_view(tensor.example):
+            raise _refused(tensor, "detach_")
+        trace.guards.add(tensor.source.call(is_view), "equals", False)
+    return abstract.add_node(trace, "call_method", "detach_", [tensor, *args], kwargs)
+
+
+@handles(torch.detach_)
+def _detach_function(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    if not args or not isinstance(args[0], Tensor):
+        return abstract.call_torch(trace, torch.detach_, args, kwargs)
+    return abstract.tensor_method(trace, args[0], "detach_", args[1:], kwargs)
 
 
 def _require_grad(trace: Trace, tensor: Tensor, given: Value, refused: Break) -> Value:

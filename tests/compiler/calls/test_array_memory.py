@@ -190,3 +190,55 @@ def test_an_array_read_behind_the_change_of_another():
     check(fn, make=lambda: (array(),))
     compiled = suture.compile(fn, backend="eager")
     assert compiled(base[:2]).tolist() == [[2.0] * 4, [2.0] * 4, [16.0, 18.0, 20.0, 22.0]]
+
+
+def test_an_element_is_a_number_that_no_later_change_reaches():
+    def make():
+        return torch.arange(6.0).view(2, 3), array()
+
+    def fn(x, a):
+        seen = x.numpy()
+        picked = [seen[0, 1], a[1, 2], a.flat[3], *seen[0]]
+        x.fill_(3)
+        a += 5
+        return picked, seen[1, 2]
+
+    both(fn, make)
+
+
+def test_an_index_with_an_ellipsis_gives_an_array_over_the_element():
+    def fn(x):
+        seen = x.numpy()
+        view = seen[1, ...]
+        whole = view[...]
+        x.fill_(3)
+        return view, whole, view[()], view + 1, view.T
+
+    both(fn, lambda: (torch.arange(4.0),))
+
+
+def test_the_array_of_a_tensor_without_dimensions_is_no_scalar():
+    def fn(x):
+        total = x.sum()
+        seen = total.numpy()
+        total += 1
+        seen += 1
+        return seen, type(seen), seen * 2, torch.from_numpy(seen)
+
+    both(fn, lambda: (torch.arange(4.0),))
+
+
+@pytest.mark.parametrize("use", [len, list, hash], ids=lambda use: use.__name__)
+def test_an_array_without_dimensions_refuses_as_numpy_does(use):
+    check(lambda x: (x.cos(), use(x.sum().numpy())), torch.ones(2), graphs=None, breaks=None)
+
+
+def test_a_scalar_of_numpy_takes_no_items():
+    def fn(x):
+        one = x.numpy()[0]
+        try:
+            one[...] = 2
+        except TypeError as error:
+            return str(error), one, x
+
+    check(fn, torch.ones(2))

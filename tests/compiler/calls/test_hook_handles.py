@@ -177,3 +177,32 @@ def test_the_number_of_a_handle_is_pythons():
     compiled = suture.compile(fn, backend="eager")
     first, second = compiled(torch.ones(2))[1], compiled(torch.ones(2))[1]
     assert 0 <= first < second
+
+
+def leaf():
+    return (torch.ones(3).requires_grad_(),)
+
+
+def test_a_hook_on_a_leaf_that_was_detached_before_raises_where_it_is_set():
+    def fn(x):
+        told = []
+        y = x.relu()
+        x.detach_()
+        try:
+            x.register_hook(lambda g: g + 1).remove()
+        except RuntimeError as error:
+            told.append(str(error))
+        return y, told
+
+    check(fn, make=leaf, graphs=None, breaks=None)
+
+
+@pytest.mark.parametrize("method", ["register_hook", "register_post_accumulate_grad_hook"])
+def test_a_hook_on_a_leaf_that_is_detached_later(method):
+    def fn(x):
+        y = x.relu()
+        getattr(x, method)(lambda g: None)
+        x.detach_()
+        return y, x.requires_grad
+
+    check(fn, make=leaf, graphs=None, breaks=None)

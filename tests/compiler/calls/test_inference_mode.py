@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch._C import _dispatch_tls_local_exclude_set as excluded_keys
+from torch._C import _dispatch_tls_local_include_set as included_keys
+from torch._dispatch.python import enable_python_dispatcher
 
 import suture
 from suture.inference_mode import set_inference
@@ -153,3 +156,67 @@ def test_a_failing_backend_leaves_the_mode_as_it_was():
     with raising, pytest.raises(suture.exc.BackendFailed):
         compiled(PLAIN)
     assert state() == (False, True)
+
+
+def test_a_backend_that_fails_in_a_mode_of_its_own_leaves_dispatch_as_it_was():
+    """torch's object for the mode puts back all that the thread dispatched by."""
+
+    def fails_half_way(gm, inputs):
+        with enable_python_dispatcher():
+            set_inference(True)
+            raise ValueError("half way")
+
+    before = included_keys(), excluded_keys()
+    raising = suture.config.patch(raise_backend_errors=True)
+    with raising, pytest.raises(suture.exc.BackendFailed):
+        suture.compile(block, backend=fails_half_way)(PLAIN)
+    assert (included_keys(), excluded_keys()) == before
+    assert (PLAIN + 1)[0] == 1
+
+
+def tried(write):
+    try:
+        write()
+    except RuntimeError as error:
+        return str(error)[:40]
+
+
+WRITES = {
+    "setitem": lambda y: y.__setitem__(slice(1, None), 2),
+    "element": lambda y: y.__setitem__(0, 2),
+    "view": lambda y: y[1:].mul_(2),
+    "foreach": lambda y: torch._foreach_mul_([y], 2),
+    "out": lambda y: torch.add(y, 1, out=y[:]),
+}
+
+
+@pytest.mark.parametrize("breaks", [False, True], ids=["whole", "broken"])
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_a_write_outside_the_block_raises_where_it_is(write, breaks):
+    def fn(x):
+        with torch.inference_mode():
+            y = x * 2
+        if breaks:
+            torch._dynamo.graph_break()
+        z = x + 1
+        return y, z, tried(lambda: write(y)), y * 3
+
+    check(fn, PLAIN, graphs=None, breaks=None)
+
+
+def test_a_base_is_written_whose_view_was_made_in_the_block():
+    """torch forbids to ask for the history of such a view: the program may keep it."""
+
+    def fn(x, kept):
+        y = x * 2
+        with torch.inference_mode():
+            kept.append(y[1:])
+        y.mul_(2)
+        return y, x + 1
+
+    kept = []
+    compiled = suture.compile(fn, backend="eager")
+    with suture.config.patch(strict=True):
+        for call in (fn, compiled):
+            assert torch.equal(call(LEAF, kept)[0], LEAF * 4)
+    assert len(kept) == 2

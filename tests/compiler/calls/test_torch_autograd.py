@@ -11,7 +11,7 @@ import torch
 
 import suture
 from suture.compiler.torch.autograd import takes_names
-from tests.harness import check
+from tests.harness import check, same
 
 torch.manual_seed(0)
 x = torch.randn(3, 4)
@@ -437,3 +437,38 @@ def test_a_view_whose_base_is_detached_in_place():
             part, whole = call(torch.ones(3).requires_grad_())
             assert part.tolist() == [2.0, 2.0] and whole.tolist() == [2.0, 2.0, 2.0]
             assert not whole.requires_grad
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.ones(3).requires_grad_(),
+        lambda: torch.ones(3).requires_grad_() * 2,
+        lambda: torch.ones(3),
+    ],
+    ids=["leaf", "computed", "plain"],
+)
+def test_an_argument_that_is_detached_in_place(make, backend):
+    def fn(x):
+        y = x + 1
+        x.detach_()
+        return y, x * 2, x.requires_grad
+
+    check(fn, make=lambda: (make(),), backend=backend, graphs=None, breaks=None)
+
+
+def test_a_view_that_is_detached_in_place_behind_a_tensor_of_its_own():
+    def fn(x):
+        y = x + 1
+        try:
+            torch.detach_(x)
+        except RuntimeError as error:
+            return y, str(error)[:30]
+        return y
+
+    base = torch.ones(4)
+    compiled = suture.compile(fn, backend="eager")
+    with suture.config.patch(strict=True):
+        for given in (torch.ones(3), base[1:], torch.ones(3)):
+            same(fn(given), compiled(given), "result")
