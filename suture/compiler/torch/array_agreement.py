@@ -19,6 +19,8 @@ from suture.compiler.objects.array import Array, numpy_dtype
 with contextlib.suppress(ImportError):  # torch works without it; nothing here is called then
     import numpy
 
+    _INTEGERS = (int, *(numpy.dtype(code).type for code in "bhilqBHILQ"))
+
 _MOST = 4  # elements in each dimension of an array that NumPy is asked with
 
 
@@ -48,12 +50,19 @@ def differs(
 
 def has_other_numbers(name: str, operands: list[Any]) -> bool:
     """Whether torch's NumPy gives other numbers than NumPy for some numbers of such kinds: of a NaN
-    or a negative zero, of a negative number next to an unsigned array."""
+    or a negative zero, of a negative number next to an unsigned array; or raises where NumPy gives
+    numbers, as of a division of integers by zero."""
     kinds = [numpy_dtype(o.tensor.value).kind for o in operands if isinstance(o, Array)]
     if name in _OTHER_NUMBERS:
         return True
     if name in _OTHER_OF_FLOATS:
         return any(kind in "fc" for kind in kinds)
+    if name in _OTHER_OF_COMPLEX and any(map(_is_complex, operands)):
+        return True
+    if name in _DIVISIONS and all(kind in "biu" for kind in kinds):
+        return not _divides(operands[1]) if len(operands) > 1 else True
+    if name == "subtract":
+        return "b" in kinds  # torch refuses it, also next to numbers
     if name in ("round", "around"):  # to tens and hundreds
         return len(operands) > 1 and all(kind in "biu" for kind in kinds)
     if name in _POWERS and all(kind in "biu" for kind in kinds):
@@ -72,10 +81,21 @@ def _fit(operands: list[Any]) -> bool:
         if isinstance(operand, Symbol) and operand.python_type() is int:
             if (lowest, highest) != (-(2**63), 2**63 - 1):
                 return False
-        elif isinstance(operand, Constant) and type(operand.value) is int:
+        elif isinstance(operand, Constant) and type(operand.value) in _INTEGERS:
             if not lowest <= operand.value <= highest:
                 return False
     return True
+
+
+def _is_complex(operand: Any) -> bool:
+    if isinstance(operand, Array):
+        return numpy_dtype(operand.tensor.value).kind == "c"
+    return isinstance(operand, Constant) and isinstance(operand.value, complex)
+
+
+def _divides(divisor: Any) -> bool:
+    """Whether a divisor is known not to be zero."""
+    return isinstance(divisor, Constant) and bool(divisor.value)
 
 
 def _is_of_integers(operand: Any) -> bool:
@@ -88,6 +108,10 @@ _OTHER_NUMBERS = frozenset(
 _OTHER_OF_FLOATS = frozenset(["sign", "heaviside", "unique"])
 _POWERS = frozenset(["power", "pow", "ipow", "__pow__"])
 _COMPARISONS = frozenset(["lt", "le", "gt", "ge", "less", "less_equal", "greater", "greater_equal"])
+_OTHER_OF_COMPLEX = _COMPARISONS | _POWERS
+_DIVISIONS = frozenset(
+    ["floordiv", "ifloordiv", "mod", "imod", "divmod", "floor_divide", "remainder", "fmod"]
+)
 
 
 def _is_exact(operand: Any) -> bool:

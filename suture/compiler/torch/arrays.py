@@ -237,6 +237,8 @@ def _array_operator(trace: Trace, name: str, *operands: Value) -> Any:
         raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of these operands")
     if name == "truediv" and dtype == numpy.float64:  # torch divides integers in float32
         operands = tuple(_as_doubles(trace, o) for o in operands)
+    if name in ("sub", "isub"):  # torch subtracts no truth values, also not from numbers
+        operands = tuple(_without_truths(trace, o, dtype) for o in operands)
     operands = tuple(_as_number(o) for o in operands)  # the dtype of the result is looked at below
     target = nodes.array_operator_ if changes else nodes.array_operator
     made = _array_node(trace, target, [Constant(name), *operands], {}, name)
@@ -267,7 +269,17 @@ def _as_number(operand: Value) -> Value:
 def _as_doubles(trace: Trace, operand: Value) -> Value:
     if not isinstance(operand, Array) or operand.tensor.value.dtype.is_floating_point:
         return operand
-    asked = [operand, Constant("astype"), Constant("float64")]
+    return _converted(trace, operand, "float64")
+
+
+def _without_truths(trace: Trace, operand: Value, dtype: Any) -> Value:
+    if not isinstance(operand, Array) or operand.tensor.value.dtype is not torch.bool:
+        return operand
+    return _converted(trace, operand, dtype.name)
+
+
+def _converted(trace: Trace, operand: Value, dtype: str) -> Value:
+    asked = [operand, Constant("astype"), Constant(dtype)]
     return _array_node(trace, nodes.array_method, asked, {}, "astype")
 
 

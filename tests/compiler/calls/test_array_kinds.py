@@ -78,6 +78,13 @@ NUMBERS = {
     "a high bound": (lambda a: a <= 300, BYTES),
     "a negative power": (lambda a: a**-1, INTEGERS),
     "a power of arrays": (lambda a: numpy.power(a, a - 15), INTEGERS),
+    "a quotient by zero": (lambda a: a // (a - 15), INTEGERS),
+    "a remainder by zero": (lambda a: numpy.remainder(a, 0), INTEGERS),
+    "a difference of truths": (lambda a: (1 - (a > 0), 1.5 - (a > 0)[0], (a > 0) - a), INTEGERS),
+    "subtract": (lambda a: numpy.subtract(2.5, a > 0), INTEGERS),
+    "complex numbers in order": (lambda a: a * 1j < a, INTEGERS),
+    "a power of complex zero": (lambda a: (a * 1j) ** 0, INTEGERS),
+    "a number of another range": (lambda a: a.astype("int8") < numpy.uint8(200), INTEGERS),
     "gradient of truths": (lambda a: numpy.gradient(a > 0), INTEGERS),
     "squeeze": (lambda a: numpy.squeeze(a, 0), INTEGERS),
 }
@@ -92,3 +99,19 @@ def test_the_numbers_are_numpys(name):
 
     with numpy.errstate(all="ignore"):
         check(fn, torch.ones(2), array, graphs=None, breaks=None)
+
+
+def test_what_raises_in_torch_alone_is_numpys_after_a_write():
+    def fn(x, done, values):
+        rewards = x.numpy()
+        rewards[0] = 1
+        rewards //= values.numpy()
+        return rewards, 1.0 - done.numpy()[0]
+
+    numbers = torch.tensor([7, -7, 5]), torch.tensor([True, False]), torch.tensor([2, 0, -3])
+    with numpy.errstate(all="ignore"):
+        check(fn, *numbers, graphs=None, breaks=None)
+
+
+def test_a_difference_of_truths_is_one_graph():
+    check(lambda x: 1.0 - (x.numpy() > 0), torch.ones(3))
