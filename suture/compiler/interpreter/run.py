@@ -357,8 +357,6 @@ def execute(trace: Trace, frame: Frame, inst: Instruction) -> None:
     if handler is None:
         from suture.breaks import python
 
-        if inst.op in ("CHECK_EG_MATCH", "PREP_RERAISE_STAR"):
-            raise Break(python.STAR_EXCEPT, types=frame.stack[-1].describe())
         raise Break(python.UNKNOWN_INSTRUCTION, opcode=inst.op)
     if progress.limit_reached is not None and (handler.run or progress.base_depth):
         raise progress.limit_reached
