@@ -19,9 +19,9 @@ _NONE = Constant(None)
 def new_group(trace: Trace, real: Any, args: list[Value], kwargs: dict[str, Value]) -> Group:
     """`ExceptionGroup(message, exceptions)`, of a list or tuple of exceptions. What the constructor
     refuses, Python is to refuse."""
-    if not kwargs and len(args) == 2 and isinstance(args[1], (List, Tuple)):
-        message, held = args
-        members = held.unpacked(trace)
+    held = args[1] if len(args) == 2 and not kwargs else None
+    if isinstance(held, (List, Tuple)):
+        message, members = args[0], held.unpacked(trace)
         kinds = [one.python_type() for one in members if not isinstance(one, Opaque)]
         plain = all(issubclass(kind, Exception) for kind in kinds)
         known = message.python_type() is str and members and len(kinds) == len(members)
@@ -64,8 +64,10 @@ def _classes(trace: Trace, kind: Value) -> list[Any]:
     for one in kinds:
         if isinstance(one, Opaque):
             raise Break(objects.UNKNOWN_OBJECT, operation="except*", object=one.describe())
-        known = isinstance(one, Class) or one.is_constant()
-        found.append(abstract.constant_value(trace, one) if known else None)
+        if isinstance(one, Class):
+            found.append(one.value)
+        else:
+            found.append(one.constant() if one.is_constant() else None)
     return found
 
 

@@ -22,6 +22,7 @@ from suture.compiler.objects.growing import GrowingDeque, GrowingList, GrowingSe
 from suture.compiler.objects.instance import (
     DELETED,
     Class,
+    MadeClass,
     Module,
     Object,
     Opaque,
@@ -95,6 +96,7 @@ __all__ = [
     "List",
     "ListIterator",
     "MadeByPython",
+    "MadeClass",
     "MadeFunction",
     "Map",
     "Method",

@@ -203,6 +203,18 @@ class Class(RealObject):
         return str(emit.constant(self.value, self.value.__name__))
 
 
+class MadeClass(Class):
+    """A class that each call makes anew: one of its shape may be there at the next call."""
+
+    __slots__ = ()
+
+    def as_constant(self, trace: Trace) -> Any:
+        raise Break(objects.UNKNOWN_OBJECT, operation="compute with", object=self.describe())
+
+    def as_proxy(self) -> Any:
+        raise Break(objects.UNKNOWN_OBJECT, operation="compute with", object=self.describe())
+
+
 class Super(Value):
     """super(): attribute lookup that starts behind `after` in the MRO of `owner`'s class."""
 
