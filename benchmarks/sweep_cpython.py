@@ -6,6 +6,7 @@ Each module runs in a process of its own, once plainly and once with each test m
 (backend "eager", breaks allowed, strict: a fault of ours is an error). A test that passes plainly
 must pass compiled; those in cpython_excused.py may fail, for a reason that is about the test. A
 test that takes the process down or does not end is noted, and the rest goes on in a fresh process.
+The seconds are those of the tests that pass both ways, without imports.
 """
 
 from __future__ import annotations
@@ -93,6 +94,7 @@ class Telling(unittest.TestResult):
     def __init__(self, out: Any) -> None:
         super().__init__()
         self.out = out
+        self.began = 0.0
 
     def tell(self, *words: Any) -> None:
         self.out.write(json.dumps(words) + "\n")
@@ -101,6 +103,11 @@ class Telling(unittest.TestResult):
     def startTest(self, test: Any) -> None:
         super().startTest(test)
         self.tell("start", test.id())
+        self.began = time.perf_counter()
+
+    def stopTest(self, test: Any) -> None:
+        self.tell("took", test.id(), time.perf_counter() - self.began)
+        super().stopTest(test)
 
     def addSuccess(self, test: Any) -> None:
         self.tell("pass", test.id())
@@ -167,22 +174,27 @@ def child(module: str, compiled: bool, out: str, skip: set[str], only: str) -> N
         result.tell("end")
 
 
-def run_module(module: str, compiled: bool, only: str = "") -> dict[str, tuple[str, str]]:
-    """test id -> (outcome, text) of one module."""
-    found: dict[str, tuple[str, str]] = {}
+Outcomes = dict[str, tuple[str, str]]  # test id -> outcome, text
+Seconds = dict[str, float]
+
+
+def run_module(module: str, compiled: bool, only: str = "") -> tuple[Outcomes, Seconds]:
+    """What became of the tests of one module, and how long they took."""
+    found: Outcomes = {}
+    took: Seconds = {}
     silent = 0
     for _ in range(40):
         known = len(found)
         with tempfile.TemporaryDirectory() as folder:
-            ended = _one_process(module, compiled, only, Path(folder), found)
+            ended = _one_process(module, compiled, only, Path(folder), found, took)
         silent = silent + 1 if len(found) == known else 0
         if ended or silent > 3:
             break
-    return found
+    return found, took
 
 
 def _one_process(
-    module: str, compiled: bool, only: str, folder: Path, found: dict[str, tuple[str, str]]
+    module: str, compiled: bool, only: str, folder: Path, found: Outcomes, took: Seconds
 ) -> bool:
     out, skip = folder / "out", folder / "skip"
     out.touch()
@@ -206,7 +218,7 @@ def _one_process(
         elif time.monotonic() - since > 10 * STUCK_S or _worked(process.pid) - worked > STUCK_S:
             process.kill()
             process.wait()
-    return _read(out, found, process.returncode, (folder / "err").read_text()[-2000:])
+    return _read(out, found, took, process.returncode, (folder / "err").read_text()[-2000:])
 
 
 def _worked(pid: int) -> float:
@@ -218,13 +230,15 @@ def _worked(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _read(out: Path, found: dict[str, tuple[str, str]], code: int, err: str) -> bool:
+def _read(out: Path, found: Outcomes, took: Seconds, code: int, err: str) -> bool:
     running = None
     for line in out.read_text().splitlines():
         what, *rest = json.loads(line)
         if what == "end":
             return True
-        if what == "start":
+        if what == "took":
+            took[rest[0]] = rest[1]
+        elif what == "start":
             running = rest[0]
         elif what == "pass":
             found.setdefault(rest[0], ("pass", ""))
@@ -251,9 +265,8 @@ def sweep(modules: list[str], only: str, verbose: bool) -> tuple[dict[str, Any],
     report: dict[str, Any] = {}
     lost = 0
     for module in modules:
-        began = time.monotonic()
-        plain = run_module(module, False, only)
-        ours = run_module(module, True, only)
+        plain, took_plain = run_module(module, False, only)
+        ours, took_ours = run_module(module, True, only)
         passing = [t for t, (what, _) in plain.items() if what == "pass"]
         worse = {
             t: ours.get(t, ("missing", ""))
@@ -263,11 +276,21 @@ def sweep(modules: list[str], only: str, verbose: bool) -> tuple[dict[str, Any],
         excused = {t: expected(t) for t in worse if expected(t) is not None}
         bad = {t: v for t, v in worse.items() if t not in excused}
         lost += len(bad)
-        report[module] = {"passing": len(passing), "lost": bad, "excused": excused}
-        seconds = time.monotonic() - began
+        both = [t for t in passing if t not in worse]
+        seconds = [sum(took.get(t, 0.0) for t in both) for took in (took_plain, took_ours)]
+        report[module] = {
+            "passing": len(passing),
+            "lost": bad,
+            "excused": excused,
+            "seconds": seconds,
+            "slowest": sorted(
+                ([took_ours.get(t, 0.0), took_plain.get(t, 0.0), t] for t in both), reverse=True
+            )[:5],
+        }
         print(
-            f"{module:20} {len(passing):5} pass, {len(bad):4} lost,"
-            f" {len(excused):3} excused  {seconds:6.1f} s",
+            f"{module:20} {len(passing):5} pass, {len(bad):4} lost, {len(excused):3} excused "
+            f" {seconds[0]:7.2f} s plainly, {seconds[1]:7.2f} s compiled:"
+            f" {seconds[1] / max(seconds[0], 1e-3):6.1f}",
             flush=True,
         )
         for test, (what, text) in bad.items():

@@ -99,11 +99,15 @@ STAR_EXCEPT = define(
     "except* with an exception in flight",
     message="except* {types}",
     explanation=(
-        "`except*` splits a group of exceptions and joins what is left over again. The rest of the "
-        "frame runs in the plain interpreter; functions that it calls are compiled."
+        "`except*` splits a group of exceptions and joins what is left over again. The group was "
+        "made outside of what is captured here, or its class is the program's own, with methods "
+        "that split it. Python does both."
     ),
-    hints=("Use a plain `except` where no exception group is expected.",),
-    note="a model of splitting and joining exception groups",
+    hints=(
+        "Raise an ExceptionGroup of Python's own class inside the compiled function.",
+        "Use a plain `except` where no exception group is expected.",
+    ),
+    note="splitting exception groups that come from outside",
 )
 
 DELETED_LOCAL = captured(

@@ -89,22 +89,33 @@ _KINDS = {
 
 
 class Guards:
-    """Collects guards during one trace; each (source, kind, argument) once."""
+    """Collects guards during one trace; each (source, kind, argument) once. `anew` holds objects
+    that are others in each call, by id, with the sources where they are then."""
 
-    __slots__ = ("_seen", "entries", "where")
+    __slots__ = ("_seen", "anew", "entries", "where")
 
     def __init__(self) -> None:
         self.entries: list[Guard] = []
         self._seen: set[Any] = set()
+        self.anew: dict[int, tuple[Any, Source]] = {}
         self.where: Any = None  # callable giving (file, line); set by the tracer
 
     def add(self, source: Source | None, kind: str, arg: Any = None) -> None:
         """Require `kind` of the value at `source`. Cheap to call again with the same arguments."""
+        if self.anew and kind in ("is", "weak", "type") and id(arg) in self.anew:
+            assert source is not None  # only guards of the whole program have none
+            self._add_same(source.type() if kind == "type" else source, self.anew[id(arg)][1])
+            return
         key = (id(source), kind, arg if _KINDS[kind].by_value else id(arg))
         if key in self._seen:
             return
         self._seen.add(key)
         self.entries.append(Guard(source, kind, arg, self.where() if self.where else None))
+
+    def _add_same(self, source: Source, other: Source) -> None:
+        """An object that is another one in each call is the same at both sources."""
+        if source is not other:
+            self.add(source, "same", other)
 
 
 class _Node:

@@ -18,6 +18,7 @@ from typing import Any
 from suture import _core
 from suture.bytecode import CANONICAL, Instruction, iterator_slots, not_a_manager, pair
 from suture.runtime import async_operations
+from suture.runtime.exception_groups import check_eg_match, prep_reraise_star
 from suture.runtime.patterns import match_class
 
 UNBOUND = _core.UNBOUND
@@ -333,6 +334,8 @@ _add("with_except_start", _with_except_start, lambda inst: 4 + inst.val)
 _add("interpolation", _interpolation)
 _add("template", _always(_template))
 _add("check_exc_match", _always(_check_exc_match), lambda inst: 2)
+_add("check_eg_match", _always(check_eg_match))
+_add("prep_reraise_star", _always(prep_reraise_star))
 _add("list_append", *_deep(1, list.append))
 _add("set_add", *_deep(1, set.add))
 _add("map_add", *_deep(2, operator.setitem))

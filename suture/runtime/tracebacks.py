@@ -9,7 +9,8 @@ from typing import Any
 from suture import _core
 
 _HERE = os.path.dirname(__file__)
-OWN = tuple(os.path.join(_HERE, name) for name in ("operations.py", "async_operations.py"))
+_OPERATIONS = ("operations.py", "async_operations.py", "exception_groups.py")
+OWN = tuple(os.path.join(_HERE, name) for name in _OPERATIONS)
 VARIANT = "<suture "  # how the qualified names of variants begin
 
 

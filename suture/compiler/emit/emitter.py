@@ -75,7 +75,7 @@ class Emitted:
 def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     """The variant of one traced region. `points(chain, interpret_only, raises)` gives a Point."""
     params = slot_names(chain)
-    writer = Writer(params, reserved=(name,))
+    writer = Writer(params, reserved=(name,), anew=capture.guards.anew)
     caller = capture.frames[-1]
     if isinstance(capture.exit, Interpret) and len(capture.frames) > 1:
         caller = capture.frames[-2]  # the innermost one is entered from here

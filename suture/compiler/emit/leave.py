@@ -313,6 +313,10 @@ class Leaving:
             writer.described[head] = ("operation", exit.operation, frame.code.code, inst.index)
             if exit.operation == "import_name":
                 texts.insert(0, writer.constant(frame.fn.globals, "globals"))
+            elif exit.operation == "check_eg_match":
+                code = writer.constant(frame.code.code, "code")
+                space = writer.constant(frame.fn.globals, "globals")
+                texts.insert(0, f"({code}, {space}, {inst.lasti})")
         texts.insert(0, head)
         if self._handles(frame):
             texts[:0] = [writer.constant(_core.handling, "handling"), self._text(frame.handled)]
@@ -466,4 +470,9 @@ class Leaving:
             kept = [*kept, Raw(result)]
         elif pushes > 1:
             kept = [*kept, *(Raw(f"{result}[{i}]") for i in range(pushes))]
+        handled = frames[-1].handled
+        if inst.op == "CHECK_EG_MATCH":  # what the clause takes is being handled now
+            before = self._text(handled)
+            frames[-1].handled = Raw(f"({before} if {result}[1] is None else {result}[1])")
         self.writer.line(self._jump(frames, inst.index + 1, list(kept)))
+        frames[-1].handled = handled

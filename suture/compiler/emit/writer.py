@@ -26,7 +26,13 @@ class Writer:
     identities survive.
     """
 
-    def __init__(self, params: list[str], reserved: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        params: list[str],
+        reserved: tuple[str, ...] = (),
+        anew: dict[int, tuple[Any, Source]] | None = None,
+    ) -> None:
+        self.anew = anew or {}  # objects that are others in each call, read at their sources
         self.lines: list[str] = []  # making objects
         self.writes: list[str] = []  # changing objects that existed before
         self.positions: list[str] = []  # moving iterators over what is up to date by now
@@ -74,6 +80,8 @@ class Writer:
     def constant(self, value: object, hint: str = "const") -> str:
         """A global of the variant bound to `value`."""
         found = self._constants.get(id(value))
+        if found is None and id(value) in self.anew:
+            return self.source(self.anew[id(value)][1])
         if found is None:
             found = self.fresh(hint)
             self.namespace[found] = value

@@ -44,6 +44,7 @@ from suture.compiler.objects import NULL, Lazy, Opaque, Raise, Raised
 from suture.compiler.outside.aliasing import guard_aliasing
 from suture.compiler.outside.growth import growth
 from suture.compiler.outside.inputs import guard_numbers
+from suture.compiler.outside.made_classes import guard_made_classes
 from suture.compiler.outside.tensor_free import tensor_free_frame, whole_substitute
 from suture.compiler.plan import Plan, Retry
 from suture.compiler.torch.checks import refused_check
@@ -190,6 +191,7 @@ def _region(trace: Trace) -> Exit:
     _refuse(trace, refused_check(trace), "what is written before a check cannot be taken back")
     _refuse(trace, refused_copy(trace), "others see the memory of a leaf that is made here")
     guard_aliasing(trace)
+    guard_made_classes(trace)
     trace.guards.where = None  # nothing of the trace outlives it
     trace.graph.stack = trace.graph.decisions.where = trace.graph.decided = _no_stack
     trace.graph.span = _no_stack
@@ -357,8 +359,6 @@ def execute(trace: Trace, frame: Frame, inst: Instruction) -> None:
     if handler is None:
         from suture.breaks import python
 
-        if inst.op in ("CHECK_EG_MATCH", "PREP_RERAISE_STAR"):
-            raise Break(python.STAR_EXCEPT, types=frame.stack[-1].describe())
         raise Break(python.UNKNOWN_INSTRUCTION, opcode=inst.op)
     if progress.limit_reached is not None and (handler.run or progress.base_depth):
         raise progress.limit_reached

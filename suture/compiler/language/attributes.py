@@ -101,10 +101,18 @@ def type_lookup(trace: Trace, cls: type, name: str) -> Any:
     if cls.__flags__ & (1 << 8) == 0:  # not immutable: a heap type, whose contents can change
         if raw is MISSING:
             trace.guards.add(source, "no_mro_attr", name)
+        elif id(raw) not in trace.guards.anew and is_entry_anew(trace, cls, name):
+            pass  # its shape says what is there
         else:
             trace.guards.add(source.child("mro_attr", name), "is", raw)
     trace.outside.type_lookups[(id(cls), name)] = (raw,)
     return raw
+
+
+def is_entry_anew(trace: Trace, cls: type, name: str) -> bool:
+    """Whether the class that holds a name is one that each call makes anew."""
+    base = next((b for b in cls.__mro__ if name in b.__dict__), None)
+    return id(base) in trace.guards.anew
 
 
 @implements(instance.class_attribute)
@@ -115,7 +123,7 @@ def class_attribute(trace: Trace, cls: Class, name: str) -> Value:
     if name in ("__mro__", "__bases__"):
         if value.__mro__ is None:  # it is being made
             raise _unknown(cls, name)
-        if value.__flags__ & (1 << 8) == 0:  # not immutable
+        if value.__flags__ & (1 << 8) == 0 and id(value) not in trace.guards.anew:
             trace.guards.add(abstract.pinned(trace, value).attr(name), "is", getattr(value, name))
         return Tuple([abstract.wrap(trace, c, None) for c in getattr(value, name)])
     own = type_lookup(trace, meta, "__getattribute__") if meta is not type else None

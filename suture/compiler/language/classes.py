@@ -15,6 +15,7 @@ from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING, find_in_mro
+from suture.compiler.language.exception_groups import new_group
 from suture.compiler.language.iteration import elements_of
 from suture.compiler.models import model_of
 from suture.compiler.objects import (
@@ -143,6 +144,8 @@ def allocate(
 
 
 def _new_exception(trace: Trace, real: Any, args: list[Value], kwargs: dict[str, Value]) -> Raise:
+    if real in (ExceptionGroup, BaseExceptionGroup):
+        return new_group(trace, real, args, kwargs)
     if issubclass(real, _CHECKED) and not (issubclass(real, OSError) and len(args) < 2):
         return _checked_exception(trace, real, args, kwargs)
     made = Raise(real, list(args))

@@ -27,6 +27,7 @@ from suture.compiler.objects import (
     Constant,
     Deque,
     Dict,
+    Group,
     List,
     Object,
     Partial,
@@ -353,12 +354,22 @@ def _exception_text(trace: Trace, value: Raise, how: str) -> Any:
         if len(exc.args) < 2:
             return abstract.convert_value(trace, exc.args[0], "str") if exc.args else Constant("")
         return abstract.convert_value(trace, Tuple(exc.args), "str")
+    if isinstance(exc, Group) and exc.is_as_made():
+        return _group_text(trace, exc, how)
     if name == "__str__" or issubclass(exc.cls, BaseExceptionGroup):
         raise Break(objects.UNKNOWN_OBJECT, operation=f"{how}()", object=exc.describe())
     inner = abstract.convert_value(trace, Tuple(exc.args), "repr").constant()
     if len(exc.args) == 1:
         inner = "(" + abstract.convert_value(trace, exc.args[0], "repr").constant() + ")"
     return Constant(exc.cls.__name__ + inner)
+
+
+def _group_text(trace: Trace, group: Group, how: str) -> Value:
+    if how == "str":
+        text, count = abstract.constant_value(trace, group.message), len(group.members.items)
+        return Constant(f"{text} ({count} sub-exception{'s' if count > 1 else ''})")
+    inner = abstract.convert_value(trace, Tuple(group.args), "repr").constant()
+    return Constant(group.cls.__name__ + inner)
 
 
 @implements(abstract.format_value)

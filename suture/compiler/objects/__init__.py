@@ -15,12 +15,14 @@ from suture.compiler.objects.constant import (
 from suture.compiler.objects.deque import Deque
 from suture.compiler.objects.dict_ import Dict
 from suture.compiler.objects.dict_view import DictView
+from suture.compiler.objects.exception_group import Group
 from suture.compiler.objects.function import Function, MadeFunction, Method
 from suture.compiler.objects.generator import Generator
 from suture.compiler.objects.growing import GrowingDeque, GrowingList, GrowingSet, GrowingTuple
 from suture.compiler.objects.instance import (
     DELETED,
     Class,
+    MadeClass,
     Module,
     Object,
     Opaque,
@@ -82,6 +84,7 @@ __all__ = [
     "Function",
     "Generator",
     "GraphValue",
+    "Group",
     "GrowingDeque",
     "GrowingList",
     "GrowingSet",
@@ -93,6 +96,7 @@ __all__ = [
     "List",
     "ListIterator",
     "MadeByPython",
+    "MadeClass",
     "MadeFunction",
     "Map",
     "Method",

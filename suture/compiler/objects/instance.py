@@ -203,6 +203,18 @@ class Class(RealObject):
         return str(emit.constant(self.value, self.value.__name__))
 
 
+class MadeClass(Class):
+    """A class that each call makes anew: one of its shape may be there at the next call."""
+
+    __slots__ = ()
+
+    def as_constant(self, trace: Trace) -> Any:
+        raise Break(objects.UNKNOWN_OBJECT, operation="compute with", object=self.describe())
+
+    def as_proxy(self) -> Any:
+        raise Break(objects.UNKNOWN_OBJECT, operation="compute with", object=self.describe())
+
+
 class Super(Value):
     """super(): attribute lookup that starts behind `after` in the MRO of `owner`'s class."""
 
@@ -296,14 +308,7 @@ class Raise(Mutable):
             self.left = []
 
     def rebuild(self, emit: Emitter) -> str:
-        cls = emit.constant(self.cls, self.cls.__name__)
-        args = ", ".join(emit.value(a) for a in self.args)
-        new = next(b.__dict__["__new__"] for b in self.cls.__mro__ if _in_c(b, "__new__"))
-        make = emit.constant(new, "new")
-        name = str(emit.begin(self, f"{make}({cls}{', ' if args else ''}{args})"))
-        if not self.bare:
-            init = next(b.__dict__["__init__"] for b in self.cls.__mro__ if _in_c(b, "__init__"))
-            emit.line(f"{emit.constant(init, 'init')}({name}{', ' if args else ''}{args})")
+        name = self._make(emit)
         if self.cause is not None:
             emit.line(f"{name}.__cause__ = {emit.value(self.cause)}")
         if self.context is not None:
@@ -312,8 +317,27 @@ class Raise(Mutable):
             emit.line(f"{name}.__suppress_context__ = True")
         for attr, value in self.attrs.items():
             emit.line(f"{name}.{attr} = {emit.value(value)}")
+        self._write_traceback(emit, name)
+        return name
+
+    def _make(self, emit: Emitter) -> str:
+        """The object as its constructor leaves it."""
+        cls = emit.constant(self.cls, self.cls.__name__)
+        args = ", ".join(emit.value(a) for a in self.args)
+        new = next(b.__dict__["__new__"] for b in self.cls.__mro__ if _in_c(b, "__new__"))
+        make = emit.constant(new, "new")
+        name = str(emit.begin(self, f"{make}({cls}{', ' if args else ''}{args})"))
+        if not self.bare:
+            init = next(b.__dict__["__init__"] for b in self.cls.__mro__ if _in_c(b, "__init__"))
+            emit.line(f"{emit.constant(init, 'init')}({name}{', ' if args else ''}{args})")
+        return name
+
+    def _write_traceback(self, emit: Emitter, name: str) -> None:
+        self._add_entries(emit, name, self.traceback)
+
+    def _add_entries(self, emit: Emitter, name: str, entries: list[tuple[Any, Any, int]]) -> None:
         left = list(self.left)
-        for code, namespace, at in self.traceback:
+        for code, namespace, at in entries:
             add = emit.constant(_core.add_traceback, "add_traceback")
             position = f"{emit.constant(code, 'code')}, {emit.constant(namespace, 'globals')}, {at}"
             frame = next((frame for frame in left if frame.code.code is code), None)
@@ -321,7 +345,6 @@ class Raise(Mutable):
                 left.remove(frame)
                 position += f", ({''.join(f'{emit.value(v)}, ' for v in frame.locals)})"
             emit.line(f"{add}({name}, {position})")
-        return name
 
 
 @method(Raise, "with_traceback")

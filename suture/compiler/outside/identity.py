@@ -190,6 +190,8 @@ def owner_of(trace: Trace, source: Source) -> Source | None:
 
 @implements(abstract.fix)
 def fix(trace: Trace, source: Source, value: object) -> None:
+    if id(value) in trace.guards.anew:
+        raise Break(objects.UNKNOWN_OBJECT, operation="use as a constant", object=source.path())
     root = source.base is None or not is_fixed(trace, source.base) or source.base.kind == "const"
     lasting = is_long_lived(type(value))
     kind = "weak" if (root if lasting else _is_told_of_its_end(value)) else "is"

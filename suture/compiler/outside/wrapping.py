@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import enum
-import sys
 import types
 import typing
 import weakref
@@ -30,6 +29,7 @@ from suture.compiler.objects import (
     GrowingSet,
     Lazy,
     List,
+    MadeClass,
     Module,
     Object,
     Opaque,
@@ -54,7 +54,9 @@ from suture.compiler.objects.wraps import NAMED_WRAPPERS, WRAPPERS, Wrap, wraps
 from suture.compiler.outside.growth import is_unstable
 from suture.compiler.outside.identity import is_general, is_long_lived, stays_same
 from suture.compiler.outside.inputs import wrap_number
+from suture.compiler.outside.made_classes import adopt, is_anew
 from suture.compiler.outside.namespaces import move_globals
+from suture.runtime.class_shapes import is_named
 from suture.runtime.predicates import Equals, SameMembers, is_literal
 from suture.runtime.reads import RawItem, is_empty_cell
 from suture.runtime.sources import Source, key_text, pinned
@@ -353,20 +355,21 @@ def _bound_tensor_method(trace: Trace, value: Any, source: Source | None) -> Val
 def _class(trace: Trace, value: Any, source: Source | None) -> Value:
     if value.__mro__ is None:
         return opaque(trace, value, source)  # its metaclass is about to make it
+    if is_anew(trace, value):
+        return MadeClass(value, pin(trace, value))
     if source is not None:
         if qualname_of(value).startswith(trace.region.own_names):
-            return opaque(trace, value, source)  # defined anew in each call
-        if not _has_name(value) and is_unstable(trace, source, id(value), 1):
-            return opaque(trace, value, source)  # made anew in each call, by `type(...)` or so
+            return _class_made_anew(trace, value, source)
+        if not is_named(value) and is_unstable(trace, source, id(value), 1):
+            return _class_made_anew(trace, value, source)  # by `type(...)` or so
         abstract.fix(trace, source, value)
     return Class(value, source if source is not None else pin(trace, value))
 
 
-def _has_name(cls: type) -> bool:
-    """Whether a class is found in its module under its name: such a one stays."""
-    home = vars(cls).get("__module__")
-    module = sys.modules.get(home) if type(home) is str else None
-    return module is not None and vars(module).get(qualname_of(cls)) is cls
+def _class_made_anew(trace: Trace, value: Any, source: Source) -> Value:
+    if adopt(trace, value, source):
+        return MadeClass(value, source)
+    return opaque(trace, value, source)
 
 
 def _module(trace: Trace, value: object, source: Source | None) -> Value:
@@ -400,7 +403,8 @@ def _object(trace: Trace, value: object, source: Source | None) -> Value:
     source = source if source is not None else pin(trace, value)
     cls = type(value)
     if qualname_of(cls).startswith(trace.region.own_names) or _is_made_anew(trace, source, cls):
-        return Unknown(value, source)  # of a class that is defined anew in each call
+        if not adopt(trace, cls, source.type()):
+            return Unknown(value, source)  # of a class that is defined anew in each call
     if hides_dict(cls):
         return opaque(trace, value, source)
     if is_long_lived(cls) or abstract.is_fixed(trace, source):

@@ -183,6 +183,7 @@ def install(miss: Miss, capture: Capture, emitted: Emitted) -> Variant:
         if choose is not None:
             capture.guards.entries = guard_filter.kept(choose, capture.guards.entries, miss.state)
         program = finish(capture.guards)
+        capture.guards.anew.clear()  # the variant keeps none of them alive
     if config.verify and compare_eager.can_run_twice(miss.data, capture, emitted.parameters):
         emitted.function = compare_eager.ComparedVariant(emitted, name, config.strict)
     stored = keep.described(miss.unit, miss.point, miss.state, capture, emitted)

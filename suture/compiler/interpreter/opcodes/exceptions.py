@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from suture.breaks import Break, objects
 from suture.bytecode import Instruction
-from suture.compiler.core import Frame, Trace
+from suture.compiler.core import Frame, Trace, Value
 from suture.compiler.interpreter.opcodes.table import op
+from suture.compiler.language.exception_groups import joined, taken
 from suture.compiler.language.exceptions import do_raise, exception_matches, handled_by_caller
 from suture.compiler.objects import Constant, Raised
 
@@ -52,3 +53,18 @@ def check_exc_match(trace: Trace, frame: Frame, inst: Instruction) -> None:
     matched = exception_matches(trace, exc, kind)
     frame.stack[-1] = Constant(matched)
     frame.ip += 1
+
+
+@op("CHECK_EG_MATCH", raw=True, run="check_eg_match")
+def check_eg_match(trace: Trace, frame: Frame, inst: Instruction) -> None:
+    exc, kind = frame.stack[-2:]
+    matched, rest = taken(trace, exc, kind)
+    frame.stack[-2:] = [rest, matched]
+    if not (matched.is_constant() and matched.constant() is None):
+        frame.handled = matched
+    frame.ip += 1
+
+
+@op("PREP_RERAISE_STAR", run="prep_reraise_star")
+def prep_reraise_star(trace: Trace, inst: Instruction, original: Value, excs: Value) -> Value:
+    return joined(trace, original, excs)
