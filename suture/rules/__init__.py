@@ -11,7 +11,7 @@ from suture.rules.errors import (
     SignatureMismatch,
     UnknownName,
 )
-from suture.rules.lookup import clear_cache, explain, listing, lookup, lookup_frame
+from suture.rules.lookup import clear_cache, explain, listing, lookup, lookup_frame, mark_of
 from suture.rules.mark_table import (
     described_marks,
     forget_package,
@@ -81,6 +81,7 @@ __all__ = [
     "listing",
     "lookup",
     "lookup_frame",
+    "mark_of",
     "nonstrict_trace",
     "run_package",
     "skip_frame",

@@ -68,6 +68,11 @@ def lookup(obj: Any) -> Verdict:
     return verdict
 
 
+def mark_of(obj: Any) -> Verdict | None:
+    """The verdict that a mark of the program or of torch on this very object means, or None."""
+    return mark_table.verdict_of(obj) or torch_marks.verdict_of(obj)
+
+
 def explain(obj: Any) -> list[Step]:
     """Every rule that was asked about `obj`, in order; the last step holds the verdict."""
     if type(obj) is str:

@@ -167,6 +167,11 @@ _inline(
     because="parts of torch's own compiler that programs call",
 )
 
+_inline(
+    "suture.compiler.torch.traced_hook",
+    because="compiled autograd traces the hooks that graphs have set",
+)
+
 # Third-party packages: work on data that no graph holds.
 
 _run(

@@ -10,8 +10,10 @@ import torch
 import torch._dynamo
 import torch._dynamo.trace_rules as trace_rules
 
+import suture
 from suture import rules
 from suture.rules import CONSTANT, IN_GRAPH, INLINE, RUN, SPECIAL
+from tests.harness import Graphs
 
 # torch's tables know functions by id: one that is gone would leave its marks to another one
 _ALIVE = []
@@ -379,3 +381,22 @@ def test_torch_substitutes_of_the_user():
 def test_torch_orders():
     assert rules.lookup(torch._dynamo.graph_break).name == "graph_break"
     assert rules.lookup(torch.compiler.is_compiling).name == "is_compiling"
+
+
+def test_a_marked_object_is_a_node_and_its_like_is_not():
+    class Scale:
+        __name__ = "scale"
+
+        def __init__(self, by):
+            self.by = by
+
+        def __call__(self, x):
+            return x.mul(self.by).add(1)
+
+    marked, plain = Scale(2), Scale(3)
+    suture.allow_in_graph(marked)
+    graphs = Graphs()
+    compiled = suture.compile(lambda x, scale: scale(x) + 1, backend=graphs)
+    assert compiled(torch.ones(1), marked).item() == 4
+    assert compiled(torch.ones(1), plain).item() == 5
+    assert [len(ops) for ops in graphs.ops()] == [2, 3]

@@ -19,7 +19,7 @@ from suture.compiler.calls import library_methods as library
 from suture.compiler.calls import regions, unmodelled
 from suture.compiler.calls.arguments import refused_function
 from suture.compiler.calls.library_iterators import call_itertools, is_of_itertools
-from suture.compiler.calls.torchdynamo_words import refuse_forbidden
+from suture.compiler.calls.torchdynamo_words import marked_object, refuse_forbidden
 from suture.compiler.core import Trace, Value
 from suture.compiler.language import templates
 from suture.compiler.language.attributes import MISSING, find_in_mro
@@ -97,6 +97,9 @@ def call_type_method(
         return abstract.raise_(trace, TypeError, f"'{type_name(cls)}' object {what}")
     if name == "__call__":
         refuse_forbidden(obj)
+        verdict = marked_object(trace, obj)
+        if verdict is not None:
+            return by_verdict(trace, verdict, obj.value, obj, args, kwargs)
     bound = abstract.finish(trace, abstract.bind(trace, raw, obj, cls, name))
     return tail_call(trace, bound, args, kwargs)
 

@@ -28,8 +28,9 @@ from suture.compiler.objects import Constant, Tensor
 from suture.compiler.objects import tensor as tensor_values
 from suture.compiler.torch import leaf_hooks
 from suture.compiler.torch.derivatives import guard_reached, is_plain
-from suture.compiler.torch.hooks import keep_hook, set_hook_
+from suture.compiler.torch.hooks import keep_hook
 from suture.compiler.torch.tensor_methods import keep_attribute
+from suture.compiler.torch.traced_hook import set_hook_
 from suture.runtime.engine_warnings import warn_of_cycles
 from suture.runtime.sources import pinned
 from suture.torch_private import autograd_parts, tensor_parts

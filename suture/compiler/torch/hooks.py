@@ -24,18 +24,8 @@ from suture.compiler.objects.methods import method
 from suture.compiler.torch import trees
 from suture.compiler.torch.bodies import trace_body
 from suture.compiler.torch.subclasses import PLAIN
+from suture.compiler.torch.traced_hook import set_hook_
 from suture.torch_private import thread_state
-
-
-def set_hook_(tensor: torch.Tensor, body: Any, *lifted: Any) -> None:
-    """Set a traced hook: `body` takes the gradient and what it uses, and gives a tuple, empty if
-    the hook gives None. A node of graphs."""
-
-    def hook(grad: torch.Tensor) -> torch.Tensor | None:
-        made = getattr(body, "forward", body)(grad, *lifted)  # hooks of modules do not see it
-        return made[0] if made else None
-
-    tensor.register_hook(hook)
 
 
 class Handle(Mutable):
