@@ -167,6 +167,8 @@ def surroundings(fake_mode: Any, compile_id: Any) -> Iterator[None]:
         context = NAMES.get("CompileContext")(compile_id)
         stack.enter_context(NAMES.get("compile_context")(context))
         if fake_mode is not None:
+            # AOTAutograd traces a graph several times, each from the first ragged size on
+            fake_mode.reset_nt_tensor_id_counter()
             tracing = NAMES.get("TracingContext")(fake_mode)
             stack.enter_context(NAMES.get("tracing")(tracing))
         yield

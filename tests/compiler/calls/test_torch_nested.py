@@ -122,3 +122,20 @@ def test_verification_compares_the_pieces():
         for _ in range(2):
             x = jagged()
             assert same(compiled(x), fn(x))
+
+
+def test_nested_tensors_made_of_intermediates_have_a_derivative():
+    """AOTAutograd traces the graph more than once: a ragged size has the same symbol each time."""
+
+    def fn(values, lengths):
+        offsets = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
+        left = torch.nested.nested_tensor_from_jagged(values * 2, offsets)
+        right = torch.nested.nested_tensor_from_jagged(values, offsets)
+        return (left * right).sin()
+
+    lengths = torch.tensor([2, 4, 3])
+    want, got = torch.ones(9, 5, requires_grad=True), torch.ones(9, 5, requires_grad=True)
+    compiled = suture.compile(fn, backend="aot_eager", fullgraph=True)
+    for values, run in ((want, fn), (got, compiled)):
+        run(values, lengths).values().sum().backward()
+    torch.testing.assert_close(got.grad, want.grad)
