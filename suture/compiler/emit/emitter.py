@@ -30,6 +30,7 @@ from suture.runtime import VARIANT, AfterFailure, Chain, relocated, set_context,
 from suture.runtime.checks import Watch
 from suture.runtime.interpret import hooks_on_saved
 from suture.runtime.parameters import PARAMETERS, Parameters
+from suture.runtime.store.stand_ins import MadeFrames, MadeOperation
 from suture.torch_private.torchdynamo import hide
 
 
@@ -53,7 +54,8 @@ class Emitted:
     replaces: tuple[Any, int] | None = (
         None  # the code object and the instruction where its region starts
     )
-    described: dict[str, Any] = field(default_factory=dict)  # constants made here, by name
+    # what constants that are made here are made of, by name
+    described: dict[str, MadeFrames | MadeOperation] = field(default_factory=dict)
     graph_kept: bool = False  # what is called is the graph module's own function, nothing around it
     backend_failed: bool = False  # the graph runs as it is, because the backend failed on it
 

@@ -23,6 +23,7 @@ from suture.rules.strictness import switch
 from suture.runtime import OPERATIONS, FrameSpec, clean_traceback, keep_alive
 from suture.runtime.checks import RowsWatch, Watch
 from suture.runtime.operations import STOP
+from suture.runtime.store.stand_ins import MadeFrames, MadeOperation
 from suture.torch_private import distributed_parts, thread_state
 from suture.torch_private.symbolic_shapes import is_open
 
@@ -310,7 +311,7 @@ class Leaving:
             texts = [f"*{texts[2]}", *(f"**{text}" for text in texts[3:])]
         else:
             head = writer.constant(operation, exit.operation)
-            writer.described[head] = ("operation", exit.operation, frame.code.code, inst.index)
+            writer.described[head] = MadeOperation(exit.operation, frame.code.code, inst.index)
             if exit.operation == "import_name":
                 texts.insert(0, writer.constant(frame.fn.globals, "globals"))
         texts.insert(0, head)
@@ -330,7 +331,7 @@ class Leaving:
             positions.append((frame.code.code, frame.fn.globals, at.lasti))
         line = frames[-1].code.line(inst.index)
         name = self.writer.constant(_core.SyntheticFrames(tuple(positions)), f"at_{line}")
-        self.writer.described[name] = ("frames", positions)
+        self.writer.described[name] = MadeFrames(tuple(positions))
         return name
 
     def _handles(self, frame: Frame) -> bool:
