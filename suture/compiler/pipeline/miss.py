@@ -90,7 +90,7 @@ def internal_fault(point: _core.Point, state: tuple[Any, ...], error: Exception)
     if config.strict:
         raise errors.InternalError(str(reason)) from error
     _log.warning("%s", reason, exc_info=error)
-    point.data.given_up = True
+    point.data.never_compiles = True
     _write_repro(point.data, state, error)
     return INTERPRET
 
