@@ -24,7 +24,7 @@ from suture.compiler.emit.inputs import InputReads, read
 from suture.compiler.emit.leave import Leaving
 from suture.compiler.emit.parameters import parameters_of
 from suture.compiler.emit.writer import Writer
-from suture.compiler.graph.talking import talks
+from suture.compiler.graph.collectives import has_collectives
 from suture.compiler.objects import MadeByPython
 from suture.runtime import VARIANT, AfterFailure, Chain, relocated, set_context, slot_names, where
 from suture.runtime.checks import Watch
@@ -200,7 +200,7 @@ def _graph(
     comment = f"  # {builder.ops} operation{'s' if builder.ops != 1 else ''}"
     comment += f" on these and {held} tensors of modules" if held else ""
     again = not builder.writes() or checks.puts_back
-    writes = not again or talks(builder.graph, builder.attributes)
+    writes = not again or has_collectives(builder.graph, builder.attributes)
     call = f"{left} = {call}{comment}" if names else f"{call}{comment}"
     body = ["        " + line for line in (*reads.lines, call, *reads.release())]
     lines = _attempt(writer, chain, [*numbers, *body], writes, checks)

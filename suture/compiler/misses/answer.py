@@ -10,7 +10,7 @@ from suture import config, errors, stance, switches
 from suture.breaks import Break, contexts, internal
 from suture.compiler.misses import interpreted, limits
 from suture.compiler.misses.history import history_of
-from suture.compiler.misses.plain import runner
+from suture.compiler.misses.long_python import runner
 from suture.compiler.misses.reasons import explain_miss
 from suture.runtime import call_plainly, must_raise, slot_names, torch_state, where
 from suture.runtime.leaving import Throwing

@@ -13,7 +13,7 @@ from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.graph.bounds import bounds_of
-from suture.compiler.graph.known import make_known, number_of
+from suture.compiler.graph.known_numbers import make_known, number_of
 from suture.compiler.graph.names import TorchName
 from suture.compiler.guards.number_sources import NumberSource
 from suture.compiler.objects import Symbol, Tensor

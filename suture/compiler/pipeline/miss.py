@@ -10,7 +10,7 @@ from suture import _core, config, errors, messages, repro
 from suture.breaks import Break, internal, python
 from suture.compiler.core import Trace
 from suture.compiler.misses.interpreted import interpret_from_now_on, report
-from suture.compiler.misses.plain import note_in_vain
+from suture.compiler.misses.long_python import note_in_vain
 from suture.runtime import slot_names, where
 from suture.runtime.points import PointData
 from suture.runtime.uncompiled import INTERPRET, THIS_CALL_PLAINLY, Uncompiled
