@@ -11,7 +11,7 @@ from suture.breaks import Break, calls, control_flow
 from suture.bytecode import CANONICAL, Instruction, iterator_slots
 from suture.compiler.capture import Again, Capture, Interpret, Return, Run, Yield
 from suture.compiler.core import Frame
-from suture.compiler.emit.lasting import needed
+from suture.compiler.emit.live_locals import needed
 from suture.compiler.emit.writer import Writer
 from suture.compiler.emitting import Emitter
 from suture.compiler.interpreter.lines import raises_again

@@ -23,9 +23,9 @@ from suture.runtime.callers import (
 )
 from suture.runtime.callers.extern import REMADE
 from suture.runtime.store.files import BINARY, blob_name
-from suture.runtime.store.held import encode_tensor
 from suture.runtime.store.literals import Unstorable
 from suture.runtime.store.operators import TORCHS, operator_digest
+from suture.runtime.store.tensor_constants import encode_tensor
 from suture.torch_private import (
     aot_subclasses,
     aot_training,

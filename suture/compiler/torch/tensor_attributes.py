@@ -24,8 +24,8 @@ from suture.compiler.objects import (
     Tensor,
     TensorMethod,
     Value,
-    refused,
     tensor,
+    unsupported_tensors,
 )
 from suture.compiler.objects import tensor as tensor_values
 from suture.compiler.objects.tensor import KNOWN_METHODS, KNOWN_PROPERTIES, BaseMethod
@@ -147,7 +147,7 @@ def autograd_attribute(trace: Trace, tensor: Tensor, name: str) -> Value:
     raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute=name)
 
 
-@implements(refused.method_of_refused)
+@implements(unsupported_tensors.method_of_refused)
 def method_of_refused(
     trace: Trace, tensor: Refused, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:

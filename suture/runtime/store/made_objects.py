@@ -12,7 +12,8 @@ from suture.runtime.checks import AfterCheck, RowsWatch, Watch
 from suture.runtime.crossings import Crossing
 from suture.runtime.interpret import AfterFailure, hooks_on_saved
 from suture.runtime.operations import OPERATIONS
-from suture.runtime.predicates import formula
+from suture.runtime.predicates import Predicate, formula
+from suture.runtime.reads import NthHook, RawItem
 from suture.runtime.store.found_objects import FOUND
 from suture.runtime.store.references import (
     Kind,
@@ -22,7 +23,6 @@ from suture.runtime.store.references import (
     write,
     write_frames,
 )
-from suture.runtime.store.remade import BY_NAME, PREDICATES
 from suture.runtime.store.stand_ins import MadeFrames, MadeOperation, WarningRegistry
 
 # ---- objects of the runtime
@@ -142,9 +142,15 @@ _MODULE = Kind("module", _write_module, lambda of, name: sys.modules[name])
 # ---- what is made of other objects
 
 
+# Objects of ours that are kept by their parts: predicates of guards, readers of sources, nodes.
+_REMADE: dict[str, Any] = {
+    one.__name__: one for one in (*Predicate.__subclasses__(), RawItem, NthHook, Crossing)
+}
+
+
 def _write_made(to: Writing, value: Any) -> list[Any] | None:
     kind = type(value)
-    if kind not in PREDICATES:
+    if _REMADE.get(kind.__name__) is not kind:
         return None
     return [kind.__name__, *(write(to, one, PART) for one in value.parts())]
 
@@ -152,7 +158,7 @@ def _write_made(to: Writing, value: Any) -> list[Any] | None:
 _MADE = Kind(
     "made",
     _write_made,
-    lambda of, name, *parts: BY_NAME[name].remade(*(of.ref(one) for one in parts)),
+    lambda of, name, *parts: _REMADE[name].remade(*(of.ref(one) for one in parts)),
 )
 
 
