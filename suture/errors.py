@@ -100,6 +100,8 @@ class Unsupported(SutureError):
 
     `number` and `type` are the break's entry in the registry ("GB0170", "Data-dependent
     branching"); `gb_type` is the type under torch's name. `fields` are the break's own.
+    `eager_may_raise`: what broke is an operation that failed on fake tensors, so the program most
+    likely raises an error of its own there, which is then the one to be seen.
     """
 
     category: str | None = None
@@ -112,8 +114,10 @@ class Unsupported(SutureError):
         type: str = "",
         fields: dict[str, Any] | None = None,
         real_stack: Any = None,
+        eager_may_raise: bool = False,
     ) -> None:
         super().__init__(message)
+        self.eager_may_raise = eager_may_raise
         self.number = number
         self.type = type
         self.gb_type = type

@@ -11,7 +11,7 @@ from suture.api import compile
 from suture.errors import UserError
 from suture.look import unit_of
 from suture.runtime.points import PointData
-from suture.runtime.store import files, shipped, waiting
+from suture.runtime.store import files, pending_writes, shipped
 from suture.runtime.store.environment import key_of, place_key
 from suture.runtime.store.graphs import blobs_of
 from suture.runtime.store.literals import Unstorable
@@ -28,7 +28,7 @@ def save(
     rest is compiled where the file is loaded.
     """
     unit = unit_of(compiled)
-    waiting.finish()
+    pending_writes.finish()
     root = files.folder()
     if root is None:
         raise UserError("nothing is kept to be saved: set suture.config.cache_dir before the calls")

@@ -13,15 +13,15 @@ from suture import config, events
 from suture.backends.backward import expect
 from suture.backends.barriers import cut_at_barriers
 from suture.backends.buckets import bucketed
+from suture.backends.caller_choice import choose
 from suture.backends.configure import Backend
 from suture.backends.failures import hint_for, source_lines
 from suture.backends.own_results import copies_of_inputs, is_written_later, with_own_results
 from suture.backends.record import count_ops
 from suture.backends.request import Allowed, Origin, TracedGraph
-from suture.backends.small import small
+from suture.backends.small_graphs import small
 from suture.backends.surroundings import compiling_state
 from suture.backends.views import split_views, with_views
-from suture.backends.ways import choose
 from suture.errors import BackendFailed
 from suture.runtime.callers import Caller, Situation, Wrapped
 from suture.torch_private import MissingName, aot_training, compilers

@@ -13,7 +13,8 @@ from typing import Any
 import torch
 import torch.fx
 
-from suture.op_effects import operation_name, written_by
+from suture.op_effects import written_by
+from suture.op_kinds import may_copy
 from suture.torch_private import tensor_parts
 
 
@@ -78,29 +79,12 @@ def _copies(module: torch.fx.GraphModule, given: set[Any]) -> dict[int, tuple[An
         return {}
     found = {}
     for i, node in enumerate(output.args[0]):
-        if not isinstance(node, torch.fx.Node) or not _may_copy(node):
+        if not isinstance(node, torch.fx.Node) or not may_copy(node):
             continue
         tensors = [a for a in node.all_input_nodes if _memory(a) is not None]
         if len(tensors) == 1 and _memory(node) not in (None, _memory(tensors[0]), *given):
             found[i] = (node, tensors[0])
     return found
-
-
-# What Inductor may leave out: copies, and what does nothing with a certain number.
-_COPIES = frozenset({
-    "clone", "contiguous", "to", "copy", "cat", "concat", "repeat", "tile", "positive", "float",
-    "double", "half", "bfloat16", "type", "type_as",
-})  # fmt: skip
-_NOTHING_WITH = {"add": 0, "sub": 0, "mul": 1, "div": 1, "truediv": 1, "pow": 1}
-
-
-def _may_copy(node: torch.fx.Node) -> bool:
-    name = operation_name(node)
-    if name in _COPIES:
-        return True
-    number = _NOTHING_WITH.get(name.removeprefix("__").removesuffix("__"))
-    numbers = [a for a in (*node.args, *node.kwargs.values()) if isinstance(a, (int, float))]
-    return number is not None and number in numbers
 
 
 def _value(node: torch.fx.Node) -> Any:

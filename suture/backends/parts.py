@@ -9,7 +9,8 @@ from typing import Any
 import torch
 import torch.fx
 
-from suture.op_effects import operation_name, written_by
+from suture.op_effects import written_by
+from suture.op_kinds import changes_tensor, writes_all
 from suture.runtime.barriers import call_barrier
 from suture.runtime.modes import change_autocast_nesting
 from suture.torch_private import (
@@ -25,18 +26,6 @@ from suture.torch_private import (
 SWITCHES = frozenset({
     thread_state.set_grad_enabled, torch.set_autocast_enabled, torch.set_autocast_dtype,
     torch.set_autocast_cache_enabled, change_autocast_nesting,
-})  # fmt: skip
-# Change what a tensor is, not only what is in it.
-_RESHAPING = frozenset({
-    "resize_", "resize_as_", "set_", "t_", "transpose_", "swapaxes_", "swapdims_", "squeeze_",
-    "unsqueeze_", "as_strided_", "detach_", "requires_grad_", "set_data",
-})  # fmt: skip
-
-# Write every element of the tensor that they are called on, or of each in a list.
-_OVER_ALL = frozenset({
-    "copy_", "zero_", "fill_", "add_", "sub_", "mul_", "div_", "addcmul_", "addcdiv_", "lerp_",
-    "iadd", "isub", "imul", "itruediv", "_foreach_copy_", "_foreach_zero_", "_foreach_add_",
-    "_foreach_sub_", "_foreach_mul_", "_foreach_div_", "_foreach_lerp_",
 })  # fmt: skip
 
 
@@ -129,7 +118,7 @@ def may_be_cut(gm: torch.fx.GraphModule, parts: list[Part]) -> bool:
     ranks have put there meanwhile. A compiler may use the memory of what a collective sends for
     something else, if nothing in the part waits for it."""
     for node in gm.graph.nodes:
-        if node.op not in ("placeholder", "output") and operation_name(node) in _RESHAPING:
+        if changes_tensor(node):
             return False
         if node.op == "call_module" or not _is_plain(node.meta.get("example_value")):
             return False
@@ -206,11 +195,6 @@ def _waits(part: Part) -> bool:
 def _is(target: Any, packet: Any) -> bool:
     """Whether a target is an operator, or one of its overloads."""
     return target is packet or getattr(target, "overloadpacket", None) is packet
-
-
-def writes_all(node: torch.fx.Node) -> bool:
-    """Whether an operation that writes a tensor writes each of its elements."""
-    return operation_name(node) in _OVER_ALL
 
 
 def _is_size(node: torch.fx.Node) -> bool:

@@ -11,10 +11,8 @@ from typing import Any
 import torch
 import torch.fx
 
+from suture.op_kinds import is_sum
 from suture.torch_private import releases
-
-_FUNCTIONS = (torch.add, torch.Tensor.add, torch.Tensor.add_, torch.ops.aten.add.Tensor)
-_METHODS = ("add", "add_")
 
 
 def without_factors(module: torch.fx.GraphModule) -> None:
@@ -31,8 +29,7 @@ def without_factors(module: torch.fx.GraphModule) -> None:
 
 
 def _is_scaled_sum(node: torch.fx.Node) -> bool:
-    known = node.target in (_METHODS if node.op == "call_method" else _FUNCTIONS)
-    if node.op not in ("call_method", "call_function") or not known or "alpha" not in node.kwargs:
+    if not is_sum(node) or "alpha" not in node.kwargs:
         return False
     both = [_value(a) for a in node.args]
     return (

@@ -20,21 +20,9 @@ from typing import Any
 import torch
 import torch.fx
 
+from suture.op_kinds import changes_tensor, gives_several_views, may_be_view
 from suture.runtime.callers import Before, Caller
 from suture.torch_private.tensor_parts import storage_key
-
-_MANY = ("chunk", "split", "tensor_split", "unbind")  # give several views
-_ONE = (
-    "expand", "flatten", "movedim", "narrow", "permute", "reshape", "select", "squeeze", "swapaxes",
-    "swapdims", "t", "transpose", "unflatten", "unfold", "unsqueeze", "view",
-)  # fmt: skip
-_METHODS = frozenset(_MANY + _ONE)
-_FUNCTIONS = {getattr(torch, name): name for name in _METHODS if hasattr(torch, name)}
-# What changes the shape or the memory of a tensor: views of it before and after are not the same.
-_RESHAPES = frozenset({
-    "set_", "resize_", "resize_as_", "t_", "transpose_", "squeeze_", "unsqueeze_", "swapaxes_",
-    "swapdims_", "as_strided_", "set_data",
-})  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -52,7 +40,7 @@ def split_views(gm: torch.fx.GraphModule, derives: bool) -> Split | None:
     `derives` autograd follows it."""
     nodes = list(gm.graph.nodes)
     results = nodes[-1].args[0]
-    if not isinstance(results, tuple) or any(_name(node) in _RESHAPES for node in nodes):
+    if not isinstance(results, tuple) or any(map(changes_tensor, nodes)):
         return None
     chains = [_chain(one, derives) for one in results if isinstance(one, torch.fx.Node)]
     views = {node for chain in chains for node in chain[1:]}
@@ -94,19 +82,12 @@ def _is_view(node: torch.fx.Node) -> bool:
     if any(one.op != "placeholder" or _is_tensor(one) for one in others):
         return False
     if node.op == "call_function" and node.target is operator.getitem:
-        return _name(first) in _MANY if not _is_tensor(first) else _is_basic(node.args[1])
-    if _name(node) not in _METHODS or not _is_tensor(first):
+        return gives_several_views(first) if not _is_tensor(first) else _is_basic(node.args[1])
+    if not may_be_view(node) or not _is_tensor(first):
         return False
     values = node.meta.get("val")
     parts = values if isinstance(values, (tuple, list)) else [values]
     return all(_shares_memory(one, first.meta["val"]) for one in parts)
-
-
-def _name(node: torch.fx.Node) -> str:
-    """The name of a method of tensors, or of the function that is the same."""
-    if node.op == "call_method":
-        return str(node.target)
-    return _FUNCTIONS.get(node.target, "") if node.op == "call_function" else ""
 
 
 def _is_tensor(node: torch.fx.Node) -> bool:

@@ -43,7 +43,13 @@ class Value:
     __slots__ = ("source",)
 
     def __init__(self, source: Source | None = None) -> None:
-        self.source: Any = source
+        self.source: Source | None = source
+
+    @property
+    def known_source(self) -> Source:
+        """The source of a value that comes from outside, as the caller knows."""
+        assert self.source is not None, f"{type(self).__name__} has no source"
+        return self.source
 
     # ---- what is known
 
@@ -145,7 +151,7 @@ class Lazy:
 
     def __init__(self, value: Any, source: Source | None) -> None:
         self.value = value
-        self.source: Any = source
+        self.source: Source | None = source
 
 
 class Null(Value):

@@ -158,6 +158,7 @@ def unsupported(reason: Break, stack: tuple[events.Where, ...]) -> errors.Unsupp
         type=reason.type.type,
         fields=dict(reason.fields),
         real_stack=traceback.StackSummary.from_list(frames),
+        eager_may_raise=reason.type is tensors.FAKE_FAILED,
     )
 
 

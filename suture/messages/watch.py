@@ -14,7 +14,7 @@ from suture.messages.source import line_of, printable
 
 if TYPE_CHECKING:
     from suture.bytecode import Instruction
-    from suture.compiler.core import Frame, Trace, Value
+    from suture.compiler.core import Frame, Lazy, Trace, Value
 
 _log = logging.getLogger("suture.trace")
 
@@ -78,12 +78,15 @@ def _tail(file: str) -> str:
     return file.rpartition("/")[2]
 
 
-def _value(value: Value | None) -> str:
+def _value(value: Value | Lazy | None) -> str:
+    if value is None:
+        return "unbound"
+    source, describe = value.source, getattr(value, "describe", None)  # a Lazy has no words
     try:
-        if value is None:
-            return "unbound"
-        describe = getattr(value, "describe", None)
-        text = describe() if describe is not None else value.source.path()
+        if describe is not None:
+            text = describe()
+        else:
+            text = "an object" if source is None else source.path()
     except Exception:
         text = type(value).__name__
     text = printable(text)

@@ -83,7 +83,7 @@ class Branches:
             seen.now.append(truth)
         return seen.is_steady()
 
-    def is_given_up(self, position: Position) -> bool:
+    def is_unpredictable(self, position: Position) -> bool:
         """Whether nothing is expected of a branch any more: nobody need say how it goes."""
         seen = self._seen.get(position)
         return seen is not None and seen.tries >= _MOST_TRIES

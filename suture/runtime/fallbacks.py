@@ -44,7 +44,7 @@ def fallback_for(unit: Any, point: Any, state: tuple[Any, ...], compiling: bool)
         restore(point, kept)
         return kept
     count = len(data.variants)
-    if count >= data.full_at or (count and count >= unit.options.limit()) or data.given_up:
+    if count >= data.full_at or (count and count >= unit.options.limit()) or data.never_compiles:
         return kept
     forbidden = stance.current() != "default" or config.error_on_recompile
     return kept if forbidden or compiling or switches.disabled() else None
@@ -64,7 +64,7 @@ def watch(
     def tell(truth: bool) -> None:
         at, ending = ref(), own()
         if not branches.saw(seen.position, truth) or at is None or ending is None:
-            if branches.is_given_up(seen.position):
+            if branches.is_unpredictable(seen.position):
                 seen.tell = tell_nobody
             return
         if ending in at.data.variants and branches.may_speculate() and drop(at, ending):

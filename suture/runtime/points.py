@@ -52,7 +52,7 @@ class PointData:
     variants: list[Variant] = field(default_factory=list)
     fallbacks: list[Variant] = field(default_factory=list)  # end at branches that are expected
     reasons: list[str] = field(default_factory=list)
-    given_up: bool = False  # nothing is compiled here any more
+    never_compiles: bool = False  # nothing is compiled here any more
     implicit: bool = False  # a function that compiled code called; not compiled by request
     full_at: float = math.inf  # with this many variants there may be no more
     no_operations_reported: bool = False

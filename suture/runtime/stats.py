@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from suture import events
-from suture.runtime import waiting as waiting  # shows what is going on, from now on
 from suture.runtime.own_times import OwnTimes
 
 

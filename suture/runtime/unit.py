@@ -119,7 +119,7 @@ class Unit:
             kept = fallback_for(self, point, state, _is_compiling())
             if kept is not None:
                 return kept.function
-        if data.interpret_only or data.given_up or _is_compiling() or switches.disabled():
+        if data.interpret_only or data.never_compiles or _is_compiling() or switches.disabled():
             return data.interpreting
         if torch_state.are_fake(state):
             return data.interpreting
@@ -203,7 +203,7 @@ class Unit:
                 drop(point, variant)
             point.data.fallbacks.clear()
             point.data.reasons.clear()
-            point.data.given_up = False
+            point.data.never_compiles = False
             point.data.full_at = math.inf
             point.data.no_operations_reported = False
             point.data.plain = None

@@ -35,10 +35,10 @@ def go(monkeypatch):
 def test_a_branch_that_never_settles_is_given_up(go):
     for turn in range(60):
         assert not go(turn % 2 == 0)
-    assert not go.branches.is_given_up(BRANCH)
+    assert not go.branches.is_unpredictable(BRANCH)
     for turn in range(20):
         assert not go(turn % 3 == 0, turn % 2 == 0, True)
-    assert go.branches.is_given_up(BRANCH)
+    assert go.branches.is_unpredictable(BRANCH)
     assert not any(go(True) for _ in range(20))
     assert go.branches.expected() == {}
 
@@ -49,4 +49,4 @@ def test_a_branch_that_settles_now_and_then_is_not(go):
             last = go(truth)
         assert last
         go(False), go(True)
-    assert not go.branches.is_given_up(BRANCH)
+    assert not go.branches.is_unpredictable(BRANCH)

@@ -42,7 +42,7 @@ from suture.compiler.objects import (
     function,
 )
 from suture.compiler.objects import array as array_values
-from suture.compiler.objects.kept import is_finite_iterator, refuse_callbacks
+from suture.compiler.objects.foldable_calls import is_finite_iterator, refuse_callbacks
 from suture.compiler.objects.methods import find_method
 from suture.compiler.outside.namespaces import looks_at_locals
 from suture.rules import Verdict

@@ -39,7 +39,7 @@ def _mark_nonstrict(
     """A function made and marked while tracing is traced: nothing of it is outside."""
     given = args[0] if args else next(iter(kwargs.values()))
     if isinstance(given, Function):
-        abstract.fix(trace, given.source, given.fn)
+        abstract.fix(trace, given.known_source, given.fn)
         return abstract.wrap(trace, target(given.fn), None)
     return given
 

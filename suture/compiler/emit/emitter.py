@@ -24,12 +24,13 @@ from suture.compiler.emit.inputs import InputReads, read
 from suture.compiler.emit.leave import Leaving
 from suture.compiler.emit.parameters import parameters_of
 from suture.compiler.emit.writer import Writer
-from suture.compiler.graph.talking import talks
+from suture.compiler.graph.collectives import has_collectives
 from suture.compiler.objects import MadeByPython
 from suture.runtime import VARIANT, AfterFailure, Chain, relocated, set_context, slot_names, where
 from suture.runtime.checks import Watch
 from suture.runtime.interpret import hooks_on_saved
 from suture.runtime.parameters import PARAMETERS, Parameters
+from suture.runtime.store.stand_ins import MadeFrames, MadeOperation
 from suture.torch_private.torchdynamo import hide
 
 
@@ -53,7 +54,8 @@ class Emitted:
     replaces: tuple[Any, int] | None = (
         None  # the code object and the instruction where its region starts
     )
-    described: dict[str, Any] = field(default_factory=dict)  # constants made here, by name
+    # what constants that are made here are made of, by name
+    described: dict[str, MadeFrames | MadeOperation] = field(default_factory=dict)
     graph_kept: bool = False  # what is called is the graph module's own function, nothing around it
     backend_failed: bool = False  # the graph runs as it is, because the backend failed on it
 
@@ -198,7 +200,7 @@ def _graph(
     comment = f"  # {builder.ops} operation{'s' if builder.ops != 1 else ''}"
     comment += f" on these and {held} tensors of modules" if held else ""
     again = not builder.writes() or checks.puts_back
-    writes = not again or talks(builder.graph, builder.attributes)
+    writes = not again or has_collectives(builder.graph, builder.attributes)
     call = f"{left} = {call}{comment}" if names else f"{call}{comment}"
     body = ["        " + line for line in (*reads.lines, call, *reads.release())]
     lines = _attempt(writer, chain, [*numbers, *body], writes, checks)

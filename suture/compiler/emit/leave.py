@@ -11,7 +11,7 @@ from suture.breaks import Break, calls, control_flow
 from suture.bytecode import CANONICAL, Instruction, iterator_slots
 from suture.compiler.capture import Again, Capture, Interpret, Return, Run, Yield
 from suture.compiler.core import Frame
-from suture.compiler.emit.lasting import needed
+from suture.compiler.emit.live_locals import needed
 from suture.compiler.emit.writer import Writer
 from suture.compiler.emitting import Emitter
 from suture.compiler.interpreter.lines import raises_again
@@ -23,6 +23,7 @@ from suture.rules.strictness import switch
 from suture.runtime import OPERATIONS, FrameSpec, clean_traceback, keep_alive
 from suture.runtime.checks import RowsWatch, Watch
 from suture.runtime.operations import STOP
+from suture.runtime.store.stand_ins import MadeFrames, MadeOperation
 from suture.torch_private import distributed_parts, thread_state
 from suture.torch_private.symbolic_shapes import is_open
 
@@ -310,7 +311,7 @@ class Leaving:
             texts = [f"*{texts[2]}", *(f"**{text}" for text in texts[3:])]
         else:
             head = writer.constant(operation, exit.operation)
-            writer.described[head] = ("operation", exit.operation, frame.code.code, inst.index)
+            writer.described[head] = MadeOperation(exit.operation, frame.code.code, inst.index)
             if exit.operation == "import_name":
                 texts.insert(0, writer.constant(frame.fn.globals, "globals"))
             elif exit.operation == "check_eg_match":
@@ -334,7 +335,7 @@ class Leaving:
             positions.append((frame.code.code, frame.fn.globals, at.lasti))
         line = frames[-1].code.line(inst.index)
         name = self.writer.constant(_core.SyntheticFrames(tuple(positions)), f"at_{line}")
-        self.writer.described[name] = ("frames", positions)
+        self.writer.described[name] = MadeFrames(tuple(positions))
         return name
 
     def _handles(self, frame: Frame) -> bool:

@@ -15,6 +15,7 @@ from suture.compiler.core import Frame
 from suture.compiler.objects import Dict, Lazy, List, Null, Set
 from suture.compiler.objects.deque import Deque
 from suture.runtime.sources import KINDS, Source
+from suture.runtime.store.stand_ins import MadeFrames, MadeOperation
 
 _NOT_WORD = re.compile(r"\W+")
 
@@ -50,7 +51,8 @@ class Writer:
         self._constants: dict[int, str] = {}
         self._made: dict[int, str] = {}
         self.params = params
-        self.described: dict[str, Any] = {}  # what constants that a variant makes are made of
+        # what constants that a variant makes are made of
+        self.described: dict[str, MadeFrames | MadeOperation] = {}
         self._sources: dict[int, str] = {}
         self._keep: list[Any] = []
 

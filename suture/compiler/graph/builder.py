@@ -14,16 +14,16 @@ import torch
 import torch.fx
 
 from suture import config
-from suture.compiler.graph.alike import Alike
 from suture.compiler.graph.asserts import bind_unbacked
 from suture.compiler.graph.compiling import state_for
 from suture.compiler.graph.derivatives import Derivatives
+from suture.compiler.graph.fake_copies import Alike
 from suture.compiler.graph.fake_inputs import fake_input
-from suture.compiler.graph.known import known_above, watched_mode
-from suture.compiler.graph.levels import Levels
+from suture.compiler.graph.known_numbers import known_above, watched_mode
 from suture.compiler.graph.names import TorchName, valid_name
 from suture.compiler.graph.results import Calls
 from suture.compiler.graph.spans import Span
+from suture.compiler.graph.subgraphs import Levels
 from suture.op_effects import effects_of, writes_of
 from suture.runtime.callers import Around, Caller
 from suture.runtime.modes import around

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from suture.compiler.graph.alike import Alike, kind_of
+from suture.compiler.graph.fake_copies import Alike, kind_of
 from suture.compiler.graph.names import TorchName
 from suture.torch_private import symbolic_shapes, tensor_parts
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 import torch.fx
 
-from suture.compiler.graph.known import number_of
+from suture.compiler.graph.known_numbers import number_of
 from suture.op_effects import operation_name
 from suture.torch_private.tensor_parts import version_of
 

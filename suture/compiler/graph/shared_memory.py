@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from suture.backends.parts import writes_all
 from suture.op_effects import written_by
+from suture.op_kinds import writes_all
 from suture.runtime.predicates import in_own_memory
 from suture.torch_private import tensor_parts
 

@@ -162,10 +162,10 @@ def _guard_presence(trace: Trace, obj: Object, name: str, slot: bool, present: b
     is to be done to it."""
     if slot:
         trace.guards.add(
-            *((obj.source.attr(name), "exists") if present else (obj.source, "no_attr", name))
+            *((obj.known_source.attr(name), "exists") if present else (obj.source, "no_attr", name))
         )
         return
-    held = obj.source.instance_dict()
+    held = obj.known_source.instance_dict()
     trace.guards.add(*((held.item(name), "exists") if present else (held, "no_key", name)))
 
 

@@ -215,7 +215,7 @@ def _bound_field(trace: Trace, raw: Any, obj: Object, name: str) -> Value:
     value = raw.fget(obj.value)
     if not is_literal(value):
         return abstract.tail_call(trace, abstract.wrap(trace, raw.fget, None), [obj], {})
-    return abstract.wrap(trace, value, obj.source.attr(name))
+    return abstract.wrap(trace, value, obj.known_source.attr(name))
 
 
 def _cached_property(trace: Trace, raw: Any, obj: Object) -> Value:
@@ -253,7 +253,7 @@ def bind_field(trace: Trace, raw: Any, obj: object, cls: type, name: str) -> Val
             except Exception:  # of the program's own code, which C has called
                 raise _unknown(obj, name) from None
             if value is not MISSING:
-                return abstract.wrap(trace, value, obj.source.attr(name))
+                return abstract.wrap(trace, value, obj.known_source.attr(name))
         if name == "__weakref__":
             return Constant(None)
         return abstract.raise_(
@@ -430,7 +430,7 @@ def object_attribute(trace: Trace, variable: Any, value: object, name: str) -> V
     if source is None:
         source = abstract.pinned(trace, value).attr(name)
     if name == "__dict__" and isinstance(variable, Function):
-        source = variable.source.instance_dict()
+        source = variable.known_source.instance_dict()
     return abstract.wrap(trace, found, source)
 
 

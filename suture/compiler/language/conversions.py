@@ -40,7 +40,7 @@ from suture.compiler.objects import (
     list_,
 )
 from suture.compiler.objects.constant import is_plain
-from suture.compiler.objects.kept import refuse_changing, runs_program
+from suture.compiler.objects.foldable_calls import refuse_changing, runs_program
 from suture.compiler.objects.lookup import is_buffer
 from suture.compiler.objects.methods import run_method
 from suture.compiler.objects.text import Text, field

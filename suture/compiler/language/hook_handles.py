@@ -64,7 +64,7 @@ def _remove(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     handle = args[0]
     real = handle.value if isinstance(handle, Object) and handle.source is not None else None
     if isinstance(real, RemovableHandle):
-        path = f"{handle.source.path()}.id"
+        path = f"{handle.known_source.path()}.id"
         if trace.region.history.dynamic_number(trace.region.plan, path, real.id, fixed=True):
             raise _moving(RemovableHandle.remove)
     return abstract.inline(trace, _function(trace, RemovableHandle.remove), args, kwargs)

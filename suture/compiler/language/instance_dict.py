@@ -36,7 +36,7 @@ class InstanceDict(Dict):
                 return super().load(trace)
             trace.guards.add(self.source, "keys", tuple(table))
             for key, value in table.items():
-                entries[key] = (Constant(key), Lazy(value, self.source.item(key)))
+                entries[key] = (Constant(key), Lazy(value, self.known_source.item(key)))
         for key, value in owner.attrs.items():
             if is_slot(find_in_mro(owner.python_type(), key)):
                 continue

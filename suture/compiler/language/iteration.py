@@ -49,7 +49,7 @@ from suture.runtime.sources import Source
 
 def item_source(of: Dict, key: Any) -> Source:
     """Where an item of a real dict is read."""
-    source: Source = of.source
+    source: Source = of.known_source
     return source.call(RawItem(dict, key)) if reads_itself(type(of.backing)) else source.item(key)
 
 
@@ -264,7 +264,7 @@ def mapping_iterator(trace: Trace, of: Dict, what: str) -> Any:
 
 @implements(dict_.dict_entries)
 def dict_entries(trace: Trace, of: Dict) -> dict[Any, tuple[Any, Any]]:
-    real, source = of.backing, of.source
+    real, source = of.backing, of.known_source
     keys = list(dict.keys(real))
     if is_unstable(trace, source, len(keys)):
         raise unstable_value(trace, source)
@@ -292,7 +292,7 @@ def _key_variable(trace: Trace, key: object, source: Source, i: int) -> Any:
 
 @implements(dict_.dict_entry)
 def dict_entry(trace: Trace, of: Dict, key: Value, at: object) -> Any:
-    real, source = of.backing, of.source
+    real, source = of.backing, of.known_source
     if not key.is_constant() or not is_literal(key.constant()):
         of.load(trace)
         if at not in of.entries:

@@ -62,7 +62,7 @@ def _without_cache(
         )
     values = [abstract.constant_value(trace, a) for a in args]
     named = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
-    abstract.fix(trace, cached.source, cached.value)
+    abstract.fix(trace, cached.known_source, cached.value)
     from suture.compiler.calls.library_methods import fold_with_guard
 
     return fold_with_guard(trace, cached.source, cached.value, values, named)

@@ -79,7 +79,7 @@ class ContextVariable(RealObject):
         """What it holds; None if it was not set."""
         if self.set_here:
             return self.now
-        found, source = value_of_variable(self.value), self.source.call(value_of_variable)
+        found, source = value_of_variable(self.value), self.known_source.call(value_of_variable)
         if found is _MISSING:
             trace.guards.add(source, "is", _MISSING)
             return None

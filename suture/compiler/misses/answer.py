@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from suture import config, errors, stance, switches
-from suture.breaks import Break, contexts, internal, tensors
+from suture.breaks import Break, contexts, internal
 from suture.compiler.misses import interpreted, limits
 from suture.compiler.misses.history import history_of
-from suture.compiler.misses.plain import runner
+from suture.compiler.misses.long_python import runner
 from suture.compiler.misses.reasons import explain_miss
 from suture.runtime import call_plainly, must_raise, slot_names, torch_state, where
 from suture.runtime.leaving import Throwing
@@ -57,8 +57,7 @@ def answer(unit: Unit, point: Any, state: tuple[Any, ...], compile: Compile) -> 
                 return Throwing(data.chain, error.raised)
             raise error.raised from None
         except errors.SutureError as error:
-            if getattr(error, "number", "") == tensors.FAKE_FAILED.number:
-                # nearly always the program's own error: it is raised by the program
+            if isinstance(error, errors.Unsupported) and error.eager_may_raise:
                 return functools.partial(must_raise, data.chain, otherwise=error)
             if data.chain[0].index:
                 return Throwing(data.chain, error)

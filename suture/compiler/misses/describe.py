@@ -1,17 +1,16 @@
 """A variant as an artefact: plain data from which another process makes it again.
 
-`describe` is the inverse of `runtime.store.install`. What it cannot write in a form that is proven
-again on live objects raises Unstorable, with the reason.
+`describe` is the inverse of `runtime.store.install`, and goes through a capture; how each object,
+source and guard is written is said in `runtime.store`. What cannot be written in a form that is
+proven again on live objects raises Unstorable, with the reason.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import sysconfig
 import types
-import weakref
 from pathlib import Path
 from typing import Any
 
@@ -22,21 +21,19 @@ from suture.compiler.capture import Capture
 from suture.compiler.graph.addresses import keeps_address
 from suture.compiler.misses.install import expectation
 from suture.compiler.misses.kept_graph import Later, graph_of, names_in
-from suture.runtime import AfterFailure
 from suture.runtime.branches import Position
 from suture.runtime.callers.aligned import is_aligned
 from suture.runtime.chain import Chain, where
-from suture.runtime.checks import AfterCheck, RowsWatch, Watch
-from suture.runtime.contexts import SameContext
 from suture.runtime.guards import Guard
 from suture.runtime.parameters import PARAMETERS, Parameters
-from suture.runtime.predicates import SameMesh
 from suture.runtime.sources import Source
 from suture.runtime.store import source_paths
-from suture.runtime.store.fingerprints import compared_facts, fingerprint, globals_name
-from suture.runtime.store.literals import Unstorable, encode
-from suture.runtime.store.names import HOLDERS, name_of
-from suture.runtime.store.remade import PREDICATES
+from suture.runtime.store.guard_arguments import ARGUMENTS
+from suture.runtime.store.literals import Unstorable
+from suture.runtime.store.made_objects import CONSTANT, GRAPH_GLOBAL, OBJECT
+from suture.runtime.store.names import HOLDERS
+from suture.runtime.store.references import write
+from suture.runtime.store.stand_ins import WarningRegistry
 from suture.torch_private import distributed_parts, dtensor_parts
 
 Ways = dict[Position, tuple[bool, ...]]
@@ -104,46 +101,24 @@ class _Describing:
 
     def ref(self, value: Any) -> list[Any]:
         """How an object is found again."""
-        if id(value) in self.known:
-            return ["guard", self.known[id(value)]]
-        try:
-            return ["value", encode(value)]
-        except Unstorable:
-            pass
-        if id(value) in self.keys:
-            return ["number", self.number(value)]
-        if id(value) in self.held:
-            guard, attribute = self.held[id(value)]
-            return ["held", ["guard", guard], attribute, self.number(value)]
-        if type(value) is types.CodeType:
-            return ["code", self.code(value)]
-        if type(value) is AfterFailure:
-            return ["failed", value.writes]
-        if type(value) is AfterCheck:
-            return ["after_check", None]
-        if type(value) is RowsWatch:
-            return ["rows", [self.code(value.position[0]), value.position[1], value.count]]
-        if type(value) is Watch:
-            return ["watch", [self.code(value.position[0]), value.position[1]]]
-        if type(value) is _core.Point:
-            data = value.data
-            return ["point", [self._chain(data.chain), data.interpret_only, data.raises]]
-        if type(value) is dict:
-            home = globals_name(value)
-            if home is not None:
-                return ["globals", home, self.number(value)]
-        if type(value) is tuple and value and all(one is _core.UNBOUND for one in value):
-            return ["unbound", len(value)]
-        found = name_of(value) or _core_name(value)
-        if found is not None:
-            if found[0].startswith("suture.compiler"):
-                raise Unstorable(f"it calls {found[0]}.{found[1]}, which is part of the compiler")
-            return ["name", found, self.number(value), fingerprint(value)]
-        kind, name = type(value), getattr(value, "__qualname__", None)
-        text = f" ({getattr(value, '__module__', None)}.{name})" if type(name) is str else ""
-        raise Unstorable(
-            f"no source is known of an object of {kind.__module__}.{kind.__qualname__}{text}"
-        )
+        return write(self, value, OBJECT)
+
+    def graph_global(self, value: Any) -> list[Any]:
+        """How a global of a graph's function is found again."""
+        return write(self, value, GRAPH_GLOBAL)
+
+    def know(self, value: Any) -> None:
+        """The guard that is being written knows this object."""
+        guard = len(self.guards)
+        self.known.setdefault(id(value), guard)
+        for attribute in HOLDERS.get(type(value), ()):
+            self.held.setdefault(id(getattr(value, attribute)), (guard, attribute))
+        if type(value) in (types.CodeType, types.FunctionType):
+            self._file_code(getattr(value, "__code__", value), ["guard", guard])
+
+    def know_key(self, value: Any) -> None:
+        """A guard on the keys of a dict knows this object, which is one of them."""
+        self.keys.add(id(value))
 
     def mesh(self, value: Any) -> list[Any]:
         """A mesh that a graph holds: one that a guard knows and that is of the same ranks and
@@ -152,23 +127,6 @@ class _Describing:
             if id(one) in self.known and distributed_parts.same_mesh(one, value):
                 return ["guard", self.known[id(one)]]
         raise Unstorable("no guard knows a mesh that the graph holds")
-
-    def part(self, value: Any) -> list[Any]:
-        """What a predicate is made of: how it is made again, or found again."""
-        kind = type(value)
-        if kind in PREDICATES:
-            parts = [self.part(one) for one in value.parts()]
-            return ["made", [kind.__name__, parts]]
-        if kind is types.FunctionType and "formula" in value.__dict__:
-            return ["formula", list(value.formula)]
-        try:
-            return self.ref(value)
-        except Unstorable:
-            if kind in (list, tuple):
-                return [kind.__name__, [self.part(one) for one in value]]
-            if kind is dict and all(type(name) is str for name in value):
-                return ["dict", {name: self.part(one) for name, one in value.items()}]
-            raise
 
     def _file_code(self, code: types.CodeType, ref: Any) -> None:
         if id(code) in self.codes:
@@ -184,18 +142,6 @@ class _Describing:
             raise Unstorable(f"no guard knows the code of {code.co_qualname}")
         return found
 
-    def _chain(self, chain: Chain) -> list[Any]:
-        return [
-            [
-                self.code(s.code),
-                s.index,
-                list(s.live),
-                s.depth,
-                [s.handling, s.deliver, s.waiting, s.resumed],
-            ]
-            for s in chain
-        ]
-
     # ---- guards
 
     def number_of(self, source: Source) -> int:
@@ -205,7 +151,7 @@ class _Describing:
             return found
         if source.base is not None:
             base = self.number_of(source.base)
-            entry: Any = [base, self._step(source)]
+            entry: Any = [base, source_paths.step_of(self, source)]
         elif source.kind == "slot":
             entry = [["slot", source.arg], None]
             self.values[len(self.sources)] = self.state[source.arg]
@@ -217,116 +163,31 @@ class _Describing:
         made = self.source_index[id(source)] = len(self.sources) - 1
         return made
 
-    def _step(self, source: Source) -> list[Any]:
-        """The last step of a source; of one that is reached by a function, the function; of an item
-        whose key is no constant, the key; of one at an index from outside, the index's number."""
-        if source.kind == source_paths.PICK:
-            return [source_paths.PICK, self.number_of(source.arg)]
-        if source.kind == source_paths.ITEM:
-            return [source.kind, self.ref(source.arg)]
-        if source.kind != source_paths.CALL:
-            return source_paths.step_of(source)
-        if not source_paths.may_be_called(source.arg):
-            raise Unstorable(f"a source that is reached by {source.path()}")
-        return [source_paths.CALL, self.part(source.arg)]
-
-    def value(self, at: int, source: Source) -> Any:
+    def value(self, source: Source) -> Any:
+        """What is at a source now."""
+        at = self.number_of(source)
         if at not in self.values:
             base = source.base
             assert base is not None  # roots have their values
-            below = self.value(self.number_of(base), base)
             if source.kind == source_paths.PICK:
-                index = self.value(self.number_of(source.arg), source.arg)
-                source = base.index(index)
-            self.values[at] = source_paths.read(source, below)
+                source = base.index(self.value(source.arg))
+            self.values[at] = source_paths.read(source, self.value(base))
         return self.values[at]
 
     def _guard(self, guard: Guard) -> None:
         at = None if guard.source is None else self.number_of(guard.source)
         try:
-            arg = self._argument(at, guard)
+            arg = self._argument(guard)
         except (Unstorable, LookupError) as error:
             raise Unstorable(f"{guard.text()}: {error}") from error
         where = list(guard.where) if guard.where else None
         self.guards.append([at, guard.kind, arg, where])
         self.upto.append(len(self.sources))
 
-    def _argument(self, at: int | None, guard: Guard) -> Any:
-        kind, arg = guard.kind, guard.arg
-        if kind in ("is", "weak", "type"):
-            if isinstance(arg, weakref.ref) and kind == "weak":
-                arg = arg()
-            self._check(at, guard, arg)
-            self.known.setdefault(id(arg), len(self.guards))
-            for attribute in HOLDERS.get(type(arg), ()):
-                self.held.setdefault(id(getattr(arg, attribute)), (len(self.guards), attribute))
-            code = getattr(arg, "__code__", arg)
-            if type(code) is types.CodeType and type(arg) in (types.CodeType, types.FunctionType):
-                self._file_code(code, ["guard", len(self.guards)])
-            if type(arg) is weakref.ref:
-                return [self.number(arg), ["weakref"], self.number(arg())]
-            return [self.number(arg), fingerprint(arg)]
-        if kind == "tensor":
-            return self._tensor(at, guard)
-        if kind == "same":
-            return self.number_of(arg)
-        if kind == "distinct":
-            return [self.number_of(one) for one in arg]
-        if kind == "expr":
-            symbols, code, text = arg
-            return [[[self.number_of(s), k, d] for s, k, d in symbols], list(code), text]
-        if kind == "expr_py":
-            symbols, check, text = arg
-            return [[[self.number_of(s), k, d] for s, k, d in symbols], self.part(check), text]
-        if kind == "torch_state" and arg[0] is distributed_parts.groups_made:
-            if arg[1] != distributed_parts.groups_made():
-                raise Unstorable("the process groups were made anew")
-            return [self.part(arg[0]), distributed_parts.group_facts(), arg[2]]
-        if kind == "torch_state":
-            return [self.part(arg[0]), encode(arg[1]), arg[2]]
-        if kind == "truth" and type(arg) is SameMesh:
-            self._check(at, guard, arg.mesh)
-            self.known.setdefault(id(arg.mesh), len(self.guards))
-            return ["mesh", [self.number(arg.mesh), fingerprint(arg.mesh)]]
-        if kind == "truth" and type(arg) is SameContext:
-            return ["context", _context(arg)]
-        if kind == "truth":
-            return self.part(arg)
-        if kind == "keys":
-            return [self._key(one) for one in arg]
-        if kind in _BY_VALUE:
-            return encode(arg)
-        raise Unstorable(f"a guard of the kind {kind}")
-
-    def _key(self, value: Any) -> Any:
-        """A key of a dict: a constant, or an object that is there in the same place."""
-        try:
-            return ["value", encode(value)]
-        except Unstorable:
-            made = ["key", self.number(value), fingerprint(value)]
-            self.keys.add(id(value))
-            return made
-
-    def _check(self, at: int | None, guard: Guard, arg: Any) -> None:
-        """The object is where the guard says, and reading it again finds it."""
-        assert at is not None
-        assert guard.source is not None
-        found = self.value(at, guard.source)
-        if (type(found) if guard.kind == "type" else found) is not arg:
-            raise Unstorable("reading the source again finds another object")
-
-    def _tensor(self, at: int | None, guard: Guard) -> Any:
-        assert at is not None
-        assert guard.source is not None
-        value = self.value(at, guard.source)
-        dims = _DIMS.search(repr(guard.arg))
-        if dims is None or not isinstance(value, torch.Tensor):
-            raise Unstorable("not a tensor")
-        sizes, strides = (
-            [None if one == "*" else int(one) for one in text.split(", ") if one]
-            for text in dims.groups()
-        )
-        return [compared_facts(value), sizes, strides]
+    def _argument(self, guard: Guard) -> Any:
+        if guard.kind not in ARGUMENTS:
+            raise Unstorable(f"a guard of the kind {guard.kind}")
+        return ARGUMENTS[guard.kind].write(self, guard)
 
     def _memory(self) -> list[list[int]]:
         """[guard, group] of tensors known by identity: those of a group share their memory."""
@@ -380,29 +241,12 @@ class _Describing:
         ]
         return {"owners": found[0], "sources": found[1], "source": reader.source, "names": names}
 
-    def _constant(self, emitted: Any, name: str, value: Any) -> Any:
+    def _constant(self, emitted: Any, name: str, value: Any) -> list[Any]:
+        """How a constant of the variant is made or found again."""
         made = emitted.described.get(name)
         if made is None and name == "__warningregistry__":
-            spaces = (vars(m) for m in list(sys.modules.values()) if m is not None)
-            home = next((s for s in spaces if s.get("__warningregistry__") is value), None)
-            if home is None:
-                raise Unstorable("a registry of warnings that belongs to no module")
-            return ["registry", self.ref(home)]
-        if made is None:
-            return self._of_tuples(value)
-        if made[0] == "operation":
-            return ["operation", [made[1], self.code(made[2]), made[3]]]
-        return ["frames", [[self.code(c), self.ref(space), at] for c, space, at in made[1]]]
-
-    def _of_tuples(self, value: Any) -> list[Any]:
-        """An object, or a tuple of objects that are found again: one that the program can see has a
-        guard, or is built anew in each call, so that nobody can tell which one this is."""
-        try:
-            return self.ref(value)
-        except Unstorable:
-            if type(value) is not tuple:
-                raise
-            return ["tuple", [self._of_tuples(one) for one in value]]
+            made = _registry(value)
+        return write(self, value if made is None else made, CONSTANT)
 
     def _graph(self, capture: Capture, emitted: Any) -> dict[str, Any]:
         """What is called: the function of torch.fx, or what Inductor wrote."""
@@ -435,29 +279,12 @@ def _check_more(code: dict[str, Any], emitted: Any, first: int) -> None:
         code["aligned"][0] = sorted({*code["aligned"][0], *more})
 
 
-_BY_VALUE = frozenset(
-    {"equals", "len", "no_key", "no_attr", "no_mro_attr", "int", "float", "bool",
-     "unbound", "exists"}
-)  # fmt: skip
-
-
-def _context(arg: SameContext) -> list[Any]:
-    """What a wrapper says of itself, if it is a DTensor. Its parts have guards of their own."""
-    found = dtensor_parts.context_facts(arg.context) if arg.names == dtensor_parts.INNER else None
-    if found is None:
-        raise Unstorable("a tensor subclass says more of itself than is kept")
-    return found
-
-
-def _core_name(value: Any) -> list[str] | None:
-    """Names of objects of ours, and of Python's, that do not know their own."""
-    from suture.runtime import operations
-
-    if value is sys.modules:
-        return ["sys", "modules"]
-    if value is getattr(os.environ, "_data", None):  # what os.environ reads and writes
-        return ["os", "environ._data"]
-    return ["suture.runtime.operations", "STOP"] if value is operations.STOP else None
+def _registry(value: Any) -> WarningRegistry:
+    spaces = (vars(m) for m in list(sys.modules.values()) if m is not None)
+    home = next((s for s in spaces if s.get("__warningregistry__") is value), None)
+    if home is None:
+        raise Unstorable("a registry of warnings that belongs to no module")
+    return WarningRegistry(home)
 
 
 _LIBRARIES = tuple(

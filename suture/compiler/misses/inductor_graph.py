@@ -17,8 +17,8 @@ from typing import Any, TypeGuard
 import torch
 
 from suture.runtime.callers.extern import IMPORTED
-from suture.runtime.store.held import encode_tensor
 from suture.runtime.store.literals import Unstorable
+from suture.runtime.store.tensor_constants import encode_tensor
 from suture.torch_private import dtensor_parts, inductor_code
 
 _DROPPED = ("get_args", "benchmark_compiled_module", "recursively_apply_fns")

@@ -16,5 +16,5 @@ def report(point: _core.Point, reason: Break) -> events.Where:
 
 def interpret_from_now_on(point: _core.Point, reason: Break) -> events.Where:
     """The same, where no call compiles at this point any more."""
-    point.data.given_up = True
+    point.data.never_compiles = True
     return report(point, reason)

@@ -22,11 +22,10 @@ from suture.runtime.callers import (
     Wrapped,
 )
 from suture.runtime.callers.extern import REMADE
-from suture.runtime.crossings import Crossing
 from suture.runtime.store.files import BINARY, blob_name
-from suture.runtime.store.held import encode_tensor
 from suture.runtime.store.literals import Unstorable
 from suture.runtime.store.operators import TORCHS, operator_digest
+from suture.runtime.store.tensor_constants import encode_tensor
 from suture.torch_private import (
     aot_subclasses,
     aot_training,
@@ -49,8 +48,8 @@ class Describing(Protocol):
         """How an object is found again."""
         ...
 
-    def part(self, value: Any) -> list[Any]:
-        """How an object of ours is made again."""
+    def graph_global(self, value: Any) -> list[Any]:
+        """How a global of a graph's function is found again."""
         ...
 
     def mesh(self, value: Any) -> list[Any]:
@@ -176,7 +175,7 @@ def _fx(to: Describing, module: Any) -> dict[str, Any]:
             raise Unstorable("the graph has graphs inside")
     written = module.graph.python_code("self")
     used = names_in(compile(written.src, "<graph>", "exec", dont_inherit=True))
-    names = {n: _named(to, value) for n, value in written.globals.items() if n in used}
+    names = {n: to.graph_global(value) for n, value in written.globals.items() if n in used}
     made = {"kind": "fx", "code": written.src, "names": names}
     return {**made, "held": held, "meshes": meshes}
 
@@ -219,14 +218,6 @@ def _add_launch(blobs: dict[str, bytes], launches: dict[str, Any], name: str, ke
     facts = {"name": launch.name, "code": launch.code, "shared": launch.shared}
     launches[name] = {**facts, "device": launch.device, "blob": blob}
     return True
-
-
-def _named(to: Describing, value: Any) -> Any:
-    if type(value) is types.ModuleType:
-        return ["module", value.__name__]
-    if type(value) is Crossing:
-        return to.part(value)
-    return to.ref(value)
 
 
 def names_in(code: types.CodeType) -> set[str]:

@@ -40,7 +40,7 @@ def worth_compiling(unit: Unit, data: PointData, capture: Capture, state: tuple[
     if resumed and any(v.ops for p in unit.points_in(code) for v in p.data.variants):
         return True
     unit.plain[id(code)] = code
-    data.given_up = True
+    data.never_compiles = True
     _core.forget(code)
     return False
 

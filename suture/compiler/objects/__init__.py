@@ -47,7 +47,6 @@ from suture.compiler.objects.made_by_python import MadeByPython
 from suture.compiler.objects.partial import Partial
 from suture.compiler.objects.proxy import Proxy
 from suture.compiler.objects.real_object import RealIdentity, RealObject
-from suture.compiler.objects.refused import Refused
 from suture.compiler.objects.sequence import BuiltinMethod, Container, Sequence
 from suture.compiler.objects.set_ import MOVED, Set
 from suture.compiler.objects.slice_ import Slice
@@ -59,6 +58,7 @@ from suture.compiler.objects.tensor import (
     symbol_type,
 )
 from suture.compiler.objects.tuple_ import Size, Tuple
+from suture.compiler.objects.unsupported_tensors import Refused
 
 __all__ = [
     "DELETED",

@@ -122,7 +122,7 @@ class Unread(Constant):
         return self._held
 
     def describe(self) -> str:
-        return str(self.source.path())
+        return str(self.known_source.path())
 
 
 class ConstantIdentity:

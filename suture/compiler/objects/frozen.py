@@ -164,7 +164,7 @@ class Interchangeable(Frozen):
 
     def settle(self, trace: Trace) -> None:
         """It is asked: from now on the guards require this very object."""
-        abstract.fix(trace, self.source, self.value)
+        abstract.fix(trace, self.known_source, self.value)
 
 
 class FrozenMethod(BoundMethod):

@@ -154,7 +154,7 @@ def growing_deque_extend(self: GrowingDeque, trace: Trace, more: Value) -> Value
 def growing_deque_len(self: GrowingDeque, trace: Trace) -> Value:
     if self._items is not None or self.added:
         return sequence_len(self, trace)
-    trace.guards.add(self.source.call(len), "equals", self._size)
+    trace.guards.add(self.known_source.call(len), "equals", self._size)
     return Constant(self._size)
 
 
@@ -255,5 +255,5 @@ def growing_set_add(self: GrowingSet, trace: Trace, item: Any) -> Value:
 def growing_set_len(self: GrowingSet, trace: Trace) -> Value:
     if self._entries is not None or self.added:
         return set_len(self, trace)
-    trace.guards.add(self.source.call(len), "equals", self._length)
+    trace.guards.add(self.known_source.call(len), "equals", self._length)
     return Constant(self._length)

@@ -52,7 +52,7 @@ class HookTable(Dict):
         trace.guards.add(self.source, "len", len(self.backing))
         pairs = []
         for place, (number, hook) in enumerate(self.backing.items()):
-            at = self.source.call(NthHook(place, True))
+            at = self.known_source.call(NthHook(place, True))
             key = Unread(number, at, lambda: self.load(trace))
-            pairs.append((key, Lazy(hook, self.source.call(NthHook(place, False)))))
+            pairs.append((key, Lazy(hook, self.known_source.call(NthHook(place, False)))))
         return pairs

@@ -76,7 +76,7 @@ class Real(Iterator):
 
     def advance(self, trace: Trace) -> Value:
         if self.model is None:
-            self.model = _look(trace, self.value, self.source)
+            self.model = _look(trace, self.value, self.known_source)
         if self.model is None:
             raise Break(control_flow.UNKNOWN_ITERATOR, iterator=self.describe())
         self.touch(trace)

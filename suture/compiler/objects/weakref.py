@@ -37,13 +37,15 @@ class WeakReference(RealObject):
         """What it refers to: known already if the program holds it too."""
         target = self.value()
         known = (
-            trace.outside.known.get(id(target)) if abstract.is_fixed(trace, self.source) else None
+            trace.outside.known.get(id(target))
+            if abstract.is_fixed(trace, self.known_source)
+            else None
         )
         if known is not None:
             at = known[1].source
             if at is None or abstract.is_fixed(trace, at):
                 return known[1]
-        return abstract.wrap(trace, target, self.source.call(dereferenced))
+        return abstract.wrap(trace, target, self.known_source.call(dereferenced))
 
 
 class WeakProxy(Opaque):
@@ -66,7 +68,7 @@ class WeakProxy(Opaque):
         return self.target(trace).truth(trace)
 
     def target(self, trace: Trace) -> Any:
-        return abstract.wrap(trace, behind_proxy(self.value), self.source.call(behind_proxy))
+        return abstract.wrap(trace, behind_proxy(self.value), self.known_source.call(behind_proxy))
 
 
 def shows_target(proxy: Any) -> bool:

@@ -55,7 +55,7 @@ def _guard_storages(trace: Trace, tensors: list[Tensor]) -> None:
     storages = [storage_of(t.example) for t in tensors]
     firsts: dict[int, Any] = {}
     for tensor, storage in zip(tensors, storages):
-        storage_source = tensor.source.call(storage_of)
+        storage_source = tensor.known_source.call(storage_of)
         first = firsts.setdefault(id(storage), storage_source)
         if first is not storage_source:
             trace.guards.add(first, "same", storage_source)
@@ -70,6 +70,6 @@ def _guard_storages(trace: Trace, tensors: list[Tensor]) -> None:
         if id(s) in written and sum(s is other for other in storages) > 1
     ]
     for tensor in shared:  # how they overlap is part of the graph
-        trace.guards.add(tensor.source.call(offset_of), "equals", offset_of(tensor.example))
+        trace.guards.add(tensor.known_source.call(offset_of), "equals", offset_of(tensor.example))
     if len(firsts) > 1:
         trace.guards.add(None, "distinct", tuple(firsts.values()))

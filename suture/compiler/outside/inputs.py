@@ -13,7 +13,7 @@ from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.graph.bounds import bounds_of
-from suture.compiler.graph.known import make_known, number_of
+from suture.compiler.graph.known_numbers import make_known, number_of
 from suture.compiler.graph.names import TorchName
 from suture.compiler.guards.number_sources import NumberSource
 from suture.compiler.objects import Symbol, Tensor
@@ -85,7 +85,7 @@ def _kind(trace: Trace, i: int, moving: set[int], marks: Marks) -> symbolic_shap
 
 
 def note_input(trace: Trace, made: Tensor, plan: TensorPlan) -> None:
-    note_sizes(trace, made.value, made.source, plan)
+    note_sizes(trace, made.value, made.known_source, plan)
 
 
 def note_sizes(trace: Trace, fake: torch.Tensor, source: Source, plan: TensorPlan) -> None:
@@ -105,7 +105,7 @@ def note_sizes(trace: Trace, fake: torch.Tensor, source: Source, plan: TensorPla
 
 def note_known(trace: Trace, made: Tensor, value: torch.Tensor) -> None:
     """A module's buffer of one number: that is known until it is seen to change."""
-    path, number = f"{made.source.path()}.item()", value.item()
+    path, number = f"{made.known_source.path()}.item()", value.item()
     if not trace.region.history.same_number(path, number):
         return
     make_known(trace.graph.fake, made.value, value)

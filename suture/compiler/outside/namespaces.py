@@ -51,7 +51,7 @@ def module_attribute(trace: Trace, module: Module, name: str) -> Value:
     if namespace.get(name) is value:  # lazy modules keep what was asked for once
         return abstract.wrap(trace, value, source.item(name))
     trace.guards.add(source, "no_key", name)
-    return abstract.wrap(trace, value, module.source.attr(name))
+    return abstract.wrap(trace, value, module.known_source.attr(name))
 
 
 def _without_attribute(trace: Trace, module: Any, name: str) -> Value:

@@ -32,11 +32,11 @@ def picked_item(trace: Trace, of: Sequence, key: Value) -> Value | None:
         return None
     item = of.items[hint]
     # One that was looked at already has been changed, or is guarded by its place in the list.
-    if type(item) is not Lazy or item.source is not of.source.index(hint % len(of.items)):
+    if type(item) is not Lazy or item.source is not of.known_source.index(hint % len(of.items)):
         return None
     if issubclass(type(item.value), _KNOWN):
         return None
-    source = of.source.pick(key.source)
+    source = of.known_source.pick(key.source)
     found = trace.outside.picked.get(id(source))
     if found is None:
         found = trace.outside.picked[id(source)] = abstract.wrap(trace, item.value, source)

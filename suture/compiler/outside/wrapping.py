@@ -120,7 +120,7 @@ def wrap_value(trace: Trace, value: object, source: Source | None) -> Any:
 
 
 def _alias(trace: Trace, source: Source, found: Value, value: object) -> None:
-    if abstract.is_fixed(trace, source) and abstract.is_fixed(trace, found.source):
+    if abstract.is_fixed(trace, source) and abstract.is_fixed(trace, found.known_source):
         trace.guards.add(source, "is", value)
     else:
         trace.guards.add(source, "same", found.source)
@@ -255,7 +255,7 @@ def _dict(trace: Trace, value: Any, source: Source | None) -> Any:
     trace.guards.add(source, "type", type(value))
     owner = abstract.changed_owner(trace, value)
     if owner is not None:
-        trace.guards.add(source, "same", owner.source.instance_dict())
+        trace.guards.add(source, "same", owner.known_source.instance_dict())
         return abstract.instance_dict(trace, owner)
     made = (HookTable if is_hook_table(value, source) else Dict)(None, source, type(value), value)
     move_globals(trace, value, made)

@@ -17,12 +17,12 @@ from suture.compiler.guards import shapes
 from suture.compiler.interpreter.limits import is_overworked
 from suture.compiler.interpreter.run import new_trace
 from suture.compiler.misses import answer as misses
-from suture.compiler.misses import compare_eager, keep, limits
+from suture.compiler.misses import cache_writes, compare_eager, limits
 from suture.compiler.misses import install as installing
 from suture.compiler.misses.answer import report_mode
 from suture.compiler.misses.faults import missing, out_of_room, run_around_faults
 from suture.compiler.misses.history import history_of
-from suture.compiler.misses.plain import meets_no_tensor
+from suture.compiler.misses.long_python import meets_no_tensor
 from suture.compiler.misses.reasons import explain_miss
 from suture.compiler.objects import MadeByPython
 from suture.compiler.outside.namespaces import looks_at_locals
@@ -186,9 +186,9 @@ def install(miss: Miss, capture: Capture, emitted: Emitted) -> Variant:
         capture.guards.anew.clear()  # the variant keeps none of them alive
     if config.verify and compare_eager.can_run_twice(miss.data, capture, emitted.parameters):
         emitted.function = compare_eager.ComparedVariant(emitted, name, config.strict)
-    stored = keep.described(miss.unit, miss.point, miss.state, capture, emitted)
+    stored = cache_writes.described(miss.unit, miss.point, miss.state, capture, emitted)
     variant = installing.install(miss.unit, miss.point, capture, emitted, program)
-    keep.write(stored, emitted.caller)
+    cache_writes.write(stored, emitted.caller)
     messages.installed(miss.point, variant, miss.state)
     return variant
 

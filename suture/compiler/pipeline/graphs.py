@@ -20,13 +20,13 @@ from suture.compiler.graph import (
     put_asserts,
     sizes_from_zero,
 )
+from suture.compiler.graph.collectives import may_be_in_parts
 from suture.compiler.graph.fake_failures import unlogged_failures
 from suture.compiler.graph.hooked import hooks_one_of_several
 from suture.compiler.graph.overlapping import writes_overlapping
 from suture.compiler.graph.shared_memory import guard_own_memory, writes_part_of_shared
-from suture.compiler.graph.talking import may_be_in_parts
 from suture.compiler.guards import shapes
-from suture.compiler.misses.later import compiled_later, may_wait
+from suture.compiler.misses.background import compiled_in_background, may_compile_in_background
 from suture.compiler.misses.layers import may_take_views_outside, with_shared_layers
 from suture.compiler.pipeline.miss import Miss, log_repro
 from suture.compiler.plan import Plan, Retry
@@ -64,7 +64,7 @@ def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Emitted) ->
     given = module
     if not (plan.inlined or cut):
         given = with_shared_layers(backend, capture.graph, module, miss.point.name)
-    if not cut and may_wait(backend, capture):
+    if not cut and may_compile_in_background(backend, capture):
         emitted.set_graph(_in_background(miss, emitted, given, capture))
         messages.captured(miss.point, capture, emitted)
         return None
@@ -138,7 +138,7 @@ def _in_background(
         _origin(miss),
         in_background=True,
     )
-    return compiled_later(module, compile, miss.point.name, _raises_backend_errors(miss))
+    return compiled_in_background(module, compile, miss.point.name, _raises_backend_errors(miss))
 
 
 def _raises_backend_errors(miss: Miss) -> bool:

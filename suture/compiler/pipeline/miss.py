@@ -10,7 +10,7 @@ from suture import _core, config, errors, messages, repro
 from suture.breaks import Break, internal, python
 from suture.compiler.core import Trace
 from suture.compiler.misses.interpreted import interpret_from_now_on, report
-from suture.compiler.misses.plain import note_in_vain
+from suture.compiler.misses.long_python import note_in_vain
 from suture.runtime import slot_names, where
 from suture.runtime.points import PointData
 from suture.runtime.uncompiled import INTERPRET, THIS_CALL_PLAINLY, Uncompiled
@@ -90,7 +90,7 @@ def internal_fault(point: _core.Point, state: tuple[Any, ...], error: Exception)
     if config.strict:
         raise errors.InternalError(str(reason)) from error
     _log.warning("%s", reason, exc_info=error)
-    point.data.given_up = True
+    point.data.never_compiles = True
     _write_repro(point.data, state, error)
     return INTERPRET
 

@@ -34,7 +34,7 @@ from suture.compiler.graph import (
     undoable,
     writes_after,
 )
-from suture.compiler.graph.talking import talks
+from suture.compiler.graph.collectives import has_collectives
 from suture.compiler.objects import Symbol, Tensor, tensor
 from suture.compiler.outside.identity import owner_of
 from suture.compiler.torch.optional_bodies import OptionalBody, truth_of_optional
@@ -180,7 +180,7 @@ def refused_check(trace: Trace) -> tuple[int, Any] | None:
     changed = next((check for check in trace.checks if check.is_overwritten()), None)
     if changed is not None:
         return changed.step, changed.exit
-    if talks(trace.graph.graph, trace.graph.attributes):
+    if has_collectives(trace.graph.graph, trace.graph.attributes):
         # Other ranks take part in a collective once, and only in those that the program comes to.
         return trace.checks[0].step, trace.checks[0].exit
     first = next((check for check in trace.checks if check.learned or check.skips), None)

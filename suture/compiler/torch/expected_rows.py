@@ -20,7 +20,7 @@ from suture.breaks import Break, control_flow
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
-from suture.compiler.graph.known import make_known
+from suture.compiler.graph.known_numbers import make_known
 from suture.compiler.graph.repeats import writes_after
 from suture.compiler.objects import END, Constant, List, ListIterator, Tensor
 from suture.compiler.torch.checks import expect_learned

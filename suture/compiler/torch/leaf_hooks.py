@@ -45,7 +45,7 @@ def guard_none(trace: Trace, leaf: Tensor) -> None:
     """A leaf has hooks only where it had some. Those that it has are guarded as they are read."""
     for name in (_BEFORE, _AFTER) if leaf.source is not None else ():
         if _table(leaf, name) is None:
-            trace.guards.add(leaf.source.attr(name), "is", None)
+            trace.guards.add(leaf.known_source.attr(name), "is", None)
 
 
 def shows_leaf(trace: Trace, leaves: list[Any]) -> bool:
@@ -92,7 +92,7 @@ def run_after(trace: Trace, leaf: Tensor, refused: Break) -> None:
 def _run(trace: Trace, body: Any, leaf: Tensor, name: str, given: Value, refused: Break) -> Any:
     """Trace what the engine does with a table of hooks. A hook that breaks or raises is left to the
     engine, and all of its run with it."""
-    hooks = abstract.wrap(trace, _table(leaf, name), leaf.source.attr(name))
+    hooks = abstract.wrap(trace, _table(leaf, name), leaf.known_source.attr(name))
     fn = Function(body, abstract.pinned(trace, body))
     try:
         return abstract.finish(trace, abstract.inline(trace, fn, [hooks, given], {}))

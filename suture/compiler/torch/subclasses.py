@@ -114,7 +114,7 @@ def held_attribute(trace: Trace, tensor: Tensor, name: str) -> Any:
     """What the tensor's own dict has under `name`; MISSING if nothing."""
     if tensor.example is None:
         return MISSING
-    table = tensor.source.instance_dict()
+    table = tensor.known_source.instance_dict()
     held = tensor.example.__dict__
     if name in held:
         return abstract.wrap(trace, held[name], table.item(name))

@@ -36,7 +36,7 @@ def specialise(trace: Trace, symbol: Symbol) -> Any:
     hint = getattr(value.node, "hint", None) if isinstance(value, torch.SymInt) else None
     if type(hint) is int:  # not one of data, nor the length of a ragged dimension
         if is_unstable(trace, symbol.source, hint, config.recompile_limit - 2):
-            raise unstable_value(trace, symbol.source)
+            raise unstable_value(trace, symbol.known_source)
     try:
         if isinstance(value, torch.SymInt):
             return int(value)

@@ -24,8 +24,8 @@ from suture.compiler.objects import (
     Tensor,
     TensorMethod,
     Value,
-    refused,
     tensor,
+    unsupported_tensors,
 )
 from suture.compiler.objects import tensor as tensor_values
 from suture.compiler.objects.tensor import KNOWN_METHODS, KNOWN_PROPERTIES, BaseMethod
@@ -115,7 +115,9 @@ def base_tensor_attribute(trace: Trace, tensor: Tensor, base: type, name: str) -
 def _instance_attribute_of_tensor(trace: Trace, tensor: Tensor, name: str) -> Value:
     if tensor.example is not None and tensor.cls in PLAIN:
         if hasattr(tensor.example, name):
-            return abstract.wrap(trace, getattr(tensor.example, name), tensor.source.attr(name))
+            return abstract.wrap(
+                trace, getattr(tensor.example, name), tensor.known_source.attr(name)
+            )
         trace.guards.add(tensor.source, "no_attr", name)
     if tensor.cls not in PLAIN:
         inner = wrapper_attribute(trace, tensor, name)
@@ -131,7 +133,7 @@ def _instance_attribute_of_tensor(trace: Trace, tensor: Tensor, name: str) -> Va
 
 def autograd_attribute(trace: Trace, tensor: Tensor, name: str) -> Value:
     if name == "grad" and tensor.example is not None and tensor.example.is_leaf:
-        source = tensor.source.attr("grad")
+        source = tensor.known_source.attr("grad")
         trace.outside.loose.add(id(source))  # each backward may make a new one
         return abstract.wrap(trace, tensor.example.grad, source)
     if name in ("grad", "_grad") and tensor.example is None and not tensor.value.requires_grad:
@@ -147,7 +149,7 @@ def autograd_attribute(trace: Trace, tensor: Tensor, name: str) -> Value:
     raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute=name)
 
 
-@implements(refused.method_of_refused)
+@implements(unsupported_tensors.method_of_refused)
 def method_of_refused(
     trace: Trace, tensor: Refused, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:

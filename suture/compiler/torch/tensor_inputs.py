@@ -10,7 +10,7 @@ from suture.breaks import Break, arrays, autograd, tensors
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace
-from suture.compiler.graph.known import may_be_known
+from suture.compiler.graph.known_numbers import may_be_known
 from suture.compiler.objects import Tensor
 from suture.compiler.outside.identity import is_of_optimizer, owner_of_parameter, stays_same
 from suture.compiler.outside.inputs import note_input, note_known, tensor_plan

@@ -179,7 +179,7 @@ def slot_attribute(trace: Trace, tensor: Tensor, name: str) -> Value:
         kind = type_name(tensor.cls)
         return abstract.raise_(trace, AttributeError, f"'{kind}' object has no attribute '{name}'")
     if tensor.example is not None:
-        return abstract.wrap(trace, getattr(held, name), tensor.source.attr(name))
+        return abstract.wrap(trace, getattr(held, name), tensor.known_source.attr(name))
     return _made_attribute(trace, tensor, name, getattr(held, name))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from suture.runtime.callers.caller import Run
-from suture.runtime.callers.spread import Derivative, put_together
+from suture.runtime.callers.dtensors import Derivative, put_together
 from suture.runtime.callers.training import prepared
 from suture.torch_private import compilers
 from suture.torch_private.tensor_parts import is_view

@@ -1,6 +1,8 @@
 """What was compiled, kept on disk for the next process (`config.cache_dir`).
 
-`artefact` is what is kept of a variant: plain data. `literals`, `source_paths` and `fingerprints`
-are how values, sources and live objects are written; `environment` is what must be the same in both
-processes; `files` is the disk; `install` makes a variant of an artefact, if it is proven to fit.
+An artefact is what is kept of a variant: plain data. How it is written and read is said in one
+place for each kind of thing: `literals` has the constants, `references` the objects, `source_paths`
+the sources, `guard_arguments` the guards. `environment` is what must be the same in both processes,
+`fingerprints` what must be the same of an object; `files` is the disk. `compiler.misses.describe`
+makes an artefact of a variant; `install` makes a variant of one, if it is proven to fit.
 """

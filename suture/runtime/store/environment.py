@@ -22,9 +22,10 @@ from suture.runtime.chain import Chain
 from suture.runtime.points import Options
 from suture.runtime.store.fingerprints import code_digest, digest
 from suture.runtime.store.literals import Unstorable
+from suture.runtime.store.references import write_frames
 from suture.torch_private import inductor_code, settings, torchdynamo
 
-FORMAT = 3
+FORMAT = 4
 # What else goes into the key: each gives JSON, or None where nothing can be kept.
 ALSO: list[Callable[[], Any]] = []
 # Options that change nothing of what is compiled.
@@ -43,7 +44,7 @@ def place_key(options: Options, chain: Chain) -> str:
 
 
 def _place(options: Options, chain: Chain) -> list[Any]:
-    return [_settings(), _asked(options), _point(chain)]
+    return [_settings(), _asked(options), write_frames(chain, code_digest)]
 
 
 def described_machine() -> dict[str, Any]:
@@ -152,16 +153,3 @@ def _asked(options: Options) -> list[Any]:
     if backend.guard_filter_fn is not None or options.shapes is not None or backend.kwargs:
         raise Unstorable("the options of this compile have no name")
     return [backend.name, asked, changed, options.fullgraph, options.dynamic]
-
-
-def _point(chain: Chain) -> list[Any]:
-    return [
-        [
-            code_digest(s.code),
-            s.index,
-            list(s.live),
-            s.depth,
-            [s.handling, s.deliver, s.waiting, s.resumed],
-        ]
-        for s in chain
-    ]

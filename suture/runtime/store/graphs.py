@@ -9,13 +9,13 @@ from typing import Any, Protocol
 from suture.runtime.callers.aligned import aligned
 from suture.runtime.callers.caller import Run, followed
 from suture.runtime.callers.direct import without_wrapper
+from suture.runtime.callers.dtensors import around_parts
 from suture.runtime.callers.extern import IMPORTED
 from suture.runtime.callers.kept_training import trained
-from suture.runtime.callers.spread import around_parts
 from suture.runtime.modes import around, without_autocast, without_grad
 from suture.runtime.store import files
-from suture.runtime.store.held import decode_tensor
 from suture.runtime.store.operators import find, operator_digest
+from suture.runtime.store.tensor_constants import decode_tensor
 from suture.torch_private.inductor_code import load_kernel
 from suture.torch_private.triton_kernels import loaded_kernel
 

@@ -6,42 +6,31 @@ one object there is one object here, two are two. The guards, on what was found,
 
 from __future__ import annotations
 
-import collections
 import functools
-import sys
 import types
-import weakref
 from pathlib import Path
 from typing import Any
 
-from suture import _core
 from suture.bytecode import decode as decode_code
-from suture.runtime import OPERATIONS, VARIANT, relocated
+from suture.runtime import VARIANT, relocated
 from suture.runtime.callers.aligned import is_aligned
-from suture.runtime.chain import FrameSpec, slot_names
-from suture.runtime.checks import AfterCheck, RowsWatch, Watch
-from suture.runtime.contexts import SameContext
+from suture.runtime.chain import slot_names
+from suture.runtime.checks import AfterCheck, Watch
 from suture.runtime.fallbacks import watch
 from suture.runtime.guards import Guards, finish
-from suture.runtime.interpret import AfterFailure, hooks_on_saved
 from suture.runtime.parameters import PARAMETERS, Parameters
 from suture.runtime.points import Variant
-from suture.runtime.predicates import SameMesh, formula
 from suture.runtime.sources import Source, pinned, slot
 from suture.runtime.store import files, source_paths
-from suture.runtime.store.fingerprints import compared_facts, fingerprint, module_named
 from suture.runtime.store.graphs import graph_from
-from suture.runtime.store.literals import Unstorable, decode
-from suture.runtime.store.names import HOLDERS, named
-from suture.runtime.store.remade import BY_NAME
+from suture.runtime.store.guard_arguments import ARGUMENTS
+from suture.runtime.store.literals import Unstorable
+from suture.runtime.store.made_objects import KINDS
+from suture.runtime.store.references import Unfit
 from suture.runtime.unexpected import Expected, expect
 from suture.runtime.unit import Unit, drop
-from suture.torch_private import distributed_parts, dtensor_parts, tensor_parts
+from suture.torch_private import dtensor_parts
 from suture.torch_private.torchdynamo import hide
-
-
-class Unfit(Exception):
-    """Why an artefact is not used for a state."""
 
 
 def install(
@@ -126,65 +115,10 @@ class _Reading:
         return value
 
     def ref(self, data: Any) -> Any:
-        """The object that a reference means."""
-        kind, inner = data[0], data[1]
-        if kind == "value":
-            return decode(inner)
-        if kind == "guard":
-            return self.guarded[inner]
-        if kind == "held":
-            return self.bind(data[3], self._part_of(self.ref(inner), data[2]))
-        if kind == "number":
-            return self.objects[inner]
-        if kind == "globals":
-            return self.bind(data[2], _globals(inner))
-        if kind == "name":
-            found = named(*inner)
-            if fingerprint(found) != data[3]:
-                raise Unfit(f"{inner[0]}.{inner[1]} is not what it was")
-            return self.bind(data[2], found)
-        if kind == "code":
-            return self.code(inner)
-        if kind == "failed":
-            return AfterFailure(self.chain, bool(inner), hooks_on_saved)
-        if kind == "after_check":
-            self.checks = AfterCheck(self.chain)
-            return self.checks
-        if kind == "rows":
-            self.watch = RowsWatch((self.code(inner[0]), int(inner[1])), int(inner[2]))
-            return self.watch
-        if kind == "watch":
-            self.watch = Watch((self.code(inner[0]), int(inner[1])))
-            return self.watch
-        if kind == "point":
-            return self.unit.point(self._chain(inner[0]), bool(inner[1]), bool(inner[2]))
-        if kind == "frames":
-            return _core.SyntheticFrames(
-                tuple((self.code(code), self.ref(space), int(at)) for code, space, at in inner)
-            )
-        if kind == "operation":
-            name, code, index = inner
-            return OPERATIONS[name].make(decode_code(self.code(code)).instructions[index])
-        if kind == "module":
-            return sys.modules[inner]
-        if kind == "registry":
-            return self.ref(inner).setdefault("__warningregistry__", {})
-        if kind == "made":
-            return BY_NAME[inner[0]].remade(*map(self.ref, inner[1]))
-        if kind == "formula":
-            return formula(str(inner[0]), int(inner[1]))
-        if kind in ("list", "tuple"):
-            return [list, tuple][kind == "tuple"](map(self.ref, inner))
-        if kind == "dict":
-            return {name: self.ref(one) for name, one in inner.items()}
-        if kind == "unbound":
-            return (_core.UNBOUND,) * int(inner)
-        raise ValueError(f"no reference is called {kind!r}")
-
-    def _part_of(self, owner: Any, attribute: str) -> Any:
-        if attribute not in HOLDERS.get(type(owner), ()):
-            raise ValueError(f"nothing is found by {attribute!r}")
-        return getattr(owner, attribute)
+        kind = KINDS.get(data[0])
+        if kind is None:
+            raise ValueError(f"no reference is called {data[0]!r}")
+        return kind.read(self, *data[1:])
 
     def code(self, data: Any) -> types.CodeType:
         """A code object: of a frame of the point, of a guard, or a constant of another one."""
@@ -200,12 +134,6 @@ class _Reading:
             raise ValueError("no code object")
         return found
 
-    def _chain(self, data: Any) -> tuple[FrameSpec, ...]:
-        return tuple(
-            FrameSpec(self.code(code), index, tuple(live), depth, *map(bool, flags))
-            for code, index, live, depth, flags in data
-        )
-
     # ---- guards
 
     def _guards(self) -> Guards:
@@ -214,7 +142,9 @@ class _Reading:
             at, kind, arg, where = entry
             self._more_sources()
             source = None if at is None else self.sources[at]
-            guards.add(source, kind, self._argument(at, kind, arg))
+            argument, known = ARGUMENTS[kind].read(self, at, arg)
+            guards.add(source, kind, argument)
+            self.guarded.append(known)
             guards.entries[-1].where = tuple(where) if where else None
             if len(guards.entries) != len(self.guarded):
                 raise ValueError("a guard is there twice")
@@ -230,22 +160,10 @@ class _Reading:
             if step is None:
                 source, value = self._root(root)
             else:
-                source = self._below(self.sources[root], step)
+                source = source_paths.below(self, self.sources[root], step)
                 value = _Late(root, source)
             self.sources.append(source)
             self.values.append(value)
-
-    def _below(self, base: Source, step: Any) -> Source:
-        if step[0] == source_paths.PICK:
-            return base.pick(self.sources[step[1]])
-        if step[0] == source_paths.ITEM:
-            return base.item(self.ref(step[1]))
-        if step[0] != source_paths.CALL:
-            return source_paths.below(base, step)
-        reader = self.ref(step[1])
-        if not source_paths.may_be_called(reader):
-            raise ValueError("a source is reached by a function that may do more than read")
-        return base.call(reader)
 
     def _root(self, data: Any) -> tuple[Source, Any]:
         kind, inner = data[0], data[1]
@@ -263,94 +181,6 @@ class _Reading:
                 source = self.sources[found.base].index(self.value(self.sources.index(source.arg)))
             found = self.values[at] = source_paths.read(source, below)
         return found
-
-    def _argument(self, at: Any, kind: str, arg: Any) -> Any:
-        """The argument of a guard; `guarded` gets the object that the guard knows, if any."""
-        known = None
-        if kind in ("is", "weak", "type"):
-            known = self.value(at)
-            known = type(known) if kind == "type" else known
-            is_weak = type(known) is weakref.ref
-            if (["weakref"] if is_weak else fingerprint(known)) != arg[1]:
-                raise Unfit(f"{self.sources[at].path()} is not what it was")
-            made = self.bind(arg[0], known)
-            if is_weak:
-                self.bind(arg[2], known())  # what it refers to is what it referred to
-        elif kind == "tensor":
-            made = self._tensor(at, arg)
-        elif kind == "same":
-            made = self.sources[arg]
-        elif kind == "distinct":
-            made = tuple(self.sources[one] for one in arg)
-        elif kind in ("expr", "expr_py"):
-            symbols, code, text = arg
-            made = (
-                tuple((self.sources[s], k, d) for s, k, d in symbols),
-                tuple(code) if kind == "expr" else self.ref(code),
-                text,
-            )
-        elif kind == "torch_state":
-            made = self._state(self.ref(arg[0]), arg[1], arg[2])
-        elif kind == "truth" and arg[0] == "mesh":
-            known = self.value(at)
-            if fingerprint(known) != arg[1][1]:
-                raise Unfit(f"{self.sources[at].path()} is another mesh")
-            made = SameMesh(self.bind(arg[1][0], known))
-        elif kind == "truth" and arg[0] == "context":
-            made = self._context(at, arg[1])
-        elif kind == "truth":
-            made = self.ref(arg)
-        elif kind == "keys":
-            made = self._keys(self.value(at), arg)
-        else:
-            made = decode(arg)
-        self.guarded.append(known)
-        return made
-
-    def _keys(self, found: Any, keys: Any) -> tuple[Any, ...]:
-        """The keys of a dict. Those that are no constants are the objects that are there now, in
-        the same order, if they are like those that were there."""
-        if not isinstance(found, dict) or dict.__len__(found) != len(keys):
-            raise Unfit("a dict has other keys")
-        order = next(kind for kind in (collections.OrderedDict, dict) if isinstance(found, kind))
-        made = []
-        for live, (kind, *data) in zip(order.__iter__(found), keys):
-            if kind == "key" and fingerprint(live) != data[1]:
-                raise Unfit("a dict has other keys")
-            made.append(self.bind(data[0], live) if kind == "key" else decode(data[0]))
-        return tuple(made)
-
-    def _state(self, reader: Any, expected: Any, text: str) -> Any:
-        """What a guard on a state of torch compares. A process group is known by identity, and
-        the other one has to be like it."""
-        if reader is not distributed_parts.groups_made:
-            return reader, decode(expected), text
-        if distributed_parts.group_facts() != expected:
-            raise Unfit("the process groups are others")
-        return reader, reader(), text
-
-    def _tensor(self, at: int, arg: Any) -> _core.TensorSpec:
-        facts, sizes, strides = arg
-        value = self.value(at)
-        if not isinstance(value, tensor_parts.TensorBase) or compared_facts(value) != facts:
-            raise Unfit(f"{self.sources[at].path()} is another kind of tensor")
-        shape = list(zip(value.shape, sizes)), list(zip(value.stride(), strides))
-        if len(value.shape) != len(sizes) or any(
-            b is not None and a != b for pairs in shape for a, b in pairs
-        ):
-            raise Unfit(f"{self.sources[at].path()} has another shape")
-        return _core.TensorSpec(
-            value,
-            dynamic_sizes=tuple(i for i, n in enumerate(sizes) if n is None),
-            dynamic_strides=tuple(i for i, n in enumerate(strides) if n is None),
-        )
-
-    def _context(self, at: int, facts: Any) -> SameContext:
-        """The guard on what a DTensor says of itself, which must be what the other one said."""
-        value = self.value(at)
-        if not dtensor_parts.is_plain(value) or dtensor_parts.tensor_context(value) != facts:
-            raise Unfit(f"{self.sources[at].path()} is spread in another way")
-        return SameContext(*value.__tensor_flatten__())
 
     def _same_memory(self) -> None:
         """Tensors known by identity share memory with each other just as they did."""
@@ -408,10 +238,3 @@ class _Late:
 
     def __init__(self, base: int, source: Source) -> None:
         self.base, self.source = base, source
-
-
-def _globals(name: str) -> dict[str, Any]:
-    home = module_named(name)
-    if home is None:
-        raise LookupError(f"the module {name} is not imported")
-    return vars(home)

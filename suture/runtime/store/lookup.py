@@ -10,8 +10,9 @@ from typing import Any
 from suture.runtime.points import Variant
 from suture.runtime.store import files
 from suture.runtime.store.environment import key_of, place_key
-from suture.runtime.store.install import Unfit, install
+from suture.runtime.store.install import install
 from suture.runtime.store.literals import Unstorable
+from suture.runtime.store.references import Unfit
 from suture.runtime.unit import LOCK, Unit
 
 _log = logging.getLogger("suture.cache")

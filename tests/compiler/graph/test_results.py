@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from suture.compiler.graph import GraphBuilder
-from suture.compiler.graph.known import make_known, watched_mode
+from suture.compiler.graph.known_numbers import make_known, watched_mode
 from suture.compiler.graph.results import Calls, Results, Views
 from suture.torch_private.tensor_parts import storage_key
 from tests.harness import check

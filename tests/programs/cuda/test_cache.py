@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import suture
-from suture.runtime.store import environment, waiting
+from suture.runtime.store import environment, pending_writes
 from tests.runtime.store.conftest import cache
 from tests.runtime.store.kept import FAULTS, spoil
 from tests.runtime.store.test_programs import start
@@ -32,7 +32,7 @@ def inferred(cache, program, *xs):
     """One call for each input, without derivatives. How many variants were used, and are kept."""
     with torch.no_grad():
         used, _ = cache.run(program, *((x.clone(),) for x in xs), backend="inductor")
-    waiting.finish()
+    pending_writes.finish()
     return used, len(cache.files())
 
 
@@ -77,7 +77,7 @@ def test_kernels_of_triton_run_from_the_cache(cache, name):
 def test_a_training_step_runs_from_the_cache(cache):
     x = torch.arange(6.0, device="cuda").reshape(2, 3) / 7
     assert trained(cache, PROGRAM, "inductor", [x])[0] == 0
-    waiting.finish()
+    pending_writes.finish()
     assert len(cache.files()) == 1, cache.lines
     assert trained(cache, PROGRAM, "inductor", [x]) == (1, 0), cache.lines
 

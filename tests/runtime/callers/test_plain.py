@@ -9,7 +9,7 @@ import torch
 
 import suture
 from suture import events
-from suture.backends.small import small
+from suture.backends.small_graphs import small
 from suture.runtime.callers import plain
 from tests.backends.graphs import traced
 

@@ -17,7 +17,7 @@ _log = logging.getLogger("suture.cache")
 
 
 @dataclass
-class Leaving:
+class PendingWrite:
     """A variant that is described but for what `later` adds; each of these says whether it did.
     `stored` gets the name of its file, `unkept` the reason if it has none."""
 
@@ -47,10 +47,10 @@ class Leaving:
         return True
 
 
-_WAITING: list[Leaving] = []
+_WAITING: list[PendingWrite] = []
 
 
-def leave(variant: Leaving) -> bool:
+def write_when_complete(variant: PendingWrite) -> bool:
     """Write a variant now, or when what it lacks is known (`finish`), at the latest when the
     process ends; whether it is written or given up."""
     finish()

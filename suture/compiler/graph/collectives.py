@@ -1,5 +1,5 @@
-"""Whether a graph talks to other ranks: it is not run twice then, since the others would not. And
-whether one with barriers may be compiled in parts."""
+"""Whether a graph has collectives or barriers: it is not run twice then, since other ranks do
+not run theirs again. And whether one with barriers may be compiled in parts."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from suture.torch_private import distributed_parts, operators, tensor_parts
 _COLLECTIVES = ("_c10d_functional", "_c10d_functional_autograd", "c10d", "_dtensor")
 
 
-def talks(graph: torch.fx.Graph, attributes: dict[str, Any]) -> bool:
+def has_collectives(graph: torch.fx.Graph, attributes: dict[str, Any]) -> bool:
     """Whether a node of a graph, or of one that it holds, is a collective or a barrier, or may be
     one inside, as any operation on DTensors."""
-    if any(_talks(node) for node in graph.nodes):
+    if any(_is_collective(node) for node in graph.nodes):
         return True
     held = (one for one in attributes.values() if isinstance(one, torch.fx.GraphModule))
-    return any(talks(one.graph, vars(one)["_modules"]) for one in held)
+    return any(has_collectives(one.graph, vars(one)["_modules"]) for one in held)
 
 
 def may_be_in_parts(builder: Any) -> bool:
@@ -31,7 +31,7 @@ def may_be_in_parts(builder: Any) -> bool:
     return all(setter in SWITCHES for setter, _ in builder.resets)
 
 
-def _talks(node: torch.fx.Node) -> bool:
+def _is_collective(node: torch.fx.Node) -> bool:
     if isinstance(node.target, (operators.OpOverload, operators.OpOverloadPacket)):
         if str(node.target).partition(".")[0] in _COLLECTIVES:
             return True

@@ -13,7 +13,7 @@ import torch
 
 import suture
 from suture import config, events
-from suture.runtime import waiting
+from suture.runtime import progress_line
 from suture.torch_private.stages import stage_of
 
 LONG = 60  # seconds; nothing takes so long unless it never comes
@@ -39,8 +39,8 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def terminal(monkeypatch):
     made = Terminal()
-    monkeypatch.setattr(waiting, "PATIENCE", -1.0)
-    monkeypatch.setattr(waiting, "_TURN", 0.001)
+    monkeypatch.setattr(progress_line, "PATIENCE", -1.0)
+    monkeypatch.setattr(progress_line, "_TURN", 0.001)
     return made
 
 
@@ -61,11 +61,11 @@ def test_a_line_says_what_is_being_done_and_goes_away(terminal):
 
     compile_under(terminal, lambda x: x.sin() + 1, slow)
     assert any("compiling" in text and "backend" in text for text in terminal.texts)
-    assert terminal.texts[-1] == waiting._CLEAR
+    assert terminal.texts[-1] == progress_line._CLEAR
 
 
 def test_nothing_is_shown_before_somebody_waits(terminal, monkeypatch):
-    monkeypatch.setattr(waiting, "PATIENCE", LONG)
+    monkeypatch.setattr(progress_line, "PATIENCE", LONG)
     compile_under(terminal, lambda x: x.cos() + 1)
     assert terminal.texts == []
 
@@ -95,7 +95,7 @@ def test_what_torchs_compilers_do_is_read_off_the_stack():
 
 def test_the_line_tells_how_far_it_is():
     now = events.Now("trace", "fn:1", 0.0, 0, lambda: "7 operations so far")
-    assert waiting.described(now, 4.2) == (
+    assert progress_line.described(now, 4.2) == (
         "suture: compiling fn:1 for 4 s: tracing, 7 operations so far"
     )
 

@@ -7,9 +7,9 @@ import torch
 from torch import nn
 
 import suture
-from suture.compiler.graph.alike import Alike, kind_of
+from suture.compiler.graph.fake_copies import Alike, kind_of
 from suture.compiler.graph.fake_inputs import fake_input
-from suture.compiler.graph.known import watched_mode
+from suture.compiler.graph.known_numbers import watched_mode
 from suture.torch_private import fake_memory, fake_tensors, structured_trace, tensor_parts
 from suture.torch_private.tensor_parts import storage_key
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch.fx
 
-from suture.backends.small import symbolic_inputs
+from suture.backends.small_graphs import symbolic_inputs
 from suture.backends.views import Split, with_views
 from suture.runtime.callers import (
     Around,

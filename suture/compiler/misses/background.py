@@ -19,7 +19,7 @@ from suture.torch_private import thread_state
 _log = logging.getLogger("suture.compiler.pipeline")
 
 
-def may_wait(backend: Backend, capture: Capture) -> bool:
+def may_compile_in_background(backend: Backend, capture: Capture) -> bool:
     """Whether the graph may run its operations until it is compiled, and be compiled beside the
     program. What compiling it switches for the whole process, and what it says about sizes, must
     not be needed."""
@@ -33,7 +33,7 @@ def may_wait(backend: Backend, capture: Capture) -> bool:
     return not any(operation_name(n) == "lstm" for n in graph.graph.nodes)
 
 
-def compiled_later(
+def compiled_in_background(
     module: torch.fx.GraphModule, compile: Callable[[], Any], point: str, raises: bool
 ) -> Background:
     """The graph `module`, which becomes what `compile()` gives as soon as that is there. `compile`

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from suture.runtime.store import files, waiting
+from suture.runtime.store import files, pending_writes
 from suture.runtime.store.literals import Unstorable
 
 KEY = "ab" * 32
@@ -12,17 +12,19 @@ KEY = "ab" * 32
 
 @pytest.fixture
 def leaving(tmp_path, monkeypatch):
-    monkeypatch.setattr(waiting, "_WAITING", [])
+    monkeypatch.setattr(pending_writes, "_WAITING", [])
 
     def make(*later):
-        return waiting.Leaving("fn:1", tmp_path, KEY, {"about": {}}, {}, list(later), set(), [])
+        return pending_writes.PendingWrite(
+            "fn:1", tmp_path, KEY, {"about": {}}, {}, list(later), set(), []
+        )
 
     return make
 
 
 def test_what_lacks_nothing_is_written_at_once(leaving):
     variant = leaving()
-    assert waiting.leave(variant)
+    assert pending_writes.write_when_complete(variant)
     (name,) = variant.stored
     assert files.read(files.find(variant.root, KEY, name)) == {"about": {}}
 
@@ -35,11 +37,13 @@ def test_what_is_not_known_yet_is_added_before_it_is_written(leaving):
         return bool(known)
 
     variant = leaving(add)
-    assert not waiting.leave(variant)
-    waiting.finish()
+    assert not pending_writes.write_when_complete(variant)
+    pending_writes.finish()
     assert not variant.stored
     known.append(7)
-    assert waiting.leave(leaving())  # the next one that is kept looks after those that wait
+    assert pending_writes.write_when_complete(
+        leaving()
+    )  # the next one that is kept looks after those that wait
     (name,) = variant.stored
     assert files.read(files.find(variant.root, KEY, name)) == {"about": {}, "kernel": [7]}
 
@@ -49,6 +53,6 @@ def test_what_turns_out_to_have_no_form_is_given_up(leaving, tmp_path):
         raise Unstorable("launched in another way")
 
     variant = leaving(add)
-    assert waiting.leave(variant)
+    assert pending_writes.write_when_complete(variant)
     assert variant.unkept == ["launched in another way"]
     assert not list(tmp_path.iterdir())

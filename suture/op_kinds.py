@@ -1,0 +1,101 @@
+"""Which operations are of a kind that backends treat in a way of its own: views, copies, sums,
+writes of every element, changes of what a tensor is.
+
+torch's tags answer where they can; what they do not say is in the tables of this file. What an
+operation writes, draws and aliases is asked of `op_effects`.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+import torch.fx
+
+from suture.op_effects import operation_name
+
+# Methods and functions that give a view, if the fake result shares memory with the argument.
+_SEVERAL_VIEWS = frozenset({"chunk", "split", "tensor_split", "unbind"})
+_ONE_VIEW = frozenset({
+    "expand", "flatten", "movedim", "narrow", "permute", "reshape", "select", "squeeze", "swapaxes",
+    "swapdims", "t", "transpose", "unflatten", "unfold", "unsqueeze", "view",
+})  # fmt: skip
+# Change what a tensor is although torch does not tag them so.
+_CHANGE_TENSORS = frozenset({"requires_grad_", "set_data"})
+# Write every element of the tensor that they are called on, or of each in a list.
+_WRITE_ALL = frozenset({
+    "copy_", "zero_", "fill_", "add_", "sub_", "mul_", "div_", "addcmul_", "addcdiv_", "lerp_",
+    "iadd", "isub", "imul", "itruediv", "_foreach_copy_", "_foreach_zero_", "_foreach_add_",
+    "_foreach_sub_", "_foreach_mul_", "_foreach_div_", "_foreach_lerp_",
+})  # fmt: skip
+_COPIES = frozenset({
+    "clone", "contiguous", "to", "copy", "cat", "concat", "repeat", "tile", "positive", "float",
+    "double", "half", "bfloat16", "type", "type_as",
+})  # fmt: skip
+# The number with which an operation gives its other operand.
+_NEUTRAL = {"add": 0, "sub": 0, "mul": 1, "div": 1, "truediv": 1, "pow": 1}
+
+
+def may_be_view(node: torch.fx.Node) -> bool:
+    """Whether a node calls a method of tensors, or the function of torch that is the same, which
+    gives a view where it can."""
+    return _method_of_tensors(node) in _ONE_VIEW | _SEVERAL_VIEWS
+
+
+def gives_several_views(node: torch.fx.Node) -> bool:
+    """Whether a node gives several views of one tensor."""
+    return _method_of_tensors(node) in _SEVERAL_VIEWS
+
+
+def changes_tensor(node: torch.fx.Node) -> bool:
+    """Whether a node changes the shape, the memory or the place in autograd's graph of a tensor: a
+    view of it before is not one after."""
+    if node.op not in ("call_function", "call_method"):
+        return False
+    name = operation_name(node)
+    return name in _CHANGE_TENSORS or _is_tagged_in_place_view(name)
+
+
+def writes_all(node: torch.fx.Node) -> bool:
+    """Whether an operation that writes a tensor writes each of its elements."""
+    return operation_name(node) in _WRITE_ALL
+
+
+def may_copy(node: torch.fx.Node) -> bool:
+    """Whether a node may do no more than copy an argument: a copy, or an operation that does
+    nothing with a certain number."""
+    name = operation_name(node)
+    if name in _COPIES:
+        return True
+    number = _NEUTRAL.get(name.removeprefix("__").removesuffix("__"))
+    numbers = [a for a in (*node.args, *node.kwargs.values()) if isinstance(a, (int, float))]
+    return number is not None and number in numbers
+
+
+def is_sum(node: torch.fx.Node) -> bool:
+    """Whether a node is `add` of tensors, in place or not, which takes a factor `alpha`."""
+    if node.op == "call_method":
+        return node.target in ("add", "add_")
+    return node.op == "call_function" and node.target in _SUMS
+
+
+_SUMS = (torch.add, torch.Tensor.add, torch.Tensor.add_, torch.ops.aten.add.Tensor)
+_FUNCTIONS: dict[Any, str] = {
+    getattr(torch, name): name for name in _ONE_VIEW | _SEVERAL_VIEWS if hasattr(torch, name)
+}
+
+
+def _method_of_tensors(node: torch.fx.Node) -> str:
+    """The name of a method of tensors, or of the function that is the same; "" if it is neither."""
+    if node.op == "call_method":
+        return str(node.target)
+    return _FUNCTIONS.get(node.target, "") if node.op == "call_function" else ""
+
+
+@functools.cache
+def _is_tagged_in_place_view(name: str) -> bool:
+    """Whether torch says of an operator of this name that it changes a tensor's metadata."""
+    packet = getattr(torch.ops.aten, name, None) if name.isidentifier() else None
+    overloads: list[str] = getattr(packet, "overloads", list)()
+    return any(torch.Tag.inplace_view in getattr(packet, one).tags for one in overloads)
