@@ -13,8 +13,9 @@ from suture.breaks import readable
 from suture.messages.source import line_of, printable
 
 if TYPE_CHECKING:
-    from suture.bytecode import Instruction
+    from suture.bytecode import Code, Instruction
     from suture.compiler.core import Frame, Lazy, Trace, Value
+    from suture.compiler.graph.spans import Span
 
 _log = logging.getLogger("suture.trace")
 
@@ -30,12 +31,14 @@ class Watch:
         self.lines: dict[tuple[str, int], None] = {}
         self.inlined: dict[str, None] = {}
         self._log = log
-        self._frame: Frame | None = None
+        # which frame was last: not the frame itself, whose variables are dropped when it ends
+        self._code: Code | None = None
+        self._span: Span | None = None
         self._line: int | None = None
 
     def __call__(self, trace: Trace, frame: Frame, inst: Instruction) -> None:
         line = frame.code.line(inst.index)
-        entered = frame is not self._frame
+        entered = frame.code is not self._code or frame.span is not self._span
         if entered or line != self._line:
             code = frame.code.code
             if line:
@@ -44,7 +47,7 @@ class Watch:
                 self.inlined.setdefault(code.co_qualname)
             if self._log:
                 self._tell_line(trace, frame, line, entered)
-            self._frame, self._line = frame, line
+            self._code, self._span, self._line = frame.code, frame.span, line
         if self._log:
             self._tell_instruction(trace, frame, inst)
 

@@ -223,7 +223,11 @@ def truth_without(value: Any, size: Any, above: tuple[Any, ...] = ()) -> bool | 
     """What a SymBool is where the symbol `size` is 0, if it is the opposite wherever that is more;
     None if it is not plain. The symbols `above` are more than 0."""
     expr = value.node.expr
-    empty = _bounds(value, expr.xreplace({size: size - size}), above)
+    try:
+        without = expr.xreplace({size: size - size})
+    except ZeroDivisionError:  # the program raises there
+        return None
+    empty = _bounds(value, without, above)
     if empty is None or _bounds(value, expr, (*above, size)) is not (not empty):
         return None
     return empty
@@ -262,7 +266,10 @@ class OfData:
             for symbol, given in shape_env.deferred_runtime_asserts.items()
             for one in given[self.asserts.get(symbol, 0) :]
         ]
-        return all(expr.xreplace(zeros) == True for expr in added)  # noqa: E712
+        try:
+            return all(expr.xreplace(zeros) == True for expr in added)  # noqa: E712
+        except ZeroDivisionError:
+            return False
 
 
 def is_nested_int(number: Any) -> bool:

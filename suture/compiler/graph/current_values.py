@@ -74,8 +74,9 @@ def _may_run(node: torch.fx.Node, inputs: dict[Any, Any]) -> bool:
         for v in tree_leaves(value)
         if isinstance(v, torch.Tensor)
     )
-    if node.op == "placeholder":
-        return small and node in inputs and not was_written(value)
+    if node.op == "placeholder":  # a number among the inputs may be another one in each call
+        kept = small and node in inputs and isinstance(value, torch.Tensor)
+        return kept and not was_written(value)
     if node.op not in ("call_function", "call_method") or not node.all_input_nodes:
         return False
     return small and not effects_of(node).must_run

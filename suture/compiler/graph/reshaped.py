@@ -11,8 +11,11 @@ from suture.torch_private import tensor_parts
 
 def keep_shape(builder: GraphBuilder, node: torch.fx.Node) -> bool:
     """The next operation gives the input `node` another shape: remember the one it has. False if
-    that cannot be told to a backend, because the tensor is a part of another one."""
-    entry = next(entry for entry in builder.inputs if entry.node is node)
+    that cannot be told to a backend, because the tensor is a part of another one, or was given the
+    memory of another one (`.data`) and is no input any more."""
+    entry = next((entry for entry in builder.inputs if entry.node is node), None)
+    if entry is None:
+        return False
     fake = node.meta["val"]
     if entry.as_it_came is None:
         if tensor_parts.is_view(fake) or not _is_whole(entry.example):

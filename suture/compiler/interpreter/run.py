@@ -324,8 +324,9 @@ def run_frames(trace: Trace, base_depth: int) -> Any:
                 turned(trace, frame)
             result, progress.result = progress.result, None
             if handling.waiting:
+                order = [id(value) for value in frame.locals]
                 del frame  # it may be the last that knows of them
-                _drop(trace, inst, result)
+                _drop(trace, inst, result, order)
             if result is not None:
                 return result
             watched = finalized.in_state or finalized.in_lists or finalized.unread
@@ -335,13 +336,14 @@ def run_frames(trace: Trace, base_depth: int) -> Any:
         progress.base_depth = saved
 
 
-def _drop(trace: Trace, inst: Instruction, result: Any) -> None:
-    """Close the generators that the instruction, or the end of the region, has dropped."""
+def _drop(trace: Trace, inst: Instruction, result: Any, order: list[int]) -> None:
+    """Close the generators that the instruction, or the end of the region, has dropped; those of
+    one frame in the order of its variables (`order`: the ids of what these held)."""
     try:
         if result is not None and trace.progress.base_depth == 0:
-            close_at_end(trace, result)
+            close_at_end(trace, result, order)
         else:
-            close_dropped(trace)
+            close_dropped(trace, order)
     except Break as reason:
         if trace.progress.base_depth:
             raise

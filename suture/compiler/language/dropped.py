@@ -62,21 +62,26 @@ def _holds_one(trace: Trace, value: Any) -> bool:
     return any(key in found for key in trace.handling.waiting)
 
 
-def close_dropped(trace: Trace) -> None:
-    """Close the generators that the instruction has dropped."""
+def close_dropped(trace: Trace, order: list[int]) -> None:
+    """Close the generators that the instruction has dropped: those that went with a frame in the
+    order in which its variables go (`order`: the ids of what they held). Which those are is known
+    before one of them is closed: what its blocks do drops others, but not these."""
     if sys.getrefcount(trace.handling.last_traceback) <= _OF_GETREFCOUNT + 1:
         trace.handling.last_traceback = None  # it holds its exception, which nobody asks for it
-    while (gen := _dropped(trace)) is not None:
-        _close(trace, gen)
+    while gone := _dropped(trace):
+        if len(gone) > 1:
+            gone.sort(key=lambda gen: order.index(id(gen)) if id(gen) in order else len(order))
+        for gen in gone:
+            _close(trace, gen)
 
 
-def close_at_end(trace: Trace, result: Value) -> None:
+def close_at_end(trace: Trace, result: Value, order: list[int]) -> None:
     """The region returns `result`: close the generators that only its frames knew."""
     trace.handling.unwound.clear()
     for frame in trace.frames:
         if not frame.resumed:
             frame.locals = [None] * len(frame.locals)
-    close_dropped(trace)
+    close_dropped(trace, order)
     if trace.handling.waiting:
         found = reached([result, *_kept(trace)])
         for key in [key for key in trace.handling.waiting if key not in found]:
@@ -97,13 +102,15 @@ def is_dropped(trace: Trace, reference: MadeReference) -> bool:
     return sys.getrefcount(reference.to) <= _OF_GETREFCOUNT + len(known)
 
 
-def _dropped(trace: Trace) -> Generator | None:
-    touched = trace.effects.touched
-    for key in trace.handling.waiting:
-        ours = _OWN_REFERENCES + (key in touched)
-        if sys.getrefcount(trace.handling.waiting[key]) <= ours:
-            return trace.handling.waiting.pop(key)
-    return None
+def _dropped(trace: Trace) -> list[Generator]:
+    """The generators that nobody holds any more, which do not wait from now on."""
+    touched, waiting = trace.effects.touched, trace.handling.waiting
+    gone = [
+        key
+        for key in waiting
+        if sys.getrefcount(waiting[key]) <= _OWN_REFERENCES + (key in touched)
+    ]
+    return [waiting.pop(key) for key in gone]
 
 
 def _close(trace: Trace, gen: Generator) -> None:

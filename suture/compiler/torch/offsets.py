@@ -44,11 +44,32 @@ def _storage_offset(
 @handles("Tensor._is_view")
 def _is_view(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Guards of tensors do not ask it either, since operations do not."""
+    return Constant(guarded_view(trace, tensor))
+
+
+@handles("Tensor.detach_")
+def _detach_in_place(
+    trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
+    """The one operation that does ask: it refuses views."""
+    guarded_view(trace, tensor)
+    return abstract.tensor_node(trace, tensor, "detach_", args, kwargs)
+
+
+@handles(torch.detach_)
+def _detach(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    if args and isinstance(args[0], Tensor):
+        guarded_view(trace, args[0])
+    return abstract.call_torch(trace, torch.detach_, args, kwargs)
+
+
+def guarded_view(trace: Trace, tensor: Tensor) -> bool:
+    """Whether a tensor is a view; of an input that is guarded."""
     if tensor.source is None or tensor.example is None:
-        return Constant(is_view(tensor.value))
+        return is_view(tensor.value)
     known = is_view(tensor.example)
     trace.guards.add(tensor.source.call(is_view), "equals", known)
-    return Constant(known)
+    return known
 
 
 @handles("Tensor.is_set_to")

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import suture
+from tests.harness import check
 
 LOG: list[str] = []
 X = torch.ones(2)
@@ -427,3 +428,41 @@ def test_break_between_and_in_the_block():
         torch.testing.assert_close(compiled(X), expected[0])
         gc.collect()  # what was compiled just now may hold on to what it saw
         assert LOG == expected[1]
+
+
+def _noted(log, what):
+    log.append(what)
+
+
+def _one(x, log, what):
+    try:
+        yield x + 1
+    finally:
+        _noted(log, what)
+        log.append(what)
+
+
+def _as_they_started(x, log):
+    first = _one(x, log, "first")
+    y = next(first)
+    second = _one(x, log, "second")
+    return y + next(second)
+
+
+def _started_in_another_order(x, log):
+    first = second = None
+    second = _one(x, log, "second")
+    y = next(second)
+    first = _one(x, log, "first")
+    return y + next(first)
+
+
+@pytest.mark.parametrize("body", [_as_they_started, _started_in_another_order])
+@pytest.mark.parametrize("inlined", [True, False])
+def test_generators_of_one_frame_are_closed_one_by_one_in_the_order_of_its_variables(inlined, body):
+    def fn(x, log):
+        y = body(x, log)
+        log.append("done")
+        return y
+
+    check(fn if inlined else body, torch.ones(2), [], graphs=1)

@@ -52,3 +52,12 @@ def test_one_that_the_program_makes_is_captured(name, backend):
         return y * 2, x[0].unsqueeze_(0)
 
     check(fn, torch.randn(2, 3), backend=backend)
+
+
+def test_a_tensor_that_was_given_other_memory_is_reshaped_by_python():
+    def fn(x, y):
+        y.data = (x * 2).data
+        y.t_()
+        return y + 1
+
+    check(fn, torch.rand(2, 3), torch.rand(2, 3), breaks=["GB2023"], graphs=2)

@@ -103,3 +103,22 @@ def test_whether_an_argument_is_a_view_is_asked_at_each_call():
     for t in (torch.ones(4), base[1:5], torch.ones(4), base[:4]):
         assert compiled(t)[:3] == fn(t)[:3]
     assert suture.stats().variants == 2
+
+
+@pytest.mark.parametrize("detach", [torch.Tensor.detach_, lambda t: t.detach_(), torch.detach_])
+def test_a_view_is_not_detached_in_place_though_other_tensors_were(detach):
+    def fn(t):
+        t.mul_(2)
+        detach(t)
+        return t + 1
+
+    suture.reset()
+    compiled = suture.compile(fn, backend="eager")
+    for _ in range(2):
+        assert torch.equal(compiled(torch.ones(4)), torch.full((4,), 3.0))
+    view = torch.ones(6)[1:5]
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="Can't detach views") as caught:
+            compiled(view)
+        assert not getattr(caught.value, "__notes__", None)
+    assert view.tolist() == [4.0] * 4

@@ -160,3 +160,45 @@ def test_a_number_from_data_that_must_equal_a_size_is_checked_in_each_call(backe
     with pytest.raises(RuntimeError):
         compiled(torch.ones(16), torch.tensor(26))
     assert torch.equal(compiled(torch.ones(8), torch.tensor(9)), torch.full((8,), 17.0))
+
+
+LEVEL = 1
+
+
+def counts_up(x):
+    global LEVEL
+    LEVEL += int(x.sum() > 2)
+    return x + 1 if LEVEL > 2 else x - 1
+
+
+def test_a_branch_on_a_global_number_and_one_from_data_together():
+    def run(fn):
+        global LEVEL
+        LEVEL = 1
+        return [(fn(torch.full((4,), value)).tolist(), LEVEL) for value in (0.0, 1.0, 0.0, 1.0)]
+
+    suture.reset()
+    with suture.config.patch(strict=True):
+        assert run(suture.compile(counts_up, backend="eager")) == run(counts_up)
+
+
+def test_a_branch_on_a_quotient_by_a_number_from_data():
+    """Where that number is 0 the program raises: there is nothing to skip."""
+
+    def fn(x):
+        count = int(x.sum().item()) % 5
+        if (quotient := 7 // count) > 2:
+            x = x * 2
+        return x + quotient
+
+    def outcome(call, value):
+        try:
+            return call(torch.full((3,), value)).tolist()
+        except ZeroDivisionError as error:
+            return str(error)
+
+    suture.reset()
+    compiled = suture.compile(fn, backend="eager")
+    with suture.config.patch(strict=True):
+        for value in (1.0, 2.0, 3.0, 4.0, 5.0):
+            assert outcome(compiled, value) == outcome(fn, value)
