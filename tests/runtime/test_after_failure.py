@@ -10,7 +10,7 @@ import torch
 
 import suture
 from suture.compiler import pipeline
-from tests.harness import check
+from tests.harness import Outcome, check, compare
 
 
 def raising_backend(gm, inputs):
@@ -113,3 +113,36 @@ def test_an_error_of_a_graph_that_writes_has_eagers_text(backend):
     compiled = suture.compile(fn, backend=backend, dynamic=True)
     compiled(torch.ones(4), torch.ones(4, dtype=torch.bool))
     assert text(compiled) == text(fn)
+
+
+VIEWS = {
+    "every other": lambda base: base[::2],
+    "columns": lambda base: base.view(4, 2)[:, 0],
+    "expanded": lambda base: base[:1].expand(3),
+    "transposed part": lambda base: base.view(2, 4).t()[1:],
+}
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_a_graph_that_writes_a_part_of_memory_and_raises_in_a_block(view):
+    """What it wrote is put back, also what lies apart in memory or twice at one place."""
+
+    def fn(base, at):
+        part = view(base)
+        suture.graph_break()
+        done = []
+        try:
+            done.append("first")
+            part[0] = 5
+            picked = base[at]
+            done.append("second")
+        except IndexError as error:
+            return done, str(error), base
+        return done, picked, base
+
+    compiled = suture.compile(fn, backend="eager", dynamic=False)
+    for at in ([1], [1], [9], [1]):
+        plain, ours = (
+            Outcome(call, (torch.arange(8.0), torch.tensor(at)), {}) for call in (fn, compiled)
+        )
+        compare(plain, ours, grads=False)
