@@ -44,7 +44,8 @@ def _is_plain(entry: GraphInput) -> bool:
     if not all(isinstance(n, int) for n in (*fake.shape, *fake.stride())):
         return False
     same = tuple(fake.shape) == tuple(real.shape) and tuple(fake.stride()) == real.stride()
-    return same and (fake.is_leaf or not fake.requires_grad)
+    # of a fake view that was written in inference mode torch does not know whether it is a leaf
+    return same and (not fake.requires_grad or (real.requires_grad and real.is_leaf))
 
 
 def _memory(fake: Any) -> int | None:
