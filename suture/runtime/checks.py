@@ -102,9 +102,9 @@ Kept = list[tuple[torch.Tensor, Any, int]]
 
 
 def keep(tensors: tuple[torch.Tensor, ...]) -> Kept:
-    """The numbers of some tensors whose memory is dense, and their versions. Those of the CPU are
-    kept as bytes, which runs no operation."""
-    return [(t, _bytes_of(t) if t.is_cpu else t.detach().clone(), version_of(t)) for t in tensors]
+    """The numbers of some tensors, with what lies between them in memory, and their versions. Those
+    of the CPU are kept as bytes, which runs no operation."""
+    return [(t, _bytes_of(t) if t.is_cpu else _line(t).clone(), version_of(t)) for t in tensors]
 
 
 def put_back(kept: Kept) -> None:
@@ -115,9 +115,27 @@ def put_back(kept: Kept) -> None:
             ctypes.memmove(tensor.data_ptr(), numbers, len(numbers))
         else:
             with torch.no_grad():
-                tensor.copy_(numbers)
+                _line(tensor).copy_(numbers)
         autograd_parts.set_version_counter((tensor,), (version,))
 
 
 def _bytes_of(tensor: torch.Tensor) -> bytes:
-    return ctypes.string_at(tensor.data_ptr(), tensor.numel() * tensor.element_size())
+    return ctypes.string_at(tensor.data_ptr(), span_in_bytes(tensor))
+
+
+def _line(tensor: torch.Tensor) -> torch.Tensor:
+    """The memory from the first element to the last, in one dimension."""
+    if tensor.is_contiguous():
+        return tensor.detach()
+    count = span_in_bytes(tensor) // tensor.element_size()
+    return tensor.detach().as_strided((count,), (1,))
+
+
+def span_in_bytes(tensor: torch.Tensor) -> int:
+    """How much memory lies from the first element of a tensor to the last."""
+    if tensor.is_contiguous():
+        return tensor.numel() * tensor.element_size()
+    if not tensor.numel():
+        return 0
+    steps = zip(tensor.shape, tensor.stride())
+    return (1 + sum((n - 1) * step for n, step in steps)) * tensor.element_size()

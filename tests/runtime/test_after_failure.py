@@ -11,7 +11,7 @@ import torch
 
 import suture
 from suture.compiler import pipeline
-from tests.harness import check
+from tests.harness import Outcome, check, compare
 
 
 def raising_backend(gm, inputs):
@@ -129,3 +129,36 @@ def test_a_block_that_python_entered_is_left_where_the_graph_in_it_raises():
     with pytest.raises(ZeroDivisionError):
         suture.compile(fn, backend=raising_backend)(torch.ones(8)[::2], lock)
     assert not lock.locked()
+
+
+VIEWS = {
+    "every other": lambda base: base[::2],
+    "columns": lambda base: base.view(4, 2)[:, 0],
+    "expanded": lambda base: base[:1].expand(3),
+    "transposed part": lambda base: base.view(2, 4).t()[1:],
+}
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_a_graph_that_writes_a_part_of_memory_and_raises_in_a_block(view):
+    """What it wrote is put back, also what lies apart in memory or twice at one place."""
+
+    def fn(base, at):
+        part = view(base)
+        suture.graph_break()
+        done = []
+        try:
+            done.append("first")
+            part[0] = 5
+            picked = base[at]
+            done.append("second")
+        except IndexError as error:
+            return done, str(error), base
+        return done, picked, base
+
+    compiled = suture.compile(fn, backend="eager", dynamic=False)
+    for at in ([1], [1], [9], [1]):
+        plain, ours = (
+            Outcome(call, (torch.arange(8.0), torch.tensor(at)), {}) for call in (fn, compiled)
+        )
+        compare(plain, ours, grads=False)

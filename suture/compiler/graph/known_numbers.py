@@ -14,6 +14,7 @@ import torch
 import torch.fx
 
 from suture.compiler.graph.casts import refuse_cast
+from suture.compiler.graph.dtype_refusals import refuse_dtypes
 from suture.compiler.graph.inference_writes import note_view, refuse_inference
 from suture.compiler.graph.overlapping import refuse_overlap
 from suture.compiler.graph.results import Results, Unknown, Views, only_computes
@@ -50,6 +51,8 @@ def watched_mode(**options: Any) -> Any:
                 return args[0].fake_device
         if func is _ITEM and getattr(args[0], "constant", None) is not None:
             mode.read = True
+        if not mode.in_kernel_invocation:
+            refuse_dtypes(func, args, kwargs or {})
         fits = results.fits(func)
         if mode.only_computed is not False:
             mode.only_computed = fits or only_computes(func)

@@ -9,6 +9,7 @@ import torch.fx
 
 from suture.compiler.graph.builder import GraphBuilder, GraphInput, was_written
 from suture.op_effects import written_by
+from suture.runtime.checks import span_in_bytes
 from suture.torch_private.tensor_parts import storage_key
 
 _MOST = 1 << 20  # bytes that are worth a copy in every call
@@ -27,12 +28,12 @@ def undoable(builder: GraphBuilder) -> list[GraphInput] | None:
         written = [e for e, fake in tensors if _memory(fake) in memory]
     if not all(_is_plain(entry) for entry in written):
         return None
-    size = sum(entry.example.numel() * entry.example.element_size() for entry in written)
+    size = sum(span_in_bytes(entry.example) for entry in written)
     return written if size <= _MOST else None
 
 
 def _is_plain(entry: GraphInput) -> bool:
-    """Whether numbers are all that a graph can change of an input, and they lie side by side."""
+    """Whether numbers are all that a graph can change of an input."""
     fake, real = entry.node.meta["val"], entry.example
     if entry.source is None or entry.convert is not None:
         return False
@@ -43,17 +44,8 @@ def _is_plain(entry: GraphInput) -> bool:
     if not all(isinstance(n, int) for n in (*fake.shape, *fake.stride())):
         return False
     same = tuple(fake.shape) == tuple(real.shape) and tuple(fake.stride()) == real.stride()
-    return same and _is_dense(real) and (fake.is_leaf or not fake.requires_grad)
-
-
-def _is_dense(tensor: torch.Tensor) -> bool:
-    """Whether the numbers of a tensor lie side by side, in whatever order."""
-    expected = 1
-    for stride, size in sorted(zip(tensor.stride(), tensor.shape)):
-        if size != 1 and stride != expected:
-            return False
-        expected *= size
-    return True
+    # of a fake view that was written in inference mode torch does not know whether it is a leaf
+    return same and (not fake.requires_grad or (real.requires_grad and real.is_leaf))
 
 
 def _memory(fake: Any) -> int | None:

@@ -42,6 +42,11 @@ _BOUND = (Method, BoundMethod, ConstantMethod)
 
 @implements(abstract.compare)
 def compare_values(trace: Trace, symbol: str, left: Any, right: Any) -> Any:
+    return _compare(trace, symbol, left, right, (left, right))
+
+
+def _compare(trace: Trace, symbol: str, left: Any, right: Any, named: tuple[Value, Value]) -> Any:
+    """The same, where an error names the types of `named`: of the objects whose parts these are."""
     if isinstance(left, Address) or isinstance(right, Address):
         if symbol in ("==", "!=") and isinstance(left, Address) and isinstance(right, Address):
             return Constant(is_same(trace, left.owner, right.owner) is (symbol == "=="))
@@ -72,13 +77,13 @@ def compare_values(trace: Trace, symbol: str, left: Any, right: Any) -> Any:
             return done
     if (ours is not left or theirs is not right) and not isinstance(ours, Object):
         if not isinstance(theirs, Object):
-            return compare_values(trace, symbol, ours, theirs)
+            return _compare(trace, symbol, ours, theirs, named)
     done = _rich_compare(trace, forward, backward, left, right)
     if done is not None:
         return done
     if symbol in ("==", "!="):
         return Constant(is_same(trace, left, right) is (symbol == "=="))
-    kinds = left.python_type(), right.python_type()
+    kinds = [value.python_type() for value in named]
     return abstract.raise_(
         trace,
         TypeError,

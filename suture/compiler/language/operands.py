@@ -45,6 +45,15 @@ def spreads_over(number: Any, items: Iterable[Value]) -> bool:
     return type(number) is Constant and type(number.value).__module__ == "numpy"
 
 
+def repeats(kinds: tuple[type, type]) -> bool:
+    """Whether `*` asks the other operand of a sequence how often to repeat it, which a tensor of
+    one integer says and another refuses to."""
+    return any(
+        issubclass(one, _SEQUENCES) and hasattr(other, "__index__")
+        for one, other in (kinds, kinds[::-1])
+    )
+
+
 def unsupported(trace: Trace, name: str, kinds: tuple[type, type], in_place: bool) -> Value:
     """The TypeError of operands that know nothing of each other."""
     symbol = SYMBOLS.get(name, name)

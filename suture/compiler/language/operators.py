@@ -14,7 +14,7 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.language import templates
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.language.conversions import format_percent, wrap_known
-from suture.compiler.language.operands import reflected_first, unsupported
+from suture.compiler.language.operands import reflected_first, repeats, unsupported
 from suture.compiler.objects import (
     Address,
     Builtin,
@@ -242,6 +242,9 @@ def _binary_methods(
             return done
     if name == "mod" and issubclass(kinds[0], (str, bytes)):
         return format_percent(trace, left, right)
+    if name == "mul" and repeats(kinds):
+        operands = f"{left.describe()}, {right.describe()}"
+        raise Break(objects.UNKNOWN_OPERATOR, operator="*", operands=operands)
     return unsupported(trace, name, kinds, in_place)
 
 

@@ -220,3 +220,19 @@ def test_a_base_is_written_whose_view_was_made_in_the_block():
         for call in (fn, compiled):
             assert torch.equal(call(LEAF, kept)[0], LEAF * 4)
     assert len(kept) == 2
+
+
+@pytest.mark.parametrize("view", [lambda x: LAYER(x), lambda x: (x * 2)[1:], lambda x: x[1:]])
+def test_a_view_that_requires_grad_is_written_in_the_block(view):
+    def fn(x):
+        y = view(x)
+        with torch.inference_mode():
+            torch._dynamo.graph_break()
+            try:
+                y.add_(1)
+            except RuntimeError as error:
+                return str(error)
+            z = y * 2
+        return y.detach(), z, x + 1
+
+    check(fn, make=lambda: (torch.ones(4).requires_grad_(),), graphs=None, breaks=None)
