@@ -81,6 +81,7 @@ class Capture:
     strictness   whether a break is an error, at the start and at the exit
     number_sources  where symbolic numbers are read (guards.NumberSource)
     checks       what is expected of data (Check)
+    withheld     inputs of the graph that get a gradient only if one of some numbers is not 0
     draws        numbers that the variant draws (Draw)
     steps        instructions traced
     general      it fits states for which other variants were made
@@ -100,6 +101,7 @@ class Capture:
     strictness: Any
     number_sources: list[NumberSource]
     checks: list[Any]
+    withheld: dict[Any, list[Any]]
     draws: list[Any]
     steps: int
     general: bool

@@ -415,8 +415,9 @@ class Trace:
     they need."""
 
     __slots__ = (
-        "checks", "copied", "effects", "finalized", "frames", "graph", "guards", "handling",
-        "modes", "numbers", "optional", "outside", "progress", "region",
+        "asked", "bodies", "checks", "copied", "effects", "finalized", "frames", "graph",
+        "guards", "handling", "modes", "numbers", "optional", "outside", "progress", "region",
+        "withheld",
     )  # fmt: skip
 
     def __init__(self, region: Region, handling: Handling, modes: Modes, allowance: float) -> None:
@@ -434,6 +435,10 @@ class Trace:
         self.numbers = Numbers()
         self.checks: list[Any] = []  # what the program is expected not to raise
         self.optional: list[Any] = []  # bodies under way that the program may skip
+        self.bodies: list[Any] = []  # those that have ended and computed what has a history
+        self.asked: list[Any] = []  # (node, tensor): a history was asked for behind that node
+        # inputs whose gradients are for the variant to withhold, and the numbers that it goes by
+        self.withheld: dict[Any, list[Any]] = {}
         self.copied: list[Any] = []  # parameters that share their memory with something
 
     def release(self) -> None:

@@ -31,6 +31,7 @@ from suture.runtime.checks import Watch
 from suture.runtime.interpret import hooks_on_saved
 from suture.runtime.parameters import PARAMETERS, Parameters
 from suture.runtime.store.stand_ins import MadeFrames, MadeOperation
+from suture.runtime.withheld import Withheld
 from suture.torch_private.torchdynamo import hide
 
 
@@ -56,6 +57,7 @@ class Emitted:
     )
     # what constants that are made here are made of, by name
     described: dict[str, MadeFrames | MadeOperation] = field(default_factory=dict)
+    withheld: Withheld | None = None  # gradients that are withheld around the graph's call
     graph_kept: bool = False  # what is called is the graph module's own function, nothing around it
     backend_failed: bool = False  # the graph runs as it is, because the backend failed on it
 
@@ -64,7 +66,10 @@ class Emitted:
         arguments already: hundreds of parameters cost a call next to nothing then."""
         namespace, statics = self.namespace, self.statics  # the examples are not kept
 
+        around = self.withheld
+
         def put(run: Any) -> None:
+            run = run if around is None else around.around(run)
             namespace["graph"] = functools.partial(run, *statics) if statics else run
 
         if isinstance(compiled, Caller):
@@ -93,6 +98,9 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     _write_effects(writer, capture)
     modes = leaving.modes()
     checks = CheckLines(writer, capture, chain, lambda source: read(writer, source))
+    for counts in capture.withheld.values():
+        for count in counts:
+            writer.graph_output(count)
     draws = write_draws(writer, capture, checks)
     module, inputs, call = _graph(writer, capture, chain, checks)
     statics = tuple(i.example for i in inputs if i.static)
@@ -110,6 +118,7 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     namespace, handler = writer.namespace, checks.handler
     made = Emitted(function, source, module, inputs, namespace, statics, handler, parameters)
     made.watch, made.reached = leaving.watch, leaving.reached
+    made.withheld = _withheld(writer, capture, inputs)
     made.name, made.replaces, made.described = name, (caller.code.code, index), writer.described
     return made
 
@@ -205,6 +214,15 @@ def _graph(
     body = ["        " + line for line in (*reads.lines, call, *reads.release())]
     lines = _attempt(writer, chain, [*numbers, *body], writes, checks)
     return module, inputs, [*made, *lines, *freed]
+
+
+def _withheld(writer: Writer, capture: Capture, inputs: list[Any]) -> Withheld | None:
+    """The gradients that are withheld around the graph's call."""
+    if not capture.withheld or not inputs:
+        return None
+    leaves = tuple(i for i, entry in enumerate(inputs) if entry.node in capture.withheld)
+    given = [[count.node for count in capture.withheld[inputs[i].node]] for i in leaves]
+    return Withheld(leaves, tuple(tuple(map(writer.outputs.index, nodes)) for nodes in given))
 
 
 def _refuse_freed(writer: Writer, builder: Any) -> None:

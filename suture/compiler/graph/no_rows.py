@@ -6,7 +6,7 @@ raise where `idx` is empty. Of an operation that is not named here that is not k
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -115,20 +115,32 @@ def _stays(mask: torch.fx.Node) -> bool:
 
 def does_nothing_after(last: torch.fx.Node, none: NoRows) -> bool:
     """Whether all operations behind `last` do nothing where there are no rows: what they give
-    aside, and that may have no history in autograd, which shows whether they ran."""
+    aside, and its history in autograd, which shows whether they ran."""
     return all(does_nothing(node, none) for node in after(last))
+
+
+def leaves_history_after(last: torch.fx.Node) -> bool:
+    """Whether an operation behind `last` gives something with a history in autograd."""
+    return torch.is_grad_enabled() and any(
+        value.requires_grad for node in after(last) for value in _tensors(node)
+    )
 
 
 def sizes_made_after(last: torch.fx.Node) -> dict[Any, torch.fx.Node]:
     """The sizes that data decided behind `last`, as symbols; each with a tensor that has so many
     rows."""
     made = {size for node in after(last) for size in node.meta.get("unbacked_bindings", ())}
+    return rows_of(made, after(last))
+
+
+def rows_of(sizes: Collection[Any], nodes: Iterable[torch.fx.Node]) -> dict[Any, torch.fx.Node]:
+    """For sizes, as symbols, the first of some nodes that gives a tensor with so many rows."""
     found: dict[Any, torch.fx.Node] = {}
-    for node in after(last):
+    for node in nodes:
         value = node.meta.get("example_value")
         if isinstance(value, torch.Tensor) and value.dim():
             rows = value.shape[0]
-            if isinstance(rows, torch.SymInt) and rows.node.expr in made:
+            if isinstance(rows, torch.SymInt) and rows.node.expr in sizes:
                 found.setdefault(rows.node.expr, node)
     return found
 
@@ -142,8 +154,6 @@ def does_nothing(node: torch.fx.Node, none: NoRows) -> bool:
         return False
     made = _tensors(node)
     if not made and name not in _OF_NUMBERS:
-        return False
-    if torch.is_grad_enabled() and any(value.requires_grad for value in made):
         return False
     effects = effects_of(node)
     if effects.draws or _raises(node, name, none):

@@ -12,6 +12,7 @@ from suture.compiler.language.dropped_items import dropped_item
 from suture.compiler.plan import Plan, Retry, Stop
 from suture.compiler.torch.checks import expect_no_rows
 from suture.compiler.torch.optional_bodies import OptionalBody, idle_where
+from suture.compiler.torch.optional_histories import account_for_histories
 
 
 class Restart(Exception):
@@ -81,6 +82,13 @@ def refuse_unfinished_body(trace: Trace) -> None:
     """The branch of a body that may be skipped is one like others if the region ends within it."""
     if trace.optional:
         raise _branches(trace, trace.optional[0], "what is skipped without rows does not end here")
+
+
+def refuse_seen_bodies(trace: Trace) -> None:
+    """The branches of bodies that may be skipped are ones like others if autograd would tell."""
+    retry = account_for_histories(trace)
+    if retry is not None:
+        raise Replanned(retry)
 
 
 def _branches(trace: Trace, body: OptionalBody, why: str) -> Replanned:

@@ -24,6 +24,7 @@ from suture.compiler.interpreter.ending import (
     Uncaught,
     leave_bodies,
     needs_sizes,
+    refuse_seen_bodies,
     refuse_unfinished_body,
     stop_at_drop,
 )
@@ -188,6 +189,7 @@ def _region(trace: Trace) -> Exit:
         fault = Break(internal.MISSING_NAME, name=error.path)
         raise Restart(trace.progress.step, exit_at(trace, fault), str(fault)) from None
     refuse_unfinished_body(trace)
+    refuse_seen_bodies(trace)
     _refuse(trace, refused_check(trace), "what is written before a check cannot be taken back")
     _refuse(trace, refused_copy(trace), "others see the memory of a leaf that is made here")
     guard_aliasing(trace)
@@ -218,6 +220,7 @@ def _captured(trace: Trace, exit: Exit) -> Capture:
         strictness=trace.modes.strictness,
         number_sources=trace.numbers.number_sources,
         checks=trace.checks,
+        withheld=trace.withheld,
         draws=trace.numbers.draws,
         steps=trace.progress.step,
         general=trace.region.as_loop,

@@ -48,6 +48,8 @@ def describe(
     that are expected to go as in earlier calls."""
     if capture.functions[0] or capture.functions[1]:
         raise Unstorable("modes of torch functions are active")
+    if capture.withheld:
+        raise Unstorable("gradients are withheld around its graph")
     function, file, line = where(chain)
     describing = _Describing(chain, state)
     about = {"point": f"{function}:{line}", "file": file, "torch": torch.__version__}

@@ -133,6 +133,8 @@ def _is_watched(trace: Trace) -> bool:
     """Whether more than tensors decides what the engine does, or sees it run."""
     if trace.modes.function_modes or len(trace.graph.levels.stack) > 1 or trace.modes.transforms:
         return True
+    if trace.bodies:  # which leaves get a gradient is known when it runs
+        return True
     groups = autograd_parts.process_groups
     return bool(groups and getattr(groups, autograd_parts.DEFAULT_GROUP, None) is not None)
 

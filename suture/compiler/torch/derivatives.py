@@ -62,6 +62,7 @@ def _grad(
     if (
         position in trace.region.plan.by_python
         or trace.modes.function_modes
+        or trace.bodies  # which of them have a history is known when it runs
         or len(trace.graph.levels.stack) > 1
     ):
         raise refused

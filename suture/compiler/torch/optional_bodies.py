@@ -24,9 +24,16 @@ from suture.bytecode import Instruction
 from suture.bytecode.flow import successors
 from suture.compiler import abstract
 from suture.compiler.core import Frame, Lazy, Mutable, Trace, Value
-from suture.compiler.graph.no_rows import NoRows, does_nothing_after, sizes_made_after
+from suture.compiler.graph.no_rows import (
+    NoRows,
+    does_nothing_after,
+    leaves_history_after,
+    rows_of,
+    sizes_made_after,
+)
 from suture.compiler.objects import Constant, Symbol, Tensor
 from suture.compiler.torch.symbols import symbol_to_bool, symbol_truth
+from suture.torch_private import autograd_parts
 from suture.torch_private.symbolic_shapes import (
     OfData,
     numbers_from_data,
@@ -39,7 +46,8 @@ class OptionalBody:
     """What a body that may be skipped found at its start, with `stack` on the stack of its frame.
     `join` is the instruction of `frame` at which both ways meet; it is skipped where `condition` is
     not `truth`; `size` is the symbol that is known to be 0 there, None if it is not known which one
-    is. `position`, `step` and `exit` say how to stop at the branch instead."""
+    is. `position`, `step` and `exit` say how to stop at the branch instead. Its nodes are those
+    behind `last`, up to `end`; `rows` is one with a row for each of `size`."""
 
     def __init__(
         self, trace: Trace, join: int, stack: list[Any], condition: Any, truth: bool, exit: Any
@@ -52,7 +60,9 @@ class OptionalBody:
         self.position = (self.frame.code.code, self.frame.ip)
         self.step = trace.progress.step
         self.exit = exit
-        self.last = next(iter(reversed(trace.graph.graph.nodes)))
+        self.last = _last_node(trace)
+        self.end = self.last
+        self.rows: Any = None
         self.locals = list(self.frame.locals)
         self.stack = stack
         self.began = Mutable.births
@@ -144,18 +154,13 @@ def begin_body(trace: Trace, body: OptionalBody) -> None:
 
 def may_run_on_nothing(trace: Trace, count: int = 1) -> bool:
     """Whether running operations on no rows could go unseen at all, and `count` more bodies may be
-    taken in. Autograd's histories show what ran, and so do operations that torch refuses to run,
-    and objects that a body may let go of at whose end something happens."""
+    taken in. Operations that torch refuses to run show what ran, and objects that a body may let go
+    of at whose end something happens."""
     if trace.progress.bodies + count > trace.progress.most_bodies:
         return False
     if len(trace.graph.levels.stack) > 1 or torch.are_deterministic_algorithms_enabled():
         return False
-    if trace.finalized.in_state or trace.finalized.in_lists or trace.handling.waiting:
-        return False
-    if not torch.is_grad_enabled():
-        return True
-    values = (entry.node.meta.get("val") for entry in trace.graph.inputs)
-    return not any(isinstance(v, torch.Tensor) and v.requires_grad for v in values)
+    return not (trace.finalized.in_state or trace.finalized.in_lists or trace.handling.waiting)
 
 
 def exit_for(trace: Trace, reason: Break) -> Any:
@@ -204,13 +209,34 @@ def idle_where(trace: Trace, body: OptionalBody) -> Value | None:
         return None
     if any(born <= body.began for born in trace.effects.log[body.changed :]):
         return None
+    body.end = _last_node(trace)
+    if leaves_history_after(body.last) and not _may_leave_history(trace, body):
+        return None
     if body.size is not None and _needs(trace, body, body.size):
+        body.rows = rows_of([body.size], trace.graph.graph.nodes).get(body.size)
         return Constant(True)
     if trace.region.whole:
         return None
     made = sizes_made_after(body.last)
-    found = next((size for size in made if _needs(trace, body, size)), None)
-    return None if found is None else _agrees(trace, body, made[found])
+    body.size = next((size for size in made if _needs(trace, body, size)), None)
+    body.rows = made.get(body.size)
+    return None if body.size is None else _agrees(trace, body, body.rows)
+
+
+def _may_leave_history(trace: Trace, body: OptionalBody) -> bool:
+    """Whether a body may compute what autograd keeps a history of, and note that it does. Nobody
+    else may see the engine run."""
+    if trace.optional != [body] or trace.modes.transforms or trace.modes.function_modes:
+        return False
+    groups = autograd_parts.process_groups
+    if groups and getattr(groups, autograd_parts.DEFAULT_GROUP, None) is not None:
+        return False
+    trace.bodies.append(body)
+    return True
+
+
+def _last_node(trace: Trace) -> Any:
+    return next(iter(reversed(trace.graph.graph.nodes)))
 
 
 def _needs(trace: Trace, body: OptionalBody, size: Any) -> bool:

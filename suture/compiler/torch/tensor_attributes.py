@@ -43,6 +43,7 @@ from suture.compiler.torch.wrappers import hides_method, wrapper_attribute
 from suture.runtime.predicates import is_literal
 from suture.torch_private import autograd_parts, tensor_parts
 
+_OF_HISTORY = frozenset({"grad", "_grad", "grad_fn", "is_leaf", "requires_grad", "retains_grad"})
 _COMPUTED = frozenset({"T", "mT", "H", "mH", "real", "imag"})
 
 
@@ -65,6 +66,8 @@ def torch_attribute(trace: Trace, tensor: Tensor, name: str) -> Value:
         overridden = abstract.field_override(trace, tensor, name)
         if overridden is not None:
             return overridden
+    if trace.bodies and name in _OF_HISTORY:
+        trace.asked.append((next(iter(reversed(trace.graph.graph.nodes))), tensor.value))
     if name in ("is_leaf", "retains_grad") and tensor.source is not None:
         return fact_of_history(trace, tensor, name)
     known = getattr(torch.Tensor, name, MISSING) if name in KNOWN_PROPERTIES else MISSING
