@@ -357,7 +357,7 @@ class Outside:
 
     __slots__ = (
         "abstract_answers", "cells", "fixed", "general", "hook_tables", "inner_sources", "known",
-        "loose", "optimizers", "picked", "pins", "setting", "type_lookups",
+        "loose", "optimizers", "ordered", "picked", "pins", "setting", "type_lookups",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -368,6 +368,7 @@ class Outside:
         self.loose: set[int] = set()  # sources below fixed ones where another object may be
         self.general: dict[int, Source] = {}  # arguments that are modules
         self.optimizers: set[int] = set()  # ids of the sources of those that are fixed
+        self.ordered: set[int] = set()  # ids of the sources of sets whose order is guarded
         self.cells: dict[int, tuple[Any, Any]] = {}  # (cell, its value)
         self.type_lookups: dict[Any, Any] = {}  # (class, name) -> what the class has there
         self.inner_sources: dict[int, Source] = {}  # of tensors that wrapper subclasses hold

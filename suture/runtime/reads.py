@@ -94,6 +94,11 @@ def number_in_scalar(scalar: Any) -> Any:
     return scalar.item()
 
 
+def members_in_order(of: set[Any] | frozenset[Any]) -> list[Any]:
+    """The members of a set in the order of its table."""
+    return list(of)
+
+
 def dereferenced(reference: weakref.ref[Any]) -> Any:
     """What a weak reference refers to; None if that is gone."""
     return reference()

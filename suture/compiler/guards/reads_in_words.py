@@ -25,6 +25,7 @@ _WORDS = {
     "offset_of": "{}.storage_offset()",
     "is_view": "{}._is_view()",
     "dereferenced": "{}()",
+    "members_in_order": "list({})",
     "behind_proxy": "what {} stands for",
     "mapping_behind": "dict({})",
     "value_of_variable": "{}.get()",

@@ -126,10 +126,12 @@ def _close(trace: Trace, gen: Generator) -> None:
         raise Break(control_flow.UNKNOWN_ITERATOR, iterator=gen.describe()) from None
 
 
-def _kept(trace: Trace) -> list[Any]:
-    """What outlives the region: objects from outside that it has changed, and what it calls."""
+def _kept(trace: Trace, but: object = None) -> list[Any]:
+    """What outlives the region: objects from outside that it has changed, and what it calls. That
+    it has changed the object `but` keeps that one no longer than the program does."""
     effects = trace.effects
-    outside = [v for v in effects.touched.values() if v.source is not None]
+    changed = (v for v in effects.touched.values() if v.source is not None)
+    outside = [v for v in changed if but is None or getattr(v, "value", None) is not but]
     return [outside, effects.globals, effects.calls, effects.passed, trace.frames]
 
 
@@ -222,6 +224,6 @@ def dropped_object(trace: Trace) -> Break | None:
     happens. None if it has not."""
     held = {id(getattr(v, "value", v)) for f in trace.frames for v in (*f.locals, *f.stack)}
     for real in trace.finalized.in_state:
-        if id(real) not in held and id(real) not in reached([*_kept(trace)]):
+        if id(real) not in held and id(real) not in reached(_kept(trace, but=real)):
             return Break(objects.FINALIZED_HERE, type=type(real).__name__)
     return None

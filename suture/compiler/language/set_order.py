@@ -29,7 +29,8 @@ def set_order(trace: Trace, of: Set) -> list[Any]:
     if len(entries) < 2:
         return list(entries.values())
     if of.source is not None and not of.changed:
-        trace.guards.add(of.source, "truth", SameOrder(map(_real, entries)))
+        if id(of.source) not in trace.outside.ordered:
+            trace.guards.add(of.source, "truth", SameOrder(map(_real, entries)))
         return list(entries.values())
     if of.table is MOVED or not all(_hash_is_known(trace, k, v) for k, v in entries.items()):
         raise Break(objects.UNKNOWN_OBJECT, operation="take the order of", object=of.describe())

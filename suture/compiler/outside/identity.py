@@ -194,7 +194,7 @@ def fix(trace: Trace, source: Source, value: object) -> None:
         raise Break(objects.UNKNOWN_OBJECT, operation="use as a constant", object=source.path())
     root = source.base is None or not is_fixed(trace, source.base) or source.base.kind == "const"
     lasting = is_long_lived(type(value))
-    kind = "weak" if (root if lasting else _is_told_of_its_end(value)) else "is"
+    kind = "weak" if (root if lasting else is_told_of_its_end(value)) else "is"
     trace.guards.add(source, kind, value)
     trace.outside.fixed.add(id(source))
     if issubclass(type(value), torch.optim.Optimizer):
@@ -209,7 +209,7 @@ def is_of_optimizer(trace: Trace, source: Source) -> bool:
     return at is not None
 
 
-def _is_told_of_its_end(value: object) -> bool:
+def is_told_of_its_end(value: object) -> bool:
     """Whether the program can tell when an object goes: its guard must not keep it then."""
     if issubclass(type(value), (type, types.FunctionType, types.ModuleType)):
         return False  # those stay as long as the program that names them

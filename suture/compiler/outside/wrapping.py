@@ -56,6 +56,7 @@ from suture.compiler.outside.identity import is_general, is_long_lived, stays_sa
 from suture.compiler.outside.inputs import wrap_number
 from suture.compiler.outside.made_classes import adopt, is_anew
 from suture.compiler.outside.namespaces import move_globals
+from suture.compiler.outside.told_members import add_members, has_told_members
 from suture.runtime.class_shapes import is_named
 from suture.runtime.predicates import Equals, SameMembers, is_literal
 from suture.runtime.reads import RawItem, is_empty_cell
@@ -121,7 +122,7 @@ def wrap_value(trace: Trace, value: object, source: Source | None) -> Any:
 
 def _alias(trace: Trace, source: Source, found: Value, value: object) -> None:
     if abstract.is_fixed(trace, source) and abstract.is_fixed(trace, found.known_source):
-        trace.guards.add(source, "is", value)
+        abstract.fix(trace, source, value)
     else:
         trace.guards.add(source, "same", found.source)
 
@@ -288,8 +289,11 @@ def _members(trace: Trace, value: Any, source: Source) -> Set:
             trace.guards.add(source, "truth", Equals(frozen))
         return Set({v: Constant(v) for v in value}, source, type(value))
     trace.guards.add(source.call(len), "equals", len(value))
-    trace.guards.add(source, "truth", SameMembers(value))
     made = Set(None, source, type(value))
+    if has_told_members(value):
+        add_members(trace, made, value, source)
+        return made
+    trace.guards.add(source, "truth", SameMembers(value))
     for item in value:
         made.add(trace, wrap_value(trace, item, pin(trace, item)))
     return made

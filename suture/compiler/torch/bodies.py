@@ -55,13 +55,14 @@ def trace_body(
     saved, trace.effects = trace.effects, Effects()
     trace.effects.globals.update(saved.globals)
     outside = _reachable(trace.frames)
+    held = {i: dict(of.entries) for i, of in outside.items() if _is_made(of)}
     try:
         formal = [
             _formal(trace, level, i, old, fake) for i, (old, fake) in enumerate(zip(leaves, fakes))
         ]
         args = [trees.build(trace, s, formal) for s in structure]
         result = abstract.call(trace, fn, args, dict(kwargs or {}))
-        _refuse_effects(trace, name, outside, saved)
+        _refuse_effects(trace, name, outside, held, saved)
         outputs: list[Any] = []
         shape = trees.flatten(trace, result, outputs)
         nodes = [trace.graph.levels.lift(v.node) for v in outputs]
@@ -102,9 +103,18 @@ def _formal(trace: Trace, level: Any, i: int, old: Value, fake: Any) -> Value:
     return Symbol(node, fake)
 
 
-def _refuse_effects(trace: Trace, name: str, outside: set[int], saved: Effects) -> None:
-    for variable in trace.effects.touched.values():
-        if _as_before(trace, variable):
+def _is_made(value: object) -> bool:
+    """Whether a value is a dict that the program has made in this region."""
+    return isinstance(value, Dict) and value.source is None
+
+
+def _refuse_effects(
+    trace: Trace, name: str, outside: dict[int, Any], held: dict[int, Any], saved: Effects
+) -> None:
+    """`held`: the entries that dicts of the region had before the body."""
+    for at, variable in trace.effects.touched.items():
+        before = held[at] if at in held else getattr(variable, "original", None)
+        if _as_before(trace, variable, before):
             continue
         if any(getattr(item, "stays_inside", False) for item in getattr(variable, "items", ())):
             raise Break(autograd.CONTEXT_ESCAPES, function=name)
@@ -116,14 +126,14 @@ def _refuse_effects(trace: Trace, name: str, outside: set[int], saved: Effects) 
         raise Break(higher_order.BODY_SIDE_EFFECT, operator=name, object="a global variable")
 
 
-def _as_before(trace: Trace, variable: Value) -> bool:
-    """Whether what was changed holds again exactly what it held at first."""
+def _as_before(trace: Trace, variable: Value, before: dict[Any, Any] | None) -> bool:
+    """Whether what was changed holds again exactly what it held at first: a dict, `before`."""
     if isinstance(variable, Object):
         settled = variable.value is not None and not getattr(variable.storage, "changed", False)
         return settled and all(_is_restored(trace, variable, name) for name in variable.attrs)
-    if not isinstance(variable, Dict) or variable.original is None:
+    if not isinstance(variable, Dict) or before is None:
         return False
-    before, now = variable.original, variable.entries
+    now = variable.entries
     return list(before) == list(now) and all(
         abstract.realize(trace, now[k][1]) is abstract.realize(trace, before[k][1]) for k in now
     )
@@ -155,9 +165,9 @@ def _holds_others(structure: object) -> bool:
     return False
 
 
-def _reachable(frames: list[Any]) -> set[int]:
-    """The objects that the frames of the region can reach."""
-    seen: set[int] = set()
+def _reachable(frames: list[Any]) -> dict[int, Any]:
+    """The objects that the frames of the region can reach, by id."""
+    seen: dict[int, Any] = {}
     work: list[Any] = []
     for frame in frames:
         work += [*frame.locals, *frame.stack, frame.fn]
@@ -165,7 +175,7 @@ def _reachable(frames: list[Any]) -> set[int]:
         at = work.pop()
         if at is None or id(at) in seen:
             continue
-        seen.add(id(at))
+        seen[id(at)] = at
         if isinstance(at, Sequence):
             work += at.items
         elif isinstance(at, Dict):

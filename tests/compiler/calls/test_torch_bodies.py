@@ -223,6 +223,34 @@ def test_functional_call_under_transforms():
     check(PerSample(), x, graphs=1)
 
 
+def test_functional_call_with_parameters_of_a_closure():
+    layer = torch.nn.Linear(4, 2)
+
+    def fn(x):
+        parameters = {k: v.detach() * 2 for k, v in layer.named_parameters()}
+
+        def called(sample):
+            return torch.func.functional_call(layer, parameters, (sample,))
+
+        slope = torch.func.jacrev(called)(x[0])
+        return slope, torch.func.grad(lambda s: called(s).sum())(x), list(parameters)
+
+    check(fn, x, graphs=1)
+
+
+def test_a_body_that_changes_a_dict_of_its_closure_is_left_to_python():
+    def fn(x):
+        seen = {"calls": 1}
+
+        def body(sample):
+            seen["calls"] = seen["calls"] + 1
+            return sample * 2
+
+        return torch.vmap(body)(x), seen
+
+    check(fn, x, graphs=0, breaks=("GB0067",))
+
+
 @pytest.mark.filterwarnings("ignore:flex_attention called without")
 def test_flex_attention():
     from torch.nn.attention.flex_attention import flex_attention
