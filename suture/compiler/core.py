@@ -304,7 +304,7 @@ class Region:
 
     __slots__ = (
         "as_loop", "chain", "history", "initializes", "inline_limit", "inlined", "own_names",
-        "plan", "slots", "whole",
+        "plain", "plan", "slots", "whole",
     )  # fmt: skip
 
     def __init__(self, chain: Chain, history: Any, plan: Plan, whole: bool) -> None:
@@ -313,6 +313,7 @@ class Region:
         self.history = history
         self.plan = plan
         self.whole = whole  # fullgraph: a break is an error
+        self.plain = False  # no tensor can be met
         self.initializes = plan.stop is not None and plan.stop.initializes  # a lazy module
         self.as_loop = False  # an iterator that has stood elsewhere before is left to Python
         self.inline_limit = config.inline_limit

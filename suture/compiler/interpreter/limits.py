@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import torch
+
 from suture import config
 from suture.breaks import Break, internal
 from suture.compiler.core import Frame, Trace
@@ -19,11 +21,23 @@ def turned(trace: Trace, frame: Frame) -> None:
 
 def weigh(trace: Trace) -> None:
     """Much has been traced: more than what was captured is worth?"""
-    trace.progress.allowed = trace.progress.allowance + _PER_OPERATION * trace.graph.ops
+    counted = trace.graph.ops if not trace.region.plain or computes_tensors(trace) else 0
+    trace.progress.allowed = trace.progress.allowance + _PER_OPERATION * counted
     if trace.progress.work > trace.progress.allowed:
         trace.progress.limit_reached = Break(
             internal.TRACE_LIMIT, count=str(trace.progress.work), operations=str(trace.graph.ops)
         )
+
+
+def computes_tensors(trace: Trace) -> bool:
+    """Whether the graph has operations on tensors, and not on numbers alone, such as drawn ones."""
+    return any(
+        node.op in _CALLS and isinstance(node.meta.get("example_value"), torch.Tensor)
+        for node in trace.graph.graph.nodes
+    )
+
+
+_CALLS = ("call_function", "call_method", "call_module")
 
 
 def is_overworked(trace: Trace) -> bool:

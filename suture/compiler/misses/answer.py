@@ -10,7 +10,7 @@ from suture import config, errors, stance, switches
 from suture.breaks import Break, contexts, internal
 from suture.compiler.misses import interpreted, limits
 from suture.compiler.misses.history import history_of
-from suture.compiler.misses.long_python import runner
+from suture.compiler.misses.long_python import meets_no_tensor, note_in_vain, runner
 from suture.compiler.misses.reasons import explain_miss
 from suture.runtime import call_plainly, must_raise, slot_names, torch_state, where
 from suture.runtime.leaving import Throwing
@@ -40,6 +40,10 @@ def answer(unit: Unit, point: Any, state: tuple[Any, ...], compile: Compile) -> 
         return data.interpreting
     if unit.empty_regions > config.empty_region_limit and _is_plain(unit, point, data, state):
         return data.interpreting
+    if data.variants and _is_traced_in_vain(unit, data, state):
+        interpreted.report(point, Break(internal.PLAIN_AGAIN, count=str(len(data.variants))))
+        note_in_vain(data, state)
+        return runner(data, state) or data.interpreting
     seen = set(map(id, data.variants))
     with LOCK:
         for variant in data.variants:  # another thread may have made it meanwhile
@@ -84,6 +88,14 @@ def _prepare(unit: Unit, data: PointData) -> None:
 
 
 _ENOUGH = 2
+
+
+def _is_traced_in_vain(unit: Unit, data: PointData, state: tuple[Any, ...]) -> bool:
+    """Whether a variant more would be one more without a tensor: each value that is new to a point
+    which can meet none would be traced, for what Python does at once."""
+    if unit.options.fullgraph or config.error_on_recompile:
+        return False
+    return meets_no_tensor(data.chain, state)
 
 
 def _is_plain(unit: Unit, point: Any, data: PointData, state: tuple[Any, ...]) -> bool:

@@ -23,7 +23,7 @@ from typing import Any
 
 import torch
 
-from suture._core import UNBOUND
+from suture._core import UNBOUND, Compiled
 from suture.bytecode import decode
 from suture.compiler.core import Trace
 from suture.compiler.objects import (
@@ -232,6 +232,8 @@ class _Reach:
             return self.value(value.__func__) and self.value(value.__self__)
         if issubclass(kind, types.FunctionType):
             return self._function(value)
+        if kind is Compiled:
+            return self.value(value.function)
         if issubclass(kind, types.BuiltinFunctionType) and not home(value):
             return self.value(value.__self__)
         if issubclass(kind, types.ModuleType):
@@ -257,7 +259,7 @@ class _Reach:
 
     def _iterator(self, value: object) -> bool:
         """The iterators of Python itself say what is left."""
-        if _MODULE_OF(type(value)) != "builtins":
+        if _MODULE_OF(type(value)) not in ("builtins", "_collections"):
             return False
         try:
             return self.value(value.__reduce__()[1])

@@ -14,7 +14,7 @@ from suture.compiler.emit import Emitted, emit, variant_name
 from suture.compiler.graph import GraphBuilder
 from suture.compiler.graph.fake_failures import unlogged_failures
 from suture.compiler.guards import shapes
-from suture.compiler.interpreter.limits import is_overworked
+from suture.compiler.interpreter.limits import computes_tensors, is_overworked
 from suture.compiler.interpreter.run import new_trace
 from suture.compiler.misses import answer as misses
 from suture.compiler.misses import cache_writes, compare_eager, limits
@@ -156,13 +156,14 @@ def trace(miss: Miss, plan: Plan) -> Capture | Retry:
         whole=whole,
         allowance=allowance,
     )
+    traced.region.plain = plain
     miss.trace, miss.watch = traced, messages.watcher()
     traced.progress.watch = miss.watch
     traced.progress.most_bodies = limits.body_allowance(unit)
     events.now.detail = functools.partial(_operations, traced.graph)
     with unlogged_failures():
         result = run_around_faults(traced, functools.partial(handler_fault, miss))
-    miss.in_vain = plain and is_overworked(traced) and not traced.graph.ops
+    miss.in_vain = plain and is_overworked(traced) and not computes_tensors(traced)
     if not isinstance(result, Retry) or result.plan.stop is not None:
         unit.overworked += is_overworked(traced)
     return result

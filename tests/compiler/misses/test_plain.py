@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import torch
 
 import suture
@@ -94,3 +96,50 @@ class Case:
 
 def test_a_method_of_an_object_that_can_be_called_is_left_to_python_too():
     check(Case().run, 900, graphs=0, interpreted=1)
+
+
+def test_plain_python_is_not_traced_again_for_other_values():
+    suture.reset()
+    compiled = suture.compile(mixed, backend="eager")
+    for turns in (5, 6, 7, 8, 5):
+        assert compiled(1, turns) == mixed(1, turns)
+    assert suture.stats().variants == 1
+    x = torch.ones(3, dtype=torch.float64)
+    torch.testing.assert_close(compiled(x, 10), mixed(x, 10))
+    assert suture.stats().variants == 2
+
+
+def test_a_compiled_function_leads_where_its_function_leads():
+    @suture.compile(backend="eager")
+    def plain(n):
+        return n + SCALES["a"]
+
+    @suture.compile(backend="eager")
+    def tensors(n):
+        return torch.ones(2) * n
+
+    def calls_plain(turns):
+        return sum(plain(turn) for turn in range(turns))
+
+    def calls_tensors(turns):
+        return sum(tensors(turn) for turn in range(turns))
+
+    told = []
+    for fn in (calls_plain, calls_tensors):
+        suture.reset()
+        compiled = suture.compile(fn, backend="eager")
+        for turns in (3, 4):
+            torch.testing.assert_close(compiled(turns), fn(turns))
+        told.append([one.function.split(".")[-1] for one in suture.stats().interpreted])
+    assert "calls_plain" in told[0]
+    assert told[1] == []
+
+
+def test_drawn_numbers_do_not_earn_a_plain_loop_more_tracing():
+    def fn(turns):
+        total = 0
+        for turn in range(turns):
+            total += len([1 for _ in range(40)]) + int(random.random() < 2)
+        return total
+
+    check(fn, 200, graphs=0, interpreted=1)
