@@ -31,6 +31,7 @@ from suture.torch_private import (
     bodies,
     compilers,
     cuda_graphs,
+    kernel_libraries,
     vector_isa,
 )
 
@@ -181,6 +182,7 @@ def _state_for(
         compilers.telling_assumptions(told, fake_mode, not aside),
         cuda_graphs.short_replays(replays),
         vector_isa.first_alone() if backend.name == "inductor" else nullcontext(),
+        kernel_libraries.together() if backend.name == "inductor" else nullcontext(),
     ):
         yield
 
