@@ -13,7 +13,7 @@ import torch
 from suture.backends.configure import Backend
 from suture.backends.request import TracedGraph
 from suture.inference_mode import switch
-from suture.torch_private import bodies, compilers, cuda_graphs, vector_isa
+from suture.torch_private import bodies, compilers, cuda_graphs, kernel_libraries, vector_isa
 
 
 @contextmanager
@@ -35,6 +35,7 @@ def compiling_state(
         compilers.telling_assumptions(tells_assumptions, graph.fake_mode, not aside),
         cuda_graphs.short_replays(replays),
         vector_isa.first_alone() if backend.is_inductor() else nullcontext(),
+        kernel_libraries.together() if backend.is_inductor() else nullcontext(),
     ):
         yield
 

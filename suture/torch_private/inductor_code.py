@@ -47,8 +47,9 @@ def changed_settings() -> list[list[str]] | None:
     return sorted(found)
 
 
-def load_kernel(path: str, name: str) -> Any:
-    """The function in a library of one kernel that Inductor compiled for processors."""
+def load_kernel(path: str, name: str, part: str) -> Any:
+    """The function of a kernel that Inductor compiled for processors: in a library that is known by
+    `name`, of that part of it (`kernel_libraries`), if it has parts."""
     address = NAMES.get("tensor_data")
     if is_missing(address):
         raise LookupError("this torch loads kernels in another way")
@@ -61,7 +62,8 @@ def load_kernel(path: str, name: str) -> Any:
         module = importlib.util.module_from_spec(spec)
         loader.exec_module(module)
         sys.modules[whole] = module
-    return sys.modules[whole].kernel
+    library = sys.modules[whole]
+    return (getattr(library, part) if part else library).kernel
 
 
 def within_alignment(call: Any) -> tuple[Any, list[int], list[int]]:

@@ -2,7 +2,8 @@
 
 Inductor compiles and loads a small program for each instruction set that the processor has, and
 then takes the first that worked. While suture compiles, it tries them in the same order and stops
-at the first that works.
+at the first that works. The program is compiled with the header that kernels share and that is
+compiled already, or will be for the first kernel; most of its time is spent in headers.
 """
 
 from __future__ import annotations
@@ -20,7 +21,11 @@ NAMES = Topic(
     __name__,
     "trying one instruction set instead of all",
     "2.11-2.15",
-    {"isas": "torch._inductor.cpu_vec_isa", "options": "torch._inductor.config"},
+    {
+        "isas": "torch._inductor.cpu_vec_isa",
+        "options": "torch._inductor.config",
+        "codecache": "torch._inductor.codecache",
+    },
 )
 
 
@@ -88,14 +93,78 @@ def _first(isas: Any, everything: Any) -> list[Any]:
     """torch's own function, with one candidate after the other."""
     candidates = isas.supported_vec_isa_list
     try:
-        for one in candidates:
-            isas.supported_vec_isa_list = [one]
-            found = everything.__wrapped__()
-            if found:
-                if len(found) == 1 and found[0] is one:
-                    return [one]
-                break
+        with _tried_as_kernels(isas):
+            for one in candidates:
+                isas.supported_vec_isa_list = [one]
+                found = everything.__wrapped__()
+                if found:
+                    if len(found) == 1 and found[0] is one:
+                        return [one]
+                    break
     finally:
         isas.supported_vec_isa_list = candidates
     all_of_them: list[Any] = everything()
     return all_of_them
+
+
+# ---- one try
+
+
+# Instruction sets whose options of the compiler are known before they are tried. Those of others
+# depend on further tries, and a header would be compiled for each.
+_FIXED = ("avx512 avx512_vnni", "avx2")
+
+
+@contextlib.contextmanager
+def _tried_as_kernels(isas: Any) -> Iterator[None]:
+    """Meanwhile torch's programs are compiled like kernels, where they can be. One that fails so is
+    compiled as torch does."""
+    base = getattr(isas, "VecISA", None)
+    if not hasattr(base, "_avx_code") or not hasattr(base, "_probe_load"):
+        yield
+        return
+    real = base.check_build
+    works: set[tuple[str, str]] = set()
+
+    def check_build(self: Any, code: str) -> bool:
+        if code == base._avx_code:
+            works.update((str(self), one) for one in _work_as_kernels(isas, self))
+        return (str(self), code) in works or bool(real(self, code))
+
+    base.check_build = check_build
+    try:
+        yield
+    finally:
+        base.check_build = real
+
+
+def _work_as_kernels(isas: Any, isa: Any) -> list[str]:
+    """torch's programs that were compiled and loaded with this instruction set."""
+    options = NAMES.get("options")
+    if str(isa) not in _FIXED or not getattr(options, "cpp_cache_precompile_headers", False):
+        return []
+    codes = [isas.VecISA._avx_code]
+    if hasattr(isa, "_avx512_vnni_code"):
+        codes.append(isa._avx512_vnni_code)
+    try:
+        return codes if isa._probe_load(_compiled(isa, _PREFIX + "\n".join(codes))) else []
+    except Exception:  # whatever it is: torch's own try says what holds
+        return []
+
+
+_PREFIX = "#include <torch/csrc/inductor/cpp_prefix.h>\n"
+
+
+def _compiled(isa: Any, code: str) -> str:
+    """The path of a library that is compiled as kernels are, for this instruction set."""
+    codecache = NAMES.get("codecache")
+    picks = codecache.pick_vec_isa
+    codecache.pick_vec_isa = lambda: isa
+    try:
+        loads = codecache.CppPythonBindingsCodeCache.load_async(code)
+    finally:
+        codecache.pick_vec_isa = picks
+    parts = dict(zip(loads.__code__.co_freevars, loads.__closure__))
+    parts["worker_fn"].cell_contents()
+    path: str = parts["binary_path"].cell_contents
+    return path

@@ -121,3 +121,71 @@ def test_an_error_of_a_try_is_torchs(machine):
     with vector_isa.first_alone(), pytest.raises(RuntimeError, match="no room"):
         cpu_vec_isa.pick_vec_isa()
     assert cpu_vec_isa.supported_vec_isa_list is isas
+
+
+# ---- one try
+
+
+@pytest.fixture
+def tries(monkeypatch):
+    """The programs that torch compiled itself, all of which fail; a kernel can be compiled."""
+    found: list[str] = []
+    base = cpu_vec_isa.VecISA
+    monkeypatch.setattr(base, "check_build", lambda self, code: bool(found.append(code)))
+    monkeypatch.setattr(base, "_probe_load", lambda self, path: path == "library", raising=False)
+    monkeypatch.setattr(vector_isa, "_compiled", lambda isa, code: "library")
+    return found
+
+
+VNNI = cpu_vec_isa.VecAVX512VNNI
+HEADERS = cpu_vec_isa.VecISA._avx_code
+
+
+def test_programs_that_work_as_kernels_are_not_compiled_again(tries):
+    isa = VNNI()
+    with vector_isa._tried_as_kernels(cpu_vec_isa):
+        assert isa.check_build(HEADERS)
+        assert isa.check_build(isa._avx512_vnni_code)
+        assert tries == []
+        assert not isa.check_build(isa._avx512_bf16_code)
+    assert tries == [isa._avx512_bf16_code]
+    assert not isa.check_build(HEADERS)
+
+
+@pytest.mark.parametrize("how", ["does not compile", "does not load"])
+def test_torch_tries_what_does_not_work_as_a_kernel(tries, monkeypatch, how):
+    def compiled(isa, code):
+        if how == "does not load":
+            return "another library"
+        raise RuntimeError("no such option")
+
+    monkeypatch.setattr(vector_isa, "_compiled", compiled)
+    isa = VNNI()
+    with vector_isa._tried_as_kernels(cpu_vec_isa):
+        assert not isa.check_build(HEADERS)
+        assert not isa.check_build(isa._avx512_vnni_code)
+    assert tries == [HEADERS, isa._avx512_vnni_code]
+
+
+def test_torch_tries_instruction_sets_whose_options_are_not_known_yet(tries):
+    with vector_isa._tried_as_kernels(cpu_vec_isa):
+        assert not cpu_vec_isa.VecAVX512().check_build(HEADERS)
+        assert not cpu_vec_isa.VecAMX().check_build(HEADERS)
+    assert tries == [HEADERS, HEADERS]
+
+
+def test_torch_tries_where_headers_are_not_compiled_beforehand(tries):
+    with (
+        torch._inductor.config.patch(cpp_cache_precompile_headers=False),
+        vector_isa._tried_as_kernels(cpu_vec_isa),
+    ):
+        assert not VNNI().check_build(HEADERS)
+
+
+@pytest.mark.skipif(
+    not hasattr(cpu_vec_isa.VecISA, "_probe_load"), reason="this torch imports itself in each try"
+)
+def test_the_instruction_set_of_this_processor_works_as_a_kernel():
+    isa = cpu_vec_isa.pick_vec_isa()
+    works = vector_isa._work_as_kernels(cpu_vec_isa, isa)
+    assert bool(works) == (str(isa) in vector_isa._FIXED)

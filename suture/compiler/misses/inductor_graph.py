@@ -20,13 +20,14 @@ from suture.runtime.callers.extern import IMPORTED
 from suture.runtime.store.literals import Unstorable
 from suture.runtime.store.tensor_constants import encode_tensor
 from suture.torch_private import dtensor_parts, inductor_code
+from suture.torch_private.kernel_libraries import part_of
 
 _DROPPED = ("get_args", "benchmark_compiled_module", "recursively_apply_fns")
 _MOST_BYTES = 64 << 20
 
 
 def describe_code(call: Callable[..., Any]) -> dict[str, Any]:
-    """The generated code, the contents of its libraries by name, the operations it names."""
+    """The generated code, the libraries of its kernels, the operations it names."""
     call, checked, written = inductor_code.within_alignment(call)
     owner = getattr(call, "__self__", None)
     if type(owner).__name__ != "Runner" or getattr(owner, "partitions", None):
@@ -42,7 +43,7 @@ def describe_code(call: Callable[..., Any]) -> dict[str, Any]:
 def _cut_down(text: str, namespace: dict[str, Any]) -> dict[str, Any]:
     kept: list[ast.stmt] = []
     theirs: set[str] = set()  # names that are imported from Inductor and Triton
-    kernels: dict[str, bytes] = {}
+    kernels: dict[str, tuple[bytes, str]] = {}
     launched: dict[str, Any] = {}
     constants: dict[str, Any] = {}
     for node in ast.parse(text).body:
@@ -118,14 +119,15 @@ def _needed(body: list[ast.stmt]) -> list[ast.stmt]:
     return kept[::-1]
 
 
-def _library(kernel: Any) -> bytes:
-    path = getattr(getattr(kernel, "__self__", None), "__file__", None)
-    if type(path) is not str:
-        raise Unstorable("a kernel is no library of its own")
-    data = Path(path).read_bytes()
+def _library(kernel: Any) -> tuple[bytes, str]:
+    """The library that a kernel is in, and its part there."""
+    found = part_of(kernel)
+    if found is None:
+        raise Unstorable("a kernel is in no library")
+    data = Path(found[0]).read_bytes()
     if len(data) > _MOST_BYTES:
         raise Unstorable("a kernel is too large")
-    return data
+    return data, found[1]
 
 
 def _asked_of_torch(tree: ast.Module) -> dict[str, Any]:

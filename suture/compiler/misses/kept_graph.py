@@ -182,12 +182,13 @@ def _fx(to: Describing, module: Any) -> dict[str, Any]:
 
 def _inductor(to: Describing, call: Callable[..., Any]) -> dict[str, Any]:
     made = describe_code(call)
+    kernels = made["kernels"].items()
     extern = {}
     for name, operation in made["extern"].items():
         if name not in REMADE and type(operation) is not types.BuiltinFunctionType:
             raise Unstorable(f"the graph calls {name} of Inductor")
         extern[name] = to.ref(REMADE.get(name, operation))
-    to.blobs |= {blob_name(data): data for data in made["kernels"].values()}
+    to.blobs |= {blob_name(data): data for data, _ in made["kernels"].values()}
     launches: dict[str, Any] = {}
     for name, kernel in made["launched"].items():
         if not _add_launch(to.blobs, launches, name, kernel):
@@ -195,7 +196,7 @@ def _inductor(to: Describing, call: Callable[..., Any]) -> dict[str, Any]:
     return {
         "kind": "inductor",
         "code": made["code"],
-        "kernels": {name: blob_name(data) for name, data in made["kernels"].items()},
+        "kernels": {name: [blob_name(data), part] for name, (data, part) in kernels},
         "launches": launches,
         "aligned": made["aligned"],
         "extern": extern,

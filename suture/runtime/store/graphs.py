@@ -34,7 +34,7 @@ def blobs_of(graph: dict[str, Any]) -> set[str]:
     """The names of the files that a graph needs."""
     found: set[str] = set()
     for part in (graph, graph.get("forward", {}), graph.get("backward", {})):
-        found |= set(part.get("kernels", {}).values())
+        found |= {blob for blob, _ in part.get("kernels", {}).values()}
         found |= {launch["blob"] for launch in part.get("launches", {}).values()}
     return found
 
@@ -95,8 +95,8 @@ def _unboxed(run: Run) -> Run:
 def _inductor(reading: Reading, data: dict[str, Any]) -> Run:
     """Inductor's code: its libraries are loaded, the operations it names must be there."""
     namespace: dict[str, Any] = dict(IMPORTED)
-    for name, blob in data["kernels"].items():
-        namespace[name] = load_kernel(str(files.blob(reading.root, blob)), blob[:-3])
+    for name, (blob, part) in data["kernels"].items():
+        namespace[name] = load_kernel(str(files.blob(reading.root, blob)), blob[:-3], part)
     for name, launch in data["launches"].items():
         path = files.blob(reading.root, launch["blob"])
         namespace[name] = types.SimpleNamespace(run=loaded_kernel(str(path), launch))

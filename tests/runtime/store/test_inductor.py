@@ -17,6 +17,11 @@ PROGRAMS = {
         "torch.manual_seed(0)\nw = torch.randn(6, 6)\n"
         "def fn(x):\n    return torch.nn.functional.gelu(x @ w) + (x * 2).softmax(-1)\n"
     ),
+    "kernels that share libraries": (
+        "torch.manual_seed(0)\nw = torch.randn(6, 6) * 0.1\n"
+        "def fn(x):\n    x = (x.sin() + 1) @ w\n    x = (x - x.mean(-1, keepdim=True)) @ w\n"
+        "    x = (x.relu() * 3) @ w\n    x = x.cos().neg() @ w\n    return (x.abs() + 2) @ w\n"
+    ),
     "an argument that is written to": (
         "def fn(x):\n    x.mul_(2)\n    y = x.sin() + x.cos() + x.tan() + x.exp() * 3 - x / 7\n"
         "    return y + x.sqrt() + x.abs() + x.neg() * 2\n"
