@@ -62,19 +62,27 @@ def other_pythons():
     return found
 
 
-def library_of_asan():
+def library(name):
+    """The compiler's library of this name, None if it has none."""
     path = subprocess.run(
-        [compiler(), "-print-file-name=libasan.so"], capture_output=True, text=True
+        [compiler(), f"-print-file-name={name}"], capture_output=True, text=True
     ).stdout.strip()
-    if not Path(path).is_absolute():
+    return Path(path).resolve() if Path(path).is_absolute() else None
+
+
+def watching_libraries():
+    """What is loaded first: libasan, and libstdc++, without which libasan cannot pass on what
+    others throw. Python is C, and Triton throws while it is imported."""
+    found = library("libasan.so")
+    if found is None:
         pytest.skip("SKIPPED LOUDLY: libasan is missing, the core was not run under it")
-    return Path(path).resolve()
+    return ":".join(str(path) for path in (found, library("libstdc++.so.6")) if path)
 
 
 def test_under_address_sanitizer(tmp_path):
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         pytest.skip("SKIPPED LOUDLY: this Python cannot allocate with malloc, which is watched")
-    library = library_of_asan()
+    libraries = watching_libraries()
     build = ["setup.py", "-q", "build_ext", "--build-lib", tmp_path, "--build-temp", tmp_path / "o"]
     run([sys.executable, *build], SUTURE_ASAN="1")
     built = next(tmp_path.glob("suture/_core*.so"))
@@ -88,7 +96,7 @@ def test_under_address_sanitizer(tmp_path):
         output = run(
             pytest_command(sys.executable, "-v", "-k", "not memory_stays and not recursion"),
             SUTURE_CORE=str(built),
-            LD_PRELOAD=str(library),
+            LD_PRELOAD=libraries,
             ASAN_OPTIONS=":".join(options),
             PYTHONMALLOC="malloc",
         )

@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from suture.breaks import Break
-from suture.bytecode import Instruction
+from suture.bytecode import CANONICAL, Instruction
 from suture.bytecode.flow import successors
 from suture.compiler import abstract
 from suture.compiler.core import Frame, Lazy, Mutable, Trace, Value
@@ -46,8 +46,8 @@ class OptionalBody:
     """What a body that may be skipped found at its start, with `stack` on the stack of its frame.
     `join` is the instruction of `frame` at which both ways meet; it is skipped where `condition` is
     not `truth`; `size` is the symbol that is known to be 0 there, None if it is not known which one
-    is. `position`, `step` and `exit` say how to stop at the branch instead. Its nodes are those
-    behind `last`, up to `end`; `rows` is one with a row for each of `size`."""
+    is. `position` is the branch, `step` and `exit` say how to stop there instead. Its nodes are
+    those behind `last`, up to `end`; `rows` is one with a row for each of `size`."""
 
     def __init__(
         self, trace: Trace, join: int, stack: list[Any], condition: Any, truth: bool, exit: Any
@@ -116,7 +116,8 @@ def truth_of_optional(trace: Trace, frame: Frame, inst: Instruction, condition: 
         symbol_truth(trace, condition)
     except Break as reason:
         exit = exit_for(trace, reason)
-        body = OptionalBody(trace, join, frame.stack[:-1], condition, not empty, exit)
+        body = OptionalBody(trace, join, _stack_behind(frame), condition, not empty, exit)
+        body.position = (frame.code.code, inst.index)
         body.size = sizes[0]
         begin_body(trace, body)
         return not empty
@@ -139,11 +140,21 @@ def _truth_of_tensor(trace: Trace, frame: Frame, inst: Instruction, condition: T
         abstract.truth(trace, condition)
     except Break as reason:
         exit = exit_for(trace, reason)
-        join, stack = joins[leading[0]], frame.stack[:-1]
+        join, stack = joins[leading[0]], _stack_behind(frame)
         assert join is not None
-        begin_body(trace, OptionalBody(trace, join, stack, condition, leading[0], exit))
+        body = OptionalBody(trace, join, stack, condition, leading[0], exit)
+        body.position = (frame.code.code, inst.index)
+        begin_body(trace, body)
         return leading[0]
     return None
+
+
+def _stack_behind(frame: Frame) -> list[Any]:
+    """The stack as it is behind a branch. The branch is under way, or the comparison before it,
+    which decides a branch on a tensor: from Python 3.13 on it takes the truth itself."""
+    under_way = frame.code.instructions[frame.ip]
+    pops, _ = CANONICAL[under_way.op].counts(under_way)
+    return frame.stack[: len(frame.stack) - pops]
 
 
 def begin_body(trace: Trace, body: OptionalBody) -> None:

@@ -228,3 +228,19 @@ def test_a_few_of_many_rows_are_not_gone_through_all():
     compiled, x = suture.compile(fn, backend="eager"), torch.randn(80, 3)
     assert torch.equal(compiled(x, many), fn(x, many))
     assert not suture.stats().breaks
+
+
+def test_a_comparison_around_a_body_that_does_something_is_one_branch_like_others():
+    """Compared and decided in one instruction, as from Python 3.13 on, or in two."""
+
+    def fn(x):
+        for k in (1.0, 2.0, 3.0):
+            x = x * k
+            if x.sum() > 1e9:
+                x = x + 1
+        return x
+
+    calls_like_eager(fn, (rows(),), (rows() + 1e9,), (rows(1),), graphs=None)
+    stats = suture.stats()
+    assert stats.variants
+    assert {record.number for record in stats.breaks} == {"GB0170"}
