@@ -47,22 +47,6 @@ def _is_view(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, 
     return Constant(guarded_view(trace, tensor))
 
 
-@handles("Tensor.detach_")
-def _detach_in_place(
-    trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
-) -> Value:
-    """The one operation that does ask: it refuses views."""
-    guarded_view(trace, tensor)
-    return abstract.tensor_node(trace, tensor, "detach_", args, kwargs)
-
-
-@handles(torch.detach_)
-def _detach(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    if args and isinstance(args[0], Tensor):
-        guarded_view(trace, args[0])
-    return abstract.call_torch(trace, torch.detach_, args, kwargs)
-
-
 def guarded_view(trace: Trace, tensor: Tensor) -> bool:
     """Whether a tensor is a view; of an input that is guarded."""
     if tensor.source is None or tensor.example is None:

@@ -17,9 +17,9 @@ from suture.compiler.objects import Class, Constant, Size, Tensor
 from suture.compiler.objects.tensor_parameter import SwitchedLeaf
 from suture.compiler.torch.derivatives import is_plain
 from suture.compiler.torch.new_data import set_data
+from suture.compiler.torch.offsets import guarded_view
 from suture.compiler.torch.parameters import make_leaf_in_place
 from suture.torch_private import autograd_parts
-from suture.torch_private.tensor_parts import is_view
 
 
 @handles("Tensor.retain_grad")
@@ -72,12 +72,10 @@ def _refused(tensor: Tensor, method: str) -> Break:
 def _detach_in_place(
     trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
-    """Of an input it is nothing, or a change that compilers do not make; of a view it raises, and
-    guards do not ask whether an input is a view."""
+    """Of an input it is nothing, or a change that compilers do not make; of a view it raises."""
     if tensor.source is not None and tensor.example is not None:
-        if tensor.value.requires_grad or is_view(tensor.example):
+        if guarded_view(trace, tensor) or tensor.value.requires_grad:
             raise _refused(tensor, "detach_")
-        trace.guards.add(tensor.source.call(is_view), "equals", False)
     return abstract.add_node(trace, "call_method", "detach_", [tensor, *args], kwargs)
 
 
