@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from collections.abc import Callable
 from typing import Any
 
-from suture import _core
 from suture.breaks import Break, Leaves, calls, internal
 from suture.bytecode import Code, Instruction, decode
 from suture.compiler import abstract
@@ -29,19 +27,19 @@ from suture.compiler.interpreter.ending import (
     stop_at_drop,
 )
 from suture.compiler.interpreter.limits import turned, weigh
-from suture.compiler.interpreter.lines import loop_slots, raises_again
+from suture.compiler.interpreter.lines import raises_again
+from suture.compiler.interpreter.loading import load_state
 from suture.compiler.interpreter.locations import span_now, stack_trace, where_now
 from suture.compiler.interpreter.opcodes.table import HANDLERS
 from suture.compiler.language.dropped import (
     close_at_end,
     close_dropped,
     leave_frames,
-    watch_objects,
 )
 from suture.compiler.language.exceptions import Ambient
-from suture.compiler.language.generators import generator_returns, wrap_frame_function
+from suture.compiler.language.generators import generator_returns
 from suture.compiler.library.strictness import Strictness
-from suture.compiler.objects import NULL, Lazy, Opaque, Raise, Raised
+from suture.compiler.objects import Raise, Raised
 from suture.compiler.outside.aliasing import guard_aliasing
 from suture.compiler.outside.growth import growth
 from suture.compiler.outside.inputs import guard_numbers
@@ -54,8 +52,7 @@ from suture.compiler.torch.optimizer_state import makes_optimizer_state
 from suture.compiler.torch.overrides import torch_functions_on
 from suture.compiler.torch.parameters import refused_copy
 from suture.compiler.torch.symbols import unbacked_decision
-from suture.runtime import Chain, slot_names
-from suture.runtime.sources import Source, slot
+from suture.runtime import Chain
 from suture.torch_private import MissingName, symbolic_shapes
 
 
@@ -84,72 +81,8 @@ def new_trace(
     trace.graph.decided = functools.partial(guard_numbers, trace)
     trace.graph.decisions.where = functools.partial(where_now, trace)
     begin_modes(trace, modes or [])
-    _load(trace, state)
+    load_state(trace, state)
     return trace
-
-
-# ---- from the state to frames
-
-
-def _load(trace: Trace, state: tuple[Any, ...]) -> None:
-    names = slot_names(trace.region.chain)
-    trace.region.slots = [slot(i, name) for i, name in enumerate(names)]
-    at = 0
-    frames = []
-    for depth, spec in enumerate(trace.region.chain):
-        part = [Lazy(state[i], trace.region.slots[i]) for i in range(at, at + spec.size)]
-        at += spec.size
-        frames.append(_load_frame(trace, spec, part, depth))
-        watch_objects(trace, part[1:])
-    frames.reverse()
-    for outer, inner in itertools.pairwise(frames):
-        if type(inner.handled) is Ambient:  # what its caller handles
-            inner.handled = outer.handled
-    trace.frames = frames
-
-
-def _load_frame(trace: Trace, spec: Any, part: list[Any], depth: int) -> Frame:
-    code = decode(spec.code)
-    fn = wrap_frame_function(trace, part[0], spec.code)
-    locals_: list[Any] = [None] * len(code.localsplus)
-    for slot_, value in zip(spec.live, part[1:]):
-        locals_[slot_] = value
-    live = len(spec.live)
-    if spec.index and code.in_loop(spec.index):
-        stored = loop_slots(code)
-        moving = [v for s, v in zip(spec.live, part[1:]) if s in stored]
-        trace.region.history.turn(
-            {v.source.path(): v.value for v in moving if type(v.value) in (int, float)}
-        )
-    frame = Frame(code, fn, locals_, Ambient())
-    frame.resumed = spec.resumed
-    frame.ip = spec.index
-    frame.stack = _load_stack(trace, frame, part[1 + live : 1 + live + spec.depth], spec.waiting)
-    rest = part[1 + live + spec.depth :]
-    if spec.handling:
-        frame.handled = realize_stack(trace, rest[0])
-    if spec.deliver:
-        frame.deliver = realize_stack(trace, rest[-1])
-    return frame
-
-
-def _load_stack(trace: Trace, frame: Frame, values: list[Any], waiting: bool) -> list[Any]:
-    """The value stack; a value that is thrown away at once is not looked at, nor guarded.
-
-    What a waiting frame throws away is not there yet: it is the value that the frame waits for."""
-    stack = [_incoming(trace, v.value, v.source) or NULL for v in values]
-    drops = not waiting and frame.code.instructions[frame.ip].op == "POP_TOP"
-    top = stack[-1] if stack and drops else None
-    if type(top) is Lazy:
-        stack[-1] = Opaque(top.value, top.source)
-    return [realize_stack(trace, v) for v in stack]
-
-
-def _incoming(trace: Trace, value: object, source: Source) -> Any:
-    if value is _core.UNBOUND:
-        trace.guards.add(source, "unbound")
-        return None
-    return Lazy(value, source)
 
 
 # ---- running
@@ -478,14 +411,6 @@ def _handle(trace: Trace, frame: Frame, inst: Any, exc: Any, depth: int) -> None
 
 
 # ---- where we are
-
-
-def realize_stack(trace: Trace, value: Any) -> Value:
-    try:
-        return abstract.realize(trace, value)
-    except Break:  # whatever uses it says why it cannot be looked at
-        trace.guards.add(value.source, "type", type(value.value))
-        return Opaque(value.value, value.source)
 
 
 def _no_stack(*_: Any) -> None:
