@@ -79,7 +79,14 @@ def _made_here(trace: Trace, real: type) -> bool:
     return real is collections.Counter
 
 
-def make_instance(trace: Trace, cls: Class, args: list[Value], kwargs: dict[str, Value]) -> Any:
+def instance_of(trace: Trace, real: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """A new instance of a class that the compiler names itself."""
+    cls = abstract.wrap(trace, real, None)
+    assert isinstance(cls, Class)
+    return make_instance(trace, cls, args, kwargs)
+
+
+def make_instance(trace: Trace, cls: Class, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """What type.__call__ does: __new__, then __init__."""
     real = cls.value
     if issubclass(real, torch.Tensor):
@@ -142,7 +149,7 @@ def allocate(
     return Object(None, real, None, storage)
 
 
-def _new_exception(trace: Trace, real: Any, args: list[Value], kwargs: dict[str, Value]) -> Raise:
+def _new_exception(trace: Trace, real: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if issubclass(real, _CHECKED) and not (issubclass(real, OSError) and len(args) < 2):
         return _checked_exception(trace, real, args, kwargs)
     made = Raise(real, list(args))

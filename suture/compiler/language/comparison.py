@@ -41,7 +41,7 @@ _BOUND = (Method, BoundMethod, ConstantMethod)
 
 
 @implements(abstract.compare)
-def compare_values(trace: Trace, symbol: str, left: Any, right: Any) -> Any:
+def compare_values(trace: Trace, symbol: str, left: Any, right: Any) -> Value:
     if isinstance(left, Address) or isinstance(right, Address):
         if symbol in ("==", "!=") and isinstance(left, Address) and isinstance(right, Address):
             return Constant(is_same(trace, left.owner, right.owner) is (symbol == "=="))

@@ -98,7 +98,7 @@ def realize(trace: Trace, lazy: object) -> Any:
 
 
 @implements(abstract.wrap)
-def wrap_value(trace: Trace, value: object, source: Source | None) -> Any:
+def wrap_value(trace: Trace, value: object, source: Source | None) -> Value:
     kind = type(value)
     maker = WRAPPERS.get(kind)
     if maker is _literal:
@@ -297,11 +297,11 @@ def _members(trace: Trace, value: Any, source: Source) -> Set:
 def _slice(trace: Trace, value: object, source: Source | None) -> Value:
     if source is not None:
         trace.guards.add(source, "type", slice)
-    parts = [
+    start, stop, step = (
         wrap_value(trace, getattr(value, p), source.attr(p) if source is not None else None)
         for p in ("start", "stop", "step")
-    ]
-    return Slice(*parts, source=source)  # type: ignore[misc]
+    )
+    return Slice(start, stop, step, source)
 
 
 def _weak_proxy(trace: Trace, value: object, source: Source | None) -> Value:
