@@ -269,7 +269,7 @@ def _defaultdict(trace: Trace, value: Any, source: Source | None) -> Value:
 
 
 @wraps(set, frozenset)
-def _set(trace: Trace, value: object, source: Source) -> Value:
+def _set(trace: Trace, value: object, source: Source | None) -> Value:
     source = source if source is not None else pin(trace, value, "a set")
     trace.guards.add(source, "type", type(value))
     if type(value) is set:
