@@ -21,12 +21,12 @@ def changed_owner(trace: Trace, table: dict[str, Any]) -> Value | None:
 
 
 @declared
-def container_attribute(trace: Trace, obj: Value, name: str) -> Any:
+def container_attribute(trace: Trace, obj: Value, name: str) -> Value:
     """An attribute of an iterator, a view, a generator."""
 
 
 @declared
-def getattr(trace: Trace, obj: object, name: str) -> Any:
+def getattr(trace: Trace, obj: object, name: str) -> Value:
     """The attribute, with whatever code that takes run to its end."""
 
 

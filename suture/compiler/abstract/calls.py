@@ -37,7 +37,7 @@ def by_verdict(
 
 
 @declared
-def call(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
+def call(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Call and come back with the result."""
 
 
@@ -60,7 +60,7 @@ def call_type_method(
 
 
 @declared
-def fold(trace: Trace, real: object, args: list[Value], kwargs: dict[str, Value]) -> Any:
+def fold(trace: Trace, real: object, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Call a pure function now; its arguments must be known, or be floats that change."""
 
 
@@ -82,12 +82,12 @@ def has_visible_effects(trace: Trace) -> bool:
 
 
 @declared
-def inline(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
+def inline(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """A frame for the function, bound to its arguments; a generator is only made."""
 
 
 @declared
-def refused(trace: Trace, real: object, args: list[Value], kwargs: dict[str, Value]) -> Any:
+def refused(trace: Trace, real: object, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """The TypeError that calling `real` with so many arguments gives."""
 
 
@@ -99,7 +99,7 @@ def refused_method(
 
 
 @declared
-def tail_call(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
+def tail_call(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Call as the last act of an instruction: the result, or a frame to continue with."""
 
 

@@ -82,7 +82,7 @@ def list_iterator(trace: Trace, items: list[Any]) -> Value:
 
 
 @declared
-def mapping_iterator(trace: Trace, of: Value, what: str) -> Any:
+def mapping_iterator(trace: Trace, of: Value, what: str) -> Value:
     """An iterator over the keys, values or items (`what`) of a dict; adding keys meanwhile raises
     as in Python."""
 

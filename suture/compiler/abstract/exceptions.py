@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from suture.compiler.abstract.declare import declared
 from suture.compiler.core import Trace, Value
 
 
 @declared
-def raise_(trace: Trace, kind: type[BaseException], *args: object) -> Any:
+def raise_(trace: Trace, kind: type[BaseException], *args: object) -> NoReturn:
     """Raise `kind(*args)` in the traced program; the arguments are plain values."""
 
 

@@ -18,7 +18,7 @@ def exit_at(trace: Trace, reason: Break) -> Exit:
 
 
 @declared
-def finish(trace: Trace, result: object) -> Any:
+def finish(trace: Trace, result: Value) -> Value:
     """The value of a call: runs a pending frame to its end."""
 
 

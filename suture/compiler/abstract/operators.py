@@ -19,7 +19,7 @@ def builtin_part(trace: Trace, obj: Value) -> Value:
 
 
 @declared
-def compare(trace: Trace, symbol: str, left: object, right: object) -> Any:
+def compare(trace: Trace, symbol: str, left: object, right: object) -> Value:
     """`left <symbol> right` for ==, !=, <, <=, > and >=: a constant, a symbol, a tensor, or what
     the program's method gives."""
 
@@ -30,12 +30,12 @@ def constant_value(trace: Trace, variable: object) -> Any:
 
 
 @dispatched
-def convert_value(trace: Trace, value: object, how: str) -> Any:
+def convert_value(trace: Trace, value: object, how: str) -> Value:
     """str(), repr() or ascii() of a value."""
 
 
 @dispatched
-def format_value(trace: Trace, value: object, spec: Value | None) -> Any:
+def format_value(trace: Trace, value: object, spec: Value | None) -> Value:
     """`format(value, spec)`, and a field of an f-string."""
 
 

@@ -43,6 +43,6 @@ def keep_apart(trace: Trace, key: Any, others: Iterable[Any]) -> None:
 
 
 @declared
-def wrap(trace: Trace, value: object, source: Source | None) -> Any:
+def wrap(trace: Trace, value: object, source: Source | None) -> Value:
     """The value of a real object that is read at `source`, with its guards. The same object always
     gives the same value."""

@@ -53,7 +53,9 @@ def fold_torch(trace: Trace, real: object, args: list[Value], kwargs: dict[str, 
 
 
 @declared
-def from_value(trace: Trace, node: torch.fx.Node, value: object, given: Iterable[Any] = ()) -> Any:
+def from_value(
+    trace: Trace, node: torch.fx.Node, value: object, given: Iterable[Any] = ()
+) -> Value:
     """The value of what a node gives, of its fake result. Of the values in `given`, tensors that
     come back are the same objects."""
 

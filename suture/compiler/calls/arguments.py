@@ -148,7 +148,7 @@ def call_handler(
 
 
 @implements(abstract.refused)
-def refuse_arguments(trace: Trace, real: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
+def refuse_arguments(trace: Trace, real: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
     nothing = object()
     try:
         real(*[nothing] * len(args), **dict.fromkeys(kwargs, nothing))

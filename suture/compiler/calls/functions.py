@@ -55,7 +55,7 @@ _IN_PLACE = frozenset({"__iadd__", "__imul__", "__ior__"})  # they give the obje
 
 
 @implements(abstract.tail_call)
-def tail_call(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
+def tail_call(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
     given = list(args)
     done = fn.call(trace, given, kwargs)
     if done is None:
@@ -64,7 +64,7 @@ def tail_call(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]
 
 
 @implements(abstract.call)
-def call_and_finish(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
+def call_and_finish(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return abstract.finish(trace, tail_call(trace, fn, args, kwargs))
 
 
@@ -187,7 +187,7 @@ def all_known(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> bool
 
 
 @implements(abstract.inline)
-def inline(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
+def inline(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
     code = fn.code
     if len(trace.frames) > trace.region.inline_limit:
         raise Break(calls.INLINE_DEPTH, function=fn.describe(), depth=str(len(trace.frames)))
@@ -367,7 +367,7 @@ def constant_method(
 
 
 @implements(abstract.fold)
-def fold_call(trace: Trace, real: object, args: list[Value], kwargs: dict[str, Value]) -> Any:
+def fold_call(trace: Trace, real: object, args: list[Value], kwargs: dict[str, Value]) -> Value:
     made = abstract.computed_number(trace, real, args) if not kwargs else None
     if made is not None:
         return made

@@ -18,7 +18,7 @@ from suture.breaks import Break, calls
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import has_attr, tail_getattr
-from suture.compiler.language.classes import make_instance
+from suture.compiler.language.classes import instance_of, make_instance
 from suture.compiler.language.exceptions import NoTraceback, handled_now, type_of
 from suture.compiler.models import handles
 from suture.compiler.objects import (
@@ -197,7 +197,7 @@ def _catch_warnings(trace: Trace, args: Any, kwargs: Any) -> Value:
     recorded = kwargs.get("record")
     if recorded is not None and abstract.truth(trace, recorded):
         raise Break(calls.C_FUNCTION, function="warnings.catch_warnings")
-    return make_instance(trace, abstract.wrap(trace, warnings.catch_warnings, None), args, kwargs)
+    return instance_of(trace, warnings.catch_warnings, args, kwargs)
 
 
 @handles(types.FunctionType.__get__)
@@ -242,7 +242,7 @@ def _get_ident(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Val
 
 @handles("builtin_type")
 def _builtin_type(trace: Trace, target: Any, args: Any, kwargs: Any) -> Value:
-    return make_instance(trace, abstract.wrap(trace, target, None), args, kwargs)
+    return instance_of(trace, target, args, kwargs)
 
 
 # ---- iter(callable, sentinel)

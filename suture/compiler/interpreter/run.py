@@ -325,7 +325,7 @@ def execute(trace: Trace, frame: Frame, inst: Instruction) -> None:
 
 
 @implements(abstract.finish)
-def finish_call(trace: Trace, result: object) -> Any:
+def finish_call(trace: Trace, result: Value) -> Value:
     if type(result) is not Pending:
         return result
     base_depth = len(trace.frames)

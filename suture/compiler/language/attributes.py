@@ -66,7 +66,7 @@ def _unknown(obj: Any, name: str) -> Break:
 
 
 @implements(abstract.getattr)
-def get_attr(trace: Trace, obj: Any, name: str) -> Any:
+def get_attr(trace: Trace, obj: Any, name: str) -> Value:
     return abstract.finish(trace, obj.getattr(trace, name))
 
 
@@ -435,7 +435,7 @@ def object_attribute(trace: Trace, variable: Any, value: object, name: str) -> V
 
 
 @implements(abstract.container_attribute)
-def container_attribute(trace: Trace, obj: Value, name: str) -> Any:
+def container_attribute(trace: Trace, obj: Value, name: str) -> Value:
     kind = obj.python_type()
     if name == "__class__":
         return abstract.wrap(trace, kind, None)

@@ -80,7 +80,14 @@ def _made_here(trace: Trace, real: type) -> bool:
     return real is collections.Counter
 
 
-def make_instance(trace: Trace, cls: Class, args: list[Value], kwargs: dict[str, Value]) -> Any:
+def instance_of(trace: Trace, real: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """A new instance of a class that the compiler names itself."""
+    cls = abstract.wrap(trace, real, None)
+    assert isinstance(cls, Class)
+    return make_instance(trace, cls, args, kwargs)
+
+
+def make_instance(trace: Trace, cls: Class, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """What type.__call__ does: __new__, then __init__."""
     real = cls.value
     if issubclass(real, torch.Tensor):
@@ -143,7 +150,7 @@ def allocate(
     return Object(None, real, None, storage)
 
 
-def _new_exception(trace: Trace, real: Any, args: list[Value], kwargs: dict[str, Value]) -> Raise:
+def _new_exception(trace: Trace, real: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if real in (ExceptionGroup, BaseExceptionGroup):
         return new_group(trace, real, args, kwargs)
     if issubclass(real, _CHECKED) and not (issubclass(real, OSError) and len(args) < 2):

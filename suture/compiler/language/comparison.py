@@ -41,11 +41,11 @@ _BOUND = (Method, BoundMethod, ConstantMethod)
 
 
 @implements(abstract.compare)
-def compare_values(trace: Trace, symbol: str, left: Any, right: Any) -> Any:
+def compare_values(trace: Trace, symbol: str, left: Any, right: Any) -> Value:
     return _compare(trace, symbol, left, right, (left, right))
 
 
-def _compare(trace: Trace, symbol: str, left: Any, right: Any, named: tuple[Value, Value]) -> Any:
+def _compare(trace: Trace, symbol: str, left: Any, right: Any, named: tuple[Value, Value]) -> Value:
     """The same, where an error names the types of `named`: of the objects whose parts these are."""
     if isinstance(left, Address) or isinstance(right, Address):
         if symbol in ("==", "!=") and isinstance(left, Address) and isinstance(right, Address):

@@ -283,7 +283,7 @@ def wrap_known(trace: Trace, value: Any) -> Value:
 
 
 @implements(abstract.convert_value)
-def convert_value(trace: Trace, value: Any, how: str) -> Any:
+def convert_value(trace: Trace, value: Any, how: str) -> Value:
     if how == "ascii":
         return ascii_of(trace, value)
     if not value.is_constant():
@@ -305,12 +305,12 @@ def ascii_of(trace: Trace, value: Value) -> Value:
 
 
 @implements(abstract.convert_value, Text)
-def _text_of_text(trace: Trace, value: Text, how: str) -> Any:
+def _text_of_text(trace: Trace, value: Text, how: str) -> Value:
     return value if how == "str" else convert_value(trace, value, how)
 
 
 @implements(abstract.convert_value, Object)
-def _object_text(trace: Trace, value: Object, how: str) -> Any:
+def _object_text(trace: Trace, value: Object, how: str) -> Value:
     """What its class says, in Python, or in C of its value."""
     if how == "ascii":
         return ascii_of(trace, value)
@@ -339,7 +339,7 @@ def _text_of_method(trace: Trace, value: object, name: str) -> Any:
 
 
 @implements(abstract.convert_value, Raise)
-def _exception_text(trace: Trace, value: Raise, how: str) -> Any:
+def _exception_text(trace: Trace, value: Raise, how: str) -> Value:
     """Of an exception made while tracing."""
     if how == "ascii":
         return ascii_of(trace, value)
@@ -373,7 +373,7 @@ def _group_text(trace: Trace, group: Group, how: str) -> Value:
 
 
 @implements(abstract.format_value)
-def format_value(trace: Trace, value: Any, spec: Value | None) -> Any:
+def format_value(trace: Trace, value: Any, spec: Value | None) -> Value:
     if not value.is_constant() and (spec is None or abstract.constant_value(trace, spec) == ""):
         return abstract.convert_value(trace, value, "str")
     known = abstract.constant_value(trace, value)
@@ -382,7 +382,7 @@ def format_value(trace: Trace, value: Any, spec: Value | None) -> Any:
 
 
 @implements(abstract.format_value, Text)
-def _format_text(trace: Trace, value: Text, spec: Value | None) -> Any:
+def _format_text(trace: Trace, value: Text, spec: Value | None) -> Value:
     how = "" if spec is None else abstract.constant_value(trace, spec)
     if how == "":
         return value
@@ -394,7 +394,7 @@ def _format_text(trace: Trace, value: Text, spec: Value | None) -> Any:
 
 
 @implements(abstract.format_value, Object)
-def _format_object(trace: Trace, value: Object, spec: Value | None) -> Any:
+def _format_object(trace: Trace, value: Object, spec: Value | None) -> Value:
     spec = Constant("") if spec is None else spec
     raw = abstract.type_lookup(trace, value.cls, "__format__")
     if isinstance(raw, types.FunctionType):
@@ -410,8 +410,8 @@ def _format_object(trace: Trace, value: Object, spec: Value | None) -> Any:
         return abstract.convert_value(trace, value, "str")
     if raw is object.__format__:
         kind = type_name(value.cls)
-        text = f"unsupported format string passed to {kind}.__format__"
-        return abstract.raise_(trace, TypeError, text)
+        said = f"unsupported format string passed to {kind}.__format__"
+        return abstract.raise_(trace, TypeError, said)
     held = value.storage.value if isinstance(value.storage, Constant) else None
     if held is None or raw is not type(held).__dict__.get("__format__"):
         raise Break(builtin_calls.STR_IN_C, object=value.describe())

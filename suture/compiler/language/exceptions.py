@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 from suture.breaks import Break, calls, objects, raising
 from suture.compiler import abstract
@@ -39,7 +39,7 @@ class Ambient(Opaque):
 
 
 @implements(abstract.raise_)
-def raise_(trace: Trace, kind: type[BaseException], *args: object) -> Any:
+def raise_(trace: Trace, kind: type[BaseException], *args: object) -> NoReturn:
     raise Raised(with_context(trace, Raise(kind, [Constant(a) for a in args])))
 
 

@@ -254,7 +254,7 @@ def list_iterator(trace: Trace, items: list[Any]) -> Value:
 
 
 @implements(abstract.mapping_iterator)
-def mapping_iterator(trace: Trace, of: Dict, what: str) -> Any:
+def mapping_iterator(trace: Trace, of: Dict, what: str) -> Value:
     keys = list(of.load(trace))
     return DictIterator(of, what, keys, position=made_of_changed(trace, of))
 

@@ -23,7 +23,7 @@ class Deque(List):
     `written` are the indices whose items have been replaced."""
 
     __slots__ = ("maxlen", "moves", "written")
-    kind = collections.deque  # type: ignore[assignment]
+    kind: type = collections.deque
 
     def __init__(
         self, items: Iterable[Any], source: Source | None = None, maxlen: int | None = None

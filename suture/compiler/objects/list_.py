@@ -19,7 +19,7 @@ class List(Sequence):
     """A list."""
 
     __slots__ = ()
-    kind = list
+    kind: type = list
 
     def hash_key(self, trace: Trace) -> Hashable:
         return abstract.raise_(trace, TypeError, f"unhashable type: '{type_name(self.kind)}'")

@@ -17,6 +17,7 @@ from suture.compiler.emitting import Emitter
 from suture.compiler.objects import (
     Constant,
     Dict,
+    DictIterator,
     Enumerate,
     Iterator,
     ListIterator,
@@ -194,6 +195,7 @@ def _model_of_dict(trace: Trace, value: object, source: Source) -> Value | None:
     if not isinstance(of, Dict) or _changed(trace, of, dict_of(value)):
         return None
     made = abstract.mapping_iterator(trace, of, OF_DICTS[type(value)])
+    assert isinstance(made, DictIterator)
     made.at = len(made.keys) - left
     return made
 

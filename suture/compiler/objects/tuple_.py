@@ -19,7 +19,7 @@ class Tuple(Sequence):
     """A tuple, or torch.Size when `kind` says so."""
 
     __slots__ = ()
-    kind = tuple
+    kind: type = tuple
 
     def touch(self, trace: Trace) -> None:  # tuples do not change; never called
         super().touch(trace)

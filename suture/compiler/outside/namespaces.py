@@ -169,7 +169,7 @@ def load_cell(trace: Trace, cell: Cell) -> Any:
 # ---- imports
 
 
-def import_name(trace: Trace, name: str, fromlist: Any, level: int) -> Value:
+def import_name(trace: Trace, name: str, fromlist: tuple[str, ...] | None, level: int) -> Value:
     """`import name`: free if the module is loaded already, else Python does it."""
     namespace = trace.frames[-1].fn.globals
     full = name
@@ -196,7 +196,9 @@ def import_name(trace: Trace, name: str, fromlist: Any, level: int) -> Value:
     )
 
 
-def _import_object(trace: Trace, found: Value, full: str, fromlist: Value) -> Value:
+def _import_object(
+    trace: Trace, found: object, full: str, fromlist: tuple[str, ...] | None
+) -> Value:
     """Programs may file any object as a module."""
     if "." in full and not fromlist:
         raise Break(python.IMPORT, module=full)

@@ -101,7 +101,7 @@ def realize(trace: Trace, lazy: object) -> Any:
 
 
 @implements(abstract.wrap)
-def wrap_value(trace: Trace, value: object, source: Source | None) -> Any:
+def wrap_value(trace: Trace, value: object, source: Source | None) -> Value:
     kind = type(value)
     maker = WRAPPERS.get(kind)
     if maker is _literal:
@@ -272,7 +272,7 @@ def _defaultdict(trace: Trace, value: Any, source: Source | None) -> Value:
 
 
 @wraps(set, frozenset)
-def _set(trace: Trace, value: object, source: Source) -> Value:
+def _set(trace: Trace, value: object, source: Source | None) -> Value:
     source = source if source is not None else pin(trace, value, "a set")
     trace.guards.add(source, "type", type(value))
     if type(value) is set:
@@ -303,11 +303,11 @@ def _members(trace: Trace, value: Any, source: Source) -> Set:
 def _slice(trace: Trace, value: object, source: Source | None) -> Value:
     if source is not None:
         trace.guards.add(source, "type", slice)
-    parts = [
+    start, stop, step = (
         wrap_value(trace, getattr(value, p), source.attr(p) if source is not None else None)
         for p in ("start", "stop", "step")
-    ]
-    return Slice(*parts, source=source)  # type: ignore[misc]
+    )
+    return Slice(start, stop, step, source)
 
 
 def _weak_proxy(trace: Trace, value: object, source: Source | None) -> Value:

@@ -58,7 +58,7 @@ def _partial(trace: Trace, value: Any, source: Source | None) -> Value:
     source = source if source is not None else abstract.pinned(trace, value, "a partial")
     trace.guards.add(source, "type", functools.partial)
     fn = abstract.wrap(trace, value.func, source.attr("func"))
-    args = abstract.wrap(trace, value.args, source.attr("args")).unpacked(trace)
+    args = abstract.unpack(trace, abstract.wrap(trace, value.args, source.attr("args")))
     keywords = abstract.wrap(trace, value.keywords, source.attr("keywords"))
     pairs = {abstract.constant_value(trace, k): v for k, v in abstract.dict_pairs(trace, keywords)}
     return Partial(fn, list(args), pairs, source, value)

@@ -201,6 +201,7 @@ def _run(trace: Trace, call: _Call, refused: Break) -> None:
             if call.creates:
                 _accumulate_with_history(trace, leaf, before[number], new)
             elif hooked:
+                assert isinstance(new, Tensor)
                 _accumulate_with_hooks(trace, leaf, new, uses, refused)
             else:
                 shared = uses[tensor_parts.storage_key(value)] > 1

@@ -21,7 +21,7 @@ from suture.breaks import Break, contexts
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
-from suture.compiler.language.classes import make_instance
+from suture.compiler.language.classes import instance_of
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Dict, Lazy, Object, Tensor, Tuple
 from suture.compiler.objects.torch_switch import FunctionSwitch
@@ -148,7 +148,7 @@ def device_block(trace: Trace, device: torch.device, name: str) -> Value:
     if name == "__exit__":
         pop_mode(trace)
         return Constant(None)
-    made = make_instance(trace, abstract.wrap(trace, DeviceContext, None), [device], {})
+    made = instance_of(trace, DeviceContext, [device], {})
     push_mode(trace, abstract.finish(trace, made))
     return device
 

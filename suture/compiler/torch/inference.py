@@ -13,7 +13,7 @@ from suture.breaks import Break, contexts
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.attribute_writes import set_attr
-from suture.compiler.language.classes import make_instance
+from suture.compiler.language.classes import instance_of
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Object
 from suture.inference_mode import set_inference, switch
@@ -53,9 +53,7 @@ def _enter(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         raise Break(contexts.MODE_UNSUPPORTED, mode="torch.inference_mode")
     manager = args[0]
     wanted = abstract.truth(trace, abstract.getattr(trace, manager, "mode"))
-    block = abstract.finish(
-        trace, make_instance(trace, abstract.wrap(trace, InferenceBlock, None), [], {})
-    )
+    block = abstract.finish(trace, instance_of(trace, InferenceBlock, [], {}))
     set_attr(trace, block, "inference", Constant(torch.is_inference_mode_enabled()))
     set_attr(trace, block, "grad", Constant(torch.is_grad_enabled()))
     set_attr(trace, manager, "_inference_mode_context", block)

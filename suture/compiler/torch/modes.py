@@ -18,7 +18,7 @@ import torch.fx.traceback
 from suture.breaks import Break, calls, contexts
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
-from suture.compiler.language.classes import make_instance
+from suture.compiler.language.classes import instance_of
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant
 from suture.compiler.torch.function_modes import default_device
@@ -107,12 +107,12 @@ for _setter, _getter in settings.pairs(settings.ATTENTION):
 def _grad_mode(trace: Trace, target: Any, args: Any, kwargs: Any) -> Value:
     if not isinstance(target, type):
         raise Break(calls.C_FUNCTION, function=target.__name__)
-    return make_instance(trace, abstract.wrap(trace, target, None), args, kwargs)
+    return instance_of(trace, target, args, kwargs)
 
 
 @handles("autocast")
 def _autocast(trace: Trace, target: Any, args: Any, kwargs: Any) -> Value:
-    return make_instance(trace, abstract.wrap(trace, target, None), args, kwargs)
+    return instance_of(trace, target, args, kwargs)
 
 
 @handles("profiler")
@@ -120,7 +120,7 @@ def _profiler(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Va
     """A named range changes no value: it is left out. A profiler itself is Python's."""
     if target is not _Range:
         raise Break(calls.C_FUNCTION, function=target.__name__)
-    return make_instance(trace, abstract.wrap(trace, NoRange, None), [], {})
+    return instance_of(trace, NoRange, [], {})
 
 
 _Range = torch.autograd.profiler.record_function
@@ -129,7 +129,7 @@ _Range = torch.autograd.profiler.record_function
 @handles(torch.fx.traceback.annotate, torch.fx.traceback.preserve_node_meta)
 def _annotations(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Notes for other tracers of torch, which are not at work here."""
-    return make_instance(trace, abstract.wrap(trace, contextlib.nullcontext, None), [], {})
+    return instance_of(trace, contextlib.nullcontext, [], {})
 
 
 @handles("is_grad_enabled")

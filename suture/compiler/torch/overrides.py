@@ -250,7 +250,8 @@ def special_override(trace: Trace, tensor: Value, method: str, args: list[Value]
         abstract.type_lookup(trace, tensor.cls, method)
     if defined_in(tensor.cls, method) is not MISSING:
         return abstract.finish(trace, abstract.call_type_method(trace, tensor, method, args, {}))
-    return abstract.finish(trace, override_of_method(trace, tensor, method, args, {}))
+    made = override_of_method(trace, tensor, method, args, {})
+    return None if made is None else abstract.finish(trace, made)
 
 
 @implements(abstract.special_methods)

@@ -77,13 +77,13 @@ def tensor_operator(trace: Trace, obj: Tensor, method: str, other: Value) -> Val
 
 
 @implements(abstract.convert_value, Tensor, Symbol)
-def text_of(trace: Trace, value: Value, how: str) -> Any:
+def text_of(trace: Trace, value: Value, how: str) -> Value:
     """Made when the variant runs."""
     return Text([field(trace, value, how)])
 
 
 @implements(abstract.format_value, Tensor, Symbol)
-def format_of(trace: Trace, value: Value, spec: Value | None) -> Any:
+def format_of(trace: Trace, value: Value, spec: Value | None) -> Value:
     """Made when the variant runs, unless the tensor is one number that is known."""
     if isinstance(value, Tensor) and value.cls is torch.Tensor and value.value.dim() == 0:
         number = abstract.known_number(trace, value)

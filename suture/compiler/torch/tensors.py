@@ -198,7 +198,9 @@ def _tensors_in(trace: Trace, given: Iterable[Any]) -> Iterator[Tensor]:
 
 
 @implements(abstract.from_value)
-def from_value(trace: Trace, node: torch.fx.Node, value: object, given: Iterable[Any] = ()) -> Any:
+def from_value(
+    trace: Trace, node: torch.fx.Node, value: object, given: Iterable[Any] = ()
+) -> Value:
     if isinstance(value, torch.Tensor):
         same = next((g for g in given if isinstance(g, Tensor) and g.value is value), None)
         return same if same is not None else Tensor(node, value, None, _plain_class(value))
@@ -297,7 +299,10 @@ def truth_from_data(trace: Trace, tensor: Tensor) -> Any:
     if abstract.known_number(trace, tensor) is not None or not config.capture_scalar_outputs:
         return None
     if tensor.value.dtype is not torch.bool:
-        tensor = abstract.compare(trace, "!=", tensor, Constant(0))
+        made = abstract.compare(trace, "!=", tensor, Constant(0))
+        if not isinstance(made, Tensor):
+            return None
+        tensor = made
     return number_from_data(trace, tensor, "item")
 
 

@@ -214,7 +214,8 @@ def match_sequence(trace: Trace, frame: Frame, inst: Instruction) -> None:
 @op("MATCH_KEYS", raw=True, run="match_keys")
 def match_keys(trace: Trace, frame: Frame, inst: Instruction) -> None:
     subject, keys = frame.stack[-2:]
-    found = []  # type: ignore[var-annotated]
+    found: list[Value] = []
+    has_all = True
     seen = set()
     for key in (
         keys.unpacked(trace) if hasattr(keys, "unpacked") else map(Constant, keys.constant())
@@ -225,10 +226,10 @@ def match_keys(trace: Trace, frame: Frame, inst: Instruction) -> None:
             abstract.raise_(trace, ValueError, text)
         seen.add(at)
         if not abstract.truth(trace, abstract.contains(trace, subject, key)):
-            found = None  # type: ignore[assignment]
+            has_all = False
             break
         found.append(abstract.getitem(trace, subject, key))
-    frame.stack.append(Constant(None) if found is None else Tuple(found))
+    frame.stack.append(Tuple(found) if has_all else Constant(None))
     frame.ip += 1
 
 
