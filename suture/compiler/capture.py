@@ -119,7 +119,9 @@ class Capture:
         else uses it, and not only by the garbage collector. What the program itself is handling at
         this time is the context of all that was raised here, and stays as it is."""
         outside = sys.exception()
-        reason: BaseException | None = self.reason
-        while reason is not None and reason is not outside and reason.__traceback__ is not None:
-            reason.__traceback__ = None
-            reason = reason.__cause__ or reason.__context__
+        waiting: list[BaseException | None] = [self.reason]
+        while waiting:
+            reason = waiting.pop()
+            if reason is not None and reason is not outside and reason.__traceback__ is not None:
+                reason.__traceback__ = None
+                waiting += [reason.__cause__, reason.__context__]

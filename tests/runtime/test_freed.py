@@ -114,3 +114,21 @@ def test_a_guard_keeps_no_object_whose_end_the_program_is_told_of():
         HELD.clear()
         assert sorted(ended) == [factor, factor + 1] and not remembered
         ended.clear()
+
+
+def test_input_is_freed_after_an_operation_that_fails():
+    """The failure on fake tensors is the context of the break, not its cause."""
+
+    def fn(x):
+        try:
+            torch.where(1 > 0, 1, 1)
+        except TypeError:
+            pass
+        return x + 1
+
+    compiled = suture.compile(fn, backend="eager")
+    x = torch.rand(4)
+    ref = weakref.ref(x)
+    compiled(x)
+    del x
+    assert ref() is None
