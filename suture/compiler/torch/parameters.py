@@ -72,6 +72,7 @@ def _inner_leaf(trace: Trace, tensor: Tensor, refused: Break) -> None:
     frame = trace.frames[-1]
     position = (frame.code.code, frame.ip)
     plain = tensor.cls is torch.Tensor and tensor.source is None
+    plain = plain and not torch.is_inference_mode_enabled()  # there no history leads to it
     if not plain or position in trace.region.plan.by_python or len(trace.graph.levels.stack) > 1:
         raise refused
     made = abstract.add_node(trace, "call_function", as_leaf, [tensor], {})

@@ -236,3 +236,25 @@ def test_a_view_that_requires_grad_is_written_in_the_block(view):
         return y.detach(), z, x + 1
 
     check(fn, make=lambda: (torch.ones(4).requires_grad_(),), graphs=None, breaks=None)
+
+
+LEAVES = {
+    "a view": lambda x: x.detach().requires_grad_(),
+    "a copy": lambda x: x.clone().requires_grad_(),
+    "a parameter": lambda x: torch.nn.Parameter(x * 2),
+    "a factory": lambda x: torch.ones(4, requires_grad=True),
+}
+
+
+@pytest.mark.parametrize("breaks", [False, True], ids=["whole", "broken"])
+@pytest.mark.parametrize("make", LEAVES.values(), ids=LEAVES)
+def test_a_leaf_is_made_in_the_block_with_gradients_on(make, breaks):
+    def fn(x):
+        with torch.inference_mode(), torch.enable_grad():
+            if breaks:
+                torch._dynamo.graph_break()
+            leaf = make(x)
+            made = leaf * 2
+        return leaf.detach(), leaf.requires_grad, made.requires_grad, made.is_inference()
+
+    check(fn, PLAIN, graphs=None, breaks=None)
