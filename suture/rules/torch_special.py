@@ -31,6 +31,12 @@ special(
     because="counts from the beginning of the memory, which is guarded",
     otherwise=IN_GRAPH,
 )
+special(
+    "torch.bincount torch.Tensor.bincount",
+    "bincount",
+    because="how many counts there are is known of places that torch has found",
+    otherwise=IN_GRAPH,
+)
 special("torch.numel torch.Tensor.numel", "numel", because="answered from the shape")
 special(
     "torch.Tensor.register_hook torch.Tensor.register_post_accumulate_grad_hook",

@@ -77,6 +77,12 @@ def _fits(value: torch.Tensor, dim: Any, index: Any) -> bool:
     return type(bound) is int and type(size) is int and bound <= size
 
 
+def bound_of(node: torch.fx.Node) -> int | None:
+    """A number that all numbers in a tensor are below, and none is negative; None if nothing is
+    known."""
+    return _bound(node, _DEEPEST)
+
+
 def _bound(node: torch.fx.Node, left: int, index: int | None = None) -> int | None:
     """A number that all numbers in a tensor of indices are below, and none is negative; None if
     nothing is known. `index`: which result is meant, where there are several."""
@@ -87,6 +93,8 @@ def _bound(node: torch.fx.Node, left: int, index: int | None = None) -> int | No
     if not left or not isinstance(base, torch.fx.Node) or _is_written(node):
         return None
     name = operation_name(node)
+    if name == "to" and not _keeps_numbers(node):
+        return None
     value = base.meta.get("example_value")
     if name in ("getitem", "__getitem__"):
         if not isinstance(value, torch.Tensor):
@@ -129,6 +137,12 @@ def _along(node: torch.fx.Node, name: str, sizes: list[Any]) -> list[Any] | None
 def _largest(sizes: list[Any]) -> int | None:
     known = [size for size in sizes if type(size) is int]
     return max(known) if known and len(known) == len(sizes) else None
+
+
+def _keeps_numbers(node: torch.fx.Node) -> bool:
+    """Whether an operation gives integers of a kind that every index fits into."""
+    value = node.meta.get("example_value")
+    return isinstance(value, torch.Tensor) and value.dtype in (torch.int64, torch.int32)
 
 
 def _is_written(node: torch.fx.Node) -> bool:

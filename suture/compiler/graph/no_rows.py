@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 import torch.fx
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from suture.compiler.graph.builder import tree_leaves
 from suture.compiler.graph.repeats import after, may_trap
@@ -143,6 +144,45 @@ def rows_of(sizes: Collection[Any], nodes: Iterable[torch.fx.Node]) -> dict[Any,
             if isinstance(rows, torch.SymInt) and rows.node.expr in sizes:
                 found.setdefault(rows.node.expr, node)
     return found
+
+
+def updates_of(
+    new: torch.fx.Node, old: torch.fx.Node, last: torch.fx.Node, none: NoRows
+) -> dict[torch.fx.Node, torch.fx.Node] | None:
+    """The operations behind `last` by which one tensor becomes another, each with the tensor it is
+    given, if where there are no rows each gives a copy; None if it is not so."""
+    found: dict[torch.fx.Node, torch.fx.Node] = {}
+    made = set(after(last))
+    while new is not old:
+        name = operation_name(new)
+        given = new.args[0] if new.args else None
+        if new not in made or name not in _WRITES_AT_INDEX or not isinstance(given, torch.fx.Node):
+            return None
+        if not any(map(none.finds_nothing, _indices(new, name))):
+            return None
+        found[new] = given
+        new = given
+    return found
+
+
+def is_like(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two tensors that nobody has written to differ in nothing but their numbers."""
+    if one.is_inference() or other.is_inference():
+        return False
+    same = (one.dtype, one.device, one.layout) == (other.dtype, other.device, other.layout)
+    if not same or tensor_parts.version_of(one) or tensor_parts.version_of(other):
+        return False
+    ours, others = [*one.shape, *one.stride()], [*other.shape, *other.stride()]
+    return len(ours) == len(others) and all(
+        statically_known_true(a == b) for a, b in zip(ours, others)
+    )
+
+
+def shows_memory(graph: torch.fx.Graph, node: torch.fx.Node) -> bool:
+    """Whether another node gives a tensor with the memory of what this one gives."""
+    memory = {tensor_parts.storage_key(value) for value in _tensors(node)}
+    others = (value for one in graph.nodes if one is not node for value in _tensors(one))
+    return any(tensor_parts.storage_key(value) in memory for value in others)
 
 
 def does_nothing(node: torch.fx.Node, none: NoRows) -> bool:

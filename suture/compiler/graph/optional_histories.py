@@ -41,11 +41,14 @@ _ADDS_TO = frozenset({"add", "div", "iadd", "imul", "index_add", "isub", "itrued
 
 @dataclass(slots=True, eq=False)
 class Span:
-    """The nodes of one body, behind `last` up to `end`; `size` is its number of rows, a symbol."""
+    """The nodes of one body, behind `last` up to `end`; `size` is its number of rows, a symbol.
+    `updates`: nodes that give a tensor anew which another node gave before; they count as writes
+    to it."""
 
     last: torch.fx.Node
     end: torch.fx.Node
     size: Any
+    updates: dict[torch.fx.Node, torch.fx.Node] = field(default_factory=dict)
 
     def nodes(self) -> Iterator[torch.fx.Node]:
         node = self.last
@@ -99,6 +102,8 @@ class _Histories:
         self.spans = spans
         self.inside = {node: i for i, span in enumerate(spans) for node in span.nodes()}
         self.empty = [NoRows(graph, span.size) for span in spans]
+        self.updates = {new: old for span in spans for new, old in span.updates.items()}
+        self.first: dict[Any, Any] = {}  # memory of a tensor that was given anew -> that before
         self.made_in: dict[Any, int | None] = {}  # the body that has made a tensor
         self.has: dict[Any, bool | frozenset[int]] = {}
         self.uses: dict[Any, frozenset[int]] = {}
@@ -108,13 +113,16 @@ class _Histories:
         self.result = Seen()
 
     def seen(self, is_leaf: Any) -> Seen:
+        for new, old in self.updates.items():
+            for memory in self._memory([new]):
+                self.first[memory] = next(iter(self._memory([old])))
         for node in self.graph.nodes:
             if node.op in ("placeholder", "get_attr"):
                 self._begin(node)
-            for memory in _memory([node]):
+            for memory in self._memory([node]):
                 self.made_in.setdefault(memory, self.inside.get(node))
         for i, span in enumerate(self.spans):
-            written = {m for node in span.nodes() for m in _memory(_written(node))}
+            written = {m for node in span.nodes() for m in self._memory(self._written(node))}
             self.targets[i] = frozenset(m for m in written if self.made_in[m] != i)
         for node in self.graph.nodes:
             if node.op not in ("placeholder", "get_attr", "output"):
@@ -127,7 +135,7 @@ class _Histories:
         return self.result
 
     def _begin(self, node: torch.fx.Node) -> None:
-        for memory in _memory([node]):
+        for memory in self._memory([node]):
             if memory in self.has and (self.has[memory] or _requires_grad(node)):
                 raise _Unclear  # two inputs on one memory: whose gradient it is cannot be said
             self.has[memory] = _requires_grad(node)
@@ -136,14 +144,16 @@ class _Histories:
 
     def _step(self, node: torch.fx.Node) -> None:
         body = self.inside.get(node)
-        given = {m for one in node.all_input_nodes if _requires_grad(one) for m in _memory([one])}
+        given = {
+            m for one in node.all_input_nodes if _requires_grad(one) for m in self._memory([one])
+        }
         given = {memory for memory in given if self.has.get(memory)}
-        written = set(_memory(_written(node)))
+        written = set(self._memory(self._written(node)))
         if body is None:
             history: bool | frozenset[int] = self._read_outside(given)
         else:
             history = self._read_inside(body, given)
-        for memory in _memory([node]):
+        for memory in self._memory([node]):
             if memory not in self.has:
                 self.has[memory] = history if _requires_grad(node) else False
         for memory in written:
@@ -159,7 +169,7 @@ class _Histories:
                 body = self.inside.get(node)
                 if body is not None and node is not self.spans[body].end:
                     raise _Unclear
-                yield from _memory_of([tensor])
+                yield from self._memory_of([tensor])
 
     def _read_outside(self, given: set[Any]) -> bool:
         for memory in given:
@@ -201,18 +211,18 @@ class _Histories:
         for node in reversed(self.graph.nodes):
             if node in self.inside or not node.all_input_nodes or not _requires_grad(node):
                 continue
-            own = set(_memory([node]))
+            own = set(self._memory([node]))
             later = frozenset[int]().union(*(self.uses.get(m, frozenset()) for m in own))
             if not later:
                 continue
-            for memory in set(_memory(node.all_input_nodes)) - own:
+            for memory in set(self._memory(node.all_input_nodes)) - own:
                 if self.has.get(memory):
                     self.uses[memory] = self.uses.get(memory, frozenset()) | later
 
     def _decide(self, is_leaf: Any) -> None:
         """A leaf that bodies alone use, and that write to the same tensors, is one whose gradient
         is withheld; of all others, each tensor that bodies write to must have got its history."""
-        begun = {m: n for n in self.graph.nodes if n.op == "placeholder" for m in _memory([n])}
+        begun = {m: n for n in self.graph.nodes if n.op == "placeholder" for m in self._memory([n])}
         written = frozenset[Any]().union(*self.targets)
         for memory, bodies in self.uses.items():
             node = begun.get(memory)
@@ -234,12 +244,33 @@ class _Histories:
             for node in self.spans[body].nodes():
                 if not _requires_grad(node) or self.empty[body].empties(node):
                     continue
-                if not reached.isdisjoint(_memory(node.all_input_nodes)):
-                    if _written(node):
+                if not reached.isdisjoint(self._memory(node.all_input_nodes)):
+                    if self._written(node):
                         continue
                     if operation_name(node).strip("_") not in _PASSES_ZEROS:
                         raise _Unclear
-                    reached |= set(_memory([node]))
+                    reached |= set(self._memory([node]))
+
+    # ---- memory
+
+    def _memory(self, nodes: Iterable[torch.fx.Node]) -> Iterator[Any]:
+        """The memory of what nodes give. A tensor that is given anew is the one that it was."""
+        for node in nodes:
+            yield from self._memory_of(_tensors(node))
+
+    def _memory_of(self, tensors: Iterable[torch.Tensor]) -> Iterator[Any]:
+        for value in tensors:
+            if value.layout is not torch.strided:
+                raise _Unclear
+            memory = tensor_parts.storage_key(value)
+            while memory in self.first:
+                memory = self.first[memory]
+            yield memory
+
+    def _written(self, node: torch.fx.Node) -> list[torch.fx.Node]:
+        found: list[torch.fx.Node] = []
+        torch.fx.map_arg(effects_of(node).writes, found.append)
+        return [*found, self.updates[node]] if node in self.updates else found
 
 
 def _joined(one: bool | frozenset[int], other: bool | frozenset[int]) -> bool | frozenset[int]:
@@ -255,22 +286,3 @@ def _tensors(node: torch.fx.Node) -> list[torch.Tensor]:
 
 def _requires_grad(node: torch.fx.Node) -> bool:
     return any(value.requires_grad for value in _tensors(node))
-
-
-def _written(node: torch.fx.Node) -> list[torch.fx.Node]:
-    found: list[torch.fx.Node] = []
-    torch.fx.map_arg(effects_of(node).writes, found.append)
-    return found
-
-
-def _memory(nodes: Iterable[torch.fx.Node]) -> Iterator[Any]:
-    """The memory of what nodes give."""
-    for node in nodes:
-        yield from _memory_of(_tensors(node))
-
-
-def _memory_of(tensors: Iterable[torch.Tensor]) -> Iterator[Any]:
-    for value in tensors:
-        if value.layout is not torch.strided:
-            raise _Unclear
-        yield tensor_parts.storage_key(value)

@@ -74,6 +74,7 @@ def leave_bodies(trace: Trace, frame: Frame) -> None:
         if condition is None:
             raise _branches(trace, body, "what is skipped without rows does something all the same")
         trace.optional.pop()
+        body.forget()
         if not condition.is_constant():
             expect_no_rows(trace, condition, body)
 

@@ -15,6 +15,7 @@ of `mask.nonzero()`), the body is expected to have no rows where the program ski
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import torch
@@ -27,9 +28,12 @@ from suture.compiler.core import Frame, Lazy, Mutable, Trace, Value
 from suture.compiler.graph.no_rows import (
     NoRows,
     does_nothing_after,
+    is_like,
     leaves_history_after,
     rows_of,
+    shows_memory,
     sizes_made_after,
+    updates_of,
 )
 from suture.compiler.objects import Constant, Symbol, Tensor
 from suture.compiler.torch.symbols import symbol_to_bool, symbol_truth
@@ -47,7 +51,9 @@ class OptionalBody:
     `join` is the instruction of `frame` at which both ways meet; it is skipped where `condition` is
     not `truth`; `size` is the symbol that is known to be 0 there, None if it is not known which one
     is. `position` is the branch, `step` and `exit` say how to stop there instead. Its nodes are
-    those behind `last`, up to `end`; `rows` is one with a row for each of `size`."""
+    those behind `last`, up to `end`; `rows` is one with a row for each of `size`. `updates`: nodes
+    that give a tensor anew, as `out = out.index_add(0, idx, y)` does, and the node that gave it
+    before."""
 
     def __init__(
         self, trace: Trace, join: int, stack: list[Any], condition: Any, truth: bool, exit: Any
@@ -63,12 +69,17 @@ class OptionalBody:
         self.last = _last_node(trace)
         self.end = self.last
         self.rows: Any = None
+        self.updates: dict[Any, Any] = {}
         self.locals = list(self.frame.locals)
         self.stack = stack
         self.began = Mutable.births
         self.changed = len(trace.effects.log)
         self.counts = _counts(trace)
         self.of_data = OfData(trace.graph.shape_env)
+
+    def forget(self) -> None:
+        """The body has ended: what was there at its start is not needed any more."""
+        self.locals, self.stack = [], []
 
 
 def _counts(trace: Trace) -> tuple[Any, ...]:
@@ -214,22 +225,22 @@ def idle_where(trace: Trace, body: OptionalBody) -> Value | None:
     frame = body.frame
     if _counts(trace) != body.counts or len(frame.stack) != len(body.stack):
         return None
-    kept = list(zip(body.stack, frame.stack))
-    kept += [(body.locals[slot], frame.locals[slot]) for slot in frame.code.live(body.join)]
-    if not all(_is_same(old, new) for old, new in kept):
+    if not all(map(_is_same, body.stack, frame.stack)):
         return None
+    live = frame.code.live(body.join)
+    renewed = [s for s in live if not _is_same(body.locals[s], frame.locals[s])]
     if any(born <= body.began for born in trace.effects.log[body.changed :]):
         return None
     body.end = _last_node(trace)
     if leaves_history_after(body.last) and not _may_leave_history(trace, body):
         return None
-    if body.size is not None and _needs(trace, body, body.size):
+    if body.size is not None and _needs(trace, body, body.size, renewed):
         body.rows = rows_of([body.size], trace.graph.graph.nodes).get(body.size)
         return Constant(True)
     if trace.region.whole:
         return None
     made = sizes_made_after(body.last)
-    body.size = next((size for size in made if _needs(trace, body, size)), None)
+    body.size = next((size for size in made if _needs(trace, body, size, renewed)), None)
     body.rows = made.get(body.size)
     return None if body.size is None else _agrees(trace, body, body.rows)
 
@@ -250,11 +261,38 @@ def _last_node(trace: Trace) -> Any:
     return next(iter(reversed(trace.graph.graph.nodes)))
 
 
-def _needs(trace: Trace, body: OptionalBody, size: Any) -> bool:
-    """Whether a body does nothing where the symbol `size` is 0."""
+def _needs(trace: Trace, body: OptionalBody, size: Any, renewed: list[int]) -> bool:
+    """Whether a body does nothing where the symbol `size` is 0, but to give the variables in the
+    slots `renewed` a tensor like the one that they had."""
     none = NoRows(trace.graph.graph, size)
     taken = body.of_data.holds_without(trace.graph.shape_env, none.zeros)
-    return taken and does_nothing_after(body.last, none)
+    if not taken or not does_nothing_after(body.last, none):
+        return False
+    updates = [_update(trace, body, slot, none) for slot in renewed]
+    body.updates = {new: old for one in updates if one is not None for new, old in one.items()}
+    return None not in updates
+
+
+def _update(trace: Trace, body: OptionalBody, slot: int, none: NoRows) -> dict[Any, Any] | None:
+    """The nodes that give the tensor in a slot anew, each with the one before, where there are no
+    rows: a copy of what it was. Nobody else may have the tensor, or see its memory: a copy is
+    another object. None if it is not so."""
+    new = body.frame.locals[slot]
+    held = body.locals.count(body.locals[slot]) + body.stack.count(body.locals[slot])
+    if sys.getrefcount(body.locals[slot]) != held + 1:
+        return None
+    old = body.locals[slot]
+    if not _is_own(old) or not _is_own(new) or not is_like(old.value, new.value):
+        return None
+    if shows_memory(trace.graph.graph, old.node):
+        return None
+    return updates_of(new.node, old.node, body.last, none)
+
+
+def _is_own(value: Any) -> bool:
+    """Whether a value is a tensor that the region has made, and nothing else."""
+    plain = type(value) is Tensor and value.cls is torch.Tensor
+    return plain and value.source is None and value.node is not None and not value.attrs
 
 
 def _agrees(trace: Trace, body: OptionalBody, node: Any) -> Value:

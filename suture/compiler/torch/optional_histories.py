@@ -31,7 +31,7 @@ def account_for_histories(trace: Trace) -> Retry | None:
     bodies = trace.bodies
     if not bodies:
         return None
-    spans = [Span(body.last, body.end, body.size) for body in bodies]
+    spans = [Span(body.last, body.end, body.size, body.updates) for body in bodies]
     seen = None
     if not _shows_histories(trace):
         entries = {entry.node: entry for entry in trace.graph.inputs}

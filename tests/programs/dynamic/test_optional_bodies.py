@@ -5,6 +5,7 @@ import weakref
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 import suture
 from suture.compiler.misses import limits
@@ -80,7 +81,50 @@ def routed_by_length(x, chosen):
     return out
 
 
-@pytest.mark.parametrize("fn", [routed, routed_by_shape, routed_by_length])
+def routed_anew(x, chosen):
+    out = torch.zeros_like(x)
+    for e in range(4):
+        idx = torch.where(chosen == e)[0]
+        if idx.numel() == 0:
+            continue
+        out = out.index_add(0, idx, torch.relu(x[idx] @ WEIGHTS[e]))
+    return out
+
+
+def routed_and_counted(x, chosen):
+    out, count = x * 0, torch.zeros(5, dtype=torch.int64)
+    for e in range(4):
+        (idx,) = torch.where(chosen == e)
+        if idx.shape[0] > 0:
+            out = torch.index_put(out, (idx,), x[idx] @ WEIGHTS[e], accumulate=True)
+            if e > 1:
+                count = count.index_add(0, idx, torch.ones_like(idx))
+    out.mul_(2)
+    return out, count
+
+
+def routed_by_counts(x, chosen):
+    chosen = F.one_hot(chosen, 4).argmax(-1)
+    counts, out = torch.bincount(chosen, minlength=4).tolist(), torch.zeros_like(x)
+    for e in range(4):
+        if counts[e] == 0:
+            continue
+        idx = torch.where(chosen == e)[0]
+        out[idx] = x[idx] @ WEIGHTS[e]
+    return out
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        routed,
+        routed_by_shape,
+        routed_by_length,
+        routed_anew,
+        routed_and_counted,
+        routed_by_counts,
+    ],
+)
 def test_routed_rows_are_one_graph_however_they_are_routed(fn):
     sets = [(rows(n), chosen) for n, chosen in enumerate((ALL, SOME, SOME + 1, ALL.flip(0)))]
     calls_like_eager(fn, *sets, graphs=1)
@@ -286,9 +330,69 @@ def a_turn_that_goes_on_early(x, chosen):
     return out, seen
 
 
+def another_name_for_it(x, chosen):
+    out = first = torch.zeros_like(x)
+    idx = torch.where(chosen == 1)[0]
+    if idx.numel() > 0:
+        out = out.index_add(0, idx, x[idx])
+    out.add_(1)
+    return out, first, out is first
+
+
+def kept_in_a_box(x, chosen):
+    out, box = torch.zeros_like(x), []
+    box.append(out)
+    idx = torch.where(chosen == 1)[0]
+    if idx.numel() > 0:
+        out = out.index_add(0, idx, x[idx])
+    out.add_(1)
+    return out, box
+
+
+def shown_by_a_view(x, chosen):
+    out = torch.zeros_like(x)
+    view = out[0]
+    idx = torch.where(chosen == 1)[0]
+    if idx.numel() > 0:
+        out = out.index_add(0, idx, x[idx])
+    out.add_(1)
+    return out, view
+
+
+def begun_with_an_argument(x, chosen):
+    out = x
+    idx = torch.where(chosen == 1)[0]
+    if idx.numel() > 0:
+        out = out.index_add(0, idx, x[idx])
+    out.add_(1)
+    return out
+
+
+def laid_out_otherwise(x, chosen):
+    out = torch.zeros(3).expand(5, 3)
+    idx = torch.where(chosen == 1)[0]
+    if idx.numel() > 0:
+        out = out.index_add(0, idx, x[idx])
+    return out, out.stride()
+
+
+def of_another_tensor(x, chosen):
+    out = torch.zeros_like(x)
+    idx = torch.where(chosen == 1)[0]
+    if idx.numel() > 0:
+        out = x.index_add(0, idx, x[idx])
+    return out
+
+
 @pytest.mark.parametrize(
     "fn",
     [
+        another_name_for_it,
+        kept_in_a_box,
+        shown_by_a_view,
+        begun_with_an_argument,
+        laid_out_otherwise,
+        of_another_tensor,
         a_global_that_was_set_before,
         another_shape,
         the_first_row,

@@ -59,6 +59,17 @@ class OverHit(Routed):
         return out
 
 
+class Anew(Routed):
+    def forward(self, x, chosen):
+        weights, out = self.weights(x, chosen), torch.zeros_like(x)
+        for e in range(EXPERTS):
+            row, place = torch.where(chosen == e)
+            if row.numel() == 0:
+                continue
+            out = out.index_add(0, row, self.experts[e](x[row]) * weights[row, place, None])
+        return out
+
+
 class InTwoLayers(nn.Module):
     def __init__(self):
         super().__init__()
@@ -128,9 +139,26 @@ def trained(module, graphs, **options):
         assert len(recorder) == graphs
 
 
-@pytest.mark.parametrize("module", [ByIndex, ByMask, OverHit, InTwoLayers, WeightsOfOneParameter])
+@pytest.mark.parametrize(
+    "module", [ByIndex, ByMask, OverHit, Anew, InTwoLayers, WeightsOfOneParameter]
+)
 def test_training_is_one_graph_however_rows_are_routed(module):
     trained(module, 1)
+
+
+class Split(Routed):
+    """Rows in the order of their experts, as many for each as there are; none is skipped."""
+
+    def forward(self, x, _):
+        weights, chosen = F.softmax(self.router(x), -1).max(-1)
+        order = chosen.argsort(stable=True)
+        parts = x[order].split(torch.bincount(chosen, minlength=EXPERTS).tolist())
+        out = torch.cat([expert(part) for expert, part in zip(self.experts, parts)])
+        return torch.zeros_like(out).index_copy(0, order, out) * weights[:, None]
+
+
+def test_a_split_by_counts_is_one_graph():
+    trained(Split, 1)
 
 
 def test_a_whole_graph_may_be_asked_for():
