@@ -80,7 +80,7 @@ def call_numpy(
     if isinstance(real, numpy.ufunc) and len(args) > real.nin:
         args, kwargs = args[: real.nin], {**kwargs, "out": Tuple(args[real.nin :])}
     kwargs, out = _array_to_fill(trace, name, kwargs)
-    if not nodes.counterpart(name) or has_other_numbers(name, args):
+    if not nodes.counterpart(name) or has_other_numbers(name, [*args, *kwargs.values()]):
         raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy.{name}")
     given = args if name in _OF_SEQUENCES else [_joined(trace, a, name) for a in args]
     made = _array_node(trace, nodes.array_function, [Constant(name), *given], kwargs, name)
@@ -174,7 +174,7 @@ def array_method(
         return abstract.tensor_method(trace, array.tensor, name, [], {})
     if name == "item" and not kwargs:
         return _item(trace, array, args)
-    if not nodes.has_method(name) or has_other_numbers(name, [array, *args]):
+    if not nodes.has_method(name) or has_other_numbers(name, [array, *args, *kwargs.values()]):
         raise Break(arrays.ARRAY_METHOD, method=name)
     target = nodes.array_method
     if name in _CHANGES:
@@ -242,11 +242,20 @@ def _array_operator(trace: Trace, name: str, *operands: Value) -> Any:
     operands = tuple(_as_number(o) for o in operands)  # the dtype of the result is looked at below
     target = nodes.array_operator_ if changes else nodes.array_operator
     made = _array_node(trace, target, [Constant(name), *operands], {}, name)
+    if name == "getitem" and made.is_scalar and _has_ellipsis(operands[1]):
+        raise Break(tensors.NUMPY_UNSUPPORTED, function="an array of no dimensions")
     if isinstance(made, Array) and isinstance(first, Array) and made.tensor is first.tensor:
         return first
     if isinstance(made, Array) and numpy_dtype(made.tensor.value) != dtype:
         raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of these operands")
     return made
+
+
+def _has_ellipsis(key: Value) -> bool:
+    """Whether a key has an ellipsis: NumPy gives an array then, of no dimensions too."""
+    parts = key.items if isinstance(key, Tuple) else [key]
+    known = [p.value for p in parts if isinstance(p, Constant)]
+    return any(k is ... or (type(k) is tuple and ... in k) for k in known)
 
 
 def _as_number(operand: Value) -> Value:
