@@ -4,6 +4,7 @@ and objects from outside at whose end something happens, where the region ends."
 from __future__ import annotations
 
 import gc
+import itertools
 import sys
 import types
 import weakref
@@ -34,6 +35,8 @@ _OWN_REFERENCES = 2  # that of the table of waiting generators, and the argument
 _CONTAINERS = (list, tuple, dict, set, frozenset)
 # The trace itself refers to every generator; what values and frames refer to is asked.
 _OF_TRACE = (Trace, Handling, Finalized, Outside, Progress, Region, Modes, Numbers)
+_DEPTH = 3  # how deep a generator may be in iterators and containers
+_MOST_PARTS = 64  # of an iterator or a container, that are looked at
 _LOOKED_AT = 100_000  # objects, at most, to find out what can be reached
 
 
@@ -184,7 +187,27 @@ def waits(value: object) -> bool:
         return False
     if issubclass(kind, types.GeneratorType) or hasattr(kind, "__del__"):
         return True
-    return bool(kind.__weakrefoffset__) and weakref.getweakrefcount(real) > 0
+    if bool(kind.__weakrefoffset__) and weakref.getweakrefcount(real) > 0:
+        return True
+    return _passes_on(kind) and _holds_generator(real, _DEPTH)
+
+
+def _passes_on(kind: type) -> bool:
+    """Whether what objects of a class refer to may go with them, and may be a generator: iterators
+    over others (`enumerate(read())`) and containers."""
+    return kind in _CONTAINERS or hasattr(kind, "__next__")
+
+
+def _holds_generator(real: Any, depth: int) -> bool:
+    """Whether an object holds a generator in the midst of its elements, within a few steps."""
+    for part in itertools.islice(gc.get_referents(real), _MOST_PARTS):
+        kind = type(part)
+        if kind is types.GeneratorType:
+            if part.gi_suspended:
+                return True
+        elif depth and _passes_on(kind) and _holds_generator(part, depth - 1):
+            return True
+    return False
 
 
 # Objects whose end nobody waits for, though there may be weak references to them.

@@ -76,7 +76,7 @@ class Enumerate(Iterator):
         item = abstract.advance(trace, self.part)
         if item is END:
             return END
-        self.touch(trace)
+        # Not noted as changed, since the part is: a note would keep a generator from being dropped.
         number = self.count
         self.count = abstract.binary(trace, "add", number, Constant(1))
         return Tuple([number, item])

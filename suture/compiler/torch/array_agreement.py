@@ -70,7 +70,7 @@ def has_other_numbers(name: str, operands: list[Any]) -> bool:
         if isinstance(exponent, Constant) and isinstance(exponent.value, int):
             return exponent.value < 0  # NumPy raises
         return not isinstance(exponent, Constant)
-    return name in _COMPARISONS and any(kind in "iu" for kind in kinds) and not _fit(operands)
+    return name in _OF_BOUNDS and any(kind in "iu" for kind in kinds) and not _fit(operands)
 
 
 def _fit(operands: list[Any]) -> bool:
@@ -108,6 +108,7 @@ _OTHER_NUMBERS = frozenset(
 _OTHER_OF_FLOATS = frozenset(["sign", "heaviside", "unique"])
 _POWERS = frozenset(["power", "pow", "ipow", "__pow__"])
 _COMPARISONS = frozenset(["lt", "le", "gt", "ge", "less", "less_equal", "greater", "greater_equal"])
+_OF_BOUNDS = _COMPARISONS | {"clip"}
 _OTHER_OF_COMPLEX = _COMPARISONS | _POWERS
 _DIVISIONS = frozenset(
     ["floordiv", "ifloordiv", "mod", "imod", "divmod", "floor_divide", "remainder", "fmod"]

@@ -80,7 +80,7 @@ def call_numpy(
     if isinstance(real, numpy.ufunc) and len(args) > real.nin:
         args, kwargs = args[: real.nin], {**kwargs, "out": Tuple(args[real.nin :])}
     kwargs, out = _array_to_fill(trace, name, kwargs)
-    if not nodes.counterpart(name) or has_other_numbers(name, args):
+    if not nodes.counterpart(name) or has_other_numbers(name, [*args, *kwargs.values()]):
         raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy.{name}")
     given = args if name in _OF_SEQUENCES else [_joined(trace, a, name) for a in args]
     made = _array_node(trace, nodes.array_function, [Constant(name), *given], kwargs, name)
@@ -174,7 +174,7 @@ def array_method(
         return abstract.tensor_method(trace, array.tensor, name, [], {})
     if name == "item" and not kwargs:
         return _item(trace, array, args)
-    if not nodes.has_method(name) or has_other_numbers(name, [array, *args]):
+    if not nodes.has_method(name) or has_other_numbers(name, [array, *args, *kwargs.values()]):
         raise Break(arrays.ARRAY_METHOD, method=name)
     target = nodes.array_method
     if name in _CHANGES:
@@ -245,7 +245,8 @@ def _array_operator(trace: Trace, name: str, *operands: Value) -> Any:
     if name == "getitem" and _has_ellipsis(trace, operands[1]):
         if isinstance(first, Array) and first.is_scalar:  # an array of a copy
             raise Break(tensors.NUMPY_UNSUPPORTED, function="numpy's getitem of a scalar")
-        made.is_view = True
+        if isinstance(made, Array):
+            made.is_view = True
     if isinstance(made, Array) and isinstance(first, Array) and made.tensor is first.tensor:
         return first
     if isinstance(made, Array) and numpy_dtype(made.tensor.value) != dtype:

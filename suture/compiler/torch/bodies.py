@@ -13,7 +13,17 @@ from suture.compiler.core import Mutable, Trace, Value
 from suture.compiler.effects import Effects
 from suture.compiler.graph import OpFailed
 from suture.compiler.language.attributes import MISSING, instance_value
-from suture.compiler.objects import Cell, Constant, Dict, Object, Raised, Sequence, Symbol, Tensor
+from suture.compiler.objects import (
+    Cell,
+    Constant,
+    Dict,
+    Iterator,
+    Object,
+    Raised,
+    Sequence,
+    Symbol,
+    Tensor,
+)
 from suture.compiler.objects.instance import DELETED
 from suture.compiler.torch import trees
 from suture.compiler.torch.tensors import op_failure
@@ -186,6 +196,8 @@ def _reachable(frames: list[Any]) -> dict[int, Any]:
             work += [*at.attrs.values(), at.storage]
         elif isinstance(at, Cell):
             work.append(at.contents)
+        elif isinstance(at, Iterator):
+            work += [getattr(at, "part", None), *(getattr(at, "parts", None) or ())]
         elif isinstance(at, Mutable) or hasattr(at, "closure"):
             work += [*(getattr(at, "closure", None) or ()), *(getattr(at, "args", None) or ())]
         elif hasattr(at, "owner"):

@@ -85,6 +85,10 @@ NUMBERS = {
     "complex numbers in order": (lambda a: a * 1j < a, INTEGERS),
     "a power of complex zero": (lambda a: (a * 1j) ** 0, INTEGERS),
     "a number of another range": (lambda a: a.astype("int8") < numpy.uint8(200), INTEGERS),
+    "bounds of another range": (lambda a: (numpy.clip(a, -1, 2), a.clip(max=300)), BYTES),
+    "bounds by name": (lambda a: numpy.clip(a, a_min=-5, a_max=None), BYTES),
+    "tens by name": (lambda a: numpy.round(a, decimals=-2), INTEGERS),
+    "an element behind an ellipsis": (lambda a: (a[..., 0], a[0, ...], a[0], a[...]), INTEGERS),
     "gradient of truths": (lambda a: numpy.gradient(a > 0), INTEGERS),
     "squeeze": (lambda a: numpy.squeeze(a, 0), INTEGERS),
 }
