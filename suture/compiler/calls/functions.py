@@ -20,6 +20,7 @@ from suture.compiler.calls import regions, unmodelled
 from suture.compiler.calls.arguments import refused_function
 from suture.compiler.calls.library_iterators import call_itertools, is_of_itertools
 from suture.compiler.calls.torchdynamo_words import marked_object, refuse_forbidden
+from suture.compiler.calls.warnings_in_folds import without_warnings
 from suture.compiler.core import Trace, Value
 from suture.compiler.language import templates
 from suture.compiler.language.attributes import MISSING, find_in_mro
@@ -384,6 +385,8 @@ def call_now(trace: Trace, real: Any, values: list[Any], named: dict[str, Any]) 
         folded(trace, lambda: held.extend(real(*values)))
         kind = type(real(*values))
         return CalledIterator([abstract.known(trace, v) for v in held], kind, real, values)
+    if isinstance(real, types.FunctionType):
+        return folded(trace, lambda: without_warnings(real, values, named))
     return folded(trace, lambda: real(*values, **named))
 
 

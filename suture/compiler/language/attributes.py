@@ -39,6 +39,8 @@ from suture.compiler.objects.lookup import (
     answers_in_c,
     find_in_mro,
     has_dict,
+    has_plain_keys,
+    holder_of,
     is_builtin_method,
     is_data_descriptor,
     put_attribute,
@@ -111,8 +113,7 @@ def type_lookup(trace: Trace, cls: type, name: str) -> Any:
 
 def is_entry_anew(trace: Trace, cls: type, name: str) -> bool:
     """Whether the class that holds a name is one that each call makes anew."""
-    base = next((b for b in cls.__mro__ if name in b.__dict__), None)
-    return id(base) in trace.guards.anew
+    return bool(trace.guards.anew) and id(holder_of(cls, name)) in trace.guards.anew
 
 
 @implements(instance.class_attribute)
@@ -238,6 +239,10 @@ def bind_field(trace: Trace, raw: Any, obj: object, cls: type, name: str) -> Val
     """A slot or a C field of an instance."""
     if obj is None:
         return abstract.wrap(trace, raw, None)
+    if not issubclass(cls, raw.__objclass__):
+        text = f"descriptor {raw.__name__!r} for {type_name(raw.__objclass__)!r} objects"
+        kind = type_name(cls)
+        return abstract.raise_(trace, TypeError, f"{text} doesn't apply to a {kind!r} object")
     if name == "__dict__" and isinstance(obj, Object):
         return abstract.instance_dict(trace, obj)
     if isinstance(obj, Object):
@@ -291,7 +296,10 @@ def instance_attribute(trace: Trace, obj: Object | Raise, name: str) -> Value:
     cls = obj.python_type()
     if name == "__class__":
         custom = find_in_mro(cls, "__class__")
-        if isinstance(custom, types.GetSetDescriptorType):
+        asked = type_lookup(trace, cls, "__getattribute__")
+        if isinstance(custom, types.GetSetDescriptorType) and is_builtin_method(
+            asked, "__getattribute__"
+        ):
             return abstract.wrap(trace, cls, None)
     if issubclass(cls, threading.local) and isinstance(obj, Object) and obj.value is not None:
         return _thread_attribute(trace, obj, name)
@@ -396,6 +404,8 @@ def instance_value(trace: Trace, obj: Any, name: str) -> Any:
     if known is not None and known[1].changed:  # the program holds the dict itself too
         found = known[1].get(trace, Constant(name))
         return MISSING if found is None else found
+    if not has_plain_keys(table):  # a lookup may run the `__eq__` of a key
+        raise _unknown(obj, name)
     source = obj.source.instance_dict()
     if name in table:
         return abstract.wrap(trace, table[name], source.item(name))

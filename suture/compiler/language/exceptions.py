@@ -173,8 +173,10 @@ def traceback_of(trace: Trace, exc: Value) -> Value:
         if any(entry[0] is exc for entry in trace.effects.passed):
             raise Break(raising.SET_TRACEBACK, exception=exc.describe())
         return Opaque(exc.value.__traceback__, exc.source.attr("__traceback__"))
-    if isinstance(exc, Raise) and not exc.traceback:
-        return Constant(None)
+    if isinstance(exc, Raise):
+        if not exc.traceback:
+            return Constant(None)
+        exc = exc.traceback_owner()
     last = trace.handling.last_traceback  # one object for as long as the exception passes no frame
     entries = list(getattr(exc, "traceback", ()))
     if last is None or last.of is not exc or last.entries != entries:
@@ -184,7 +186,8 @@ def traceback_of(trace: Trace, exc: Value) -> Value:
 
 @implements(instance.traceback_before)
 def traceback_before(trace: Trace, exc: Value, traceback: Value) -> list[Any]:
-    if isinstance(traceback, NoTraceback) and traceback.of is exc:
+    owner = exc.traceback_owner() if isinstance(exc, Raise) else exc
+    if isinstance(traceback, NoTraceback) and (traceback.of is exc or traceback.of is owner):
         return list(traceback.entries)
     if traceback.is_constant() and traceback.constant() is None:
         return []

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import operator
+import types
 from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
 from suture._core import type_name
+from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING
@@ -60,6 +62,8 @@ def unsupported(trace: Trace, name: str, kinds: tuple[type, type], in_place: boo
     if in_place:
         symbol = symbol.split()[0] + "="
     left, right = map(type_name, kinds)
+    if name == "rshift" and kinds[0] is types.BuiltinFunctionType:  # `print >> file` is told more
+        raise Break(objects.UNKNOWN_OPERATOR, operator=symbol, operands=f"{left}, {right}")
     if name in ("add", "mul") and any(issubclass(kind, _SEQUENCES) for kind in kinds):
         return abstract.raise_(trace, TypeError, _words_of_sequences(name, kinds, in_place))
     return abstract.raise_(

@@ -62,14 +62,13 @@ class Group(Raise):
             return True
         if self.traceback != other.traceback:
             return False
-        length = len(self.traceback)
-        roots = []
-        for group in (self, other):
-            at = group
-            while at.of is not None and at.shared == length and len(at.of.traceback) == length:
-                at = at.of
-            roots.append(at)
-        return True if roots[0] is roots[1] else None
+        return True if self.traceback_owner() is other.traceback_owner() else None
+
+    def traceback_owner(self) -> Raise:
+        at, length = self, len(self.traceback)
+        while at.of is not None and at.shared == length and len(at.of.traceback) == length:
+            at = at.of
+        return at
 
     def _replace_traceback(self, entries: list[tuple[Any, Any, int]]) -> None:
         if entries != self.traceback:

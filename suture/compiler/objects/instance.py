@@ -302,6 +302,10 @@ class Raise(Mutable):
         else:
             self._replace_traceback(traceback_before(trace, self, value))
 
+    def traceback_owner(self) -> Raise:
+        """The exception whose traceback this one has: itself, but for parts of groups."""
+        return self
+
     def _replace_traceback(self, entries: list[tuple[Any, Any, int]]) -> None:
         self.traceback = entries
         if not entries:
@@ -409,7 +413,7 @@ class Module(RealObject):
 
     def describe(self) -> str:
         held = types.ModuleType.__getattribute__(self.value, "__dict__")
-        return str((held or {}).get("__name__", "a module"))
+        return str(held.get("__name__", "a module")) if isinstance(held, dict) else "a module"
 
     def getattr(self, trace: Trace, name: str) -> Value:
         return module_attribute(trace, self, name)

@@ -107,8 +107,11 @@ class SequenceIterator(Iterator):
 
 @method(SequenceIterator, "__length_hint__")
 def sequence_iterator_length_hint(self: SequenceIterator, trace: Trace) -> Value:
-    size = self.start if self.reverse else len(self.of.items)
-    return Constant(max(0, size - self.at))
+    size = len(self.of.items)
+    if not self.reverse:
+        return Constant(max(0, size - self.at))
+    left = self.start - self.at
+    return Constant(left if 0 <= left <= size else 0)  # it ends where the sequence got shorter
 
 
 class ListIterator(Iterator):

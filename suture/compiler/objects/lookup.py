@@ -9,6 +9,7 @@ from typing import Any
 from suture.compiler.objects import DELETED
 
 MISSING = object()
+UNTOLD = object()
 
 # What this Python says where {}, a class without a dict, is to have a new attribute {}.
 try:
@@ -57,6 +58,7 @@ def qualname_of(cls: type) -> str:
 
 # As type itself has them, whatever a metaclass makes of attributes.
 _IN_C = (types.GetSetDescriptorType, types.MemberDescriptorType)
+_DICT_OFFSET = type.__dict__["__dictoffset__"].__get__
 _QUALNAME = type.__dict__["__qualname__"].__get__
 _MRO = type.__dict__["__mro__"].__get__
 _CONTENTS = type.__dict__["__dict__"].__get__
@@ -68,6 +70,48 @@ def find_in_mro(cls: type, name: str) -> Any:
         found = _CONTENTS(base).get(name, MISSING)
         if found is not MISSING:
             return found
+    return MISSING
+
+
+def holder_of(cls: type, name: str) -> type | None:
+    """The class of the order of inheritance that defines `name`."""
+    return next((base for base in _MRO(cls) or () if name in _CONTENTS(base)), None)
+
+
+def dict_of(value: Any) -> dict[Any, Any] | None:
+    """The dict that holds a real object's attributes, whatever its class makes of `__dict__`; None
+    without one. Runs no code of the program."""
+    first = next((b for b in reversed(_MRO(type(value)) or ()) if _DICT_OFFSET(b)), None)
+    getter = None if first is None else _CONTENTS(first).get("__dict__")
+    if not isinstance(getter, _IN_C):
+        return None
+    try:
+        found = getter.__get__(value)
+    except (AttributeError, TypeError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def has_plain_keys(table: Any) -> bool:
+    """Whether all keys of a namespace are texts: with another one a lookup may run its `__eq__`."""
+    return all(issubclass(kind, str) for kind in set(map(type, table)))
+
+
+def static_attribute(value: Any, name: str) -> Any:
+    """What an object or its class holds under `name`, unbound; MISSING if nothing, UNTOLD if
+    only code of the program could tell. Runs none of it."""
+    cls = type(value)
+    tables: list[Any] = [_CONTENTS(base) for base in _MRO(cls) or ()]
+    if issubclass(cls, type):
+        own: list[Any] = [_CONTENTS(base) for base in _MRO(value) or ()]
+    else:
+        held = dict_of(value)
+        own = [] if held is None else [held]
+    for table in (*own, *tables):
+        if not has_plain_keys(table):
+            return UNTOLD
+        if name in table:
+            return table[name]
     return MISSING
 
 

@@ -31,6 +31,8 @@ def module_attribute(trace: Trace, module: Module, name: str) -> Value:
         if isinstance(own, types.FunctionType) or is_data_descriptor(raw):
             raise Break(objects.UNKNOWN_ATTRIBUTE, object=module.describe(), attribute=name)
     namespace = types.ModuleType.__getattribute__(module.value, "__dict__")
+    if not isinstance(namespace, dict):  # the class says something else
+        raise Break(objects.UNKNOWN_ATTRIBUTE, object=module.describe(), attribute=name)
     changed, value = trace.effects.load_global(namespace, name)
     if not changed:
         changed, value = _in_changed_dict(trace, namespace, name)
@@ -70,6 +72,10 @@ def set_module_attribute(trace: Trace, module: Module, name: str, value: Any) ->
     plain = kind.__setattr__ is types.ModuleType.__setattr__
     if plain and not hasattr(kind, name):
         namespace = types.ModuleType.__getattribute__(module.value, "__dict__")
+        if not isinstance(namespace, dict):
+            raise Break(
+                objects.MUTATION_OF_UNKNOWN, operation=f"set {name}", object=module.describe()
+            )
         store_global(trace, namespace, name, value)
         return
     setter = find_in_mro(type(raw), "__set__")
@@ -208,6 +214,9 @@ def _import_object(
 
 
 def import_from(trace: Trace, module: Value, name: str) -> Value:
+    kind = type(module.real())
+    if not issubclass(kind, types.ModuleType) and _answers_itself(kind):
+        raise Break(python.IMPORT, module=name)  # asking twice would run its code twice
     if hasattr(module.real(), name):
         return abstract.getattr(trace, module, name)
     inner = sys.modules.get(f"{module.real().__name__}.{name}")
@@ -216,6 +225,12 @@ def import_from(trace: Trace, module: Value, name: str) -> Value:
             trace, ImportError, f"cannot import name {name!r} from {module.real().__name__!r}"
         )
     return abstract.wrap(trace, inner, None)
+
+
+def _answers_itself(kind: type) -> bool:
+    """Whether code in Python says what attributes objects of a class have."""
+    own = find_in_mro(kind, "__getattribute__")
+    return isinstance(own, types.FunctionType) or find_in_mro(kind, "__getattr__") is not MISSING
 
 
 def frame_annotations(trace: Trace, value: object) -> Value:

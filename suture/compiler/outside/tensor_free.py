@@ -15,7 +15,6 @@ from __future__ import annotations
 import builtins
 import functools
 import importlib.util
-import inspect
 import itertools
 import sys
 import types
@@ -54,7 +53,14 @@ from suture.compiler.objects import (
     Zip,
 )
 from suture.compiler.objects.array import Array
-from suture.compiler.objects.lookup import MISSING, find_in_mro, hides_dict
+from suture.compiler.objects.lookup import (
+    MISSING,
+    UNTOLD,
+    dict_of,
+    find_in_mro,
+    hides_dict,
+    static_attribute,
+)
 from suture.compiler.objects.real_iterators import Real
 from suture.rules.substitutes import breaks_as_a_whole
 from suture.rules.wrapped import home
@@ -160,7 +166,10 @@ class _Reach:
         return False
 
     def _attribute(self, obj: Any, name: str) -> bool:
-        found = inspect.getattr_static(obj, name, None)
+        found = static_attribute(obj, name)
+        if found is UNTOLD:
+            return False
+        found = None if found is MISSING else found
         module = issubclass(type(obj), torch.nn.Module)
         if module and name in _STRUCTURE:
             return True
@@ -173,7 +182,7 @@ class _Reach:
         elif issubclass(kind, (staticmethod, classmethod)):
             found = found.__func__
         elif kind in (types.MemberDescriptorType, types.GetSetDescriptorType):
-            return issubclass(type(obj), type) or self.value(getattr(obj, name, None))
+            return issubclass(type(obj), type) or self.value(_field(found, obj))
         return self.value(found)
 
     # ---- abstract values
@@ -315,7 +324,7 @@ class _Reach:
             while at < len(instructions) and instructions[at].op == "PUSH_NULL":
                 at += 1
             while issubclass(type(found), types.ModuleType) and instructions[at].op in _ATTRIBUTES:
-                found = getattr(found, str(instructions[at].val), None)
+                found = _taken(found, str(instructions[at].val))
                 at += 1
             if not self.value(found):
                 return False
@@ -359,8 +368,19 @@ def _imported(instructions: Any, at: int, namespace: dict[str, Any]) -> Any:
     names = itertools.takewhile(
         lambda i: i.op in ("IMPORT_FROM", "STORE_FAST", "STORE_DEREF"), instructions[at + 1 :]
     )
-    taken = [getattr(module, i.val, None) for i in names if i.op == "IMPORT_FROM"]
+    taken = [_taken(module, i.val) for i in names if i.op == "IMPORT_FROM"]
     return taken or module
+
+
+def _taken(module: Any, name: str) -> Any:
+    """What a module holds under a name; what only its code can tell may be anything."""
+    found = static_attribute(module, name)
+    if found is UNTOLD:
+        return torch
+    if found is not MISSING:
+        return found
+    loads = type(module) is not types.ModuleType or "__getattr__" in (dict_of(module) or {})
+    return torch if loads else None
 
 
 def _values(attrs: dict[str, Any]) -> list[Any]:
@@ -382,6 +402,14 @@ def _made_of_constants(node: torch.fx.Node) -> bool:
     return True
 
 
+def _field(descriptor: Any, obj: object) -> Any:
+    """What a slot or a field in C holds; None if nothing."""
+    try:
+        return descriptor.__get__(obj)
+    except Exception:  # it is empty, or not for this object
+        return None
+
+
 def _contents(cell: Any) -> Any:
     try:
         return cell.cell_contents
@@ -391,8 +419,7 @@ def _contents(cell: Any) -> Any:
 
 def _name_of(module: types.ModuleType) -> Any:
     """The name of a module, which has none before it is initialized."""
-    contents = types.ModuleType.__getattribute__(module, "__dict__")
-    return (contents or {}).get("__name__")
+    return (dict_of(module) or {}).get("__name__")
 
 
 # Where a class comes from, without asking its metaclass, which is the program's.

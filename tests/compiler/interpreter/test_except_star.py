@@ -314,3 +314,17 @@ def test_generators_yield_in_clauses():
 
     check(fn, torch.ones(2), graphs=None, breaks=None)
     check(numbers, torch.ones(2), graphs=None, breaks=None)
+
+
+def test_parts_of_a_group_have_its_traceback():
+    def fn(x):
+        y = x.sin()
+        try:
+            raise ExceptionGroup("g", [ValueError(1), ExceptionGroup("h", [KeyError(2)])])
+        except ExceptionGroup as group:
+            parts = group.split(KeyError)
+            same = [part.__traceback__ is group.__traceback__ for part in parts]
+            again = parts[0].with_traceback(group.__traceback__)
+            return y.cos(), same, again.__traceback__ is group.__traceback__
+
+    check(fn, torch.ones(2), ops=[["sin", "cos"]])
