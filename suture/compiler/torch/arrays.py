@@ -315,7 +315,7 @@ def array_attribute(trace: Trace, array: Array, name: str) -> Value:
     if name in _COMPUTED:
         made: Any = _array_node(trace, nodes.array_attribute, [array, Constant(name)], {}, name)
         made.is_view = not array.is_scalar
-        return made  # type: ignore[no-any-return]
+        return made
     found = find_in_mro(array.python_type(), name)
     if found is None:
         return Constant(None)
