@@ -16,6 +16,7 @@ import torch.fx
 from suture.op_effects import written_by
 from suture.op_kinds import may_copy
 from suture.torch_private import tensor_parts
+from suture.torch_private.graph_modules import fake_value
 
 
 def with_own_results(compiled: Callable[..., Any], copies: dict[int, bool]) -> Callable[..., Any]:
@@ -52,7 +53,7 @@ def copies_of_inputs(module: torch.fx.GraphModule) -> dict[int, bool]:
     made = _copies(module, given)
     of = Counter(source for _, source in made.values())
     return {
-        i: bool(_value(node).requires_grad)
+        i: bool(fake_value(node).requires_grad)
         for i, (node, source) in made.items()
         if of[source] > 1 or _memory(source) in written & given
     }
@@ -87,11 +88,7 @@ def _copies(module: torch.fx.GraphModule, given: set[Any]) -> dict[int, tuple[An
     return found
 
 
-def _value(node: torch.fx.Node) -> Any:
-    return node.meta.get("example_value", node.meta.get("val"))
-
-
 def _memory(node: torch.fx.Node) -> Any:
-    value = _value(node)
+    value = fake_value(node)
     plain = isinstance(value, torch.Tensor) and value.layout is torch.strided
     return tensor_parts.storage_key(value) if plain else None

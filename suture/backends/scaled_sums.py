@@ -6,13 +6,12 @@ two and forgets the factor. Written as two nothing is lost: it fuses them again.
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 import torch.fx
 
 from suture.op_kinds import is_sum
 from suture.torch_private import releases
+from suture.torch_private.graph_modules import fake_value
 
 
 def without_factors(module: torch.fx.GraphModule) -> None:
@@ -31,7 +30,7 @@ def without_factors(module: torch.fx.GraphModule) -> None:
 def _is_scaled_sum(node: torch.fx.Node) -> bool:
     if not is_sum(node) or "alpha" not in node.kwargs:
         return False
-    both = [_value(a) for a in node.args]
+    both = [fake_value(a) for a in node.args if isinstance(a, torch.fx.Node)]
     return (
         len(both) == 2
         and all(isinstance(value, torch.Tensor) for value in both)
@@ -47,9 +46,3 @@ def _rewrite(node: torch.fx.Node) -> None:
     scaled.meta = {k: v for k, v in node.meta.items() if k in ("stack_trace", "nn_module_stack")}
     node.args = (node.args[0], scaled)
     node.kwargs = {k: v for k, v in node.kwargs.items() if k != "alpha"}
-
-
-def _value(argument: Any) -> Any:
-    if not isinstance(argument, torch.fx.Node):
-        return None
-    return argument.meta.get("example_value", argument.meta.get("val"))

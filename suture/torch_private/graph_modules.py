@@ -20,6 +20,12 @@ def __getattr__(name: str) -> Any:
     return NAMES.get(name)
 
 
+def fake_value(node: Any) -> Any:
+    """What a node gave while it was traced, on fake tensors: torch's tracers keep it under one of
+    two names. None if nothing is known."""
+    return node.meta.get("example_value", node.meta.get("val"))
+
+
 def name_for(graph: Any, target: Any) -> str | None:
     """How torch.fx begins the name of a node with this target; None: it finds that out itself. Of
     methods by name and of functions in C, which stay: nothing of the program is kept."""

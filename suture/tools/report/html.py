@@ -33,16 +33,21 @@ class Line:
     gap: bool = False
 
 
-@functools.cache
-def environment() -> Environment:
-    """The templates of this room; everything put into them is escaped."""
-    made = Environment(
-        loader=PackageLoader("suture.tools.report"),
+def templates(package: str) -> Environment:
+    """The templates of a package; everything put into them is escaped."""
+    return Environment(
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+@functools.cache
+def environment() -> Environment:
+    """The templates of this room, with what they use."""
+    made = templates("suture.tools.report")
     made.filters.update(
         duration=duration,
         at=at,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 
 from suture.breaks import catalog, page, search
 from suture.breaks.export import readable
@@ -19,6 +19,7 @@ from suture.compiler.interpreter.opcodes.table import HANDLERS
 from suture.rules.packages import to_inline, to_run
 from suture.rules.rows import table_rows
 from suture.tools.report.build import versions
+from suture.tools.report.html import templates
 from suture.tools.site import examples, markdown, reference
 
 STATIC = Path(__file__).parent / "static"
@@ -48,13 +49,7 @@ class GuideFailed(RuntimeError):
 
 @functools.cache
 def environment() -> Environment:
-    made = Environment(
-        loader=PackageLoader("suture.tools.site"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    made = templates("suture.tools.site")
     made.filters.update(readable=readable, inline=markdown.inline)
     return made
 
