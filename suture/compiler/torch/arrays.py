@@ -239,10 +239,11 @@ def _array_operator(trace: Trace, name: str, *operands: Value) -> Any:
         operands = tuple(_as_doubles(trace, o) for o in operands)
     operands = tuple(_as_number(o) for o in operands)  # the dtype of the result is looked at below
     target = nodes.array_operator_ if changes else nodes.array_operator
-    made = _array_node(trace, target, [Constant(name), *operands], {}, name)
-    if name == "getitem" and _has_ellipsis(trace, operands[1]):
-        if isinstance(first, Array) and first.is_scalar:  # an array of a copy
-            raise Break(tensors.NUMPY_UNSUPPORTED, function="numpy's getitem of a scalar")
+    views = name == "getitem" and _has_ellipsis(trace, operands[1])
+    if views and isinstance(first, Array) and first.is_scalar:  # an array of a copy
+        raise Break(tensors.NUMPY_UNSUPPORTED, function="numpy's getitem of a scalar")
+    made: Any = _array_node(trace, target, [Constant(name), *operands], {}, name)
+    if views:
         made.is_view = True
     if isinstance(made, Array) and isinstance(first, Array) and made.tensor is first.tensor:
         return first
@@ -302,7 +303,7 @@ def array_attribute(trace: Trace, array: Array, name: str) -> Value:
     if name in _COMPUTED:
         made: Any = _array_node(trace, nodes.array_attribute, [array, Constant(name)], {}, name)
         made.is_view = not array.is_scalar
-        return made  # type: ignore[no-any-return]
+        return made
     found = find_in_mro(array.python_type(), name)
     if found is None:
         return Constant(None)
