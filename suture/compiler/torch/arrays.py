@@ -241,12 +241,12 @@ def _array_operator(trace: Trace, name: str, *operands: Value) -> Any:
         operands = tuple(_without_truths(trace, o, dtype) for o in operands)
     operands = tuple(_as_number(o) for o in operands)  # the dtype of the result is looked at below
     target = nodes.array_operator_ if changes else nodes.array_operator
+    views = name == "getitem" and _has_ellipsis(trace, operands[1])
+    if views and isinstance(first, Array) and first.is_scalar:  # an array of a copy
+        raise Break(tensors.NUMPY_UNSUPPORTED, function="numpy's getitem of a scalar")
     made = _array_node(trace, target, [Constant(name), *operands], {}, name)
-    if name == "getitem" and _has_ellipsis(trace, operands[1]):
-        if isinstance(first, Array) and first.is_scalar:  # an array of a copy
-            raise Break(tensors.NUMPY_UNSUPPORTED, function="numpy's getitem of a scalar")
-        if isinstance(made, Array):
-            made.is_view = True
+    if views and isinstance(made, Array):
+        made.is_view = True
     if isinstance(made, Array) and isinstance(first, Array) and made.tensor is first.tensor:
         return first
     if isinstance(made, Array) and numpy_dtype(made.tensor.value) != dtype:
