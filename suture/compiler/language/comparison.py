@@ -60,6 +60,8 @@ def _compare(trace: Trace, symbol: str, left: Any, right: Any, named: tuple[Valu
         done = abstract.graph_compare(trace, symbol, left, right)
         if done is not None:
             return done
+        if symbol in ("==", "!=") and _never_equal(left, right):
+            return Constant(symbol == "!=")
         left, right = without_symbols(trace, left), without_symbols(trace, right)
     if left.is_constant() and right.is_constant():
         return abstract.fold(trace, real, [left, right], {})
@@ -163,6 +165,26 @@ def compare_sequences(trace: Trace, symbol: str, left: Any, right: Any) -> Any:
 
 @implements(abstract.same_or_equal)
 def same_or_equal(trace: Trace, left: object, right: object) -> bool:
-    if is_same(trace, left, right):
+    if not _is_equal_to_itself(left, right) and is_same(trace, left, right):
         return True
     return truth_of(trace, compare_values(trace, "==", left, right))
+
+
+def _is_equal_to_itself(left: object, right: object) -> bool:
+    """Whether `==` of two operands is True if they are one object: a number that may change is
+    then compared with the other, and which object it is, is not asked for. A NaN is not."""
+    if isinstance(left, Symbol) and left.python_type() is int:
+        return isinstance(right, (Symbol, Constant))
+    if isinstance(right, Symbol) and right.python_type() is int:
+        return isinstance(left, Constant)
+    one, other = (left, right) if isinstance(left, Symbol) else (right, left)
+    if not isinstance(one, Symbol) or not isinstance(other, Constant):
+        return False
+    return type(other.value) in (int, float, bool, str, type(None)) and other.value == other.value
+
+
+def _never_equal(left: object, right: object) -> bool:
+    """Whether one operand is a number that may change, and the other no number at all."""
+    one, other = (left, right) if isinstance(left, Symbol) else (right, left)
+    known = isinstance(other, Constant) and type(other.value) in (str, tuple, type(None))
+    return isinstance(one, Symbol) and known

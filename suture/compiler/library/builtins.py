@@ -162,6 +162,8 @@ def _enumerate(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Val
     made = Enumerate(abstract.iterate(trace, args[0] if args else kwargs["iterable"]), start)
     if not abstract.has_index(trace, start):
         abstract.integer(trace, start)  # raises
+    if type(start) is Constant and type(start.value) is bool:
+        made.count = Constant(int(start.value))
     return made
 
 

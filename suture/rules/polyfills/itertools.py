@@ -38,6 +38,8 @@ def count(start: Any = 0, step: Any = 1) -> Iterator[Any]:
             hasattr(kind, name) for name in ("__index__", "__int__", "__float__")
         ):
             raise TypeError("a number is required")
+    if isinstance(start, bool) and type(step) is int and step == 1:
+        start = int(start)
     return _counting(start, step)
 
 
