@@ -166,7 +166,7 @@ class _Reach:
         return False
 
     def _attribute(self, obj: Any, name: str) -> bool:
-        found = static_attribute(obj, name)
+        found: Any = static_attribute(obj, name)
         if found is UNTOLD:
             return False
         found = None if found is MISSING else found
