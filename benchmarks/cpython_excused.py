@@ -154,6 +154,7 @@ EXPECTED: dict[str, str] = {
     "test.test_descr.ClassPropertiesAndMethods.test_cycle_through_dict": _FREED,
     "test.test_descr.ClassPropertiesAndMethods.test_remove_subclass": _FREED,
     "test.test_descr.ClassPropertiesAndMethods.test_slots": _FREED,
+    "test.test_descr.SharedKeyTests.test_subclasses": "asks for the size of a dict in memory",
     "test.test_enumerate.TestBig.test_tuple_reuse": _REUSE,
     "test.test_enumerate.TestLongStart.test_tuple_reuse": _REUSE,
     "test.test_enumerate.TestReversed.test_bug1229429": _COUNTS,

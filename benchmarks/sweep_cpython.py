@@ -1,12 +1,14 @@
 """CPython's own tests with every test method compiled.
 
     python benchmarks/sweep_cpython.py [module ...] [--wider] [--json FILE]
+    python benchmarks/sweep_cpython.py --table FILE ...
 
 Each module runs in a process of its own, once plainly and once with each test method compiled
 (backend "eager", breaks allowed, strict: a fault of ours is an error). A test that passes plainly
 must pass compiled; those in cpython_excused.py may fail, for a reason that is about the test. A
 test that takes the process down or does not end is noted, and the rest goes on in a fresh process.
-The seconds are those of the tests that pass both ways, without imports.
+The seconds are those of the tests that pass both ways, without imports. `--table` prints the table
+of docs/benchmarks.md from reports that `--json` wrote.
 """
 
 from __future__ import annotations
@@ -74,7 +76,12 @@ WIDER = (
     " test_random test_re test_json test_inspect.test_inspect test_pickle test_queue"
     " test_threading test_threading_local test_logging test_warnings test_argparse test_datetime"
     " test_decimal test_csv test_configparser test_traceback test_memoryio test_unittest"
-    " test_memoryview"
+    " test_memoryview test_getopt test_shlex test_difflib test_calendar test_statistics"
+    " test_fnmatch test_posixpath test_genericpath test_linecache test_keyword test_tokenize"
+    " test_ast test_symtable test_peepholer test_graphlib test_colorsys test_base64 test_binascii"
+    " test_hmac test_uuid test_html test_ipaddress test_optparse test_compile test_strtod test_stat"
+    " test_unicode_identifiers test_codeop test_htmlparser test_zlib test_bz2 test_gettext"
+    " test_locale test_netrc test_quopri test_pkgutil test_filecmp test_glob test_shelve"
 )
 
 STUCK_S = 60  # a test that takes so much processor time, or ten times as long, is stopped
@@ -300,18 +307,42 @@ def sweep(modules: list[str], only: str, verbose: bool) -> tuple[dict[str, Any],
     return report, lost
 
 
+def print_table(files: list[str]) -> None:
+    """The rows of all reports, each with the seconds plainly and compiled, and their ratio."""
+    rows: dict[str, Any] = {}
+    for file in files:
+        rows.update(json.loads(Path(file).read_text()))
+    print("| module | pass plainly | lost | excused | s plainly | s compiled | ratio |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for module, row in rows.items():
+        _print_row(module, [row])
+    _print_row("all", list(rows.values()))
+
+
+def _print_row(name: str, rows: list[Any]) -> None:
+    passing = sum(row["passing"] for row in rows)
+    lost, excused = (sum(len(row[key]) for row in rows) for key in ("lost", "excused"))
+    plain, ours = (sum(row["seconds"][i] for row in rows) for i in (0, 1))
+    ratio = f"{ours / plain:.1f}" if plain >= 0.05 else "-"
+    print(f"| {name} | {passing} | {lost} | {excused} | {plain:.2f} | {ours:.1f} | {ratio} |")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("modules", nargs="*", help="which; by default those of the usual list")
     parser.add_argument("--wider", action="store_true", help="run the wider list too")
     parser.add_argument("--only", default="", help="only tests whose id contains this")
     parser.add_argument("--json", help="write the report here")
+    parser.add_argument("--table", nargs="+", metavar="FILE", help="print reports as a table")
     parser.add_argument("-v", "--verbose", action="store_true")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--compiled", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--out", help=argparse.SUPPRESS)
     parser.add_argument("--skip", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.table:
+        print_table(given.table)
+        return 0
     if given.child:
         skip = set(json.loads(Path(given.skip).read_text()))
         child(given.child, given.compiled, given.out, skip, given.only)

@@ -288,6 +288,12 @@ def _dict_merge(target: Any, more: Any) -> None:
     target.update(more)
 
 
+def returned_by_init(value: Any) -> None:
+    """What a call of a class says to what `__init__` returned."""
+    if value is not None:
+        raise TypeError(f"__init__() should return None, not '{_core.type_name(type(value))}'")
+
+
 _add("call", _call)
 _add("call_ex", _call_ex)
 _add("getattr", lambda inst: operator.attrgetter(inst.val))

@@ -22,7 +22,7 @@ from suture.inference_mode import set_inference
 from suture.rules.strictness import switch
 from suture.runtime import OPERATIONS, FrameSpec, clean_traceback, keep_alive
 from suture.runtime.checks import RowsWatch, Watch
-from suture.runtime.operations import STOP
+from suture.runtime.operations import STOP, returned_by_init
 from suture.runtime.store.stand_ins import MadeFrames, MadeOperation
 from suture.torch_private import distributed_parts, thread_state
 from suture.torch_private.symbolic_shapes import is_open
@@ -251,6 +251,9 @@ class Leaving:
             return
         result: Any = Raw(self._enter(exit, frame))
         outer = frames[-2]
+        if frame.deliver is not None:
+            check = self.writer.constant(returned_by_init, "returned_by_init")
+            self.writer.line(f"    {check}({result.text})")
         self._except(frames[:-1], outer.code.instructions[outer.ip - 1])
         if frame.deliver is not None:
             result = frame.deliver

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from suture.breaks import Break, Leaves, calls, internal
+from suture.breaks import Break, Leaves, calls, internal, objects
 from suture.bytecode import Code, Instruction, decode
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
@@ -357,6 +357,9 @@ def leave_frame(trace: Trace, frame: Frame, value: Value) -> None:
         generator_returns(trace, frame, value)
         return
     if frame.deliver is not None:
+        if not (value.is_constant() and value.constant() is None):
+            what = value.describe()
+            raise Break(objects.UNKNOWN_OBJECT, operation="return from __init__", object=what)
         value = frame.deliver
     if len(trace.frames) - 1 == trace.progress.base_depth:
         trace.progress.result = value

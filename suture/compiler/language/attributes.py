@@ -239,7 +239,7 @@ def bind_field(trace: Trace, raw: Any, obj: object, cls: type, name: str) -> Val
     """A slot or a C field of an instance."""
     if obj is None:
         return abstract.wrap(trace, raw, None)
-    if not issubclass(cls, raw.__objclass__):
+    if not any(base is raw.__objclass__ for base in cls.__mro__):
         text = f"descriptor {raw.__name__!r} for {type_name(raw.__objclass__)!r} objects"
         kind = type_name(cls)
         return abstract.raise_(trace, TypeError, f"{text} doesn't apply to a {kind!r} object")

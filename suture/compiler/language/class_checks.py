@@ -133,12 +133,20 @@ def _checked_by_protocol(trace: Trace, obj: Any, kind: type) -> bool:
     return said
 
 
+def says_its_class(trace: Trace, obj: Object) -> bool:
+    """Whether code of the program answers for `obj.__class__`."""
+    raw = abstract.type_lookup(trace, obj.cls, "__class__")
+    if not isinstance(raw, types.GetSetDescriptorType) and raw is not MISSING:
+        return True
+    asked = abstract.type_lookup(trace, obj.cls, "__getattribute__")
+    return isinstance(asked, types.FunctionType)
+
+
 def _claims(trace: Trace, obj: object, kind: type) -> bool:
     """Whether `obj.__class__` says it is a `kind` though its type is not."""
     if not isinstance(obj, Object):
         return False
-    raw = abstract.type_lookup(trace, obj.cls, "__class__")
-    if isinstance(raw, types.GetSetDescriptorType) or raw is MISSING:
+    if not says_its_class(trace, obj):
         return False
     try:
         said = abstract.getattr(trace, obj, "__class__")

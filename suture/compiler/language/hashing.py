@@ -123,7 +123,7 @@ def _hash_of_object(trace: Trace, value: Object) -> Value:
         given = abstract.finish(trace, abstract.call_type_method(trace, value, "__hash__", [], {}))
         if not issubclass(given.python_type(), int):
             return abstract.raise_(trace, TypeError, "__hash__ method should return an integer")
-        return given if not given.is_constant() else Constant(as_hash(given.constant()))
+        return Constant(as_hash(abstract.constant_value(trace, given)))
     if isinstance(value.storage, (Constant, Tuple)):
         return abstract.hash_of(trace, value.storage)
     if raw is not object.__hash__:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 import types
 from typing import Any
 
@@ -182,6 +183,10 @@ def index_of(trace: Trace, key: Value, length: int, what: str) -> Any:
         else abstract.integer(trace, key)
     )
     if not -length <= at < length:
+        if not -sys.maxsize - 1 <= at <= sys.maxsize:
+            kind = type_name(key.python_type())
+            text = f"cannot fit '{kind}' into an index-sized integer"
+            abstract.raise_(trace, IndexError, text)
         abstract.raise_(trace, IndexError, f"{what} index out of range")
     return at if at >= 0 else at + length
 
@@ -235,7 +240,30 @@ def length_of(trace: Trace, obj: Value) -> Value:
     if abstract.type_lookup(trace, obj.python_type(), "__len__") is MISSING:
         kind = type_name(obj.python_type())
         return abstract.raise_(trace, TypeError, f"object of type '{kind}' has no len()")
-    return abstract.finish(trace, abstract.call_type_method(trace, obj, "__len__", [], {}))
+    told = abstract.finish(trace, abstract.call_type_method(trace, obj, "__len__", [], {}))
+    return _as_length(trace, told)
+
+
+class _Sized:
+    """Something whose `__len__` gives a known value, to let Python say what it takes."""
+
+    def __init__(self, told: Any) -> None:
+        self.told = told
+
+    def __len__(self) -> Any:
+        return self.told
+
+
+def _as_length(trace: Trace, told: Value) -> Value:
+    """What len() makes of what `__len__` returned."""
+    if told.is_constant():
+        return abstract.folded(trace, lambda: len(_Sized(told.constant())))
+    if isinstance(told, Symbol) and told.python_type() is int:
+        negative = abstract.truth(trace, abstract.compare(trace, "<", told, Constant(0)))
+        if not negative:
+            return told
+        return abstract.raise_(trace, ValueError, "__len__() should return >= 0")
+    raise Break(objects.UNKNOWN_OBJECT, operation="len", object=told.describe())
 
 
 @implements(abstract.length, Object)

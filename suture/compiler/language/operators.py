@@ -155,9 +155,11 @@ def object_truth(trace: Trace, obj: Object) -> bool:
 
 def _truth_by_method(trace: Trace, obj: Object, name: str) -> bool:
     try:
+        if name == "__len__":
+            return truth_of(trace, abstract.length(trace, obj))
         told = abstract.finish(trace, abstract.call_type_method(trace, obj, name, [], {}))
         kind = told.python_type()
-        if name == "__bool__" and kind is not bool:
+        if kind is not bool:
             abstract.raise_(
                 trace, TypeError, f"__bool__ should return bool, returned {kind.__name__}"
             )

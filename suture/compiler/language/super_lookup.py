@@ -13,7 +13,8 @@ from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING
-from suture.compiler.objects import Class, Opaque, Super, instance
+from suture.compiler.language.class_checks import says_its_class
+from suture.compiler.objects import Class, Object, Opaque, Super, instance
 from suture.torch_private import tensor_parts
 
 _TENSOR_BASES = (torch.Tensor, tensor_parts.TensorBase)
@@ -34,6 +35,8 @@ def make_super(trace: Trace, sup: object, cls: Any, obj: Any, given: bool = True
         raise Break(objects.UNKNOWN_OBJECT, operation="super", object=cls.describe())
     of_class = isinstance(obj, Class) and issubclass(obj.value, cls.value)
     if not of_class and not issubclass(obj.python_type(), cls.value):
+        if isinstance(obj, Object) and says_its_class(trace, obj):
+            raise Break(objects.UNKNOWN_OBJECT, operation="super", object=obj.describe())
         text = "super(type, obj): obj must be an instance or subtype of type"
         return abstract.raise_(trace, TypeError, text)
     return Super(cls.value, obj)

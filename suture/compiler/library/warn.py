@@ -138,6 +138,8 @@ def _is_recorded_here(trace: Trace) -> bool:
     """Whether the region has changed what becomes of warnings, or the program records them in a
     list that one of its variables holds: then they cannot wait for the region's end."""
     table = vars(warnings)
+    if sys.modules.get("warnings") is not warnings:  # C goes by another copy of the module
+        return True
     if any((id(table), name) in trace.effects.globals for name in _KEEPERS):
         return True
     if any(call[0] is _FILTERS_MUTATED for call in trace.effects.calls):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -46,6 +47,8 @@ def length_hint(obj: Any, default: int = 0, /) -> int:
         return default
     if not isinstance(length, int):
         raise TypeError(f"__length_hint__ must be an integer, not {type(length).__name__}")
+    if not -sys.maxsize - 1 <= length <= sys.maxsize:
+        raise OverflowError("Python int too large to convert to C ssize_t")
     if length < 0:
         raise ValueError("__length_hint__() should return >= 0")
     return length

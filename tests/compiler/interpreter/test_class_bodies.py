@@ -385,3 +385,55 @@ def test_a_method_that_is_replaced_behind_the_statement():
     x = torch.ones(2)
     for other in (False, True, False, True):
         torch.testing.assert_close(compiled(x, other), fn(x, other))
+
+
+class ReturnsFromInit:
+    def __init__(self, value, breaks):
+        if breaks:
+            suture.graph_break()
+        return value
+
+
+@pytest.mark.parametrize("breaks", [False, True])
+def test_init_must_return_none(breaks):
+    def fn(x, value):
+        y = x.sin()
+        try:
+            ReturnsFromInit(value, breaks)
+        except TypeError as error:
+            return y + 1, str(error), error.__traceback__.tb_next is None
+        return y + 2
+
+    for value in (None, 10, ReturnsFromInit(None, False)):
+        check(fn, torch.ones(2), value, graphs=None, breaks=None)
+
+
+class ActsAs:
+    """Says that it is of the class of what it holds."""
+
+    def __init__(self, held):
+        self.__dict__["held"] = held
+
+    def __getattribute__(self, name):
+        if name.startswith("__dict"):
+            return object.__getattribute__(self, name)
+        return getattr(object.__getattribute__(self, "held"), name)
+
+
+class Plain:
+    def go(self, t):
+        return t + 1
+
+
+class Deeper(Plain):
+    def go(self, t):
+        return super(Deeper, self).go(t) * 2
+
+
+def test_an_object_that_says_of_what_class_it_is():
+    def fn(x, proxy):
+        y = x.sin()
+        same = (isinstance(proxy, Plain), isinstance(proxy, Deeper), isinstance(proxy, ActsAs))
+        return Deeper.__dict__["go"](proxy, y), same, proxy.__class__ is Deeper
+
+    check(fn, torch.ones(2), ActsAs(Deeper()), graphs=None, breaks=None)
