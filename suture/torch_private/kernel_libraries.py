@@ -140,7 +140,8 @@ class _Batch:
             return lambda: self.library_of(added[0])
 
         members = {"load_async": classmethod(load_async), "cache": {}}
-        collecting = type("Collecting", (codecache.CppPythonBindingsCodeCache,), members)
+        bases = (codecache.CppPythonBindingsCodeCache,)
+        collecting: Any = type("Collecting", bases, members)
         made = collecting.load_pybinding_async(argtypes, source)
         self.kernels.extend(added)
         future = NAMES.get("compiling").LambdaFuture(made)

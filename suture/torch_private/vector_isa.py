@@ -119,7 +119,7 @@ _FIXED = ("avx512 avx512_vnni", "avx2")
 def _tried_as_kernels(isas: Any) -> Iterator[None]:
     """Meanwhile torch's programs are compiled like kernels, where they can be. One that fails so is
     compiled as torch does."""
-    base = getattr(isas, "VecISA", None)
+    base: Any = getattr(isas, "VecISA", None)
     if not hasattr(base, "_avx_code") or not hasattr(base, "_probe_load"):
         yield
         return
