@@ -14,6 +14,7 @@ import torch
 import torch.fx
 
 from suture.compiler.graph.casts import refuse_cast
+from suture.compiler.graph.index_counts import refuse_indices
 from suture.compiler.graph.overlapping import refuse_overlap
 from suture.compiler.graph.results import Results, Unknown, Views, only_computes
 from suture.torch_private import fake_tensors, functorch_parts, operators, tensor_parts
@@ -55,6 +56,7 @@ def watched_mode(**options: Any) -> Any:
         if not (fits or looks or mode.in_kernel_invocation):
             refuse_cast(compute, func, args, kwargs or {})
             refuse_overlap(func, args, kwargs or {})
+            refuse_indices(func, args)
         if mode.in_kernel_invocation or not (fits or looks):
             if _written_lists(func):
                 return _write_lists(mode, plain, func, types, args, kwargs or {})
