@@ -15,6 +15,7 @@ import torch.fx
 
 from suture.compiler.graph.casts import refuse_cast
 from suture.compiler.graph.dtype_refusals import refuse_dtypes
+from suture.compiler.graph.index_counts import refuse_indices
 from suture.compiler.graph.inference_writes import note_view, refuse_inference
 from suture.compiler.graph.overlapping import refuse_overlap
 from suture.compiler.graph.results import Results, Unknown, Views, only_computes
@@ -60,6 +61,7 @@ def watched_mode(**options: Any) -> Any:
         if not (fits or looks or mode.in_kernel_invocation):
             refuse_cast(compute, func, args, kwargs or {})
             refuse_overlap(func, args, kwargs or {})
+            refuse_indices(func, args)
             refuse_inference(func, args, kwargs or {}, viewed)
         if looks:
             note_view(args[0], viewed)

@@ -35,4 +35,6 @@ def loop_slots(code: Code) -> frozenset[int]:
 
 def raises_again(inst: Instruction) -> bool:
     """Whether the instruction raises an exception anew that has passed this frame already."""
-    return inst.op == "RERAISE" or (inst.op == "RAISE_VARARGS" and inst.val == 0)
+    if inst.op == "RAISE_VARARGS":
+        return bool(inst.val == 0)
+    return inst.op in ("RERAISE", "CLEANUP_THROW")  # the latter of what is no StopIteration

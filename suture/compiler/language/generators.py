@@ -118,9 +118,10 @@ def _throw_inside(trace: Trace, gen: Generator, frame: Frame, exc: Value) -> tup
 
 
 def _throw_into(trace: Trace, frame: Frame, exc: Value, base_depth: int, gen: Generator) -> None:
-    """An exception at the yield the generator is suspended at. What was sent stays on the
-    stack, where the handler of a `yield from` expects it; others cut the stack anyway."""
-    frame.ip -= 1
+    """An exception at the yield the generator is suspended at, or at its start. What was sent stays
+    on the stack, where the handler of a `yield from` expects it; others cut the stack anyway."""
+    if frame.ip > frame.code.entry:
+        frame.ip -= 1
     if not abstract.unwind(trace, exc, base_depth):
         raise Raised(exc)
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import traceback
+
+import pytest
 import torch
 
+import suture
 from tests.harness import check
 
 
@@ -61,3 +66,29 @@ def test_closing_closes_the_inner_generator_first():
         return first, log
 
     check(fn, torch.randn(4))
+
+
+def _elements(x):
+    yield from (x, x + 1)
+
+
+@pytest.mark.parametrize("started", [True, False])
+def test_the_traceback_has_the_line_of_the_generator_once(started):
+    def fn(x):
+        steps = _elements(x)
+        if started:
+            next(steps)
+        try:
+            with contextlib.suppress(StopIteration):
+                steps.throw(TypeError("thrown"))
+        except TypeError as error:
+            return error, x + 1
+        return None, x
+
+    def lines(error):
+        found = traceback.extract_tb(error.__traceback__)
+        return [(entry.name, entry.lineno) for entry in found if entry.filename == __file__]
+
+    compiled = suture.compile(fn, backend="eager")
+    for _ in range(2):
+        assert lines(compiled(torch.ones(2))[0]) == lines(fn(torch.ones(2))[0])
