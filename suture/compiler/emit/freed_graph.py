@@ -3,7 +3,8 @@
 What their graph saved is freed: they are only good to raise what eager raises if backward() is
 called again. A compiler would differentiate them when it compiles, which is no longer possible. So
 the graph gives the numbers alone, and the variant makes a tensor of them that requires grad. What
-differs from eager is the name of its `grad_fn`. Of two that share memory autograd would know that;
+differs from eager is the name of its `grad_fn`, and that no leaf is found above it by
+`torch.autograd.grad`. Of two that share memory autograd would know that;
 such are left to Python, unless one is the loss.
 """
 
