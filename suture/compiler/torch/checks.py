@@ -24,6 +24,7 @@ import torch.fx
 
 from suture.breaks import Break, control_flow
 from suture.bytecode import Instruction
+from suture.bytecode.flow import successors
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Frame, Trace, Value
@@ -138,10 +139,27 @@ def _learned_truth(trace: Trace, position: Any, condition: Any) -> bool | None:
         if number >= len(way) or len(chain) > 1 or chain[0].index > 0:
             return None
     expected = way[number if len(way) > 1 else 0]
+    if len(way) == 1 and number >= _MOST_TURNS and _goes_back(trace.frames[-1], expected):
+        return None  # where the loop ended was known otherwise: it would be unrolled without end
     exit = abstract.exit_at(trace, Break(control_flow.TENSOR_BRANCH, tensor=condition.describe()))
     _expect(trace, condition, expected, position, exit, learned=True)
     trace.progress.decided[position] = number + 1
     return expected
+
+
+_MOST_TURNS = 8
+
+
+def _goes_back(frame: Frame, truth: bool) -> bool:
+    """Whether the branch that a frame is at begins the next turn of its loop on that truth."""
+    instructions = frame.code.instructions
+    inst = instructions[frame.ip]
+    jumps = truth is (inst.op == "POP_JUMP_IF_TRUE")
+    at = inst.target if jumps else inst.index + 1
+    assert at is not None
+    while at > inst.index and instructions[at].op == "JUMP":
+        at = next(successors(instructions[at]))
+    return at <= inst.index
 
 
 def expect_learned(trace: Trace, condition: Any, position: Any, exit: Any) -> None:

@@ -367,3 +367,19 @@ def test_a_branch_in_a_called_function_and_in_a_module():
 
 def test_inductor_gives_the_same():
     calls(branches, *[UP] * 6, DOWN, UP, backend="inductor")
+
+
+def test_a_loop_whose_end_no_branch_on_data_tells_is_not_unrolled_without_end():
+    """The last turn starts with one row, of which it is known that none is left after it."""
+
+    def fn(order):
+        turns = 0
+        while order.numel() > 0:
+            rest = order[1:]
+            order = rest[torch.where(rest != order[0])[0]]
+            turns += 1
+        return order, turns
+
+    given = [torch.arange(4), torch.arange(5), torch.tensor([1, 1, 2, 3]), torch.arange(6)]
+    counts = calls(fn, *given, *given, *given)
+    assert counts[-1] == counts[-2]
