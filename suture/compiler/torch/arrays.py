@@ -242,7 +242,8 @@ def _array_operator(trace: Trace, name: str, *operands: Value) -> Any:
     operands = tuple(_as_number(o) for o in operands)  # the dtype of the result is looked at below
     target = nodes.array_operator_ if changes else nodes.array_operator
     made = _array_node(trace, target, [Constant(name), *operands], {}, name)
-    if name == "getitem" and made.is_scalar and _has_ellipsis(operands[1]):
+    scalar = isinstance(made, Array) and made.is_scalar
+    if name == "getitem" and scalar and _has_ellipsis(operands[1]):
         raise Break(tensors.NUMPY_UNSUPPORTED, function="an array of no dimensions")
     if isinstance(made, Array) and isinstance(first, Array) and made.tensor is first.tensor:
         return first
