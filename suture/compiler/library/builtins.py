@@ -162,8 +162,8 @@ def _enumerate(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Val
     made = Enumerate(abstract.iterate(trace, args[0] if args else kwargs["iterable"]), start)
     if not abstract.has_index(trace, start):
         abstract.integer(trace, start)  # raises
-    if type(start) is Constant and type(start.value) is bool:
-        made.count = Constant(int(start.value))
+    if start.python_type() is bool:  # the numbers are ints from the first on
+        made.count = abstract.binary(trace, "add", start, Constant(0))
     return made
 
 

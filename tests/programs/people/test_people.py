@@ -31,6 +31,7 @@ KINDS = (
     "corners",
     "protocols",
     "tools",
+    "pipelines",
 )
 for kind in KINDS:
     importlib.import_module(f"tests.programs.people.{kind}")
