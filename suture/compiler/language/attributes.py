@@ -165,6 +165,9 @@ def bind_descriptor(
     trace: Trace, raw: Any, obj: Any, cls: type, name: str, owner_class: object = None
 ) -> Any:
     kind = type(raw)
+    for plain in (staticmethod, classmethod):  # a class derived from one binds as that one does
+        if issubclass(kind, plain) and find_in_mro(kind, "__get__") is vars(plain)["__get__"]:
+            kind = plain
     if kind is types.FunctionType:
         fn = Function(raw, abstract.pinned(trace, raw))
         return fn if obj is None else Method(fn, obj)

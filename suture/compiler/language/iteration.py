@@ -325,7 +325,7 @@ def dicts_equal(trace: Trace, left: Dict, right: Value) -> Value:
 def is_mapping(trace: Trace, value: Any) -> bool:
     if isinstance(value, Dict):
         return True
-    return hasattr(value.python_type(), "keys") and hasattr(value.python_type(), "__getitem__")
+    return hasattr(value.python_type(), "keys")  # whether it has items, reading one will tell
 
 
 @implements(abstract.dict_pairs)

@@ -159,6 +159,8 @@ def sequence_index(
     low = 0 if start is None else abstract.integer(trace, start)
     high = len(self.items) if stop is None else abstract.integer(trace, stop)
     for i in range(*slice(low, high).indices(len(self.items))):
+        if i >= len(self.items):  # the `__eq__` of an item has taken some out
+            break
         if abstract.same_or_equal(trace, self.at(trace, i), item):
             return Constant(i)
     return abstract.raise_(trace, ValueError, f"{item.describe()} is not in {self.kind.__name__}")

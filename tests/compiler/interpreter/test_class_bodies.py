@@ -437,3 +437,23 @@ def test_an_object_that_says_of_what_class_it_is():
         return Deeper.__dict__["go"](proxy, y), same, proxy.__class__ is Deeper
 
     check(fn, torch.ones(2), ActsAs(Deeper()), graphs=None, breaks=None)
+
+
+class OwnClassMethod(classmethod):
+    pass
+
+
+class Based:
+    @OwnClassMethod
+    def who(cls, t):
+        return t + len(cls.__name__)
+
+
+class Derived(Based):
+    @classmethod
+    def who(cls, t):
+        return super().who(t) * 2
+
+
+def test_methods_of_classes_derived_from_classmethod():
+    check(lambda x: Derived.who(x.sin()) + Based().who(x), torch.ones(2))

@@ -1,5 +1,6 @@
 """What Python makes of what special methods return: it takes it, changes it or refuses it."""
 
+import collections
 import operator
 
 import pytest
@@ -64,3 +65,32 @@ def test_a_length_that_is_a_size():
         return x * len(sized) if sized else x
 
     check(fn, torch.ones(5), dynamic=True)
+
+
+class Keys:
+    def __init__(self, keys):
+        self.held = keys
+
+    def keys(self):
+        if self.held is None:
+            raise LookupError("no keys")
+        return self.held
+
+
+def named(**given):
+    return given
+
+
+@pytest.mark.parametrize("keys", [None, (), ["a"]])
+@pytest.mark.parametrize(
+    "into", [dict, collections.OrderedDict, lambda o: {**o}, lambda o: named(**o)]
+)
+def test_an_object_with_keys_is_a_mapping(into, keys):
+    def fn(x):
+        y = x.sin()
+        try:
+            return y, into(Keys(keys))
+        except (LookupError, TypeError) as error:
+            return y, type(error), str(error)
+
+    check(fn, torch.ones(2), graphs=None, breaks=None)

@@ -83,3 +83,21 @@ def test_a_reversed_iterator_over_a_list_that_got_shorter():
         return x.sin(), hints, list(backward)
 
     check(fn, torch.ones(2))
+
+
+def test_an_index_in_a_list_that_its_items_empty():
+    def fn(x):
+        items = []
+
+        class Emptying:
+            def __eq__(self, other):
+                items.clear()
+                return False
+
+        items.extend([Emptying(), 1, 2])
+        try:
+            return x.sin(), items.index("a")
+        except ValueError as error:
+            return x.sin(), str(error)
+
+    check(fn, torch.ones(2), graphs=None, breaks=None)
