@@ -102,18 +102,6 @@ NO_OPERATIONS = define(
     kind=Kind.RESOURCE_LIMIT,
 )
 
-PLAIN_AGAIN = define(
-    "GB2095",
-    "Plain Python with other values",
-    message="{count} variants do not fit this call, and no tensor can be met here",
-    explanation=(
-        "Code that leads to no tensor leaves nothing for a graph. It is traced once; where a later "
-        "call brings values that the guards do not let in, Python runs it instead of tracing again."
-    ),
-    hints=("Compile the function that works with tensors, not the program around it.",),
-    kind=Kind.RESOURCE_LIMIT,
-)
-
 TRACE_LIMIT = define(
     "GB2092",
     "Too much Python for one graph",

@@ -69,9 +69,7 @@ class Teller:
     def _interpreted(self, event: events.Interpreted) -> None:
         if event.number == internal.INTERNAL_FAULT.number:
             return  # told, with its traceback, where it was met
-        if event.number == internal.PLAIN_AGAIN.number:
-            self._tell("recompiles", f"{event.where}: {event.reason}")  # nothing is lost
-        elif self.again((event.number, event.where.file, event.where.line)) == 0:
+        if self.again((event.number, event.where.file, event.where.line)) == 0:
             _LOGGERS["recompiles"].warning("%s: %s", event.where, event.reason)
 
 

@@ -121,6 +121,9 @@ def test_a_library_has_no_more_kernels_than_the_limit():
     assert len(groups) == 3
 
 
+@pytest.mark.skipif(
+    torch.__version__ < (2, 13), reason="its kernels divide by zero, which ends the process"
+)
 def test_errors_of_kernels_are_raised(threads):
     threads(1)
 

@@ -41,7 +41,6 @@ def answer(unit: Unit, point: Any, state: tuple[Any, ...], compile: Compile) -> 
     if unit.empty_regions > config.empty_region_limit and _is_plain(unit, point, data, state):
         return data.interpreting
     if data.variants and _is_traced_in_vain(unit, data, state):
-        interpreted.report(point, Break(internal.PLAIN_AGAIN, count=str(len(data.variants))))
         note_in_vain(data, state)
         return runner(data, state) or data.interpreting
     seen = set(map(id, data.variants))

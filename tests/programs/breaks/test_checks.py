@@ -131,7 +131,7 @@ def test_a_graph_that_writes_to_much_memory_breaks_at_the_condition():
     check(written_after_a_check, torch.ones(1 << 19), graphs=2, breaks=["GB0170"])
 
 
-def test_what_lies_apart_in_memory_is_not_kept():
+def test_what_lies_apart_in_memory_is_taken_back_too():
     def fn(x):
         return written_after_a_check(x[:, 0])
 
@@ -143,7 +143,11 @@ def test_what_lies_apart_in_memory_is_not_kept():
     graphs = Graphs()
     compiled = suture.compile(of_a_part, backend=graphs)
     compiled(torch.ones(3, 2)[:, 0])
-    assert len(graphs) == 2
+    assert len(graphs) == 1
+    whole = torch.full((3, 2), -1.0)
+    with pytest.raises(ValueError, match="negative"):
+        compiled(whole[:, 0])
+    assert torch.equal(whole, torch.full((3, 2), -1.0))
 
 
 class Normalised(torch.nn.Module):

@@ -239,4 +239,4 @@ def test_methods_of_a_metaclass_run_while_a_class_is_made():
 
         return seen == [Made]
 
-    check(fn, graphs=0, breaks=None, recompiles=None, interpreted=1)
+    check(fn, graphs=0, breaks=None, recompiles=None)
