@@ -13,11 +13,12 @@ from .code import Code, decode, makes_generator, pair
 from .decoder import DecodeError
 from .flow import Handling
 from .instructions import Effect, Handler, Instruction
-from .language import CLASSMETHOD_ASKS, not_a_manager, unhashable
+from .language import CLASSMETHOD_ASKS, TUPLE_ASKS, not_a_manager, unhashable
 
 __all__ = [
     "CANONICAL",
     "CLASSMETHOD_ASKS",
+    "TUPLE_ASKS",
     "Code",
     "DecodeError",
     "Effect",

@@ -3,11 +3,35 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
 from .code import EXIT_FIRST
 
 # A property below a classmethod is a property of the class; from 3.13 on it is just called.
 CLASSMETHOD_ASKS = sys.version_info < (3, 13)
+
+
+class _Counted:
+    """Iterable; notices that its length is asked for."""
+
+    asked = False
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(())
+
+    def __len__(self) -> int:
+        self.asked = True
+        return 0
+
+
+def _tuple_asks() -> bool:
+    counted = _Counted()
+    tuple(counted)
+    return counted.asked
+
+
+# `tuple(a)` and `f(*a)` ask `a` for its length first, as `list(a)` does; from 3.14 on they do not.
+TUPLE_ASKS = _tuple_asks()
 
 # An error about a key without a hash says what it was to be a key of.
 _KEYS_ARE_NAMED = sys.hexversion >= 0x030E0000

@@ -14,6 +14,7 @@ import torch
 
 from suture._core import type_name
 from suture.breaks import Break, builtin_calls, calls, objects
+from suture.bytecode import TUPLE_ASKS
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
@@ -162,7 +163,7 @@ def _tuple(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if not args:
         return Tuple([])
     same = type(args[0]) in (Tuple, Constant) and args[0].python_type() is tuple
-    return args[0] if same else Tuple(elements_of(trace, args[0], asked=True))
+    return args[0] if same else Tuple(elements_of(trace, args[0], asked=TUPLE_ASKS))
 
 
 @handles(list)
@@ -172,7 +173,8 @@ def _list(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
 
 @handles(torch.Size)
 def _size(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    return Size([_dimension(trace, i) for i in elements_of(trace, args[0], True)] if args else [])
+    items = elements_of(trace, args[0], asked=TUPLE_ASKS) if args else []
+    return Size([_dimension(trace, item) for item in items])
 
 
 def _dimension(trace: Trace, item: Value) -> Value:

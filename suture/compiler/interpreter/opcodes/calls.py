@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from suture.bytecode import Instruction
+from suture.bytecode import TUPLE_ASKS, Instruction
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.interpreter.opcodes.table import op
@@ -38,7 +38,7 @@ def callable_of(parts: Any) -> tuple[Any, list[Any]]:
 def call_function_ex(trace: Trace, inst: Instruction, *parts: Value) -> Value:
     first, second = parts[0], parts[1]
     fn = second if first is NULL else first
-    args = list(abstract.unpack(trace, parts[2], asked=True))
+    args = list(abstract.unpack(trace, parts[2], asked=TUPLE_ASKS))
     kwargs = {}
     if len(parts) > 3:
         for key, value in abstract.dict_pairs(trace, parts[3]):
