@@ -33,6 +33,28 @@ def _tuple_asks() -> bool:
 # `tuple(a)` and `f(*a)` ask `a` for its length first, as `list(a)` does; from 3.14 on they do not.
 TUPLE_ASKS = _tuple_asks()
 
+
+def _close_keeps_variables() -> bool:
+    class Held:
+        def __del__(self) -> None:
+            freed.append(True)
+
+    def holding() -> Iterator[None]:
+        held = Held()
+        yield
+        del held
+
+    freed: list[bool] = []
+    made = holding()
+    next(made)
+    made.close()  # type: ignore[attr-defined]
+    return not freed
+
+
+# `close()` of a generator that waits outside of any block leaves its variables to it; some releases
+# of 3.12 do that, where others free them at once.
+CLOSE_KEEPS_VARIABLES = _close_keeps_variables()
+
 # An error about a key without a hash says what it was to be a key of.
 _KEYS_ARE_NAMED = sys.hexversion >= 0x030E0000
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from suture._core import type_name
 from suture.breaks import Break, control_flow
-from suture.bytecode import Code, iterator_slots
+from suture.bytecode import Code, iterator_slots, language
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Frame, Trace, Value
@@ -199,6 +199,11 @@ def close_generator(trace: Trace, gen: Generator) -> Any:
     if not gen.started:
         gen.touch(trace)
         gen.frame = None
+        return Constant(None)
+    waits_at = gen.frame.code.instructions[gen.frame.ip - 1]
+    if language.CLOSE_KEEPS_VARIABLES and waits_at.handler is None:
+        gen.touch(trace)
+        gen.left, gen.frame = gen.frame.locals, None
         return Constant(None)
     try:
         kind, _ = resume(trace, gen, Constant(None), Raise(GeneratorExit, []))

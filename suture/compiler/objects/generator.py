@@ -7,7 +7,7 @@ from typing import Any
 
 from suture.compiler import abstract
 from suture.compiler.abstract import declared
-from suture.compiler.core import Frame, Mutable, Trace, Value
+from suture.compiler.core import Frame, Lazy, Mutable, Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.iterator import END
@@ -16,13 +16,15 @@ from suture.compiler.objects.methods import method, run_method
 
 
 class Generator(Mutable):
-    """`frame` is the suspended (or, while `running`, active) frame; None when it has ended."""
+    """`frame` is the suspended (or, while `running`, active) frame; None when it has ended. `left`
+    are variables that it still holds then."""
 
-    __slots__ = ("cls", "frame", "origin", "position", "running", "started")
+    __slots__ = ("cls", "frame", "left", "origin", "position", "running", "started")
 
     def __init__(self, frame: Frame, cls: type = types.GeneratorType) -> None:
         super().__init__(None)
         self.frame: Frame | None = frame
+        self.left: list[Value | Lazy | None] = []
         self.running = False
         self.started = False
         self.cls = cls

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import suture
+from suture.bytecode import language
 from tests.harness import check
 
 LOG: list[str] = []
@@ -466,3 +467,11 @@ def test_generators_of_one_frame_are_closed_one_by_one_in_the_order_of_its_varia
         return y
 
     check(fn if inlined else body, torch.ones(2), [], graphs=1)
+
+
+def test_a_closed_generator_keeps_its_variables_where_this_python_lets_it(monkeypatch):
+    monkeypatch.setattr(language, "CLOSE_KEEPS_VARIABLES", True)
+    compiled = suture.compile(closed_from_outside, fullgraph=True, backend="eager")
+    LOG.clear()
+    compiled(X)
+    assert LOG == ["behind", "closed"]
