@@ -20,7 +20,9 @@ LOCAL_PATH = re.compile(r"/(wor[k]|far[m]|roo[t]|hom[e])/[a-z.]")
 
 def house() -> list[Path]:
     """The files of the repository that people write."""
-    found = [path for path in ROOT.iterdir() if path.is_file() and path.suffix != ".lock"]
+    beside = (".git",)  # a file in a work tree of git, with the place of its repository
+    found = [path for path in ROOT.iterdir() if path.is_file() and path.name not in beside]
+    found = [path for path in found if path.suffix != ".lock"]
     for folder in FOLDERS:
         found += [path for path in (ROOT / folder).rglob("*") if path.is_file()]
     return sorted(
