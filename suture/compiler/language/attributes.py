@@ -238,6 +238,9 @@ def _bind_c(trace: Trace, raw: object, obj: object, cls: type, name: str) -> Val
     return Method(fn, obj)
 
 
+_CLASS = object.__dict__["__class__"]
+
+
 def bind_field(trace: Trace, raw: Any, obj: object, cls: type, name: str) -> Value:
     """A slot or a C field of an instance."""
     if obj is None:
@@ -248,6 +251,8 @@ def bind_field(trace: Trace, raw: Any, obj: object, cls: type, name: str) -> Val
         return abstract.raise_(trace, TypeError, f"{text} doesn't apply to a {kind!r} object")
     if name == "__dict__" and isinstance(obj, Object):
         return abstract.instance_dict(trace, obj)
+    if raw is _CLASS:
+        return abstract.wrap(trace, cls, None)
     if isinstance(obj, Object):
         set_here = obj.attrs.get(name)
         if set_here is not None and set_here is not DELETED:

@@ -88,3 +88,27 @@ def test_a_builtin_method_in_the_place_of_getattribute():
 
     odd = Odd(two=2)
     check(lambda x: fn(x, odd), torch.ones(2), graphs=None, breaks=None)
+
+
+class Renaming:
+    """Attributes have a second name, as those of configurations."""
+
+    other_names = {"hidden_size": "width"}
+
+    def __init__(self, width):
+        self.width = width
+
+    def __getattribute__(self, name):
+        if name != "other_names" and name in super().__getattribute__("other_names"):
+            name = super().__getattribute__("other_names")[name]
+        return super().__getattribute__(name)
+
+
+def test_the_class_of_objects_whose_attributes_are_looked_up_by_the_program():
+    def fn(x, outside):
+        made = Renaming(3)
+        names = made.__class__.__name__, outside.__class__.__name__
+        known = isinstance(made, Renaming), isinstance(made, (int, dict)), isinstance(outside, dict)
+        return x * made.hidden_size * outside.hidden_size, names, known
+
+    check(fn, torch.ones(2), Renaming(2))
