@@ -35,6 +35,7 @@ from suture.compiler.objects import (
     Volatile,
 )
 from suture.compiler.objects.methods import run_method
+from suture.compiler.objects.ordered_dict import OrderedDict
 from suture.compiler.outside.identity import is_same
 from suture.runtime.predicates import SameAnswer, is_literal
 from suture.runtime.sources import Source
@@ -304,7 +305,8 @@ def class_method(
         args, kwargs = [*args, kwargs["value"]], {}
     if name == "fromkeys" and issubclass(owner.value, dict) and len(args) in (2, 3) and not kwargs:
         if owner.value in (dict, collections.OrderedDict):
-            return run_method(trace, Dict(None, None, owner.value), "fromkeys", *args[1:])
+            empty = Dict() if owner.value is dict else OrderedDict()
+            return run_method(trace, empty, "fromkeys", *args[1:])
         made = abstract.call(trace, owner, [], {})
         for key in abstract.unpack(trace, args[1]):
             abstract.set_item(trace, made, key, args[2] if len(args) == 3 else Constant(None))

@@ -221,14 +221,6 @@ def _only_one(trace: Trace, kind: type, args: list[Value], kwargs: dict[str, Val
         abstract.refused(trace, kind, args, kwargs)
 
 
-@handles(collections.OrderedDict)
-def _ordered(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    _only_one(trace, collections.OrderedDict, args, kwargs)
-    made = Dict(None, None, collections.OrderedDict)
-    run_method(trace, made, "update", *args, **kwargs)
-    return made
-
-
 @handles(collections.defaultdict)
 def _defaultdict(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     factory = args[0] if args else None

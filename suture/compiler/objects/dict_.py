@@ -7,7 +7,6 @@ from collections.abc import Hashable
 from typing import Any
 
 from suture._core import type_name
-from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.abstract import declared
 from suture.compiler.core import Lazy, Trace, Value
@@ -56,18 +55,25 @@ class Dict(Container):
         made = self.kind()
         if self.kind is collections.defaultdict and self.factory is not None:
             made = self.kind(abstract.constant_value(trace, self.factory))
-        for key, value in abstract.dict_pairs(trace, self):
-            made[abstract.constant_value(trace, key)] = abstract.constant_value(trace, value)
+        made.update(self.constant_pairs(trace))
         return made
+
+    def constant_pairs(self, trace: Trace) -> list[tuple[Any, Any]]:
+        return [
+            (abstract.constant_value(trace, key), abstract.constant_value(trace, value))
+            for key, value in abstract.dict_pairs(trace, self)
+        ]
 
     def python_type(self) -> type:
         return self.kind
 
+    def made_like(self, entries: dict[Any, tuple[Any, Any]]) -> Dict:
+        """A new dict of the same kind."""
+        return Dict(entries, None, self.kind, None, self.factory)
+
     def getattr(self, trace: Trace, name: str) -> Value:
         if name == "default_factory" and self.kind is collections.defaultdict:
             return self.factory if self.factory is not None else Constant(None)
-        if name == "__dict__" and self.kind is collections.OrderedDict:
-            raise Break(objects.UNKNOWN_ATTRIBUTE, object=self.describe(), attribute=name)
         return super().getattr(trace, name)
 
     # ---- reading
@@ -263,7 +269,7 @@ def dict_clear(self: Dict, trace: Trace) -> Value:
 
 @method(Dict, "copy", "__copy__")
 def dict_copy(self: Dict, trace: Trace) -> Value:
-    return Dict(dict(self.load(trace)), None, self.kind, None, self.factory)
+    return self.made_like(dict(self.load(trace)))
 
 
 @method(Dict, "keys")
@@ -318,7 +324,7 @@ def dict_ror(self: Dict, trace: Trace, other: Value) -> Value:
     """Where the other side is a plain dict, and this one is not."""
     if not issubclass(other.python_type(), dict):
         return Constant(NotImplemented)
-    merged = Dict(None, None, self.kind, None, self.factory)
+    merged = self.made_like({})
     run_method(trace, merged, "update", other)
     run_method(trace, merged, "update", self)
     return merged
@@ -364,7 +370,7 @@ def dict_ne(self: Dict, trace: Trace, other: Value) -> Value:
 
 @method(Dict, "fromkeys")
 def dict_fromkeys(self: Dict, trace: Trace, keys: object, value: object = None) -> Value:
-    made = Dict(None, None, self.kind)
+    made = self.made_like({})
     for key in abstract.unpack(trace, keys):
         made.put(trace, key, value or Constant(None))
     return made

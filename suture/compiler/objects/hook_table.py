@@ -14,7 +14,7 @@ from typing import Any
 
 from suture.compiler.core import Lazy, Trace
 from suture.compiler.objects.constant import Unread
-from suture.compiler.objects.dict_ import Dict
+from suture.compiler.objects.ordered_dict import OrderedDict
 from suture.runtime.reads import NthHook
 from suture.runtime.sources import Source
 
@@ -33,7 +33,7 @@ def is_hook_table(value: Any, source: Source) -> bool:
     return len(value) <= _MOST and all(type(number) is int for number in value)
 
 
-class HookTable(Dict):
+class HookTable(OrderedDict):
     """A module's hooks, from outside."""
 
     __slots__ = ()

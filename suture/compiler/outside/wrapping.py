@@ -47,6 +47,7 @@ from suture.compiler.objects.constant import PLAIN_VALUE
 from suture.compiler.objects.frozen import is_form
 from suture.compiler.objects.hook_table import HookTable, is_hook_table
 from suture.compiler.objects.lookup import hides_dict, qualname_of, reads_itself
+from suture.compiler.objects.ordered_dict import OrderedDict
 from suture.compiler.objects.real_iterators import is_builtin_iterator, wrap_iterator
 from suture.compiler.objects.sequence import MOST_GUARDED
 from suture.compiler.objects.weakref import WeakProxy, WeakReference, shows_target
@@ -258,7 +259,10 @@ def _dict(trace: Trace, value: Any, source: Source | None) -> Any:
     if owner is not None:
         trace.guards.add(source, "same", owner.known_source.instance_dict())
         return abstract.instance_dict(trace, owner)
-    made = (HookTable if is_hook_table(value, source) else Dict)(None, source, type(value), value)
+    if type(value) is dict:
+        made = Dict(None, source, dict, value)
+    else:
+        made = (HookTable if is_hook_table(value, source) else OrderedDict)(None, source, value)
     move_globals(trace, value, made)
     return made
 

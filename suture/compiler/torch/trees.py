@@ -12,6 +12,7 @@ from suture.breaks import Break, calls, tensors
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.objects import Constant, Dict, GraphValue, List, Object, Size, Tensor, Tuple
+from suture.compiler.objects.ordered_dict import OrderedDict
 from suture.compiler.torch.subclasses import is_subclass
 
 
@@ -45,7 +46,7 @@ def flatten(trace: Trace, variable: object, leaves: list[Any]) -> Any:
     if isinstance(variable, (List, Tuple)) and type(variable) in (List, Tuple, Size):
         items = [flatten(trace, i, leaves) for i in variable.unpacked(trace)]
         return items if isinstance(variable, List) else tuple(items)
-    if type(variable) is Dict:
+    if type(variable) in (Dict, OrderedDict):
         return {
             abstract.constant_value(trace, k): flatten(trace, v, leaves)
             for k, v in abstract.dict_pairs(trace, variable)
