@@ -55,6 +55,28 @@ def _close_keeps_variables() -> bool:
 # of 3.12 do that, where others free them at once.
 CLOSE_KEEPS_VARIABLES = _close_keeps_variables()
 
+
+
+def _frees_last_first() -> bool:
+    class Held:
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def __del__(self) -> None:
+            freed.append(self.number)
+
+    def holding() -> None:
+        first, second = Held(1), Held(2)  # noqa: F841
+
+    freed: list[int] = []
+    holding()
+    return freed == [2, 1]
+
+
+# A frame that ends frees its variables from the last one to the first, from 3.14 on; before, from
+# the first one to the last.
+FREES_LAST_FIRST = _frees_last_first()
+
 # An error about a key without a hash says what it was to be a key of.
 _KEYS_ARE_NAMED = sys.hexversion >= 0x030E0000
 

@@ -14,9 +14,11 @@ from typing import Any
 import torch
 
 from suture.breaks import Break, control_flow, objects
+from suture.bytecode import language
 from suture.compiler.abstract import implements
 from suture.compiler.core import (
     Finalized,
+    Frame,
     Handling,
     Modes,
     Numbers,
@@ -63,6 +65,12 @@ def _holds_one(trace: Trace, value: Any) -> bool:
         return value is not None
     found = reached([value])
     return any(key in found for key in trace.handling.waiting)
+
+
+def order_of_end(frame: Frame) -> list[int]:
+    """The ids of what the variables of a frame hold, in the order in which it frees them."""
+    held = [id(value) for value in frame.locals]
+    return held[::-1] if language.FREES_LAST_FIRST else held
 
 
 def close_dropped(trace: Trace, order: list[int]) -> None:
