@@ -28,6 +28,7 @@ from suture.compiler.core import (
     Trace,
     Value,
 )
+from suture.compiler.language.generators import in_block
 from suture.compiler.objects import Generator, Raise, Raised, generator, made_weakref
 from suture.compiler.objects.made_weakref import MadeReference
 from suture.runtime.reads import is_empty_cell
@@ -128,8 +129,8 @@ def _close(trace: Trace, gen: Generator) -> None:
     frame = gen.frame
     if frame is None:
         return
-    if frame.code.instructions[frame.ip - 1].handler is None:
-        gen.frame = None  # none of its code would run
+    if not in_block(frame):
+        gen.frame = None
         return
     try:
         generator.close_generator(trace, gen)
