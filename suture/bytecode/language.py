@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import types
 from collections.abc import Iterator
 
 from .code import EXIT_FIRST
@@ -55,6 +56,27 @@ def _close_keeps_variables() -> bool:
 # of 3.12 do that, where others free them at once.
 CLOSE_KEEPS_VARIABLES = _close_keeps_variables()
 
+
+def _frees_last_first() -> bool:
+    class Held:
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def __del__(self) -> None:
+            freed.append(self.number)
+
+    def holding() -> None:
+        first, second = Held(1), Held(2)  # noqa: F841
+
+    freed: list[int] = []
+    holding()
+    return freed == [2, 1]
+
+
+# A frame that ends frees its variables from the last one to the first, from 3.14 on; before, from
+# the first one to the last.
+FREES_LAST_FIRST = _frees_last_first()
+
 # An error about a key without a hash says what it was to be a key of.
 _KEYS_ARE_NAMED = sys.hexversion >= 0x030E0000
 
@@ -85,8 +107,10 @@ def _sought(names: tuple[str, str]) -> tuple[str, str]:
 
 def _name(kind: type) -> str:
     """The class as the message has it: with its module from 3.14 on, as its C name before."""
-    if EXIT_FIRST:
-        return _full_name(kind)
+    return _full_name(kind) if EXIT_FIRST else _c_name(kind)
+
+
+def _c_name(kind: type) -> str:
     from suture._core import type_name
 
     return type_name(kind)
@@ -98,6 +122,67 @@ def unhashable(kind: type, text: str, role: str) -> str | None:
     if not _KEYS_ARE_NAMED:
         return None
     return f"cannot use '{_full_name(kind)}' as a {role} ({text})"
+
+
+# What methods of a class must give, and what is said before 3.15 where they give something else.
+_MUST_GIVE = {
+    "__await__": ("an iterator", "__await__() returned non-iterator of type '{got}'"),
+    "__bool__": ("a bool", "__bool__ should return bool, returned {got}"),
+    "__complex__": ("a complex", "__complex__ returned non-complex (type {got})"),
+    "__float__": ("a float", "{kind}.__float__ returned non-float (type {got})"),
+    "__format__": ("a str", "__format__ must return a str, not {got}"),
+    "__index__": ("an int", "__index__ returned non-int (type {got})"),
+    "__int__": ("an int", "__int__ returned non-int (type {got})"),
+    "__iter__": ("an iterator", "iter() returned non-iterator of type '{got}'"),
+    "__repr__": ("a str", "__repr__ returned non-string (type {got})"),
+    "__str__": ("a str", "__str__ returned non-string (type {got})"),
+}
+_RESULTS_ARE_NAMED = sys.hexversion >= 0x030F0000
+
+
+def wrong_result(kind: type, method: str, got: type) -> str:
+    """What is said where that method of an instance of `kind` gave an instance of `got`."""
+    wanted, before = _MUST_GIVE[method]
+    if not _RESULTS_ARE_NAMED:
+        return before.format(kind=_c_name(kind), got=_c_name(got))
+    return f"{_full_name(kind)}.{method}() must return {wanted}, not {_full_name(got)}"
+
+
+# What is said where `__length_hint__` of an instance of {kind} gave an instance of {got}, and where
+# it gave a negative number.
+WRONG_HINT, NEGATIVE_HINT = (
+    (
+        "{kind}.__length_hint__() must return an int, not {got}",
+        "{kind}.__length_hint__() must return a non-negative int",
+    )
+    if _RESULTS_ARE_NAMED
+    else (
+        "__length_hint__ must be an integer, not {got}",
+        "__length_hint__() should return >= 0",
+    )
+)
+
+
+def no_mapping(function: str, kind: type) -> str:
+    """What is said where keywords of a call are given as an instance of `kind`, which is none;
+    `function`: what the error calls the function, with a space behind it."""
+    if _RESULTS_ARE_NAMED:
+        return f"Value after ** must be a mapping, not {_full_name(kind)}"
+    return f"{function}argument after ** must be a mapping, not {_c_name(kind)}"
+
+
+def not_awaitable(kind: type) -> str:
+    """What is said where an instance of `kind` is awaited, which cannot be."""
+    if EXIT_FIRST:
+        return f"'{_c_name(kind)}' object can't be awaited"
+    return f"object {_c_name(kind)} can't be used in 'await' expression"
+
+
+def awaits_coroutine(kind: type) -> str:
+    """What is said where `__await__` of an instance of `kind` gave a coroutine."""
+    if not _RESULTS_ARE_NAMED:
+        return "__await__() returned a coroutine"
+    return wrong_result(kind, "__await__", types.CoroutineType)
 
 
 def _full_name(kind: type) -> str:

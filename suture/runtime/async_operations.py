@@ -7,7 +7,7 @@ import types
 from typing import Any
 
 from suture._core import UNBOUND
-from suture.bytecode import Instruction, iterator_slots, not_a_manager, pair
+from suture.bytecode import Instruction, iterator_slots, language, not_a_manager, pair
 
 
 def send(receiver: Any, *rest: Any) -> tuple[bool, Any]:
@@ -37,13 +37,12 @@ def get_awaitable(obj: Any) -> Any:
     kind = type(obj)
     method = getattr(kind, "__await__", None)
     if method is None:
-        raise TypeError(f"object {kind.__name__} can't be used in 'await' expression")
+        raise TypeError(language.not_awaitable(kind))
     iterator = method(obj)
     if isinstance(iterator, types.CoroutineType):
-        raise TypeError("__await__() returned a coroutine")
+        raise TypeError(language.awaits_coroutine(kind))
     if not hasattr(type(iterator), "__next__"):
-        name = type(iterator).__name__
-        raise TypeError(f"__await__() returned non-iterator of type '{name}'")
+        raise TypeError(language.wrong_result(kind, "__await__", type(iterator)))
     return iterator
 
 

@@ -54,6 +54,11 @@ def asks_for_groups() -> bool:
     return release() < (2, 13)
 
 
+def guards_end_with_threads() -> bool:
+    """Whether the guard of a device that the machine lacks goes with the thread that made it."""
+    return release() < (2, 12)
+
+
 def warn_if_untried() -> None:
     """One warning where this torch is none that suture was tried on."""
     if not was_tried():

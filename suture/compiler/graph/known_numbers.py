@@ -19,7 +19,13 @@ from suture.compiler.graph.index_counts import refuse_indices
 from suture.compiler.graph.inference_writes import note_view, refuse_inference
 from suture.compiler.graph.overlapping import refuse_overlap
 from suture.compiler.graph.results import Results, Unknown, Views, only_computes
-from suture.torch_private import fake_tensors, functorch_parts, operators, tensor_parts
+from suture.torch_private import (
+    device_guards,
+    fake_tensors,
+    functorch_parts,
+    operators,
+    tensor_parts,
+)
 
 _ITEM = operators.local_scalar
 _DEVICE = operators.device_of
@@ -33,6 +39,7 @@ def watched_mode(**options: Any) -> Any:
     It is of torch's own class and not of a derived one, because torch's higher-order operators
     look modes up by their class.
     """
+    device_guards.keep()
     mode = fake_tensors.FakeTensorMode(**options)
     plain = mode.dispatch
     mode.read, mode.only_computed = False, None

@@ -35,6 +35,7 @@ from suture.compiler.language.dropped import (
     close_at_end,
     close_dropped,
     leave_frames,
+    order_of_end,
 )
 from suture.compiler.language.exceptions import Ambient
 from suture.compiler.language.generators import generator_returns
@@ -260,7 +261,7 @@ def run_frames(trace: Trace, base_depth: int) -> Any:
                 turned(trace, frame)
             result, progress.result = progress.result, None
             if handling.waiting:
-                order = [id(value) for value in frame.locals]
+                order = order_of_end(frame)
                 del frame  # it may be the last that knows of them
                 _drop(trace, inst, result, order)
             if result is not None:
@@ -274,7 +275,7 @@ def run_frames(trace: Trace, base_depth: int) -> Any:
 
 def _drop(trace: Trace, inst: Instruction, result: Any, order: list[int]) -> None:
     """Close the generators that the instruction, or the end of the region, has dropped; those of
-    one frame in the order of its variables (`order`: the ids of what these held)."""
+    one frame in the order in which it frees its variables (`order`: the ids of what these held)."""
     try:
         if result is not None and trace.progress.base_depth == 0:
             close_at_end(trace, result, order)

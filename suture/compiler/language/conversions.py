@@ -14,7 +14,7 @@ import torch
 
 from suture._core import type_name
 from suture.breaks import Break, builtin_calls, calls, objects
-from suture.bytecode import TUPLE_ASKS
+from suture.bytecode import TUPLE_ASKS, language
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
@@ -98,12 +98,9 @@ def _number_of_object(trace: Trace, value: Object, kind: type, method: str) -> A
             break
         result = abstract.finish(trace, abstract.call_type_method(trace, value, name, [], {}))
         wanted = _RESULTS[name]
-        if not issubclass(result.python_type(), wanted):
-            got = result.python_type().__name__
-            text = f"{name} returned non-{wanted.__name__} (type {got})"
-            if name == "__float__":
-                text = f"{value.cls.__name__}.{text}"
-            return abstract.raise_(trace, TypeError, text)
+        got = result.python_type()
+        if not issubclass(got, wanted):
+            return abstract.raise_(trace, TypeError, language.wrong_result(value.cls, name, got))
         if result.python_type() is not wanted:
             break  # Python warns of it
         return result if wanted is kind else abstract.number_of(trace, result, kind, method)
@@ -324,11 +321,11 @@ def _object_text(trace: Trace, value: Object, how: str) -> Value:
     return text_in_c(trace, value, raw, how)
 
 
-def _text_of_method(trace: Trace, value: object, name: str) -> Any:
+def _text_of_method(trace: Trace, value: Value, name: str) -> Any:
     text = abstract.finish(trace, abstract.call_type_method(trace, value, name, [], {}))
     if not issubclass(text.python_type(), str):
-        kind = type_name(text.python_type())
-        return abstract.raise_(trace, TypeError, f"{name} returned non-string (type {kind})")
+        said = language.wrong_result(value.python_type(), name, text.python_type())
+        return abstract.raise_(trace, TypeError, said)
     return text
 
 
@@ -396,8 +393,8 @@ def _format_object(trace: Trace, value: Object, spec: Value | None) -> Value:
             trace, abstract.call_type_method(trace, value, "__format__", [spec], {})
         )
         if not issubclass(text.python_type(), str):
-            kind = type_name(text.python_type())
-            return abstract.raise_(trace, TypeError, f"__format__ must return a str, not {kind}")
+            said = language.wrong_result(value.cls, "__format__", text.python_type())
+            return abstract.raise_(trace, TypeError, said)
         return text
     how = abstract.constant_value(trace, spec)
     if how == "":

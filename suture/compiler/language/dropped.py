@@ -14,9 +14,11 @@ from typing import Any
 import torch
 
 from suture.breaks import Break, control_flow, objects
+from suture.bytecode import language
 from suture.compiler.abstract import implements
 from suture.compiler.core import (
     Finalized,
+    Frame,
     Handling,
     Modes,
     Numbers,
@@ -26,6 +28,7 @@ from suture.compiler.core import (
     Trace,
     Value,
 )
+from suture.compiler.language.generators import in_block
 from suture.compiler.objects import Generator, Raise, Raised, generator, made_weakref
 from suture.compiler.objects.made_weakref import MadeReference
 from suture.runtime.reads import is_empty_cell
@@ -63,6 +66,12 @@ def _holds_one(trace: Trace, value: Any) -> bool:
         return value is not None
     found = reached([value])
     return any(key in found for key in trace.handling.waiting)
+
+
+def order_of_end(frame: Frame) -> list[int]:
+    """The ids of what the variables of a frame hold, in the order in which it frees them."""
+    held = [id(value) for value in frame.locals]
+    return held[::-1] if language.FREES_LAST_FIRST else held
 
 
 def close_dropped(trace: Trace, order: list[int]) -> None:
@@ -120,8 +129,8 @@ def _close(trace: Trace, gen: Generator) -> None:
     frame = gen.frame
     if frame is None:
         return
-    if frame.code.instructions[frame.ip - 1].handler is None:
-        gen.frame = None  # none of its code would run
+    if not in_block(frame):
+        gen.frame = None
         return
     try:
         generator.close_generator(trace, gen)

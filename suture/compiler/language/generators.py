@@ -192,6 +192,14 @@ def _delegated_turn(trace: Trace, receiver: Value, value: Value) -> tuple[str, A
     return ("return", Constant(None)) if item is END else ("yield", item)
 
 
+def in_block(frame: Frame) -> bool:
+    """Whether code of the program runs when a frame that waits at a `yield` is closed there. What
+    is around the whole body of a generator, and turns a StopIteration into an error, is none."""
+    code = frame.code.instructions
+    handler = code[frame.ip - 1].handler
+    return handler is not None and code[handler.target].op != "STOPITERATION_ERROR"
+
+
 @implements(generator.close_generator)
 def close_generator(trace: Trace, gen: Generator) -> Any:
     if gen.frame is None:
@@ -200,8 +208,7 @@ def close_generator(trace: Trace, gen: Generator) -> Any:
         gen.touch(trace)
         gen.frame = None
         return Constant(None)
-    waits_at = gen.frame.code.instructions[gen.frame.ip - 1]
-    if language.CLOSE_KEEPS_VARIABLES and waits_at.handler is None:
+    if language.CLOSE_KEEPS_VARIABLES and not in_block(gen.frame):
         gen.touch(trace)
         gen.left, gen.frame = gen.frame.locals, None
         return Constant(None)

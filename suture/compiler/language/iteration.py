@@ -9,6 +9,7 @@ from typing import Any
 
 from suture._core import type_name
 from suture.breaks import Break, control_flow, objects
+from suture.bytecode import language
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
@@ -110,8 +111,8 @@ def _made_iterator(trace: Trace, value: Value) -> Value:
     """What the program's own __iter__ gives."""
     made = abstract.finish(trace, abstract.call_type_method(trace, value, "__iter__", [], {}))
     if not hasattr(made.python_type(), "__next__"):
-        kind = type_name(made.python_type())
-        return abstract.raise_(trace, TypeError, f"iter() returned non-iterator of type '{kind}'")
+        text = language.wrong_result(value.python_type(), "__iter__", made.python_type())
+        return abstract.raise_(trace, TypeError, text)
     return made
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from suture._core import type_name
 from suture.breaks import Break, control_flow, objects
+from suture.bytecode import language
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
@@ -105,8 +106,8 @@ def _integer_of_object(trace: Trace, variable: Object) -> int:
     given = abstract.finish(trace, abstract.call_type_method(trace, variable, "__index__", [], {}))
     kind = given.python_type()
     if not issubclass(kind, int):
-        text = f"__index__ returned non-int (type {type_name(kind)})"
-        return abstract.raise_(trace, TypeError, text)
+        said = language.wrong_result(variable.cls, "__index__", kind)
+        return abstract.raise_(trace, TypeError, said)
     if isinstance(given, Object):  # of a class derived from int: Python warns
         what = variable.describe()
         raise Break(objects.UNKNOWN_OBJECT, operation="use as an index", object=what)
@@ -160,9 +161,7 @@ def _truth_by_method(trace: Trace, obj: Object, name: str) -> bool:
         told = abstract.finish(trace, abstract.call_type_method(trace, obj, name, [], {}))
         kind = told.python_type()
         if kind is not bool:
-            abstract.raise_(
-                trace, TypeError, f"__bool__ should return bool, returned {kind.__name__}"
-            )
+            abstract.raise_(trace, TypeError, language.wrong_result(obj.cls, "__bool__", kind))
         return truth_of(trace, told)
     except Break as reason:
         raise Break(control_flow.UNKNOWN_TRUTH, value=obj.describe()) from reason

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from suture.bytecode.language import NEGATIVE_HINT, WRONG_HINT
 from suture.rules.substitutes import substitute
 
 
@@ -46,12 +47,18 @@ def length_hint(obj: Any, default: int = 0, /) -> int:
     if length is NotImplemented:
         return default
     if not isinstance(length, int):
-        raise TypeError(f"__length_hint__ must be an integer, not {type(length).__name__}")
+        text = WRONG_HINT.format(kind=_full_name(type(obj)), got=type(length).__name__)
+        raise TypeError(text)
     if not -sys.maxsize - 1 <= length <= sys.maxsize:
         raise OverflowError("Python int too large to convert to C ssize_t")
     if length < 0:
-        raise ValueError("__length_hint__() should return >= 0")
+        raise ValueError(NEGATIVE_HINT.format(kind=_full_name(type(obj))))
     return length
+
+
+def _full_name(kind: type) -> str:
+    plain = kind.__module__ in ("builtins", "__main__")
+    return kind.__qualname__ if plain else f"{kind.__module__}.{kind.__qualname__}"
 
 
 @substitute(operator.concat)

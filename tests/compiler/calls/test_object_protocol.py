@@ -66,8 +66,12 @@ def test_truth_that_is_no_bool_is_an_error():
     def fn(x, vague):
         return x + 1 if vague else x - 1
 
-    with pytest.raises(TypeError, match="__bool__ should return bool, returned float"):
+    with pytest.raises(TypeError) as eager:
+        fn(torch.ones(1), Vague())
+    assert "__bool__" in str(eager.value)
+    with pytest.raises(TypeError) as ours:
         suture.compile(fn, backend="eager", fullgraph=True)(torch.ones(1), Vague())
+    assert str(ours.value) == str(eager.value)
 
 
 def test_attribute_behind_a_property_is_put_back():

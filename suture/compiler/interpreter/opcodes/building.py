@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from suture.breaks import Break, calls, objects
-from suture.bytecode import Instruction
+from suture.bytecode import Instruction, language
 from suture.compiler import abstract
 from suture.compiler.core import Frame, Trace, Value
 from suture.compiler.interpreter.opcodes.table import op
@@ -110,9 +110,8 @@ def dict_merge(trace: Trace, frame: Frame, inst: Instruction) -> None:
     below = stack[-3 - inst.val]
     called = stack[-4 - inst.val] if below is NULL else below
     if not is_mapping(trace, more):
-        kind = more.python_type().__name__
-        text = f"argument after ** must be a mapping, not {kind}"
-        abstract.raise_(trace, TypeError, f"{_function_text(trace, called)}{text}")
+        text = language.no_mapping(_function_text(trace, called), more.python_type())
+        abstract.raise_(trace, TypeError, text)
     pairs = abstract.dict_pairs(trace, more)
     for key, _ in pairs:
         if target.get(trace, key) is not None:
